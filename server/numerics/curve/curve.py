@@ -1,11 +1,9 @@
-"""The numerical gradient of a section: forward at the rows of a grid and its slopes by finite differences.
-
-Where a slope contradicts backward it is measured again with smaller steps.
-"""
+"""The numerical gradient of a section: forward at the rows of a grid and its slopes, again where in doubt."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -72,19 +70,10 @@ def _moves_between(at: Rows, values: Array, slopes: Slopes) -> bool:
 
 def without_slopes(curve: Curve) -> Curve:
     """The curve of a function that is not deterministic, and so has no slope."""
-    slopes = curve.slopes
-    nowhere, unknown = np.full(slopes.value.shape, np.nan), np.full(slopes.kind.shape, PointKind.UNRESOLVED, np.int8)
-    slopes = replace(
-        slopes,
-        value=nowhere,
-        left=nowhere,
-        right=nowhere,
-        error=nowhere,
-        left_error=nowhere,
-        right_error=nowhere,
-        kind=unknown,
-    )
-    return replace(curve, slopes=slopes, unseen=False)
+    unresolved = np.full(curve.slopes.kind.shape, PointKind.UNRESOLVED, np.int8)
+    columns = "value", "left", "right", "error", "left_error", "right_error"
+    nan: dict[str, Any] = dict.fromkeys(columns, np.full(unresolved.shape, np.nan))
+    return replace(curve, slopes=replace(curve.slopes, kind=unresolved, **nan), unseen=False)
 
 
 def nan_outside_domain(section: Section, x: Array) -> Forward:

@@ -160,13 +160,13 @@ def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], allowed: Array) 
     some = doubtful[np.linspace(0, doubtful.size - 1, min(limit, doubtful.size)).astype(np.intp)]
     area[some] = cells.area[some]
     wrong = _trace_residual(cells, some, area, allowed)
-    residual_left = np.abs(cells.rise - area)[some] > allowed[some]
-    leaps[some] = residual_left & ~wrong
+    still = np.abs(cells.rise - area)[some] > allowed[some]
+    leaps[some] = still & ~wrong
     hidden[some] = integral_rounding(
         cells.section, cells.forward, cells.left[some], cells.right[some], cells.grad_output
     )
     # What most of the examined turned out not to be, the others are not either.
-    fault = residual_left & wrong & (np.abs(cells.rise - area)[some] > allowed[some] + hidden[some])
+    fault = still & wrong & (np.abs(cells.rise - area)[some] > allowed[some] + hidden[some])
     leaps[np.setdiff1d(doubtful, some)] = bool(fault.mean() < 0.5)
     return area, leaps, hidden
 

@@ -37,7 +37,7 @@ def forward_singularities(
     forward = nan_outside_domain(reference, x)
     found = special_points(forward, x, y, precision, cheap=cheap)
     if any(each.kind == "jump" for each in found):
-        found = _louder_than_noise(found, forward, x, y)
+        found = _above_noise(found, forward, x, y)
     return tuple(_widen_to_dtype(each, section, grid) for each in found)
 
 
@@ -49,17 +49,15 @@ def is_rough(reference: Section, x: Array, y: Array, share: float) -> bool:
     return bool(np.median(noise) > share * rise)
 
 
-def _louder_than_noise(
-    found: tuple[SpecialPoint, ...], forward: Forward, x: Array, y: Array
-) -> tuple[SpecialPoint, ...]:
+def _above_noise(points: tuple[SpecialPoint, ...], forward: Forward, x: Array, y: Array) -> tuple[SpecialPoint, ...]:
     """The special points without those jumps that forward's rounding makes."""
-    span, height = x[-1] - x[0], largest_magnitude(y)
+    span, size = x[-1] - x[0], largest_magnitude(y)
     noise = np.interp(
-        [each.x for each in found], x, noise_along(forward, forward(probe_points(x, span)), x, span, height)
+        [each.x for each in points], x, noise_along(forward, forward(probe_points(x, span)), x, span, size)
     )
-    sides = forward(np.array([[each.left, each.right] for each in found]).ravel()).reshape(-1, 2)
+    sides = forward(np.array([[each.left, each.right] for each in points]).ravel()).reshape(-1, 2)
     loud = ~(np.abs(np.diff(sides)[:, 0]) <= _NOISE_FACTOR * noise)
-    return tuple(each for each, keep in zip(found, loud, strict=True) if keep or each.kind != "jump")
+    return tuple(each for each, keep in zip(points, loud, strict=True) if keep or each.kind != "jump")
 
 
 def gradient_jumps(

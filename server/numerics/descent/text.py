@@ -54,7 +54,8 @@ def _outcome_text(pair: DescentPair, run: DescentRun, moving: MovingNames, outco
         case "level":
             return f"{name} moves{_path(run)} in {_steps(run.steps)}, and the loss stays {last}"
         case "stays":
-            return f"{name} stays{_position(run)} for ever: {_zero_reason(pair, run)}"
+            why = "a dead zone" if pair.flat else _zero_gradient(pair, run)
+            return f"{name} stays{_position(run)} for ever: {why}"
         case "stuck":
             step = int(np.flatnonzero(run.moved.any(axis=1))[-1]) + 1
             stops = f"{name} moves{_path(run)} in {_steps(step)} and stays there, where {_zero_gradient(pair, run)}"
@@ -111,11 +112,6 @@ def _oscillation_range(run: DescentRun) -> str:
         return ""
     half = run.positions[run.steps // 2 :, 0]
     return f" between {format_number(float(half.min()))} and {format_number(float(half.max()))}"
-
-
-def _zero_reason(pair: DescentPair, run: DescentRun) -> str:
-    """Why it never moved."""
-    return "a dead zone" if pair.flat else _zero_gradient(pair, run)
 
 
 def _zero_gradient(pair: DescentPair, run: DescentRun) -> str:

@@ -13,6 +13,7 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section, batch_size
 from ..differentiation.finite_differences import (
     FINE_WIDEST_STEP,
+    LEAST_ROUNDING,
     WIDEST_LOW_PRECISION,
     WIDEST_STEP,
     PointKind,
@@ -58,7 +59,6 @@ def _loss_slopes(slope: Array, residual: Array) -> Array:
 # The points along the range, no round numbers, that tell whether many copies may be asked at once, and how finely
 # forward rounds.
 _PROBES = 33
-_LEAST_ROUNDING = 2.0**-1074
 # Half ulps by which forward's values may be off, vector lanes of the processor differing among themselves.
 _ULPS = 8.0
 # Apparent kinks are measured again with steps shorter by _SHRINKING, up to _RETRIES times; a smooth slope is accepted
@@ -148,7 +148,7 @@ class TrueForward:
             outputs = self.outputs(points, step)
             return outputs.ravel() if outputs.shape[1] == m else np.full(t.size, np.nan)
 
-        rounding = np.maximum(_ULPS * self.precision * np.abs(values), _LEAST_ROUNDING)
+        rounding = np.maximum(_ULPS * self.precision * np.abs(values), LEAST_ROUNDING)
         finite = np.abs(y[np.isfinite(y)])
         visible = float(finite.max(initial=0.0)) / self.span
         with np.errstate(all="ignore"):

@@ -42,6 +42,7 @@ _KINDS: dict[Law, str] = {
 }
 # Those of which more can be told than their finding says.
 _EXPLAINED: tuple[Law, ...] = ("zero", "odd", "scales")
+_POWER = "What backward returns grows with grad_output to the power {}."
 # Tolerance of an estimated power of grad_output.
 _POWER_TOLERANCE = 1e-3
 
@@ -182,10 +183,7 @@ def _depends_on_sign(to: Responses) -> Hypothesis | None:
         return None
     if to.same(to.opposite, to.plain):
         if (power := _power(to)) is not None:
-            return (
-                "power of grad_output",
-                f"What backward returns grows with grad_output to the power {format_number(power)}.",
-            )
+            return "power of grad_output", _POWER.format(format_number(power))
         given = [format_number(each) for each in (-to.base, to.base)]
         return "sign of grad_output", (
             f"backward loses the sign of grad_output: for {given[0]} it returns the same as for {given[1]}."
@@ -240,10 +238,7 @@ def _not_proportional(to: Responses) -> Hypothesis | None:
         if power == 0:
             said = "only its sign counts, and for any size of it backward returns the same"
             return "normalises", f"backward normalises grad_output: {said}."
-        return (
-            "power of grad_output",
-            f"What backward returns grows with grad_output to the power {format_number(power)}.",
-        )
+        return "power of grad_output", _POWER.format(format_number(power))
     if bound := _clipping_bound(to, differ & (to.larger != 0) & (to.smaller != 0)):
         return "clips", f"backward clips {bound}: for a larger grad_output it returns no more."
     row = int(np.abs(np.where(differ, to.larger / factor - to.plain, 0.0)).argmax())

@@ -43,10 +43,8 @@ def zero_gradient(data: Evidence) -> Hypothesis | None:
     if exceptions is None:
         return None
     what = "None, which autograd takes for 0," if data.evaluation.returned_none else "0"
-    return (
-        "blocked",
-        f"backward returns {what} {data.everywhere(exceptions)}, although {data.owner} moves: nothing gets through.",
-    )
+    rows = data.everywhere(exceptions)
+    return "blocked", f"backward returns {what} {rows}, although {data.owner} moves: nothing gets through."
 
 
 def constant_factor(data: Evidence) -> Hypothesis | None:
@@ -155,10 +153,8 @@ def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool
     is_constant = bool((np.abs(data.returned - response)[data.judged] <= data.precision * abs(response)).all())
     if is_constant:
         factor_ = _product(inverse, symbol) if missing else f"{inverse}/{symbol}"
-        return (
-            "missing factor",
-            f"backward {describe_factor(format_measured(response, error))} {at}: the factor {factor_} is missing.",
-        )
+        does = describe_factor(format_measured(response, error))
+        return "missing factor", f"backward {does} {at}: the factor {factor_} is missing."
     if missing:
         factor_ = _product(inverse, symbol)
         sentence = f"Times {factor_}, what backward returns is the slope of {data.owner}"

@@ -40,10 +40,8 @@ def window(data: Evidence) -> Hypothesis | None:
     runs = runs_among(inside, data.judged)
     if exceptions is None or exceptions.any() or len(runs) > MOST_PLACES or np.count_nonzero(inside) < _MIN_ROWS:
         return None
-    sentence = (
-        f"{_flat(data)}, yet backward {describe_factor(format_measured(share, within))} "
-        f"{data.where(inside)} and returns 0 elsewhere"
-    )
+    does = describe_factor(format_measured(share, within))
+    sentence = f"{_flat(data)}, yet backward {does} {data.where(inside)} and returns 0 elsewhere"
     return "window", f"{sentence}: a window."
 
 

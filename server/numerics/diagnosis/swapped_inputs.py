@@ -10,6 +10,7 @@ from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.batching import batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
+from ..curve.symmetric_inputs import swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, RATIO
 from ..differentiation.reference import reference_of
 from ..differentiation.richardson import extrapolate, tableau
@@ -26,7 +27,8 @@ _OFFSETS = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
 def swapped_inputs(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the derivative of forward with respect to another input of the same shape."""
     section, grad_output = data.section, data.evaluation.grad_output
-    others = [each.name for each in section.op.inputs if each.name != section.wrt and each.shape == _shape(section)]
+    shape = swept_shape(section)
+    others = [each.name for each in section.op.inputs if each.name != section.wrt and each.shape == shape]
     rows = np.flatnonzero(data.judged & ~data.kink & np.isfinite(data.returned))
     if not others or data.owner != "forward" or not rows.size:
         return None
@@ -46,10 +48,6 @@ def swapped_inputs(data: Evidence) -> Hypothesis | None:
             return "swapped", f"{sentence}, and the other way round: the two gradients are swapped."
         return "swapped", f"{sentence}: the gradients are in the wrong order."
     return None
-
-
-def _shape(section: Section) -> tuple[int, ...]:
-    return next(each.shape for each in section.op.inputs if each.name == section.wrt)
 
 
 def _same(returned: Array, slope: Array, error: Array, precision: float) -> bool:
@@ -100,4 +98,4 @@ def _changed_inputs(section: Section, name: str, value: float) -> tuple[tuple[st
 
 def _flat_index(section: Section) -> int:
     """Where the swept element is in its flattened tensor, and its namesake in any other of that shape."""
-    return int(np.ravel_multi_index(section.wrt_index, _shape(section))) if section.wrt_index else 0
+    return int(np.ravel_multi_index(section.wrt_index, swept_shape(section))) if section.wrt_index else 0

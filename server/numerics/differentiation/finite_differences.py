@@ -1,7 +1,4 @@
-"""The numerical derivative by finite differences: central ones at several steps, one-sided ones where needed.
-
-Richardson extrapolation gives each slope an error bound; kinks, jumps and edges of the domain are detected.
-"""
+"""The numerical derivative: central differences at several steps, extrapolated, one-sided ones where needed."""
 
 from __future__ import annotations
 
@@ -75,6 +72,7 @@ class Slopes:
         return np.where(self.kind == PointKind.KINK, np.maximum(self.left_error, self.right_error), self.error)
 
 
+@np.errstate(all="ignore")
 def differentiate(
     forward: Forward, x: Array, y: Array, span: float, step: float | None = None, precision: float = EPSILON
 ) -> Slopes:
@@ -86,11 +84,6 @@ def differentiate(
     in the last place of the precision that forward computes in.
     """
     widest = step or (WIDEST_STEP if precision == EPSILON else WIDEST_LOW_PRECISION) * span
-    with np.errstate(all="ignore"):
-        return _differentiate(forward, x, y, span, widest, precision)
-
-
-def _differentiate(forward: Forward, x: Array, y: Array, span: float, widest: float, precision: float) -> Slopes:
     n = x.size
     finite = y[np.isfinite(y)]
     rise = float(finite.max() - finite.min()) if finite.size else 0.0

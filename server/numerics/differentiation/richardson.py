@@ -34,10 +34,6 @@ class Tableau:
     falls: float
     """Where the slope converges, the largest ratio of a change from step to step to the one before."""
 
-    @property
-    def entries(self) -> int:
-        return len(self.gain)
-
 
 @lru_cache(maxsize=16)
 def tableau(levels: int, ratio: float, order: int) -> Tableau:
@@ -80,7 +76,7 @@ def extrapolate(
     if any_broken:
         differences = np.where(broken, 0.0, differences)
         rounding = np.where(broken, 0.0, rounding)
-    entries = table.entries
+    entries = len(table.gain)
     stacked = table.stacked @ differences
     value = stacked[:entries]
     changes = np.abs(stacked[entries:], out=stacked[entries:])

@@ -1,4 +1,1 @@
-"""Numbers as text: rounding to few digits, named constants, typographic signs.
-
-Sentences are composed in ``sentences`` and in the packages that they are about.
-"""
+"""Numbers as text: rounding to few digits, named constants, typographic signs."""

@@ -113,9 +113,8 @@ def _statuses(slopes: Slopes, returned: Array, tolerance: Tolerance, height: flo
     status[kink] = judge_kinks(1.0, returned, slopes, tolerance.atol, tolerance.rtol)[kink]
     status[kind == PointKind.NONFINITE] = Status.GAP
     status[kind == PointKind.JUMP] = Status.JUMP
-    status[np.isin(kind, (PointKind.SMOOTH, PointKind.KINK, PointKind.UNRESOLVED)) & np.isnan(returned)] = (
-        Status.DIFFERS
-    )
+    measured = smooth | kink | (kind == PointKind.UNRESOLVED)
+    status[measured & np.isnan(returned)] = Status.DIFFERS
     status[smooth & ~np.isfinite(returned)] = Status.DIFFERS
     return status
 

@@ -167,7 +167,7 @@ class Dependence:
 
 
 @dataclass(frozen=True)
-class _InputEffect:
+class _Effect:
     """How the outputs depend on one input: whether at all, and the slope and error bound of each one's weighted sum."""
 
     moves: tuple[bool | None, ...]
@@ -186,7 +186,7 @@ def measure_dependence(section: Section, span: Callable[[str], float], grad_outp
     if whole.size > _MAX_ELEMENTS or _CALLS_PER_INPUT * len(section.inputs) * whole.seconds > _SECONDS:
         return None
     inputs, outputs = tuple(name for name, _ in section.inputs), section.op.outputs
-    effects = [_input_effect(whole, name, span(name)) for name in inputs]
+    effects = [_effect(whole, name, span(name)) for name in inputs]
     singles = [_loss(whole, (name,), effects, grad_output) for name in outputs]
     joint = [_loss(whole, outputs, effects, grad_output)] if len(outputs) > 1 else []
     losses = (*singles, *(_with_single_losses(each, singles) for each in joint))
@@ -195,7 +195,7 @@ def measure_dependence(section: Section, span: Callable[[str], float], grad_outp
     return Dependence(inputs, outputs, shapes, carries, losses, section.op.surrogate is not None)
 
 
-def _input_effect(every: InputOutputMap, name: str, span: float) -> _InputEffect:
+def _effect(every: InputOutputMap, name: str, span: float) -> _Effect:
     line = every.line(name)
     try:
         ground = BasePoint.plain(line, span, every.precision)
@@ -203,7 +203,7 @@ def _input_effect(every: InputOutputMap, name: str, span: float) -> _InputEffect
         slopes = jacobian_slopes(ground, np.arange(y.size), np.zeros(1, np.intp))
     except FunctionFailed:
         unknown = len(every.weights)
-        return _InputEffect((None,) * unknown, np.full(unknown, np.nan), np.full(unknown, np.nan))
+        return _Effect((None,) * unknown, np.full(unknown, np.nan), np.full(unknown, np.nan))
     least = _SLOPE_RTOL * _SLOPE_RTOL * (largest_magnitude(slopes.value) + largest_magnitude(y) / span)
     nonzero = np.abs(slopes.value) > EVIDENCE_BOUNDS * slopes.error + least
     kink, sides = slopes.kind == PointKind.KINK, (np.abs(np.stack((slopes.left, slopes.right))) > least).sum(axis=0)
@@ -215,12 +215,10 @@ def _input_effect(every: InputOutputMap, name: str, span: float) -> _InputEffect
         moves.append(True if moving[at].any() else None if undecided[at].any() else False)
         slope.append(float(weights @ slopes.value[at]) if reliable[at].all() else np.nan)
         error.append(float(np.abs(weights) @ slopes.error[at]))
-    return _InputEffect(tuple(moves), np.array(slope), np.array(error))
+    return _Effect(tuple(moves), np.array(slope), np.array(error))
 
 
-def _loss(
-    every: InputOutputMap, outputs: tuple[str, ...], effects: list[_InputEffect], grad_output: float
-) -> LossLinks:
+def _loss(every: InputOutputMap, outputs: tuple[str, ...], effects: list[_Effect], grad_output: float) -> LossLinks:
     """The loss on ``outputs``, the weighted sum of their elements."""
     positions = [every.section.op.outputs.index(name) for name in outputs]
     try:
@@ -251,7 +249,7 @@ def _link(moves: bool | None, arrives: bool) -> _Link:
 def _is_right(
     every: InputOutputMap,
     name: str,
-    effect: _InputEffect,
+    effect: _Effect,
     gradient: torch.Tensor | None,
     positions: list[int],
     grad_output: float,

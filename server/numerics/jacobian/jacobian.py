@@ -15,6 +15,7 @@ from ...runtime.batching import batched_copies, seconds_per_copy
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.section import Index, Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
+from ..curve.symmetric_inputs import swept_shape
 from ..differentiation.reference import rounded_inputs
 from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells
 from .cells import BasePoint, jacobian_slopes
@@ -158,11 +159,7 @@ def held_value(section: Section) -> float:
 
 def _flat(section: Section) -> int:
     """The place of ``wrt`` among the elements of its tensor."""
-    return int(np.ravel_multi_index(section.wrt_index, _shape(section))) if section.wrt_index else 0
-
-
-def _shape(section: Section) -> Index:
-    return next((each.shape for each in section.op.inputs if each.name == section.wrt), ())
+    return int(np.ravel_multi_index(section.wrt_index, swept_shape(section))) if section.wrt_index else 0
 
 
 def _reference(copies: InputCopies, span: float) -> InputCopies:
@@ -184,9 +181,10 @@ def _block(section: Section, copies: InputCopies, side: int) -> tuple[ElementRan
     if math.prod(shape) == 1:
         shape = ()
     if len(section.of_index) != len(shape) or any(i >= n for i, n in zip(section.of_index, shape, strict=True)):
-        return ElementRange(section.of, shape, 0, 0), ElementRange(section.wrt, _shape(section), 0, 0)
+        return ElementRange(section.of, shape, 0, 0), ElementRange(section.wrt, swept_shape(section), 0, 0)
     of = int(np.ravel_multi_index(section.of_index, shape)) if shape else 0
-    return _block_range(section.of, shape, of, side), _block_range(section.wrt, _shape(section), _flat(section), side)
+    rows = _block_range(section.of, shape, of, side)
+    return rows, _block_range(section.wrt, swept_shape(section), _flat(section), side)
 
 
 def _block_range(name: str, shape: Index, place: int, side: int) -> ElementRange:

@@ -137,10 +137,10 @@ def _example(jacobian: Jacobian) -> str:
     if cell is None:
         return ""
     returned = format_distinct(cell.returned, cell.numerical)
-    slope = (
+    numerical = (
         " to ".join(map(format_number, cell.sides)) if cell.sides else format_distinct(cell.numerical, cell.returned)
     )
-    numbers = f"numerical {slope}, returned {returned}"
+    numbers = f"numerical {numerical}, returned {returned}"
     if jacobian.numerical.status.size == 1:
         return f": {numbers}"
     return f", most at {cell.row} by {cell.column}: {numbers}"

@@ -162,7 +162,7 @@ def pointwise_violations(
 ) -> Iterator[Violation | None]:
     """The violations at the points ``x``, where backward returned ``of_base`` for ``base``, if that is known.
 
-    Repeatability comes first, because without it the other laws would seem broken too; ``watched`` is the layout of
+    Repeatability comes first, because without it the other laws would seem broken too; ``monitored`` is the layout of
     that call. Raises ``FunctionFailed`` where backward fails for a random grad_output.
     """
 
@@ -185,9 +185,7 @@ def pointwise_violations(
     trial = replace(trial, inside=_dtype_inside(section.dtype, gradients.of_random))
     yield from _test_scales(trial, gradients, exponents)
     elementwise = bool(section.stacked) and monitored.size == x.size > 1
-    yield from _test_signs_and_sums(
-        trial, gradients, _layouts_of(section, trial) if elementwise and not written else None
-    )
+    yield from _test_sums(trial, gradients, _layouts_of(section, trial) if elementwise and not written else None)
 
 
 def _test_scales(trial: _Trial, known: _Gradients, exponents: Array) -> Iterator[Violation | None]:
@@ -201,7 +199,7 @@ def _test_scales(trial: _Trial, known: _Gradients, exponents: Array) -> Iterator
 
 
 def _mixes_elements(trial: _Trial, known: _Gradients, mixed: Array) -> bool:
-    """Whether the gradient at every other point depends on the ``given`` grad_output at the points between."""
+    """Whether the gradient at every other point depends on the ``mixed`` grad_output at the points between."""
     try:
         gradient = trial.backward(mixed, dense)
     except FunctionFailed:
@@ -213,8 +211,8 @@ def _mixes_elements(trial: _Trial, known: _Gradients, mixed: Array) -> bool:
     )
 
 
-def _test_signs_and_sums(trial: _Trial, known: _Gradients, layouts: _Layouts | None) -> Iterator[Violation | None]:
-    """Tests of ``odd``, ``scales`` and ``adds``; with ``laid`` also of ``layout``.
+def _test_sums(trial: _Trial, known: _Gradients, layouts: _Layouts | None) -> Iterator[Violation | None]:
+    """Tests of ``odd``, ``scales`` and ``adds``; with ``layouts`` also of ``layout``.
 
     One call tests several laws at once; only where it fails are they tested one by one.
     """
@@ -227,9 +225,8 @@ def _test_signs_and_sums(trial: _Trial, known: _Gradients, layouts: _Layouts | N
     if not signs:
         yield trial.violation("odd", LawTest(-base, -base, of_base, -1.0))
         yield trial.violation("scales", LawTest(small * base, small * base, of_base, small, rtol))
-        yield trial.violation(
-            "scales", LawTest(-small * base, -small * base, trial.backward(-base, dense), small, rtol)
-        )
+        opposite = trial.backward(-base, dense)
+        yield trial.violation("scales", LawTest(-small * base, -small * base, opposite, small, rtol))
     added = matrix.holds(LawTest(both[:count], math.nan, of_both[:count], 1.0, rtol, any_))
     if not added:
         yield trial.violation("adds", LawTest(both, both, of_both, 1.0, rtol))

@@ -86,19 +86,13 @@ def _scale_fault(finding: Violation) -> str:
 def _expectation(finding: Violation, expected: str) -> str:
     if finding.law == "zero":
         return ""
-    return (
-        f" instead of {expected}"
-        if finding.law in ("layout", "adds", "mixes")
-        else f" where linearity calls for {expected}"
-    )
+    link = "instead of" if finding.law in ("layout", "adds", "mixes") else "where linearity calls for"
+    return f" {link} {expected}"
 
 
 def _grad_output(finding: Violation) -> str:
-    return (
-        "a random grad_output"
-        if math.isnan(finding.grad_output)
-        else f"grad_output {format_number(finding.grad_output)}"
-    )
+    value = finding.grad_output
+    return "a random grad_output" if math.isnan(value) else f"grad_output {format_number(value)}"
 
 
 def _in_place(finding: Violation) -> str:

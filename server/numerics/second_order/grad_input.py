@@ -95,9 +95,8 @@ class GradInput:
             raise failure_of(error, self.first.op, phase) from error
         out = self.first.output(y)
         if not out.requires_grad and self._is_op:
-            raise FunctionFailed(
-                Failure("backward", "NoGradient", f"{self.first.of} is cut off from {self.first.wrt}.")
-            )
+            message = f"{self.first.of} is cut off from {self.first.wrt}."
+            raise FunctionFailed(Failure("backward", "NoGradient", message))
         return out
 
     def _grad_output(self, out: torch.Tensor, copies: int) -> torch.Tensor:

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from textwrap import shorten
 from typing import Any
 
@@ -68,7 +69,7 @@ def _run(section: Section, t: float) -> str:
     """Why it was not run, empty if it was and passed. Raises what it raises."""
     swept, call = _call(section, t)
     out = call(swept)
-    if min(_call_seconds(call, swept) for _ in range(_REPEATS)) > _SLOW_CALL:
+    if min(timing.time_short_call(partial(call, swept)) for _ in range(_REPEATS)) > _SLOW_CALL:
         return "it would take too long with a Function as slow as this"
     size = max(swept.numel(), out.numel())
     if size > _MAX_ELEMENTS:
@@ -77,10 +78,6 @@ def _run(section: Section, t: float) -> str:
     grad_output = torch.randn(out.shape, generator=random, dtype=out.dtype).requires_grad_()
     torch.autograd.gradgradcheck(call, (swept,), (grad_output,), fast_mode=size > _MAX_EXHAUSTIVE)
     return ""
-
-
-def _call_seconds(call: Callable[[torch.Tensor], torch.Tensor], swept: torch.Tensor) -> float:
-    return timing.time_short_call(lambda: call(swept))
 
 
 def _call(section: Section, t: float) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:

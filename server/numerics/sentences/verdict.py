@@ -67,9 +67,9 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -
 
 def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     compared, row = verdict.against, verdict.against.worst
-    target, slope = names.derivative, "forward has"
+    target, has = names.derivative, "forward has"
     if compared is not verdict.forward:
-        target, slope = f"{names.derivative}, nor of its surrogate,", "its surrogate has"
+        target, has = f"{names.derivative}, nor of its surrogate,", "its surrogate has"
     if compared.worst_cell is not None:
         return [f"backward does not return {target} {_between_points(evaluation, verdict, names)}"]
     if row is None or evaluation.analytical is None:
@@ -83,11 +83,9 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
     example += f"it returns {format_distinct(returned, expected)}"
     if curve.slopes.kind[row] == PointKind.KINK:
         if not np.isfinite([curve.slopes.left[row], curve.slopes.right[row]]).all():
-            return [f"{claim}: {example}, where {slope} a cusp."]
-        return [
-            f"{claim}: {example}, where {slope} a kink, and only slopes {_slopes(evaluation, curve, row)} are right."
-        ]
-    return [f"{claim}: {example}, where {slope} slope {format_distinct(expected, returned)}{factor}."]
+            return [f"{claim}: {example}, where {has} a cusp."]
+        return [f"{claim}: {example}, where {has} a kink, and only slopes {_slopes(evaluation, curve, row)} are right."]
+    return [f"{claim}: {example}, where {has} slope {format_distinct(expected, returned)}{factor}."]
 
 
 def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:

@@ -60,19 +60,12 @@ class SingularityCandidates:
 
     def where(self, rows: Mask | NDArray[np.intp]) -> SingularityCandidates:
         """A selection of them."""
-        return SingularityCandidates(
-            self.low[rows], self.high[rows], self.edge[rows], self.sharp[rows], self.column[rows]
-        )
+        return SingularityCandidates(*(each[rows] for each in vars(self).values()))
 
     def and_also(self, other: SingularityCandidates) -> SingularityCandidates:
         """These followed by the ``other`` ones."""
-        return SingularityCandidates(
-            np.concatenate((self.low, other.low)),
-            np.concatenate((self.high, other.high)),
-            np.concatenate((self.edge, other.edge)),
-            np.concatenate((self.sharp, other.sharp)),
-            np.concatenate((self.column, other.column)),
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return SingularityCandidates(*map(np.concatenate, pairs))
 
     def sharpest(self, most: int) -> SingularityCandidates:
         """The ``most`` sharpest ones, in their order."""
@@ -284,7 +277,7 @@ class SingularitySearch:
             if not wide.any():
                 break
             points = _subdivide(low, high, parts)
-            at, until, bent = self._sharpest_parts(points, self.values(points), found.edge)
+            at, until, bent = self._sharpest(points, self.values(points), found.edge)
             bent &= wide
             if not bent.any():
                 break
@@ -292,9 +285,7 @@ class SingularitySearch:
             high = np.where(bent, points[until, column], high)
         return SingularityCandidates(low, high, found.edge, found.sharp, found.column)
 
-    def _sharpest_parts(
-        self, points: Array, values: Array, edge: Mask
-    ) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
+    def _sharpest(self, points: Array, values: Array, edge: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
         """The points between which each column bends most, or its domain ends, and whether that exceeds rounding."""
         column = np.arange(points.shape[1])
         bend = _local_bend(values)

@@ -39,12 +39,7 @@ _LINES: tuple[_Line, ...] = ("along", "across")
 # The sign that each derivative has: as it should be, with f′ for conj(f′), and where all is conjugated.
 _SIGNS: dict[_Outcome, dict[tuple[_Part, _Line], int]] = {
     "matches": dict.fromkeys(product(_PARTS, _LINES), 1),
-    "conjugate missing": {
-        ("real", "along"): 1,
-        ("real", "across"): -1,
-        ("imag", "along"): -1,
-        ("imag", "across"): 1,
-    },
+    "conjugate missing": {("real", "along"): 1, ("real", "across"): -1, ("imag", "along"): -1, ("imag", "across"): 1},
     "conjugated": {(part, line): 1 if line == "along" else -1 for part, line in product(_PARTS, _LINES)},
 }
 
@@ -70,9 +65,6 @@ class _Slice:
     def near(self, sign: int, slack: float = 0.0) -> Mask:
         return np.abs(self.analytical - sign * self.numerical) <= self.allowed + slack
 
-    def agrees(self, sign: int, slack: float) -> bool:
-        return bool(self.near(sign, slack)[self.judged].all())
-
 
 @np.errstate(all="ignore")
 def study_complex(section: Section, grid: Grid) -> ComplexStudy:
@@ -95,7 +87,7 @@ def study_complex(section: Section, grid: Grid) -> ComplexStudy:
     # A small part of a large number has lost places that the large part has not.
     slack = {line: _ULPS * EPSILON * max(slices[part, line].height for part in _PARTS) for line in _LINES}
     for answer, signs in _SIGNS.items():
-        if all(each.agrees(signs[key], slack[key[1]]) for key, each in slices.items()):
+        if all(each.near(signs[key], slack[key[1]])[each.judged].all() for key, each in slices.items()):
             return ComplexStudy(answer)
     return ComplexStudy("differs")
 

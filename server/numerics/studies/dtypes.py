@@ -101,9 +101,7 @@ class DtypeErrors:
     @property
     def message(self) -> str:
         """Why it does not, in a line."""
-        if self.failure is None:
-            return ""
-        return self.failure.first
+        return self.failure.first if self.failure else ""
 
     @property
     def computes_in(self) -> str | None:
@@ -169,9 +167,7 @@ def _row(section: Section, x: Array, grad_output: float, name: str, device: Devi
     )
 
 
-def _yardstick(
-    cut: Section, t: Array, grad_output: float, result: BackwardResult
-) -> tuple[bool, BackwardResult | None]:
+def _yardstick(cut: Section, t: Array, grad_output: float, own: BackwardResult) -> tuple[bool, BackwardResult | None]:
     """Whether ``cut`` is in double precision on the CPU, and what that says; None where the Function refuses it.
 
     It is given the rounded numbers: what rounding them does is not the Function's error.
@@ -179,7 +175,7 @@ def _yardstick(
     inputs = tuple((name, tuple(cut.snap(np.array(values)).tolist())) for name, values in cut.inputs)
     exact = replace(cut.at(torch.float64, "cpu"), inputs=inputs)
     if exact == cut:
-        return True, result
+        return True, own
     return False, _run(exact, t, float(cut.snap(np.array([grad_output]))[0]))[0]
 
 

@@ -89,15 +89,11 @@ def circulation_around(field: VectorField, x0: Array, x1: Array, y0: Array, y1: 
     bend = np.abs(sides[:, 0] - 2 * sides[:, 1] + sides[:, 2])
     # What three nodes may miss, guessed from what they see: the next order of a falling series.
     truncation = TRUNCATION_SHARE * np.nan_to_num((bend / size) ** 2) * bend
-    x_rounding = np.abs(np.stack((y0, x1, y1, x0))) * EPSILON * _slope_along(sides, length)
+    turn = np.nan_to_num(np.ptp(sides, axis=1) / length)
+    x_rounding = np.abs(np.stack((y0, x1, y1, x0))) * EPSILON * turn
     allowed = (length * (_ULPS[precision == EPSILON] * precision * size + truncation + x_rounding)).sum(axis=0)
     bottom, right, top, left = integral
     return Rectangles(x0, x1, y0, y1, bottom, right, top, left, allowed)
-
-
-def _slope_along(sides: Array, length: Array) -> Array:
-    """How fast the field turns along the edges."""
-    return np.nan_to_num(np.ptp(sides, axis=1) / length)
 
 
 def grid_rectangles(field: VectorField, x: Array, y: Array, precision: float) -> Rectangles:
@@ -125,19 +121,19 @@ def cells_with_curl(
     lines along which it does (as a gate) keep it in that one place, and noise turns every way.
     """
     count = _ACROSS_DEAR if dear else RECTANGLES_ACROSS
-    samples = _sample_rectangles(field, cells, some, count, _SAMPLE_SIZE[precision == EPSILON], precision)
+    samples = _samples(field, cells, some, count, _SAMPLE_SIZE[precision == EPSILON], precision)
     curl, whole = samples.density.reshape(-1, some.size), cells.density[some]
     alike = (np.sign(curl) == np.sign(whole)).mean(axis=0) >= _MIN_SAME_SIGN
     mean, scatter = np.nanmean(curl, axis=0), np.nanstd(curl, axis=0) / count
     real = alike & (np.abs(mean - whole) <= _WITHIN * np.abs(whole)) & (np.abs(mean) > _MIN_SIGNAL * scatter)
     if precision > EPSILON and real.any():
         # A field of few digits may be one of many steps, each of them flat.
-        finest = _sample_rectangles(field, cells, some, count, _MIN_SIZE, precision).circulation.reshape(-1, some.size)
+        finest = _samples(field, cells, some, count, _MIN_SIZE, precision).circulation.reshape(-1, some.size)
         real &= (finest == 0).mean(axis=0) < _MIN_SAME_SIGN
     return real
 
 
-def _sample_rectangles(
+def _samples(
     field: VectorField, cells: Rectangles, some: NDArray[np.intp], count: int, share: float, precision: float
 ) -> Rectangles:
     """Rectangles of a ``share`` of ``some`` cells in width and height, ``count`` × ``count`` in each cell."""

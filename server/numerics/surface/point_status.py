@@ -52,16 +52,12 @@ def judge_plane_points(
     return status
 
 
+@np.errstate(all="ignore")
 def allowed_plane_error(slopes: Slopes, grad_output: float, tolerance: Tolerance, lost: Array) -> Array:
     """The largest distance of what is returned from the numerical slope that is tolerated."""
-    with np.errstate(all="ignore"):
-        scale = abs(grad_output)
-        return (
-            tolerance.atol
-            + tolerance.rtol * scale * np.abs(slopes.value)
-            + EVIDENCE_BOUNDS * scale * slopes.error
-            + lost
-        )
+    scale = abs(grad_output)
+    allowed = tolerance.atol + tolerance.rtol * scale * np.abs(slopes.value)
+    return allowed + EVIDENCE_BOUNDS * scale * slopes.error + lost
 
 
 @np.errstate(all="ignore")

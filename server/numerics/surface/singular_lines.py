@@ -62,10 +62,8 @@ def _at_jumps(ground: PlaneGrid, axis: int, slopes: Slopes) -> Mask:
     jump = slopes.kind == PointKind.JUMP
     rows, ends = np.flatnonzero(jump), ground.axis(axis)
     if rows.size:
-        at, ask, near = ground.points[axis][rows], ground.ask(axis), _JUMP_DISTANCE * float(ends[-1] - ends[0])
-        jump[rows] = np.abs(ask(at + near, rows) - ask(at - near, rows)) > _RATIO * near * largest_magnitude(
-            slopes.value
-        )
+        at, ask, gap = ground.points[axis][rows], ground.ask(axis), _JUMP_DISTANCE * float(ends[-1] - ends[0])
+        jump[rows] = np.abs(ask(at + gap, rows) - ask(at - gap, rows)) > _RATIO * gap * largest_magnitude(slopes.value)
     return jump
 
 

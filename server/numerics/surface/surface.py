@@ -88,7 +88,7 @@ def surface(
     exact = field if reference is plane else _run_backward(reference, s, t, grad_output)[0]
     ground = PlaneGrid(reference, x, y, exact.values)
     steady = _is_deterministic(ground)
-    slopes = _axis_slopes(ground, exact, grad_output, step)
+    slopes = _slopes(ground, exact, grad_output, step)
     first, second = (
         _component(along.dtype, *each, grad_output, steady)
         for each in zip(field.both, exact.both, field.none, slopes, ground.heights, strict=True)
@@ -143,9 +143,7 @@ def _is_deterministic(ground: PlaneGrid) -> bool:
     return np.allclose(again, ground.values, rtol=share, atol=share * largest_magnitude(ground.values), equal_nan=True)
 
 
-def _axis_slopes(
-    ground: PlaneGrid, field: GradientField, grad_output: float, step: float | None
-) -> tuple[Slopes, Slopes]:
+def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: float | None) -> tuple[Slopes, Slopes]:
     """The slopes along both axes."""
     first, second = (
         ground.slopes(which, returned / grad_output if returned is not None and grad_output else None, step)
@@ -214,7 +212,7 @@ def _follows_surrogate(
     try:
         surrogate_plane = batched_plane(along, across, ground.x, ground.y, grad_output)
         surrogate_grid = replace(ground, plane=surrogate_plane, values=surrogate_plane.forward(*ground.points))
-        slopes = _axis_slopes(surrogate_grid, field, grad_output, step)
+        slopes = _slopes(surrogate_grid, field, grad_output, step)
     except FunctionFailed:
         return False
     return _agrees_with(field.both, slopes, surrogate_grid, grad_output, dtype)

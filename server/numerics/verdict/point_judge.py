@@ -128,7 +128,11 @@ def judge_points(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, sha
         rounded = conditioning(evaluation, slopes)
         status = _statuses(evaluation, analytical, off, slopes, tolerance, share, rounded)
         area = evaluation.area_under(curve)
-        cells = _NO_CELLS if area is None else _cell_statuses(evaluation, analytical, area, tolerance, share, rounded)
+        cells = _NO_CELLS
+        if area is not None:
+            rounding = (abs(evaluation.grad_output) * rounded + evaluation.lost)[area.ends]
+            steepest = min(evaluation.in_sight, largest_magnitude(analytical))
+            cells = judge_cells(area, tolerance, share[area.ends], steepest, rounding)
         if cells.size == status.size - 1:
             status[(status == Status.DIFFERS) & _moves_too_finely(evaluation, analytical, off, slopes, cells)] = (
                 Status.UNDECIDED
@@ -154,19 +158,6 @@ def _moves_too_finely(evaluation: Evaluation, analytical: Array, off: Array, slo
     fast = np.abs(analytical) * cell > 2 * np.abs(evaluation.grad_output) * (np.ptp(values) if values.size else 0.0)
     hidden = steps[:-1] & steps[1:] & gross | vague[:-1] & vague[1:] & fast
     return hidden & (slopes.kind == PointKind.SMOOTH) & np.isfinite(analytical)
-
-
-def _cell_statuses(
-    evaluation: Evaluation,
-    analytical: Array,
-    area: IntegralCheck,
-    tolerance: Tolerance,
-    share: Array,
-    rounded: Array,
-) -> Statuses:
-    crooked = abs(evaluation.grad_output) * rounded + evaluation.lost
-    steepest = min(evaluation.in_sight, largest_magnitude(analytical))
-    return judge_cells(area, tolerance, share[area.ends], steepest, crooked[area.ends])
 
 
 def _statuses(

@@ -1,4 +1,1 @@
-"""The check over the whole range of the dtype: backward against forward at all magnitudes, not only where one looks.
-
-The visible range is judged in ``verdict``.
-"""
+"""The check over the whole range of the dtype: backward against forward at all magnitudes, not only where one looks."""

@@ -118,10 +118,7 @@ def _intervals(data: RangeMeasurements, status: _Statuses, right: Sequence[Secti
     differs = np.concatenate(([False], status[known] == Status.DIFFERS, [False]))
     starts, ends = np.flatnonzero(~differs[:-1] & differs[1:]), np.flatnonzero(differs[:-1] & ~differs[1:]) - 1
     return tuple(
-        (
-            _interval_end(data, status, right, int(first), -1),
-            _interval_end(data, status, right, int(last), 1),
-        )
+        (_interval_end(data, status, right, int(first), -1), _interval_end(data, status, right, int(last), 1))
         for first, last in zip(known[starts], known[ends], strict=True)
     )
 

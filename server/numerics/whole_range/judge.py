@@ -178,10 +178,10 @@ def missing_gradients(data: RangeMeasurements) -> Mask:
     rows = np.flatnonzero(wrong)
     if rows.size:
         forward, slope = forward_within(data.reference, data.reach), slopes.slope[rows]
-        closer = confirm_on_all_scales(
+        scales = confirm_on_all_scales(
             forward, data.x[rows], slope, slopes.error[rows], slope, slopes.precision, info.eps
         )
-        wrong[rows] = np.isfinite(closer.value)
+        wrong[rows] = np.isfinite(scales.value)
     limit = min(info.max**_ORDINARY_POWER, _MAX_ORDINARY)
     for rows in indices_outwards(data.x):
         ordinary = (size[rows] >= 1 / limit) & (size[rows] <= limit)
@@ -212,6 +212,7 @@ class ScaleConfirmation:
     error: Array
 
 
+@np.errstate(all="ignore")
 def confirm_on_all_scales(
     forward: Forward, x: Array, slope: Array, error: Array, disputed: Array, precision: float, eps: float
 ) -> ScaleConfirmation:
@@ -221,13 +222,6 @@ def confirm_on_all_scales(
     ``eps`` the machine epsilon of the judged gradient's dtype, which limits how well it knows ``x``. With an infinite
     ``disputed`` slope every step that sees a finite one counts.
     """
-    with np.errstate(all="ignore"):
-        return _on_all_scales(forward, x, slope, error, disputed, precision, eps)
-
-
-def _on_all_scales(
-    forward: Forward, x: Array, slope: Array, error: Array, disputed: Array, precision: float, eps: float
-) -> ScaleConfirmation:
     steps = _steps(np.abs(x), precision)
     points = np.stack((x + steps, x - steps))
     values = forward(np.concatenate((x, points.ravel())))

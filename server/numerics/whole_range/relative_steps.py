@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Forward
 from ...runtime.section import Section
+from ..differentiation.finite_differences import LADDER, LEVELS, RATIO, WIDEST_LOW_PRECISION, WIDEST_STEP
 from ..differentiation.noise import mantissa_bits
 from ..differentiation.richardson import extrapolate, tableau
 from .domain_reach import DomainReach
@@ -25,9 +26,6 @@ _MARGIN = 0.9
 _MIN_POWER = -300.0
 # The window of ``largest_further_in``, as a ratio.
 _DECADE = 10.0
-_LEVELS, _RATIO = 4, 3.0
-# The widest step, as a fraction of |x|.
-_WIDEST, _WIDEST_LOW_PRECISION = 2e-3, 0.05
 # The significant bits of the short dtypes that a forward may round to inside.
 _SHORT_MANTISSAS = (24, 11, 8, 4, 3)
 _TINY = float(np.finfo(np.float64).tiny)
@@ -94,23 +92,21 @@ def relative_step_slopes(section: Section, reach: DomainReach, x: Array) -> Rela
     than the steps do not show in it. Raises ``FunctionFailed``.
     """
     unit = torch.finfo(section.dtype).eps / 2
-    ladder = (_WIDEST if section.dtype == torch.float64 else _WIDEST_LOW_PRECISION) * _RATIO ** -np.arange(_LEVELS)[
-        :, None
-    ]
-    steps = np.abs(x) * ladder
-    points = np.empty((2 * _LEVELS + 1, x.size))
-    points[0], points[1 : _LEVELS + 1], points[_LEVELS + 1 :] = x, x + steps, x - steps
+    widest = WIDEST_STEP if section.dtype == torch.float64 else WIDEST_LOW_PRECISION
+    steps = np.abs(x) * (widest * LADDER)
+    points = np.empty((2 * LEVELS + 1, x.size))
+    points[0], points[1 : LEVELS + 1], points[LEVELS + 1 :] = x, x + steps, x - steps
     points = section.snap(points.ravel()).reshape(points.shape)
     values = forward_within(section, reach)(points.ravel()).reshape(points.shape)
     bits = mantissa_bits(values.ravel())
     precision = max(unit, 2.0**-bits if bits in _SHORT_MANTISSAS else 0.0)
-    above, below = values[1 : _LEVELS + 1], values[_LEVELS + 1 :]
-    gaps = points[1 : _LEVELS + 1] - points[_LEVELS + 1 :]
+    above, below = values[1 : LEVELS + 1], values[LEVELS + 1 :]
+    gaps = points[1 : LEVELS + 1] - points[LEVELS + 1 :]
     central = (above - below) / gaps
     size = np.maximum(np.abs(above), np.abs(below))
     rounding = np.where(size > 0, 2 * precision * size + _TINY, 0.0)
     scatter = (rounding + unit * np.abs(x * central[-1])) / gaps
-    slope, error, noise = extrapolate(central, scatter, tableau(_LEVELS, _RATIO, 2), wary=False)
+    slope, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2), wary=False)
     slope[~np.isfinite(error)] = np.nan
     return RelativeStepSlopes(values[0], slope, error, noise, precision)
 
