@@ -127,9 +127,9 @@ class WorkerConnection:
         if reply.done():
             return reply.result()
         if self.ended.done():
-            limit = FORK_LIMIT if self._process.copied else limit
-            raise WorkerLost(self.ended.result(), limit, self._process.faults())
-        raise WorkerLost("signal 9, SIGKILL", limit, self._process.faults())
+            limit = FORK_LIMIT if self._process.hit_fork_limit else limit
+            raise WorkerLost(self.ended.result(), limit, self._process.stack_dump())
+        raise WorkerLost("signal 9, SIGKILL", limit, self._process.stack_dump())
 
     async def _exceeded_limit(
         self, futures: set[asyncio.Future[Any]], time: ExceededLimit, seconds: float
@@ -158,13 +158,13 @@ class WorkerConnection:
 
     async def _locate(self, futures: set[asyncio.Future[Any]]) -> None:
         """Have the worker dump its stack, and wait for that."""
-        self._process.locate()
+        self._process.request_stack_dump()
         last_stack: tuple[StackFrame, ...] = ()
         now = asyncio.get_running_loop().time
         until = now() + _DUMP_TIMEOUT
         while now() < until:
             done, _ = await asyncio.wait(futures, timeout=_POLL_INTERVAL, return_when=asyncio.FIRST_COMPLETED)
-            stack = self._process.faults()
+            stack = self._process.stack_dump()
             if done or (stack and stack == last_stack):
                 return
             last_stack = stack

@@ -94,7 +94,7 @@ class WorkerLost(Exception):
         self.ended, self.limit, self.calls = ended, limit, tuple(calls)
 
     @property
-    def ours(self) -> bool:
+    def at_limit(self) -> bool:
         """Whether we killed it at a limit, so that asking again would lead to the same."""
         return self.limit is not None
 

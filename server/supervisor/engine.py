@@ -29,9 +29,9 @@ Catalogue = dict[str, dict[str, Any]]
 class Engine:
     """Asks one worker process at a time. All of it runs in the event loop that called ``connect``."""
 
-    def __init__(self, process: WorkerProcess, account: EngineCounters | None = None) -> None:
-        self._workers = Supervisor(process, account or EngineCounters())
-        self.outcomes = self._workers.account.outcomes
+    def __init__(self, process: WorkerProcess, counters: EngineCounters | None = None) -> None:
+        self._supervisor = Supervisor(process, counters or EngineCounters())
+        self.outcomes = self._supervisor.counters.outcomes
         self._described: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
         self._previous_recipes: dict[tuple[str, str], str] = {}
         self._waiting = 0
@@ -45,39 +45,39 @@ class Engine:
 
     async def connect(self) -> None:
         """Connect to the worker, and supervise it from now on."""
-        self._supervising = asyncio.create_task(self._workers.supervise())
+        self._supervising = asyncio.create_task(self._supervisor.supervise())
 
     async def close(self) -> None:
         """End the worker and release everything."""
         self._supervising.cancel()
         with suppress(asyncio.CancelledError):
             await self._supervising
-        await self._workers.close()
+        await self._supervisor.close()
 
     @property
     def work(self) -> Job:
         """The job of its workers."""
-        return self._workers.work
+        return self._supervisor.work
 
     @property
     def broken(self) -> str:
         """The sentence that says why nothing can be answered; empty while something can."""
-        return self._workers.broken
+        return self._supervisor.broken
 
     @property
     def restarts(self) -> int:
         """How many workers were replaced."""
-        return self._workers.account.restarts
+        return self._supervisor.counters.restarts
 
     @property
     def ready(self) -> bool:
         """Whether a worker listens and has loaded its ops."""
-        return self._workers.life.listens and not self.broken
+        return self._supervisor.connection.listens and not self.broken
 
     @property
     def starting(self) -> bool:
         """Whether the catalogue is not known yet; while a worker is replaced later, it is."""
-        return not self._workers.hello and not self.broken
+        return not self._supervisor.last_good_greeting and not self.broken
 
     @property
     def waiting(self) -> int:
@@ -87,29 +87,29 @@ class Engine:
     @property
     def worker(self) -> int:
         """The process id of the present worker."""
-        return self._workers.life.pid
+        return self._supervisor.connection.pid
 
     @property
     def trouble(self) -> dict[str, Any] | None:
         """The load error of the user's file; None while nothing is broken."""
         if not self.broken:
             return None
-        return load_error(self.broken) | self._workers.greeting.get("trouble", {}) | {"sentence": self.broken}
+        return load_error(self.broken) | self._supervisor.last_greeting.get("trouble", {}) | {"sentence": self.broken}
 
     @property
     def files(self) -> list[str]:
         """The user's files that the last worker has read, as absolute paths."""
-        return list(self._workers.greeting.get("files", ()))
+        return list(self._supervisor.last_greeting.get("files", ()))
 
     @property
     def notes(self) -> list[str]:
         """Remarks on what the user's files do when they are loaded."""
-        return list(self._workers.hello.get("notes", ()))
+        return list(self._supervisor.last_good_greeting.get("notes", ()))
 
     async def wait_ready(self) -> None:
         """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` when too many wait."""
         async with self._place_in_queue():
-            await self._workers.listening()
+            await self._supervisor.listening()
 
     async def waits_for(self, name: str) -> bool:
         """Whether it is not known yet if there is an op of that name."""
@@ -122,8 +122,8 @@ class Engine:
 
     async def catalogue(self) -> Catalogue:
         """What is known of each op without calling it, by name."""
-        await self._wait_for_hello()
-        catalogue: Catalogue = self._workers.hello["catalogue"]
+        await self._wait_for_greeting()
+        catalogue: Catalogue = self._supervisor.last_good_greeting["catalogue"]
         return catalogue
 
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
@@ -176,8 +176,8 @@ class Engine:
 
     async def device(self) -> dict[str, Any]:
         """The devices of this machine and the release of torch."""
-        await self._wait_for_hello()
-        device: dict[str, Any] = self._workers.hello["device"]
+        await self._wait_for_greeting()
+        device: dict[str, Any] = self._supervisor.last_good_greeting["device"]
         return device
 
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
@@ -218,12 +218,12 @@ class Engine:
                 if waited and gone is not None and await gone():
                     raise EngineBusy
                 try:
-                    frame = await self._workers.ask(request)
+                    frame = await self._supervisor.ask(request)
                 except WorkerLost as lost:
-                    if lost.ours:
+                    if lost.at_limit:
                         raise
                     # Questions are idempotent, and something else may have killed the worker: ask once more.
-                    frame = await self._workers.ask(request)
+                    frame = await self._supervisor.ask(request)
         if "bad" in frame.header:
             raise BadQuestion(frame.header["bad"])
         return frame
@@ -243,6 +243,6 @@ class Engine:
             if not self._waiting:
                 self._idle.set()
 
-    async def _wait_for_hello(self) -> None:
-        if self.broken or not self._workers.hello:
+    async def _wait_for_greeting(self) -> None:
+        if self.broken or not self._supervisor.last_good_greeting:
             await self.wait_ready()

@@ -39,33 +39,33 @@ class EngineCounters:
 class Supervisor:
     """The present worker, restarted when it exits.
 
-    ``hello`` is the last greeting of a worker that could load its ops, ``greeting`` the last one; ``broken`` is the
-    sentence that says why nothing can be answered.
+    ``last_greeting`` is that of the last worker, ``last_good_greeting`` that of the last one that could load its ops;
+    ``broken`` is the sentence that says why nothing can be answered.
     """
 
-    def __init__(self, process: WorkerProcess, account: EngineCounters) -> None:
+    def __init__(self, process: WorkerProcess, counters: EngineCounters) -> None:
         self.work: Job = process.work
-        self.life = WorkerConnection(process)
-        self.hello: dict[str, Any] = {}
-        self.greeting: dict[str, Any] = {}
+        self.connection = WorkerConnection(process)
+        self.last_good_greeting: dict[str, Any] = {}
+        self.last_greeting: dict[str, Any] = {}
         self.broken = ""
-        self.account = account
-        self._change = asyncio.Condition()  # notified when `life` or `broken` changes
+        self.counters = counters
+        self._change = asyncio.Condition()  # notified when `connection` or `broken` changes
 
     async def listening(self) -> WorkerConnection:
         """The connection, as soon as the worker is ready; raises ``EngineBroken`` when none will be."""
         async with self._change:
-            await self._change.wait_for(lambda: self.life.listens or self.broken)
+            await self._change.wait_for(lambda: self.connection.listens or self.broken)
         if self.broken:
             raise EngineBroken(self.broken)
-        return self.life
+        return self.connection
 
     async def ask(self, request: dict[str, Any]) -> Frame:
         """The reply of the worker, once it is ready; raises ``EngineBroken``, ``EngineFault``, ``WorkerLost``."""
-        life, since = await self.listening(), time.time()
-        frame = await life.ask(request)
+        connection, since = await self.listening(), time.time()
+        frame = await connection.ask(request)
         if late := frame.header.pop("read", None):
-            self.account.late(late, since)
+            self.counters.late(late, since)
         if "fault" in frame.header:
             raise EngineFault(frame.header["fault"])
         return frame
@@ -75,9 +75,9 @@ class Supervisor:
         try:
             failed_starts = idle_deaths = 0
             while not self.broken:
-                lost = await self._accompany(self.life)
-                idle_deaths = 0 if self.life.asked else idle_deaths + 1
-                failed_starts = 0 if self.life.greeted else failed_starts + 1
+                lost = await self._accompany(self.connection)
+                idle_deaths = 0 if self.connection.asked else idle_deaths + 1
+                failed_starts = 0 if self.connection.greeted else failed_starts + 1
                 if failed_starts == MAX_FAILED_STARTS or (failed_starts and self._is_users_fault(lost)):
                     self.broken = self.broken or self._startup_failure(lost)
                 if not self.broken:
@@ -92,35 +92,35 @@ class Supervisor:
 
     async def close(self) -> None:
         """End the present worker; callers that still wait get ``EngineBroken``."""
-        await self.life.close()
+        await self.connection.close()
         self.broken = self.broken or CLOSED
         await self._notify()
 
-    async def _accompany(self, life: WorkerConnection) -> WorkerLost:
+    async def _accompany(self, connection: WorkerConnection) -> WorkerLost:
         """Do the handshake, wait for the end of the worker, and return how it ended."""
         loss: WorkerLost | None = None
         try:
-            hello = await life.begin()
+            greeting = await connection.begin()
         except WorkerLost as lost:
             loss = lost
-            if lost.ours:
+            if lost.at_limit:
                 self.broken = self._startup_failure(lost)
         else:
-            self.greeting = hello
-            self.broken = hello.get("broken", "")
-            if life.greeted:
-                self.hello = {**hello, "catalogue": {op["name"]: op for op in hello["catalogue"]}}
+            self.last_greeting = greeting
+            self.broken = greeting.get("broken", "")
+            if connection.greeted:
+                self.last_good_greeting = {**greeting, "catalogue": {op["name"]: op for op in greeting["catalogue"]}}
             await self._notify()
-        assert life.ended is not None
-        ended = await asyncio.shield(life.ended)  # the process is reaped even if this task is cancelled
+        assert connection.ended is not None
+        ended = await asyncio.shield(connection.ended)  # the process is reaped even if this task is cancelled
         return loss or WorkerLost(ended)
 
     async def _replace(self) -> None:
         """Start the next worker; retried every second where the system refuses."""
         while True:
             try:
-                self.life = WorkerConnection(WorkerProcess(self.work))
-                self.account.restarts += 1
+                self.connection = WorkerConnection(WorkerProcess(self.work))
+                self.counters.restarts += 1
             except OSError as problem:
                 self.broken = f"No worker process can be started ({problem}); that is tried again every second."
                 await self._notify()
@@ -135,9 +135,9 @@ class Supervisor:
 
     def _is_users_fault(self, lost: WorkerLost) -> bool:
         """Whether the user's file has ended the worker while it was loaded, and would do so again."""
-        return bool(self.work.targets and self.life.pid and lost.kind != "SIGKILL")
+        return bool(self.work.targets and self.connection.pid and lost.kind != "SIGKILL")
 
     def _startup_failure(self, lost: WorkerLost) -> str:
-        self.greeting = startup_crash(lost, self.work)
-        broken: str = self.greeting["broken"]
+        self.last_greeting = startup_crash(lost, self.work)
+        broken: str = self.last_greeting["broken"]
         return broken

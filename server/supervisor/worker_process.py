@@ -58,16 +58,16 @@ class WorkerProcess:
         """Kill the process and its session, now."""
         self._child.kill()
 
-    def locate(self) -> None:
-        """Have it dump its stack, which ``faults`` reads soon after."""
+    def request_stack_dump(self) -> None:
+        """Have it dump its stack, which ``stack_dump`` reads soon after."""
         self._child.signal(_DUMP_SIGNAL)
 
-    def faults(self) -> tuple[StackFrame, ...]:
+    def stack_dump(self) -> tuple[StackFrame, ...]:
         """The stack when it ended or was located, innermost frame first; empty if there is no dump."""
         return parse_stack_dump(self._dump_text())
 
     @property
-    def copied(self) -> bool:
+    def hit_fork_limit(self) -> bool:
         """Whether it has ended itself at the limit of ``os.fork``."""
         return TOO_MANY_FORKS in self._dump_text()
 
@@ -101,20 +101,20 @@ class WorkerProcess:
         return ""
 
     def _close(self) -> None:
-        self._last_dump, notes = self._dump_text(), self._dump_file
+        self._last_dump, dump_fd = self._dump_text(), self._dump_file
         self._dump_file = -1
         self.channel.close()
-        if notes >= 0:
-            os.close(notes)
+        if dump_fd >= 0:
+            os.close(dump_fd)
 
 
 class _SpawnedWorker:
     """A worker started as a subprocess of its own, which imports torch itself; with the methods of ``ForkedWorker``."""
 
-    def __init__(self, work: Job, channel: int, notes: int) -> None:
+    def __init__(self, work: Job, channel: int, dump_fd: int) -> None:
         self._child = subprocess.Popen(  # noqa: S603
-            python_command("worker.main", str(channel), str(notes), json.dumps(asdict(work))),
-            pass_fds=[channel, notes],
+            python_command("worker.main", str(channel), str(dump_fd), json.dumps(asdict(work))),
+            pass_fds=[channel, dump_fd],
             stdin=subprocess.DEVNULL,
             env=os.environ | ONE_THREAD,
             start_new_session=True,
@@ -139,13 +139,13 @@ class _SpawnedWorker:
 
 
 def _start(
-    work: Job, channel: int, notes: int, hang_up: Callable[[], None]
+    work: Job, channel: int, dump_fd: int, hang_up: Callable[[], None]
 ) -> forkserver_client.ForkedWorker | _SpawnedWorker:
     _return_to_start_folder()
     if CAN_FORK:
         with suppress(OSError):
-            return forkserver_client.fork_worker(work, channel, notes, hang_up)
-    return _SpawnedWorker(work, channel, notes)
+            return forkserver_client.fork_worker(work, channel, dump_fd, hang_up)
+    return _SpawnedWorker(work, channel, dump_fd)
 
 
 def _return_to_start_folder() -> None:
