@@ -20,10 +20,10 @@ from .checks.rejected_gradients import REJECTED_GRADIENT_CHECKS
 from .checks.second_order import SECOND_ORDER_CHECKS
 from .checks.silent_corrections import SILENT_CORRECTION_CHECKS
 from .checks.state import STATE_CHECKS
-from .examination.probe import CheckFinding, CheckRow, Level, Probe
+from .examination.contract_check import CheckFinding, CheckRow, ContractCheck, Level
 from .examination.session import CheckSession
 
-_FAMILIES: tuple[tuple[str, tuple[Probe, ...]], ...] = (
+_FAMILIES: tuple[tuple[str, tuple[ContractCheck, ...]], ...] = (
     ("How it is written", (*DECLARATION_CHECKS, *CTX_NAME_CHECKS)),
     ("What forward returns", OUTPUT_CHECKS),
     ("What backward returns", REJECTED_GRADIENT_CHECKS),
@@ -63,26 +63,26 @@ def _not_made(why: str, ids: list[str]) -> CheckRow:
 
 
 def _rows(at: CheckSession, until: float, missed: dict[str, list[str]]) -> Iterator[CheckRow]:
-    for family, probes in _FAMILIES:
-        for probe in probes:
-            found = _findings(at, probe, until)
+    for family, checks in _FAMILIES:
+        for check in checks:
+            found = _findings(at, check, until)
             if isinstance(found, str):
-                missed.setdefault(found, []).append(probe.id)
+                missed.setdefault(found, []).append(check.id)
                 continue
             if any(each.level != "fine" for each in found):
-                at.broken.add(probe.id)
+                at.broken.add(check.id)
             for each in found:
-                yield probe.row(family, each)
+                yield check.row(family, each)
 
 
-def _findings(at: CheckSession, probe: Probe, until: float) -> list[CheckFinding] | str:
+def _findings(at: CheckSession, check: ContractCheck, until: float) -> list[CheckFinding] | str:
     """The results of one check, or the reason why it could not run."""
     left = until - timing.now()
     if left <= 0:
         return _OUT_OF_TIME
     try:
         with time_limit(min(left, _CHECK_SECONDS)):
-            return at.lacks(probe.needs) or list(probe.ask(at)) or [CheckFinding("fine", probe.fine)]
+            return at.lacks(check.needs) or list(check.run(at)) or [CheckFinding("fine", check.fine)]
     except TookTooLong as error:
         stuck = error.running > max(_CHECK_SECONDS / 2, _HUNG_RATIO * at.first.seconds)
         return f"{_HANGS} after {_CHECK_SECONDS:g} s" if stuck else SLOW if left > _CHECK_SECONDS else _OUT_OF_TIME

@@ -19,7 +19,7 @@ from .capabilities import registry
 from .capabilities.badges import CapabilityBadge
 from .capabilities.registry import capability_badges
 from .examination.call import STACK_SIZE, Call, call_succeeds
-from .examination.probe import CheckRow, ReturnedGradient
+from .examination.contract_check import CheckRow, ReturnedGradient
 from .examination.session import CheckSession
 from .registry import run_checks
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict
 
-from ..contract.examination.probe import CHECK_LEVELS, CheckRow
+from ..contract.examination.contract_check import CHECK_LEVELS, CheckRow
 from ..contract.xray import NO_FUNCTION, contract_xray
 from ..protocol.question import Question
 from ..runtime.section import Section

@@ -20,7 +20,7 @@ from support.sections import op_of, section
 
 from gradloupe.ops import Input, Op
 from gradloupe.server.contract.examination.call import Call
-from gradloupe.server.contract.examination.probe import CheckRow, Probe
+from gradloupe.server.contract.examination.contract_check import CheckRow, ContractCheck
 from gradloupe.server.contract.examination.session import CheckSession
 from gradloupe.server.contract.examination.slopes import slopes_of_function
 from gradloupe.server.contract.registry import SLOW, _findings
@@ -347,7 +347,7 @@ def test_a_slow_check_is_told_from_a_call_that_does_not_come_back() -> None:
 
     cut = section(op_around(Slow, ROW))
     at = CheckSession(cut, Call.plain(cut), (-3.0, 3.0))
-    assert _findings(at, Probe("SLOW", "", "", "", asks_too_much), timing.now() + 9) == SLOW
+    assert _findings(at, ContractCheck("SLOW", "", "", "", asks_too_much), timing.now() + 9) == SLOW
 
 
 def test_what_torch_loads_late_is_loaded_before_a_clock_runs() -> None:

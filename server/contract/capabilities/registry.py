@@ -12,7 +12,7 @@ from ...runtime import timing
 from ...runtime.section import Section
 from ...runtime.timeouts import TookTooLong, time_limit
 from ..examination.call import Call
-from ..examination.probe import AMP, MECHANICS, PRECISION, TORCH_FUNC, CheckRow, Level
+from ..examination.contract_check import AMP, MECHANICS, PRECISION, TORCH_FUNC, CheckRow, Level
 from ..examination.session import CheckSession
 from .badges import (
     CapabilityBadge,

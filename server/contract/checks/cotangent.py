@@ -13,15 +13,15 @@ from ...numerics.linearity.violation import describe_violation
 from ...runtime.failure import describe_exception
 from ...runtime.vjp import Layout, expanded, strided, transposed
 from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor
+from ..examination.contract_check import EXTENDING, MECHANICS, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import EXTENDING, MECHANICS, CheckFinding, probe
 from ..examination.session import CheckSession, gradients_close
 from .surrogate import SURROGATE_SENTENCE, follows_surrogate
 
 _LARGER = 1024.0
 
 
-@probe("GRADOUT-INPLACE", "Writing to grad_output", EXTENDING, "backward leaves grad_output as it is.")
+@contract_check("GRADOUT-INPLACE", "Writing to grad_output", EXTENDING, "backward leaves grad_output as it is.")
 def _gradout_inplace(at: CheckSession) -> Iterator[CheckFinding]:
     backward = at.first.backward
     written = backward.written if backward else ()
@@ -46,7 +46,7 @@ def _gradout_inplace(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
-@probe(
+@contract_check(
     "GRADOUT-STRIDES",
     "How grad_output lies in memory",
     MECHANICS,
@@ -114,7 +114,9 @@ def _shaped(at: CheckSession) -> Iterator[Call]:
         yield at.call.holding({name: at.call.tensors[name].reshape(2, -1) for name in at.call.stacked})
 
 
-@probe("NONLINEAR", "Linear in grad_output", MECHANICS, "backward is linear in grad_output.", ("backward", "steady"))
+@contract_check(
+    "NONLINEAR", "Linear in grad_output", MECHANICS, "backward is linear in grad_output.", ("backward", "steady")
+)
 def _nonlinear(at: CheckSession) -> Iterator[CheckFinding]:
     broken = [each for each in at.laws.findings if each.law in _LAWS]
     seen = describe_violation(broken[0], at.section.wrt) if broken else _broken_law(at)

@@ -14,7 +14,7 @@ from ...numerics.sentences.places import join_words
 from ...runtime.graph import function_nodes
 from ...runtime.recorder import KeptTensor
 from ..examination.call import GradientsByName
-from ..examination.probe import EXTENDING, MECHANICS, SAVE_FOR_BACKWARD, CheckFinding, probe
+from ..examination.contract_check import EXTENDING, MECHANICS, SAVE_FOR_BACKWARD, CheckFinding, contract_check
 from ..examination.session import CheckSession, differing_gradients, farthest_elements, gradients_close
 
 _POINTS = 33
@@ -24,7 +24,9 @@ _EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT
 _TORCH_ATTRIBUTES = {"materialize_grads", "saved_for_forward"}
 
 
-@probe("CTX-TENSOR", "Tensors on ctx", SAVE_FOR_BACKWARD, "No tensor is an attribute of ctx.", ("forward", "watched"))
+@contract_check(
+    "CTX-TENSOR", "Tensors on ctx", SAVE_FOR_BACKWARD, "No tensor is an attribute of ctx.", ("forward", "watched")
+)
 def _ctx_tensor(at: CheckSession) -> Iterator[CheckFinding]:
     kept = at.first.forward.attributes if at.first.forward else ()
     if not kept:
@@ -41,7 +43,9 @@ def _ctx_tensor(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
-@probe("CTX-CYCLE", "Letting go of memory", SAVE_FOR_BACKWARD, "The node goes when its outputs go.", ("forward",))
+@contract_check(
+    "CTX-CYCLE", "Letting go of memory", SAVE_FOR_BACKWARD, "The node goes when its outputs go.", ("forward",)
+)
 def _ctx_cycle(at: CheckSession) -> Iterator[CheckFinding]:
     """The node is freed with its outputs, since no reference cycle keeps it alive."""
     enabled = gc.isenabled()
@@ -80,7 +84,7 @@ def _leads_to(value: object, node: object) -> bool:
     return any(isinstance(each, torch.Tensor) and each.grad_fn is node for each in inside)
 
 
-@probe(
+@contract_check(
     "STALE-INPUT",
     "Inputs edited after the call",
     SAVE_FOR_BACKWARD,
@@ -120,7 +124,7 @@ def _edited_after(at: CheckSession, name: str) -> GradientsByName | None:
         return None
 
 
-@probe(
+@contract_check(
     "SAVED-UNUSED",
     "Saved for nothing",
     SAVE_FOR_BACKWARD,
@@ -149,7 +153,7 @@ def _saved_unused(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
-@probe(
+@contract_check(
     "SAVED-INTERMEDIATE",
     "Saved intermediate results",
     EXTENDING,
@@ -171,7 +175,7 @@ def _saved_intermediate(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe("CTX-SHADOW", "Names on ctx", MECHANICS, "No attribute of ctx hides one of the node.", ())
+@contract_check("CTX-SHADOW", "Names on ctx", MECHANICS, "No attribute of ctx hides one of the node.", ())
 def _ctx_shadow(at: CheckSession) -> Iterator[CheckFinding]:
     taken = set(dir(at.function._backward_cls)) - _TORCH_ATTRIBUTES
     kept = set(at.first.forward.names) if at.first.forward else set[str]()

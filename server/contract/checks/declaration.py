@@ -12,7 +12,7 @@ from torch.autograd.function import _SingleLevelFunction
 
 from ...numerics.sentences.places import join_words
 from ...runtime.recorder import has_setup_context
-from ..examination.probe import EXTENDING, FUNCTION, TORCH_FUNC, CheckFinding, probe
+from ..examination.contract_check import EXTENDING, FUNCTION, TORCH_FUNC, CheckFinding, contract_check
 from ..examination.session import CheckSession
 
 _FLAGS = {
@@ -21,7 +21,7 @@ _FLAGS = {
 }
 
 
-@probe("NO-BACKWARD", "A backward that is there", EXTENDING, "forward and backward are static methods.", ())
+@contract_check("NO-BACKWARD", "A backward that is there", EXTENDING, "forward and backward are static methods.", ())
 def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
     """There is exactly one of backward and vjp, and the methods are static."""
     function = at.function
@@ -66,7 +66,9 @@ def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe("NESTED-ARG", "Tensors inside arguments", EXTENDING, "Every tensor is an argument of its own.", ("watched",))
+@contract_check(
+    "NESTED-ARG", "Tensors inside arguments", EXTENDING, "Every tensor is an argument of its own.", ("watched",)
+)
 def _nested_arg(at: CheckSession) -> Iterator[CheckFinding]:
     """No tensor is hidden in a list or a dict that is an argument."""
     forward = at.first.forward
@@ -93,7 +95,9 @@ def _inside(argument: Any) -> list[torch.Tensor]:
     return [each for each in values if isinstance(each, torch.Tensor)]
 
 
-@probe("SETUP-CONTEXT", "forward and ctx", TORCH_FUNC, "forward goes without ctx, and setup_context has it.", ())
+@contract_check(
+    "SETUP-CONTEXT", "forward and ctx", TORCH_FUNC, "forward goes without ctx, and setup_context has it.", ()
+)
 def _setup_context(at: CheckSession) -> Iterator[CheckFinding]:
     if not has_setup_context(at.function):
         yield CheckFinding(
@@ -105,7 +109,7 @@ def _setup_context(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe(
+@contract_check(
     "NEW-FLAGS",
     "Flags of the class",
     FUNCTION,

@@ -10,8 +10,8 @@ from ...numerics.formatting.numbers import format_number
 from ...runtime.failure import describe_exception
 from ...runtime.recorder import short_dtype
 from ..examination.call import Call
+from ..examination.contract_check import MECHANICS, PRECISION, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import MECHANICS, PRECISION, CheckFinding, probe
 from ..examination.session import CheckSession
 
 # Tolerance of the gradient in each dtype, relative to the largest one.
@@ -21,7 +21,7 @@ _CRITICAL = (0.0, 1e-12, -1e-12)
 _LARGE = (1e2, -1e2, 1e4, -1e4)
 
 
-@probe(
+@contract_check(
     "DTYPES",
     "Other dtypes",
     PRECISION,
@@ -66,7 +66,7 @@ def _relative_error(plain: dict[str, torch.Tensor | None], found: dict[str, torc
     return off, broken
 
 
-@probe(
+@contract_check(
     "NONFINITE",
     "Gradients that are not finite",
     MECHANICS,
@@ -121,7 +121,7 @@ def _scan(at: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, fl
                     break
 
 
-@probe("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.")
+@contract_check("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.")
 def _empty(at: CheckSession) -> Iterator[CheckFinding]:
     tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in at.call.tensors.items() if t.dim()}
     if not tensors:  # a tensor without a dimension is never empty

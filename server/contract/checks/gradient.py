@@ -17,7 +17,7 @@ from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
 from ...runtime.timeouts import note_call_start
 from ..examination.call import Call, TensorsByName, irregular_tensor, reset_seeds
-from ..examination.probe import GRADCHECK, CheckFinding, probe
+from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, tensor_slopes, weighted_sum
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
@@ -36,7 +36,7 @@ _DIFFERS = "The derivative of its surrogate is yet another."
 _SPREAD = 0.02
 
 
-@probe(
+@contract_check(
     "GRADIENT",
     "The gradient and the derivative",
     GRADCHECK,
@@ -190,12 +190,12 @@ def _run(checker: Callable[..., bool], name: str, at: CheckSession) -> Iterator[
         )
 
 
-@probe("GRADCHECK", "torch.autograd.gradcheck", GRADCHECK, "gradcheck passes.")
+@contract_check("GRADCHECK", "torch.autograd.gradcheck", GRADCHECK, "gradcheck passes.")
 def _gradcheck(at: CheckSession) -> Iterator[CheckFinding]:
     yield from _run(torch.autograd.gradcheck, "gradcheck", at)
 
 
-@probe("GRADGRADCHECK", "torch.autograd.gradgradcheck", GRADCHECK, "gradgradcheck passes.")
+@contract_check("GRADGRADCHECK", "torch.autograd.gradgradcheck", GRADCHECK, "gradgradcheck passes.")
 def _gradgradcheck(at: CheckSession) -> Iterator[CheckFinding]:
     if declares_once(at.function):
         yield CheckFinding("note", "Not asked: backward declares that it must not be differentiated.")

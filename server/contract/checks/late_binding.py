@@ -15,14 +15,14 @@ from torch.autograd.function import _SingleLevelFunction
 
 from ...runtime.recorder import FunctionClass, replace_references
 from ..examination.call import GradientsByName
+from ..examination.contract_check import FUNCTION, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import FUNCTION, CheckFinding, probe
 from ..examination.session import CheckSession, all_gradients_close
 
 _MAX_NUMBERS = 12
 
 
-@probe(
+@contract_check(
     "LATE-READ",
     "Numbers read at backward time",
     FUNCTION,

@@ -12,11 +12,13 @@ from ...runtime.failure import describe_exception
 from ...runtime.recorder import same_elements
 from ...runtime.timeouts import TookTooLong
 from ..examination.call import ForwardRun
-from ..examination.probe import EXTENDING, MARK_DIRTY, MARK_NON_DIFFERENTIABLE, CheckFinding, probe
+from ..examination.contract_check import EXTENDING, MARK_DIRTY, MARK_NON_DIFFERENTIABLE, CheckFinding, contract_check
 from ..examination.session import CheckSession
 
 
-@probe("DIRTY-MISSING", "Inputs edited in place", MARK_DIRTY, "forward edits no input unsaid.", ("forward", "watched"))
+@contract_check(
+    "DIRTY-MISSING", "Inputs edited in place", MARK_DIRTY, "forward edits no input unsaid.", ("forward", "watched")
+)
 def _dirty_missing(at: CheckSession) -> Iterator[CheckFinding]:
     forward, ran = at.first.forward, at.first.ran
     if forward is None or ran is None:
@@ -46,7 +48,9 @@ def _past_autograd(at: CheckSession, ran: ForwardRun) -> list[str]:
     return [name for name in changed if name not in known]
 
 
-@probe("DIRTY-NOT-RETURNED", "Dirty inputs are outputs", MARK_DIRTY, "Every tensor marked as dirty is returned.", ())
+@contract_check(
+    "DIRTY-NOT-RETURNED", "Dirty inputs are outputs", MARK_DIRTY, "Every tensor marked as dirty is returned.", ()
+)
 def _dirty_not_returned(at: CheckSession) -> Iterator[CheckFinding]:
     error = at.first.error
     message = describe_exception(error) if error else ""
@@ -61,7 +65,7 @@ def _dirty_not_returned(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe("FORWARD-RAISED", "Running forward", EXTENDING, "forward runs.", ())
+@contract_check("FORWARD-RAISED", "Running forward", EXTENDING, "forward runs.", ())
 def _forward_raised(at: CheckSession) -> Iterator[CheckFinding]:
     error = at.first.error
     if at.first.failed == "forward" and isinstance(error, TookTooLong):
@@ -72,7 +76,9 @@ def _forward_raised(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe("LIST-OUT", "Outputs in a list", EXTENDING, "forward returns a tensor or a tuple.", ("forward", "watched"))
+@contract_check(
+    "LIST-OUT", "Outputs in a list", EXTENDING, "forward returns a tensor or a tuple.", ("forward", "watched")
+)
 def _list_out(at: CheckSession) -> Iterator[CheckFinding]:
     forward = at.first.forward
     if forward is None:
@@ -94,7 +100,7 @@ def _holds_tensors(value: Any) -> bool:
     return any(isinstance(each, torch.Tensor) for each in inside)
 
 
-@probe(
+@contract_check(
     "NO-GRAD-OUT",
     "Outputs without a gradient",
     MARK_NON_DIFFERENTIABLE,
@@ -136,7 +142,7 @@ def _no_grad_out(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
-@probe("RETURNS-INPUT", "An input as an output", EXTENDING, "No output is an input.", ("forward", "watched"))
+@contract_check("RETURNS-INPUT", "An input as an output", EXTENDING, "No output is an input.", ("forward", "watched"))
 def _returns_input(at: CheckSession) -> Iterator[CheckFinding]:
     forward = at.first.forward
     if forward is None:
@@ -153,7 +159,7 @@ def _returns_input(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe(
+@contract_check(
     "RETURNS-VIEW",
     "A view of an input as an output",
     EXTENDING,

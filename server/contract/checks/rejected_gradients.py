@@ -10,14 +10,14 @@ import torch
 from ...numerics.sentences.places import join_words
 from ...runtime.failure import describe_exception, describe_result
 from ...runtime.timeouts import TookTooLong
-from ..examination.probe import EXTENDING, CheckFinding, probe
+from ..examination.contract_check import EXTENDING, CheckFinding, contract_check
 from ..examination.session import CheckSession
 
 # Messages of the engine for which there is a check with a better explanation.
 _ENGINE = ("incorrect number of gradients", "different than None", "expected shape", "expected device")
 
 
-@probe("GRAD-COUNT", "Number of gradients", EXTENDING, "One value for each argument of forward.", ("watched",))
+@contract_check("GRAD-COUNT", "Number of gradients", EXTENDING, "One value for each argument of forward.", ("watched",))
 def _grad_count(at: CheckSession) -> Iterator[CheckFinding]:
     if "incorrect number of gradients" not in _message(at):
         return
@@ -39,7 +39,9 @@ def _grad_count(at: CheckSession) -> Iterator[CheckFinding]:
     )
 
 
-@probe("GRAD-NONTENSOR", "Gradients of numbers", EXTENDING, "None for every argument that is no tensor.", ("watched",))
+@contract_check(
+    "GRAD-NONTENSOR", "Gradients of numbers", EXTENDING, "None for every argument that is no tensor.", ("watched",)
+)
 def _grad_nontensor(at: CheckSession) -> Iterator[CheckFinding]:
     if "different than None" not in _message(at):
         return
@@ -56,7 +58,9 @@ def _grad_nontensor(at: CheckSession) -> Iterator[CheckFinding]:
             return
 
 
-@probe("GRAD-SHAPE", "Shape of each gradient", EXTENDING, "Every gradient fits the shape of its input.", ("watched",))
+@contract_check(
+    "GRAD-SHAPE", "Shape of each gradient", EXTENDING, "Every gradient fits the shape of its input.", ("watched",)
+)
 def _grad_shape(at: CheckSession) -> Iterator[CheckFinding]:
     """Every gradient has a shape that the engine can sum to that of its input."""
     message = _message(at)
@@ -83,7 +87,7 @@ def _grad_shape(at: CheckSession) -> Iterator[CheckFinding]:
         return
 
 
-@probe(
+@contract_check(
     "GRAD-DEVICE", "Device of each gradient", EXTENDING, "Every gradient is on the device of its input.", ("watched",)
 )
 def _grad_device(at: CheckSession) -> Iterator[CheckFinding]:
@@ -98,7 +102,7 @@ def _grad_device(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe(
+@contract_check(
     "BACKWARD-RAISED",
     "Running backward",
     EXTENDING,

@@ -10,8 +10,8 @@ from ...numerics.formatting.numbers import format_number
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
 from ..examination.call import GradientsByName, TensorsByName
+from ..examination.contract_check import DOUBLE_BACKWARD, ONCE_DIFFERENTIABLE, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import DOUBLE_BACKWARD, ONCE_DIFFERENTIABLE, CheckFinding, probe
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, slopes_of_function
 
@@ -19,7 +19,7 @@ from ..examination.slopes import TensorSlopes, slopes_of_function
 _KINK_SLOPE = 1e4
 
 
-@probe(
+@contract_check(
     "ONCE-DIFF", "Second derivatives declared impossible", ONCE_DIFFERENTIABLE, "once_differentiable is not used.", ()
 )
 def _once_diff(at: CheckSession) -> Iterator[CheckFinding]:
@@ -34,7 +34,7 @@ def _once_diff(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe(
+@contract_check(
     "SECOND-ORDER",
     "Second derivatives",
     DOUBLE_BACKWARD,

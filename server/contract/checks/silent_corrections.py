@@ -12,14 +12,21 @@ from ...numerics.sentences.places import join_words
 from ...runtime.failure import describe_exception
 from ...runtime.recorder import short_dtype
 from ..examination.call import TensorsByName
+from ..examination.contract_check import (
+    EXTENDING,
+    FUNCTION,
+    MARK_NON_DIFFERENTIABLE,
+    SET_MATERIALIZE_GRADS,
+    CheckFinding,
+    contract_check,
+)
 from ..examination.function_lines import BACKWARD_METHODS
-from ..examination.probe import EXTENDING, FUNCTION, MARK_NON_DIFFERENTIABLE, SET_MATERIALIZE_GRADS, CheckFinding, probe
 from ..examination.session import CheckSession
 from ..examination.slopes import tensor_slopes
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
 
-@probe(
+@contract_check(
     "GRAD-SHAPE-REDUCED",
     "Gradients that the engine sums",
     EXTENDING,
@@ -43,7 +50,7 @@ def _memory(times: int) -> str:
     return f", but it takes {times} times the memory" if times > 1 else ""
 
 
-@probe("SWAPPED", "Order of the gradients", EXTENDING, "No two gradients are swapped.", ("backward", "steady"))
+@contract_check("SWAPPED", "Order of the gradients", EXTENDING, "No two gradients are swapped.", ("backward", "steady"))
 def _swapped(at: CheckSession) -> Iterator[CheckFinding]:
     given, slopes = at.first.gradients, at.slopes
     for one, other in ((a, b) for a in given for b in given if a < b):
@@ -63,7 +70,7 @@ def _swapped(at: CheckSession) -> Iterator[CheckFinding]:
             )
 
 
-@probe(
+@contract_check(
     "GRAD-DTYPE",
     "Dtype of each gradient",
     EXTENDING,
@@ -86,7 +93,7 @@ def _grad_dtype(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe(
+@contract_check(
     "GRAD-NONE",
     "None for an input",
     FUNCTION,
@@ -126,7 +133,7 @@ def _own_name(at: CheckSession, argument: torch.Tensor) -> str:
     return ""
 
 
-@probe(
+@contract_check(
     "NEEDS-INPUT-GRAD",
     "Gradients nobody asks for",
     FUNCTION,
@@ -183,7 +190,7 @@ def _narrower(given: torch.dtype, wanted: torch.dtype) -> bool:
     return torch.finfo(given).eps > torch.finfo(wanted).eps if wanted.is_floating_point else False
 
 
-@probe(
+@contract_check(
     "OUTPUT-GRAD-IGNORED",
     "The gradient of each output",
     EXTENDING,
@@ -205,7 +212,7 @@ def _output_grad_ignored(at: CheckSession) -> Iterator[CheckFinding]:
             )
 
 
-@probe(
+@contract_check(
     "NONDIFF-CANDIDATE",
     "Outputs that do not move",
     MARK_NON_DIFFERENTIABLE,
@@ -245,7 +252,7 @@ def _grad_output_alone(at: CheckSession, name: str) -> TensorsByName:
     return {each: given if each == name else 0 * given for each, given in at.first.grad_outputs.items()}
 
 
-@probe(
+@contract_check(
     "UNUSED-OUTPUT",
     "A loss of one output",
     SET_MATERIALIZE_GRADS,

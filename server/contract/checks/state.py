@@ -11,8 +11,8 @@ from ...runtime.failure import describe_exception
 from ...runtime.recorder import same_elements
 from ...runtime.rng import GeneratorStates
 from ..examination.call import Call, reset_seeds
+from ..examination.contract_check import EXTENDING, FUNCTION, REPRODUCIBILITY, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS, FORWARD_METHODS
-from ..examination.probe import EXTENDING, FUNCTION, REPRODUCIBILITY, CheckFinding, probe
 from ..examination.session import (
     CheckSession,
     all_gradients_close,
@@ -31,7 +31,9 @@ def random_sources(call: Call) -> tuple[str, ...]:
     return before.changed()
 
 
-@probe("RANDOM-FORWARD", "Random numbers in forward", REPRODUCIBILITY, "forward draws no random numbers.", ("forward",))
+@contract_check(
+    "RANDOM-FORWARD", "Random numbers in forward", REPRODUCIBILITY, "forward draws no random numbers.", ("forward",)
+)
 def _random_forward(at: CheckSession) -> Iterator[CheckFinding]:
     if libraries := random_sources(at.call):
         yield CheckFinding(
@@ -43,7 +45,7 @@ def _random_forward(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe("RANDOM-BACKWARD", "Random numbers in backward", REPRODUCIBILITY, "backward draws no random numbers.")
+@contract_check("RANDOM-BACKWARD", "Random numbers in backward", REPRODUCIBILITY, "backward draws no random numbers.")
 def _random_backward(at: CheckSession) -> Iterator[CheckFinding]:
     ran = at.call.run()
     grad_outputs = at.handed
@@ -59,7 +61,9 @@ def _random_backward(at: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-@probe("STATEFUL-FORWARD", "State in forward", FUNCTION, "Called twice alike, forward returns the same.", ("forward",))
+@contract_check(
+    "STATEFUL-FORWARD", "State in forward", FUNCTION, "Called twice alike, forward returns the same.", ("forward",)
+)
 def _stateful_forward(at: CheckSession) -> Iterator[CheckFinding]:
     one, other = at.call.run(), at.call.run()
     for name, out in one.outputs.items():
@@ -76,7 +80,7 @@ def _stateful_forward(at: CheckSession) -> Iterator[CheckFinding]:
             return
 
 
-@probe(
+@contract_check(
     "NONDET-BACKWARD",
     "The same call, the same gradient",
     REPRODUCIBILITY,
@@ -103,7 +107,9 @@ def _nondet_backward(at: CheckSession) -> Iterator[CheckFinding]:
         return
 
 
-@probe("BWD-REPEAT", "backward asked again", EXTENDING, "A second backward through the same graph returns the same.")
+@contract_check(
+    "BWD-REPEAT", "backward asked again", EXTENDING, "A second backward through the same graph returns the same."
+)
 def _bwd_repeat(at: CheckSession) -> Iterator[CheckFinding]:
     if at.broken & {"RANDOM-BACKWARD", "NONDET-BACKWARD"}:
         yield CheckFinding("note", "It does not repeat itself on a fresh graph either.")
@@ -138,7 +144,7 @@ def _bwd_repeat(at: CheckSession) -> Iterator[CheckFinding]:
             return
 
 
-@probe(
+@contract_check(
     "GLOBAL-STATE",
     "State outside ctx",
     FUNCTION,
@@ -173,7 +179,7 @@ def _global_state(at: CheckSession) -> Iterator[CheckFinding]:
                 return
 
 
-@probe(
+@contract_check(
     "FWD-GRADMODE",
     "With and without a gradient",
     FUNCTION,

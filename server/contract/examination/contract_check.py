@@ -1,4 +1,4 @@
-"""The records of a check: its definition (probe), what it found, the row that reports it, and the pages of torch's
+"""The records of a check: its definition, what it found, the row that reports it, and the pages of torch's
 documentation that it refers to.
 """
 
@@ -83,8 +83,8 @@ class CheckFinding:
 
 
 @dataclass(frozen=True)
-class Probe:
-    """Definition of a check. ``ask`` yields what is wrong, and may raise what the Function raises.
+class ContractCheck:
+    """Definition of a check. ``run`` yields what is wrong, and may raise what the Function raises.
 
     ``fine`` is the sentence where it yields nothing; ``needs`` is what must be available for it to run.
     """
@@ -93,7 +93,7 @@ class Probe:
     title: str
     document: str
     fine: str
-    ask: Callable[[CheckSession], Iterable[CheckFinding]]
+    run: Callable[[CheckSession], Iterable[CheckFinding]]
     needs: tuple[Requirement, ...] = ("backward",)
 
     def row(self, family: str, found: CheckFinding) -> CheckRow:
@@ -102,8 +102,8 @@ class Probe:
         return CheckRow(self.id, family, found.level, self.title, *fields)
 
 
-def probe(
+def contract_check(
     id: str, title: str, document: str, fine: str, needs: tuple[Requirement, ...] = ("backward",)
-) -> Callable[[Callable[[CheckSession], Iterable[CheckFinding]]], Probe]:
-    """Decorator that makes a probe of the function that looks for what is wrong."""
-    return lambda ask: Probe(id, title, document, fine, ask, needs)
+) -> Callable[[Callable[[CheckSession], Iterable[CheckFinding]]], ContractCheck]:
+    """Decorator that makes a check of the function that looks for what is wrong."""
+    return lambda run: ContractCheck(id, title, document, fine, run, needs)
