@@ -14,7 +14,7 @@ from ..numerics.sampling.grid import Grid
 from ..numerics.status import Status
 from ..numerics.surface.budget import PlaneBudget, plan_plane
 from ..numerics.surface.circulation import potential_function
-from ..numerics.surface.curl_test import field_components, pair_count, run_curl_tests
+from ..numerics.surface.curl import field_components, pair_count, run_curl_tests
 from ..numerics.surface.surface import GradientComponent, Surface, surface
 from ..numerics.surface.text import curl_test_sentence, gradient_owner, surface_sentence
 from ..protocol.answer_header import empty_answer

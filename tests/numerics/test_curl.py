@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.numerics.surface.circulation import potential_function
-from gradloupe.server.numerics.surface.curl_test import CurlTest, field_components, run_curl_test, run_curl_tests
+from gradloupe.server.numerics.surface.curl import CurlTest, field_components, run_curl_test, run_curl_tests
 from gradloupe.server.numerics.surface.text import curl_test_sentence
 
 X = np.linspace(-3.0, 3.0, 61)

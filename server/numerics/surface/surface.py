@@ -18,7 +18,7 @@ from ..differentiation.reference import REPEAT_TOLERANCE, REPEAT_TOLERANCE_ELSEW
 from ..status import Status
 from ..verdict.point_judge import Statuses
 from .axes import PlaneGrid
-from .curl_test import CurlTest, field_components, run_curl_test
+from .curl import CurlTest, field_components, run_curl_test
 from .point_status import accept_subgradients, allowed_plane_error, judge_plane_points, plane_tolerance
 from .singular_lines import SingularLines, find_singular_lines
 
