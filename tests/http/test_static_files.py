@@ -56,7 +56,7 @@ def test_another_stylesheet_of_pygments_has_another_address(package_copy: Path) 
     program = "from gradloupe.server.html.assets import Assets; print(Assets().address('pages/op.css'))"
     command, environment = [sys.executable, "-c", program], os.environ | {"PYTHONPATH": str(package_copy.parent)}
     before = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    highlight = package_copy / "server" / "html" / "highlight.py"
+    highlight = package_copy / "server" / "html" / "op_markup.py"
     highlight.write_text(highlight.read_text().replace('return f"{_rules(_LIGHT)}', 'return f".c {{ color: red }}'))
     after = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     assert after.endswith("/pages/op.css\n")

@@ -124,7 +124,7 @@ def test_so_many_points_are_on_the_maps(server: str, count: int, points: int) ->
 
 
 def test_where_every_point_costs_a_call_there_are_fewer_and_a_note_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seconds in ("_POINTS", "_ALL"):
+    for seconds in ("_POINTS_TIME", "_ALL_TIME"):
         monkeypatch.setattr(budget, seconds, math.inf)  # however busy this machine is
     found, _ = answer(asked("functional_linear", "&wrt2=input[1,0]").question)
     assert found["shape"] == [17, 17]
