@@ -1,6 +1,7 @@
 """The colours and strokes of a figure, in a light and a dark palette, and a pen that draws with them.
 
-The same stand in static/css/base.css, static/css/figure.css, static/js/figure/traces.js and static/img/favicon.svg.
+The same colours stand in static/css/base.css and static/img/favicon.svg, the same widths in static/css/figure.css and
+static/js/figure/traces.js.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class CompositeEngine:
 
     def __init__(self, own: Reloader, gallery: Job) -> None:
         self.own = own
-        self._work = gallery
+        self._job = gallery
         self._gallery: Engine | None = None
         self._gallery_wanted = asyncio.Event()
         self._gallery_connected = asyncio.Event()  # set once the engine of the gallery is connected
@@ -154,7 +154,7 @@ class CompositeEngine:
         await self._gallery_wanted.wait()
         while self._gallery is None:
             try:
-                self._gallery = Engine(WorkerProcess(self._work))
+                self._gallery = Engine(WorkerProcess(self._job))
             except OSError:  # out of processes or descriptors: retried
                 await asyncio.sleep(RESTART_PAUSE)
         await self._gallery.connect()

@@ -28,20 +28,20 @@ _TIMESTAMP_LAG = 0.05  # seconds by which the time stamps of a file system may b
 
 
 class Reloader:
-    """Loads the targets of ``work``, one worker for each load. Raises ``OSError`` where no process can be started.
+    """Loads the targets of ``job``, one worker for each load. Raises ``OSError`` where no process can be started.
 
     ``engine`` is that of the last good load, or the newest where there is none; ``trouble`` is the error of the newest
     load, and ``generation`` the number of finished loads.
     """
 
-    def __init__(self, work: Job) -> None:
-        self._work = work
-        self._target_paths = _target_files(work.targets)
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._target_paths = _target_files(job.targets)
         self._watcher = FileWatcher(self._target_paths)
         self._began = time.time()
         self._counters = EngineCounters(late=self._watch_late)
         self._late_files: set[Path] = set()  # files that only a call has imported
-        self.engine = Engine(WorkerProcess(work), self._counters)
+        self.engine = Engine(WorkerProcess(job), self._counters)
         self.trouble: dict[str, Any] | None = None
         self.generation = 0
         self._has_good_load = False
@@ -86,7 +86,7 @@ class Reloader:
 
     async def reload(self) -> None:
         """Load the files as they are now; returns once that, or the load of a later save, is finished."""
-        self._work = replace(self._work, again=self._work.again + 1)
+        self._job = replace(self._job, again=self._job.again + 1)
         await self._begin()
         async with self._change:
             await self._change.wait_for(lambda: self._loading_engine is None or self._ended)
@@ -127,9 +127,9 @@ class Reloader:
         self._drop_load()
         events, now = self._watcher.stirs, time.time()
         if self._late_files:  # not part of the digests: cached answers must not be used again
-            self._work = replace(self._work, again=self._work.again + 1)
+            self._job = replace(self._job, again=self._job.again + 1)
         try:
-            engine = Engine(WorkerProcess(self._work), self._counters)
+            engine = Engine(WorkerProcess(self._job), self._counters)
         except OSError as problem:
             sentence = f"No process can be started to load what was saved ({problem}); save again."
             self.trouble = load_error(sentence, "OSError")
@@ -218,7 +218,7 @@ class Reloader:
             self._change.notify_all()
 
     async def _wait_for_change(self, revision: int) -> None:
-        """Return when the state has changed more often than ``known``."""
+        """Return when the state is newer than ``revision``."""
         async with self._change:
             await self._change.wait_for(lambda: self._revision > revision)
 
@@ -243,7 +243,7 @@ async def _drain(engine: Engine) -> None:
     """Close an engine once it is idle, or at once if it never became ready; it may get no more questions."""
     if not engine.starting and not engine.broken:
         with suppress(TimeoutError):
-            async with asyncio.timeout(engine.work.deadline * (engine.waiting + 1)):
+            async with asyncio.timeout(engine.job.deadline * (engine.waiting + 1)):
                 await engine.idle()
     await engine.close()
 

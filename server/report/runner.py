@@ -36,10 +36,10 @@ async def examine_targets(
     Raises ``UnknownAllowance``.
     """
     together = await examine_all(process, allowed, tell, drawn, results)
-    work = process.work
-    if not together.troubles or together.found or len(work.targets) == 1:
+    job = process.job
+    if not together.troubles or together.found or len(job.targets) == 1:
         return together
-    errors = {target: await _load_error_of(replace(work, targets=(target,))) for target in work.targets}
+    errors = {target: await _load_error_of(replace(job, targets=(target,))) for target in job.targets}
     good = tuple(target for target, error in errors.items() if error is None)
     troubles = tuple({"target": target} | error for target, error in errors.items() if error is not None)
     if not troubles:  # each can be loaded, but not together
@@ -47,16 +47,16 @@ async def examine_targets(
     if not good:
         return replace(together, troubles=troubles)
     try:
-        others = await examine_all(WorkerProcess(replace(work, targets=good)), allowed, tell, drawn, results)
+        others = await examine_all(WorkerProcess(replace(job, targets=good)), allowed, tell, drawn, results)
     except (UnknownAllowance, OSError):  # an allowed name may be in a target that cannot be loaded
         return replace(together, troubles=troubles)
-    return replace(others, targets=work.targets, troubles=(*troubles, *others.troubles))
+    return replace(others, targets=job.targets, troubles=(*troubles, *others.troubles))
 
 
-async def _load_error_of(work: Job) -> dict[str, Any] | None:
+async def _load_error_of(job: Job) -> dict[str, Any] | None:
     """The load error of a target, None if it can be loaded."""
     try:
-        engine = Engine.spawn(work)
+        engine = Engine.spawn(job)
     except OSError as refused:
         return load_error(f"No worker process can be started: {refused}.")
     await engine.connect()
@@ -81,7 +81,7 @@ async def examine_all(
     Curves are kept only if they are ``drawn``. ``found`` is filled as results come, for callers that are interrupted.
     Raises ``UnknownAllowance``.
     """
-    began, targets, results = time.monotonic(), process.work.targets, {} if results is None else results
+    began, targets, results = time.monotonic(), process.job.targets, {} if results is None else results
     engine = Engine(process)
     await engine.connect()
     try:
@@ -127,7 +127,7 @@ class ExaminationQueue:
 async def _share(engine: Engine, queue: ExaminationQueue, helpers: int) -> None:
     """Have an engine and ``more`` like it examine the queue."""
     catalogue = await engine.catalogue()
-    tasks = [asyncio.create_task(_help(engine.work, catalogue, queue)) for _ in range(helpers)]
+    tasks = [asyncio.create_task(_help(engine.job, catalogue, queue)) for _ in range(helpers)]
     try:
         await queue.serve(engine)
         await asyncio.gather(*tasks)
@@ -138,10 +138,10 @@ async def _share(engine: Engine, queue: ExaminationQueue, helpers: int) -> None:
     await queue.serve(engine)  # Functions that a failed helper has put back
 
 
-async def _help(work: Job, catalogue: dict[str, Any], queue: ExaminationQueue) -> None:
+async def _help(job: Job, catalogue: dict[str, Any], queue: ExaminationQueue) -> None:
     """Examine with a further worker, unless that fails or has loaded something else: the file may have changed."""
     with suppress(OSError, EngineBroken):
-        engine = Engine.spawn(work)
+        engine = Engine.spawn(job)
         await engine.connect()
         try:
             if await engine.catalogue() == catalogue:

@@ -19,7 +19,7 @@ MISSING_VALUE = np.array([np.nan])
 
 
 def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> list[_T]:
-    """``ask`` for every chunk of points, in order, with ``blank`` for each single point at which forward raises.
+    """``evaluate`` for every chunk of points, in order, with ``blank`` for each single point at which forward raises.
 
     A failing chunk is bisected down to the point. Raises ``FunctionFailed`` where more than a few points fail, where
     only the whole chunk fails and no single point does, and where the failure is not an exception of forward.

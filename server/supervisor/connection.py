@@ -75,7 +75,7 @@ class WorkerConnection:
             lambda: FrameProtocol(self._hear), sock=self._process.channel
         )
         self.ended = asyncio.create_task(self._end(self._transport, channel))
-        loading = self._process.work.loading
+        loading = self._process.job.loading
         await self._wait_until_forked({reply, self.ended}, max(loading, _FORK_TIMEOUT))
         left = loading if self.pid else 0.0
         hello = (await self._within(left, f"time of {loading:g} s to load (--loading)", reply)).header
@@ -88,7 +88,7 @@ class WorkerConnection:
         self.asked = True
         reply = self._expect_reply()
         self._transport.write(pack(Frame(request)))
-        deadline = self._process.work.deadline
+        deadline = self._process.job.deadline
         return await self._within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
 
     async def close(self) -> None:
@@ -132,13 +132,13 @@ class WorkerConnection:
         raise WorkerLost("signal 9, SIGKILL", limit, self._process.stack_dump())
 
     async def _exceeded_limit(
-        self, futures: set[asyncio.Future[Any]], time: ExceededLimit, seconds: float
+        self, futures: set[asyncio.Future[Any]], time_limit: ExceededLimit, seconds: float
     ) -> ExceededLimit | None:
-        """The limit, of time or of memory, that is exceeded before any of ``either`` is done; else None.
+        """The limit, of time or of memory, that is exceeded before any of ``futures`` is done; else None.
 
         Time that the worker spends waiting for a CPU extends its deadline, up to ``BUSY_FACTOR`` times.
         """
-        now, max_memory = asyncio.get_running_loop().time, self._process.work.memory
+        now, max_memory = asyncio.get_running_loop().time, self._process.job.memory
         start, waited = now(), self._process.waited()
         while (left := start + min(seconds + self._process.waited() - waited, BUSY_FACTOR * seconds) - now()) > 0:
             pulse = min(left, _MEMORY_CHECK_INTERVAL) if max_memory else left
@@ -147,10 +147,10 @@ class WorkerConnection:
                 return None
             if max_memory and await self._is_above_memory(max_memory, futures, left):
                 return ExceededLimit("Memory", f"memory limit of {max_memory} MiB (--memory)")
-        return None if any(each.done() for each in futures) else time
+        return None if any(each.done() for each in futures) else time_limit
 
     async def _is_above_memory(self, max_memory: int, futures: set[asyncio.Future[Any]], seconds: float) -> bool:
-        """Whether it is known to exceed ``most`` MiB, before any of ``either`` is done or the time is over."""
+        """Whether it is known to exceed ``max_memory`` MiB, before any of ``futures`` is done or the time is over."""
         check = asyncio.create_task(asyncio.to_thread(_exceeds_memory, self._process.pid, max_memory))
         # That is measured for every descendant, which takes seconds where there are thousands.
         await asyncio.wait({check, *futures}, timeout=max(seconds, 0.0), return_when=asyncio.FIRST_COMPLETED)
@@ -181,7 +181,7 @@ class WorkerConnection:
 
 
 def _exceeds_memory(pid: int, max_memory: int) -> bool:
-    """Whether a process and its descendants exceed ``most`` MiB of resident memory.
+    """Whether a process and its descendants exceed ``max_memory`` MiB of resident memory.
 
     Shared pages count once (PSS), where the system reports that.
     """

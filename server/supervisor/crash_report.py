@@ -22,12 +22,12 @@ _ADVICE = {
 }
 
 
-def startup_crash(lost: WorkerLost, work: Job) -> dict[str, Any]:
+def startup_crash(lost: WorkerLost, job: Job) -> dict[str, Any]:
     """The greeting of a worker that died before sending one: the sentence ``broken``, the load error ``trouble``."""
     last = innermost_user_frame(lost.calls)
-    if work.targets:
+    if job.targets:
         advice = _ADVICE.get("exit" if lost.kind.startswith("exit code") else lost.kind, "")
-        sentence = f"The process that imported {', '.join(work.targets)} {lost}{lost.place()}{advice}."
+        sentence = f"The process that imported {', '.join(job.targets)} {lost}{lost.place()}{advice}."
     else:
         sentence = f"The worker process {lost} while it loaded the ops{lost.place()}; see the log."
     return {"broken": sentence, "trouble": _load_error(sentence, lost.kind, last, _excerpt(last))}
@@ -125,8 +125,8 @@ def crash_answer(lost: WorkerLost, question: Question, op: dict[str, Any], devic
     place = lost.place(op["file"])
     sentence = f"The worker process {lost} while it computed {question.op}{place}; a new one is starting."
     kinds = {each["kind"]: each["name"] for each in device["devices"]}
-    place = device["auto"] if question.device == "auto" else question.device
-    shared = common_header(question, op["title"], op["claim"], {"kind": place, "name": kinds[place]})
+    kind = device["auto"] if question.device == "auto" else question.device
+    shared = common_header(question, op["title"], op["claim"], {"kind": kind, "name": kinds[kind]})
     line = _source_line(lost, op)
     failure = {"phase": "worker", "kind": lost.kind, "message": sentence, "line": line, "sentence": sentence}
     return Frame(shared | empty_answer(sentence, failure, question.view))

@@ -39,9 +39,9 @@ class Engine:
         self._turn = asyncio.Lock()
 
     @classmethod
-    def spawn(cls, work: Job | None = None) -> Engine:
+    def spawn(cls, job: Job | None = None) -> Engine:
         """Start the worker, by default that of the gallery; it loads torch while the caller goes on."""
-        return cls(WorkerProcess(work or Job()))
+        return cls(WorkerProcess(job or Job()))
 
     async def connect(self) -> None:
         """Connect to the worker, and supervise it from now on."""
@@ -55,9 +55,9 @@ class Engine:
         await self._supervisor.close()
 
     @property
-    def work(self) -> Job:
+    def job(self) -> Job:
         """The job of its workers."""
-        return self._supervisor.work
+        return self._supervisor.job
 
     @property
     def broken(self) -> str:

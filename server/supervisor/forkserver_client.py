@@ -91,10 +91,10 @@ class ForkServerClient:
         """Whether it died by itself before it forked anything."""
         return self.ended and not self._has_forked
 
-    def ask(self, work: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
+    def ask(self, job: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
         """Request a worker on this channel; ``ended`` is called when it is gone. Raises ``OSError``."""
         process = {"cwd": working_directory(), "environment": os.environ | ONE_THREAD}
-        request = json.dumps({"work": asdict(work), **process}).encode()
+        request = json.dumps({"job": asdict(job), **process}).encode()
         worker = ForkedWorker(self, ended)
         with self.change:
             if self.ended:
@@ -185,7 +185,7 @@ _lock = threading.Lock()
 _clients: list[ForkServerClient] = []  # the present one, or none
 
 
-def fork_worker(work: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
+def fork_worker(job: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
     """Have a worker forked; starts the fork server if need be, and replaces it when our code has changed.
 
     Raises ``OSError`` where that cannot be, and once after a fork server that died before it forked anything.
@@ -199,7 +199,7 @@ def fork_worker(work: Job, channel: int, notes: int, ended: Callable[[], None]) 
                 client.leave()
             client = ForkServerClient()
         _clients.append(client)
-        return client.ask(work, channel, notes, ended)
+        return client.ask(job, channel, notes, ended)
 
 
 def _source_stamp() -> int:

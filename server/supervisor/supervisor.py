@@ -44,7 +44,7 @@ class Supervisor:
     """
 
     def __init__(self, process: WorkerProcess, counters: EngineCounters) -> None:
-        self.work: Job = process.work
+        self.job: Job = process.job
         self.connection = WorkerConnection(process)
         self.last_good_greeting: dict[str, Any] = {}
         self.last_greeting: dict[str, Any] = {}
@@ -119,7 +119,7 @@ class Supervisor:
         """Start the next worker; retried every second where the system refuses."""
         while True:
             try:
-                self.connection = WorkerConnection(WorkerProcess(self.work))
+                self.connection = WorkerConnection(WorkerProcess(self.job))
                 self.counters.restarts += 1
             except OSError as problem:
                 self.broken = f"No worker process can be started ({problem}); that is tried again every second."
@@ -135,9 +135,9 @@ class Supervisor:
 
     def _is_users_fault(self, lost: WorkerLost) -> bool:
         """Whether the user's file has ended the worker while it was loaded, and would do so again."""
-        return bool(self.work.targets and self.connection.pid and lost.kind != "SIGKILL")
+        return bool(self.job.targets and self.connection.pid and lost.kind != "SIGKILL")
 
     def _startup_failure(self, lost: WorkerLost) -> str:
-        self.last_greeting = startup_crash(lost, self.work)
+        self.last_greeting = startup_crash(lost, self.job)
         broken: str = self.last_greeting["broken"]
         return broken

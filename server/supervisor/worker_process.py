@@ -31,13 +31,13 @@ class WorkerProcess:
     where no process can be started.
     """
 
-    def __init__(self, work: Job) -> None:
-        self.work = work
+    def __init__(self, job: Job) -> None:
+        self.job = job
         self._dump_file = _anonymous_file()
         self.channel, theirs = socket.socketpair()
         with theirs:
             try:
-                self._child = _start(work, theirs.fileno(), self._dump_file, self._hang_up)
+                self._child = _start(job, theirs.fileno(), self._dump_file, self._hang_up)
             except OSError:
                 self._close()
                 raise
@@ -111,9 +111,9 @@ class WorkerProcess:
 class _SpawnedWorker:
     """A worker started as a subprocess of its own, which imports torch itself; with the methods of ``ForkedWorker``."""
 
-    def __init__(self, work: Job, channel: int, dump_fd: int) -> None:
+    def __init__(self, job: Job, channel: int, dump_fd: int) -> None:
         self._child = subprocess.Popen(  # noqa: S603
-            python_command("worker.main", str(channel), str(dump_fd), json.dumps(asdict(work))),
+            python_command("worker.main", str(channel), str(dump_fd), json.dumps(asdict(job))),
             pass_fds=[channel, dump_fd],
             stdin=subprocess.DEVNULL,
             env=os.environ | ONE_THREAD,
@@ -139,13 +139,13 @@ class _SpawnedWorker:
 
 
 def _start(
-    work: Job, channel: int, dump_fd: int, hang_up: Callable[[], None]
+    job: Job, channel: int, dump_fd: int, hang_up: Callable[[], None]
 ) -> forkserver_client.ForkedWorker | _SpawnedWorker:
     _return_to_start_folder()
     if CAN_FORK:
         with suppress(OSError):
-            return forkserver_client.fork_worker(work, channel, dump_fd, hang_up)
-    return _SpawnedWorker(work, channel, dump_fd)
+            return forkserver_client.fork_worker(job, channel, dump_fd, hang_up)
+    return _SpawnedWorker(job, channel, dump_fd)
 
 
 def _return_to_start_folder() -> None:

@@ -159,7 +159,7 @@ class UserFunctions:
         return self._defaults[entry.name]
 
     def _guarded(self, entry: CatalogueEntry, recipe: str, work: Callable[[], _T]) -> _T:
-        """The result of ``find``; raises ``Unsolved`` for whatever the user's code raises."""
+        """The result of ``work``; raises ``Unsolved`` for whatever the user's code raises."""
         try:
             return work()
         except NotInferred as problem:

@@ -63,7 +63,7 @@ def warm_up() -> None:
 
 
 def choose_device(question: Question, available: tuple[Device, ...]) -> tuple[Device, list[str]]:
-    """The device to use among those ``found``, and notes on the choice.
+    """The device to use among those ``available``, and notes on the choice.
 
     Raises ``BadQuestion`` where the requested device is not there, or lacks the dtype.
     """

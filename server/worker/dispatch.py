@@ -28,9 +28,9 @@ _LEFT_SOME = "The Function started {} processes that outlived it; they were ende
 class Dispatcher:
     """Replies to requests about the ops of a job; raises ``LoadFailed`` or ``BadDeclaration`` if they do not load."""
 
-    def __init__(self, work: Job) -> None:
+    def __init__(self, job: Job) -> None:
         answer.warm_up()
-        self._collection = _collection(work)
+        self._collection = _collection(job)
         self._initial = set(child_pids())
         self._referenced = set[int]()  # later ones that user code still refers to
 
@@ -92,12 +92,12 @@ def _recipe_arguments(request: dict[str, str]) -> tuple[str, str, str]:
     return request["op"], request["recipe"], request.get("before", "")
 
 
-def _collection(work: Job) -> Gallery | UserFunctions:
-    if not work.targets:
+def _collection(job: Job) -> Gallery | UserFunctions:
+    if not job.targets:
         return Gallery()
     from ..user_code.registry import UserFunctions
 
-    return UserFunctions(work.targets, work.again)
+    return UserFunctions(job.targets, job.again)
 
 
 def _question(plain: dict[str, Any]) -> Question:

@@ -89,7 +89,7 @@ class ForkServer:
                 self._become_worker(request, *descriptors)
             self._requests.popleft()
             self._loads_user_files = self._loads_user_files or (
-                bool(request["work"]["targets"]) and DEFERRED_MODULE not in sys.modules
+                bool(request["job"]["targets"]) and DEFERRED_MODULE not in sys.modules
             )
             for each in descriptors:
                 os.close(each)
@@ -107,7 +107,7 @@ class ForkServer:
                 from .main import run_worker
 
                 _take_over(request["cwd"], request["environment"])
-                sandbox.run(lambda: run_worker(socket.socket(fileno=channel), Job.from_json(request["work"])))
+                sandbox.run(lambda: run_worker(socket.socket(fileno=channel), Job.from_json(request["job"])))
             code = 0
         except BaseException:  # noqa: BLE001 nothing above could handle it
             traceback.print_exc()

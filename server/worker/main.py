@@ -25,31 +25,31 @@ _EXIT_TIMEOUT = 1  # seconds for the exit handlers of user code
 
 def main() -> None:
     """Run a worker; arguments: the descriptors of its channel and of the file for its stack dump, the job as JSON."""
-    channel, notes, work = (
+    channel, notes, job = (
         socket.socket(fileno=int(sys.argv[1])),
         int(sys.argv[2]),
         Job.from_json(json.loads(sys.argv[3])),
     )
     del sys.argv[1:]
-    Sandbox(notes).run(lambda: run_worker(channel, work))
+    Sandbox(notes).run(lambda: run_worker(channel, job))
 
 
-def run_worker(channel: socket.socket, work: Job) -> None:
+def run_worker(channel: socket.socket, job: Job) -> None:
     """Load the ops, send the greeting, and answer requests until the server closes its end."""
     logging.basicConfig(format="worker: %(message)s")
     channel.set_inheritable(False)
     if select([channel], [], [], 0)[0]:  # readable before any request: the server is gone
         return
     with suppress(BrokenPipeError):
-        _serve(channel, work)
+        _serve(channel, job)
     _disconnect(channel)
 
 
-def _serve(channel: socket.socket, work: Job) -> None:
+def _serve(channel: socket.socket, job: Job) -> None:
     try:
         from .dispatch import Dispatcher
 
-        dispatcher = Dispatcher(work)
+        dispatcher = Dispatcher(job)
         hello = dispatcher.hello()
     except LoadFailed as failed:
         failure = {"broken": str(failed), "trouble": failed.trouble, "files": failed.files}
@@ -63,7 +63,7 @@ def _serve(channel: socket.socket, work: Job) -> None:
     pid, incoming = os.getpid(), channel.makefile("rb")
     while (request := _receive(incoming)) is not None:
         # A watchdog for the case that the server is gone and the kernel does not signal that (PR_SET_PDEATHSIG).
-        signal.alarm(int(BUSY_FACTOR * work.deadline) + _GRACE_PERIOD)
+        signal.alarm(int(BUSY_FACTOR * job.deadline) + _GRACE_PERIOD)
         reply = dispatcher.respond(request.header)
         if os.getpid() != pid:  # a forked copy has returned here from user code
             os._exit(0)

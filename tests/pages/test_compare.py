@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -26,7 +27,8 @@ const drawn = document.querySelector('#left-plot')._fullLayout.width;
 const [left, right] = ['left', 'right'].map({PANELS});
 const alike = (name) => left.every((panel, i) => Math.abs(panel[name] - right[i][name]) < 0.01);
 return wide === drawn && ['y', 'width', 'height'].every(alike) }}"""
-CURVES = "side => document.querySelector(`#${side}-plot`).data.map(({name, x, y}) => [name, [[...x], [...y]]])"
+CURVES = """side => JSON.stringify(document.querySelector(`#${side}-plot`).data
+.map(({name, x, y}) => [name, [[...x], [...y]]]))"""
 
 
 def shows(page: Page, address: str) -> None:
@@ -41,7 +43,7 @@ def opened(page: Page, address: str = CLAMPS) -> Page:
 
 
 def curves(page: Page, side: str) -> dict[str, Curve]:
-    return dict(page.evaluate(CURVES, side))
+    return dict(json.loads(page.evaluate(CURVES, side)))
 
 
 def returned(page: Page, x: float) -> list[float | None]:

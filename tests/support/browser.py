@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Error,
     FloatRect,
+    Frame,
     Locator,
     Page,
     Request,
@@ -38,7 +40,8 @@ NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chro
 POLICY = "document.addEventListener('securitypolicyviolation', e => console.error('policy', e.effectiveDirective))"
 PLAIN: dict[str, Any] = {"contrast": "no-preference", "forced_colors": "none", "reduced_motion": "no-preference"}
 WITHIN = 20.0  # seconds in which even a busy machine comes to what is waited for
-CURVES = "() => document.querySelector('#plot').data.map(({name, x, y}) => [name, [...x], [...y]])"
+# As text: what is handed over as objects is checked number by number, ten times as long as it takes to read.
+CURVES = "() => JSON.stringify(document.querySelector('#plot').data.map(({name, x, y}) => [name, [...x], [...y]]))"
 
 Curve = tuple[list[float | None], list[float | None]]
 
@@ -188,9 +191,9 @@ def opened(page: Page, address: str) -> Page:
     return page
 
 
-def curves(page: Page) -> dict[str, Curve]:
+def curves(page: Page | Frame) -> dict[str, Curve]:
     """What Plotly has drawn: x and y by the name of the trace."""
-    return {name: (x, y) for name, x, y in page.evaluate(CURVES)}
+    return {name: (x, y) for name, x, y in json.loads(page.evaluate(CURVES))}
 
 
 def alike(one: dict[str, Curve], other: dict[str, Curve]) -> bool:

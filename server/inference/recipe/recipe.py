@@ -150,7 +150,7 @@ class Recipe:
     arguments: tuple[TensorArgument | Constant, ...]
 
     def text(self) -> str:
-        """The recipe as one line of text, which ``parse`` can read."""
+        """The recipe as one line of text, which ``parse_recipe`` can read."""
         return "; ".join(
             each.text if isinstance(each, TensorArgument) else f"{each.name} = {each.written}"
             for each in self.arguments
@@ -195,7 +195,7 @@ class Recipe:
 
 
 def literal(value: Any) -> str:
-    """A value as a literal that ``parse`` reads; inf in a container is written as 1e999, which overflows to it."""
+    """A value as a literal for ``parse_recipe``; inf in a container is written as 1e999, which overflows to it."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else _nested_literal(value)
 
 

@@ -130,7 +130,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         wide=wide,
         failure=failure or no_surrogate,
         order=section.order,
-        foretold=surrogate_explains_scaling(section, x, grad_output, linearity),
+        surrogate_nonlinear=surrogate_explains_scaling(section, x, grad_output, linearity),
         refused=find_rejected(section.forward, at.x, returned.values),
     )
 

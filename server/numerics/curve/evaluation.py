@@ -25,9 +25,10 @@ class Evaluation:
     ``grad_output``. ``in_sight`` is the largest ``grad_input`` that forward or its surrogate calls for, ``share`` how
     much of that is in sight near each row, ``lost`` what a shorter dtype has lost of what backward returns. ``area``
     and ``surrogate_area`` say what lies between the rows. ``special`` are the kinks, cusps, jumps and poles that were
-    located. ``steady`` says that forward answers the same when asked again, ``one_draw`` that it does not, but was made
-    to, by the same random numbers in every call; ``linearity`` holds the laws that backward breaks, ``wide`` what it
-    does beyond the range; ``foretold`` says that the surrogate itself calls for what is not in proportion; ``refused``
+    located. ``structure`` says how many rows shared a call. ``steady`` says that forward answers the same when asked
+    again, ``one_draw`` that it does not, but was made to, by the same random numbers in every call. ``linearity`` holds
+    the laws that backward breaks, ``wide`` what it does beyond the range. ``follows_sign`` says that the surrogate
+    changes with the sign of ``grad_output``, ``surrogate_nonlinear`` that it is not in proportion to it. ``refused``
     are the few points at which forward raises, and what. ``mirror`` is the element across the diagonal that was moved
     too. ``returned_none`` says that it returned None, and ``failure`` that it raised. With ``order`` 2 all this is said
     of what backward returned, in the place of forward, and of double backward.
@@ -57,7 +58,7 @@ class Evaluation:
     wide: WholeRangeCheck | None
     failure: Failure | None = None
     order: int = 1
-    foretold: bool = False
+    surrogate_nonlinear: bool = False
     refused: tuple[tuple[float, str], ...] = ()
     one_draw: bool = False
     mirror: tuple[int, ...] = ()

@@ -60,7 +60,7 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -
     if evaluation.linearity.breaks("odd") and evaluation.grad_output:
         other = "negative" if evaluation.grad_output > 0 else "positive"
         sentences.append(f"For {other} grad_output it has another surrogate: flip the sign.")
-    elif evaluation.foretold:
+    elif evaluation.surrogate_nonlinear:
         sentences.append("For a grad_output of another size it has another surrogate.")
     return sentences
 

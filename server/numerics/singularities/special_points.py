@@ -111,7 +111,7 @@ class OneSidedLimit:
 
 
 def _last_of_first_run(mask: Mask) -> NDArray[np.intp]:
-    """The last row before the first that is not kept."""
+    """The last row of the first run of True, column by column."""
     return np.where(mask.all(axis=0), mask.shape[0], np.argmin(mask, axis=0)) - 1
 
 

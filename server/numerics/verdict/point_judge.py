@@ -32,16 +32,19 @@ _MAX_BRIDGE = 2.0
 _TIED = 0.999
 
 
-def judge_cells(area: IntegralCheck, tolerance: Tolerance, share: Array, in_sight: float, crooked: Array) -> Statuses:
+def judge_cells(
+    area: IntegralCheck, tolerance: Tolerance, share: Array, in_sight: float, slope_error: Array
+) -> Statuses:
     """A status a cell: whether forward rises by the area under what backward returned.
 
     ``in_sight`` is the largest ``grad_input`` that is called for and returned, ``share`` how much of the tolerance
-    holds at each end of a cell, ``crooked`` how far a slope is off there because ``x`` and the gradient are rounded.
+    holds at each end of a cell, ``slope_error`` how far a slope is off there because ``x`` and the gradient are
+    rounded.
     """
     with np.errstate(all="ignore"):
         width = area.right - area.left
         off, atol = area.residual, tolerance.atol * np.maximum(share[:-1], share[1:])
-        slack = width * (atol + np.maximum(crooked[:-1], crooked[1:])) + tolerance.rtol * np.abs(area.area)
+        slack = width * (atol + np.maximum(slope_error[:-1], slope_error[1:])) + tolerance.rtol * np.abs(area.area)
         slack += area.unsure
         finite = np.isfinite(off)
         status = np.full(off.shape, Status.GAP, np.int8)
@@ -272,7 +275,7 @@ def _cell_intervals(area: IntegralCheck | None, cells: Statuses) -> tuple[Interv
 
 
 def _union(first: tuple[Interval, ...], second: tuple[Interval, ...]) -> tuple[Interval, ...]:
-    """The union of intervals; of others only those that touch none of some, whose ends are known better."""
+    """The union of intervals; of ``second`` only those that touch none of ``first``, whose ends are known better."""
     separate = [each for each in second if not any(low <= each[1] and high >= each[0] for low, high in first)]
     return tuple(sorted((*first, *separate)))
 

@@ -79,7 +79,7 @@ def _binding_laws(evaluation: Evaluation) -> tuple[Law, ...]:
     """The laws that nothing which the op says of itself excuses it from."""
     if not evaluation.follows_sign:
         return _LAWS
-    return _LAWS_WITHOUT_SIZE if evaluation.foretold else _LAWS_WITHOUT_SIGN
+    return _LAWS_WITHOUT_SIZE if evaluation.surrogate_nonlinear else _LAWS_WITHOUT_SIGN
 
 
 def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:

@@ -15,7 +15,7 @@ export const axisStyle = (palette) => ({
   ticklabelstandoff: 5,
 });
 
-// From this width in rem on, an axis has room for more labels; the same as in still.css.
+// From this width in rem on, an axis has room for more labels; the same as in figure.css.
 const WIDE = 32;
 const [FEW, MANY] = [
   { count: 4, room: 14 },

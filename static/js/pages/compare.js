@@ -156,7 +156,7 @@ function level() {
   for (const each of heads) each.style.minHeight = `${most}px`;
 }
 
-/** The ranges around all of these, null around none. As `shared` in server/picture. */
+/** The ranges around all of these, null around none. As `shared` in server/figure. */
 function around(all) {
   if (all.length === 0) return null;
   const end = (choose, panel, i) => choose(...all.map((each) => each[panel][i]));

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, Request, expect
-from support.browser import CURVES, resized, settles, value_at
+from support.browser import curves, resized, settles, value_at
 from support.embedding_site import Host, fitted, framed, hosting, visiting
 from support.servers import serving_in_thread
 
@@ -83,8 +83,8 @@ def test_setting_its_state_moves_the_curve(browser: Browser, server: str, host: 
         shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
         element(page).evaluate("e => { e.state = {min: -0.5, grad_output: 1} }")
         shows(page, "/ops/clamp_with_grad?min=-0.5")
-        curves = {name: (x, y) for name, x, y in framed(page).evaluate(CURVES)}
-        assert value_at(curves["forward"], -3) == -0.5
+        drawn = curves(framed(page))
+        assert value_at(drawn["forward"], -3) == -0.5
         assert told(page, "change", "/ops/clamp_with_grad?min=-0.5")["state"]["min"] == "-0.5"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Frame, FrameLocator, Page, expect
-from support.browser import CURVES, alone, curves, drag, here, opened, settles, shows, warmed
+from support.browser import alone, curves, drag, here, opened, settles, shows, warmed
 from support.embedding_site import Host, hosting, visiting
 from support.servers import HERE, InThread, serving_in_thread, torch_loading
 
@@ -281,7 +281,7 @@ def test_in_a_tab_that_is_closed_it_waits_and_comes_out_as_wide_as_the_tab(
         page.evaluate("() => Object.assign(document.body.style, {display: 'block', width: '500px'})")
         expect(frame.locator("html")).to_have_attribute("data-address", "/ops/exp?grad_output=-1")
         settles(lambda: fills(inner(page)) and inner(page).evaluate(WIDTHS)[0] < inside, True)
-        analytical = {name: y for name, _, y in inner(page).evaluate(CURVES)}["analytical"]
+        analytical = curves(inner(page))["analytical"][1]
         assert max(analytical) < 0
 
 
