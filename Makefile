@@ -21,7 +21,7 @@ run: $(VENV)/app
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
 
 # Many processes are started: whatever the environment says, each file is compiled once.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist worksteal --durations 40
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal --durations 40
 
 test: $(VENV)/dev
 	$(MAKE) -j 3 lint $(VENV)/browser $(VENV)/light
