@@ -34,6 +34,8 @@ from support import http
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run"
     " --disable-background-networking --disable-component-update --disable-sync --font-render-hinting=none"
+    # A page of a test is gone before better machine code for its scripts pays.
+    " --js-flags=--no-maglev,--no-opt --in-process-gpu --num-raster-threads=1"
 )
 WINDOW: ViewportSize = {"width": 1280, "height": 860}
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
