@@ -16,14 +16,14 @@ from gradloupe.server.protocol.python_command import ONE_THREAD
 
 # Two threads take ten times as long for tensors of a few numbers; whoever is started by a test inherits this.
 os.environ |= ONE_THREAD
-# In these one fact is looked at again and again: for every Function that is right or wrong, in every dtype.
-SLOW = {
-    "test_bad_input",
-    "test_capabilities",
-    "test_diagnosis",
-    "test_right_functions",
-    "test_linearity",
-    "test_whole_range",
+# What `make quick` leaves out: folders whose tests start and end processes, and files that look at one fact again and
+# again, for every Function that is right or wrong, in every dtype, or for every request that nobody should send.
+SLOW_FOLDERS = {"notebook", "png", "reload", "report", "supervisor", "user_code", "worker"}
+SLOW_FILES = {
+    *("test_bad_input", "test_capabilities", "test_diagnosis", "test_examination", "test_hostile_requests"),
+    *("test_learned_scalars", "test_linearity", "test_planted_bugs", "test_right_functions", "test_scene"),
+    *("test_shutdown", "test_sliders", "test_slow_clients", "test_symmetric_inputs", "test_timing"),
+    *("test_views", "test_whole_range"),
 }
 
 expect.set_options(timeout=1000 * WITHIN)
@@ -33,11 +33,11 @@ settings.load_profile("tests")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a browser, itself or by what it uses, and the files of SLOW."""
+    """Mark what needs a browser, itself or by what it uses, and what is slow."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        if item.path.stem in SLOW:
+        if item.path.stem in SLOW_FILES or item.path.parent.name in SLOW_FOLDERS:
             item.add_marker("slow")
 
 
