@@ -40,6 +40,7 @@ class {name}(Function):
 """
 OPS = BIG + HALF.format(name="WrongFar", wrong_from=9e299) + HALF.format(name="WrongFarther", wrong_from=1.3e308)
 RANGES = ("start=0&stop=1e-320", "start=1e-320&stop=1e300", "start=-1e300&stop=1e300")
+FEW_NUMBERS = "start=0&stop=2e-323&count=2"  # of five numbers in all
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,7 @@ def page(browser: Browser, own: Own) -> Iterator[Page]:
         *(f"/ops/Big{form}" for form in ("", ".svg", ".png", ".csv", ".json", ".html", ".html?sliders=grad_output:3")),
         *("/embed/Big", "/ops/Big?view=descent", "/compare?left=Big&right=WrongFar", "/ops/WrongFarther"),
         *(f"/ops/WrongFar?{ends}" for ends in RANGES),
+        *(f"/ops/WrongFar{form}?{FEW_NUMBERS}" for form in ("", ".svg", ".csv", ".json", ".html")),
     ],
 )
 def test_every_page_and_file_is_there(own: Own, place: str) -> None:
