@@ -1,5 +1,6 @@
 """What can be copied from a page runs: the declaration makes the same op, and the test says what is the case."""
 
+import os
 import re
 import subprocess
 import sys
@@ -137,6 +138,7 @@ def outcomes(tmp_path_factory):
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)],
         cwd=folder,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=240,
