@@ -25,7 +25,7 @@ def ticks(span: AxisRange, count: float) -> tuple[Tick, ...]:
     """About ``count`` ticks within ``span``, at multiples of 1, 2 or 5 times a power of ten."""
     low, high = span
     rough = (high - low) / count
-    unit = _power_of_ten(floor(log10(rough)))
+    unit = _ten_to(floor(log10(rough)))
     step = unit * (1 if rough < 1.5 * unit else 2 if rough < 3.5 * unit else 5 if rough < 7.5 * unit else 10)
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     values = [float(f"{each * step:.15g}") for each in range(first, last + 1)]
@@ -44,7 +44,7 @@ def widest_label(labelled: tuple[Tick, ...]) -> float:
     return _LETTER * max((sum(0.7 if sign in _NARROW else 1 for sign in tick.text) for tick in labelled), default=0.0)
 
 
-def _power_of_ten(exponent: int) -> float:
+def _ten_to(exponent: int) -> float:
     """10 to a power, where that would be 0 the least positive number."""
     return 10.0**exponent or ulp(0.0)
 
@@ -57,7 +57,7 @@ def _labels(values: list[float], step: float) -> list[str]:
     decimals = min(100, max(0, exponent - floor(log10(step) + 1e-9)))
 
     def scaled(value: float) -> str:
-        return with_minus_sign(f"{value / _power_of_ten(exponent):.{decimals}f}")
+        return with_minus_sign(f"{value / _ten_to(exponent):.{decimals}f}")
 
     if exponent == 0:
         return list(map(scaled, values))

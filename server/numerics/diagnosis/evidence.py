@@ -66,11 +66,21 @@ class Evidence:
     rounding: float
 
     @cached_property
+    def smooth(self) -> Mask:
+        """The rows that are judged and are no kinks."""
+        return self.judged & ~self.kink
+
+    @cached_property
+    def decisive(self) -> Mask:
+        """The smooth rows, and the kinks at which backward is wrong: those at which any slope is right say nothing."""
+        return self.judged & (self.wrong | ~self.kink)
+
+    @cached_property
     def flat(self) -> Mask:
         """Where the function is known not to move, along more than a single row."""
         known = self.band <= _MAX_FLAT_SLOPE * largest_magnitude(self.returned[self.judged])
-        flat: Mask = self.judged & ~self.kink & known & (np.abs(self.slope) <= self._zero)
-        rows = np.flatnonzero(self.judged & ~self.kink)
+        flat: Mask = self.smooth & known & (np.abs(self.slope) <= self._zero)
+        rows = np.flatnonzero(self.smooth)
         neighbours = np.pad(flat[rows], 1)
         flat[rows] &= neighbours[:-2] | neighbours[2:]
         return flat
@@ -78,7 +88,7 @@ class Evidence:
     @cached_property
     def moving(self) -> Mask:
         """Where the function is known to move."""
-        return self.judged & ~self.kink & (np.abs(self.slope) > self._zero)
+        return self.smooth & (np.abs(self.slope) > self._zero)
 
     @cached_property
     def _zero(self) -> Array:

@@ -24,11 +24,11 @@ _FLOAT32_ULPS = 16
 
 def added_term(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope plus a constant or a multiple of x or y, times ``grad_output``."""
-    if np.count_nonzero(data.judged & ~data.kink) < _MIN_ROWS:
+    if np.count_nonzero(data.smooth) < _MIN_ROWS:
         return None
     excess = data.returned - data.slope
     for symbol, unit in (("", np.ones_like(data.x)), (data.wrt, data.x), (data.of, data.values)):
-        rows = data.judged & ~data.kink & (np.abs(unit) > _MIN_UNIT * np.nanmax(np.abs(unit[data.judged])))
+        rows = data.smooth & (np.abs(unit) > _MIN_UNIT * np.nanmax(np.abs(unit[data.judged])))
         share, within = data.typical(excess[rows] / unit[rows])
         exceptions = data.exceptions(1.0, share * unit) if share else None
         if exceptions is None:
@@ -45,7 +45,7 @@ def added_term(data: Evidence) -> Hypothesis | None:
 
 def float32_rounding(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope rounded to float32; all that is returned are numbers of float32."""
-    rows = data.judged & (data.wrong | ~data.kink)
+    rows = data.decisive
     returned, slope = data.returned[rows], data.slope[rows]
     if data.evaluation.dtype != torch.float64 or not data.wrong.any() or (data.returned[data.wrong] == 0).any():
         return None
@@ -72,7 +72,7 @@ def low_precision(data: Evidence) -> Hypothesis | None:
             continue
         off, steepest = np.abs(data.returned - data.slope), largest_magnitude(data.slope[data.judged])
         fits = off <= TOLERANCE_ULPS[dtype.itemsize] * info.eps * (np.abs(data.slope) + steepest) + data.band
-        rows = data.judged & (data.wrong | ~data.kink)
+        rows = data.decisive
         if not fits[rows].all():
             return None
         bits, full = (1 - int(np.log2(eps)) for eps in (info.eps, own))
@@ -89,7 +89,7 @@ def _partly_float32(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope, part of it computed in float32 and converted back: its error varies from row to row."""
     if data.evaluation.dtype != torch.float64:
         return None
-    rows = data.judged & ~data.kink
+    rows = data.smooth
     off, top = (data.returned - data.slope)[rows], largest_magnitude(data.slope[data.judged])
     allowed = TOLERANCE_ULPS[4] * torch.finfo(torch.float32).eps * (np.abs(data.slope[rows]) + top) + data.band[rows]
     if not (data.wrong & rows).any() or (data.wrong & data.kink).any() or off.size < _MIN_ROWS:

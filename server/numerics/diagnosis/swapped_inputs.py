@@ -29,7 +29,7 @@ def swapped_inputs(data: Evidence) -> Hypothesis | None:
     section, grad_output = data.section, data.evaluation.grad_output
     shape = swept_shape(section)
     others = [each.name for each in section.op.inputs if each.name != section.wrt and each.shape == shape]
-    rows = np.flatnonzero(data.judged & ~data.kink & np.isfinite(data.returned))
+    rows = np.flatnonzero(data.smooth & np.isfinite(data.returned))
     if not others or data.owner != "forward" or not rows.size:
         return None
     limit = _MAX_TOGETHER if data.evaluation.structure == "together" else _MAX_ALONE
