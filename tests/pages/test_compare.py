@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support import http
 from support.axe import violations
-from support.browser import Curve, alone, close, enter, here, resized, settles, value_at, warmed
+from support.browser import alone, close, curves, enter, here, resized, settles, value_at, warmed
 
 CLAMPS = "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works"
 TWICE = "/compare?left=clamp_with_grad&right=clamp_with_grad"
@@ -27,8 +26,6 @@ const drawn = document.querySelector('#left-plot')._fullLayout.width;
 const [left, right] = ['left', 'right'].map({PANELS});
 const alike = (name) => left.every((panel, i) => Math.abs(panel[name] - right[i][name]) < 0.01);
 return wide === drawn && ['y', 'width', 'height'].every(alike) }}"""
-CURVES = """side => JSON.stringify(document.querySelector(`#${side}-plot`).data
-.map(({name, x, y}) => [name, [[...x], [...y]]]))"""
 
 
 def shows(page: Page, address: str) -> None:
@@ -42,13 +39,9 @@ def opened(page: Page, address: str = CLAMPS) -> Page:
     return page
 
 
-def curves(page: Page, side: str) -> dict[str, Curve]:
-    return dict(json.loads(page.evaluate(CURVES, side)))
-
-
 def returned(page: Page, x: float) -> list[float | None]:
     """What backward returns at x, on the left and on the right."""
-    return [value_at(curves(page, side)["analytical"], x) for side in SIDES]
+    return [value_at(curves(page, f"#{side}-plot")["analytical"], x) for side in SIDES]
 
 
 def axes(page: Page) -> list[list[list[float]]]:
@@ -116,7 +109,7 @@ def test_a_slider_moves_both_and_the_axes_do_not_shrink_while_it_is_held(page: P
     page.mouse.up()
     expect(page.locator("html")).to_have_attribute("data-held", "")
     settles(lambda: axes(page)[0][1][1] < before[1], True)
-    settles(lambda: {value_at(curves(page, side)["forward"], 3.0) for side in SIDES}, {float(clip)})
+    settles(lambda: {value_at(curves(page, f"#{side}-plot")["forward"], 3.0) for side in SIDES}, {float(clip)})
 
 
 def test_what_stands_under_alone_holds_for_that_side_only(page: Page) -> None:
@@ -124,7 +117,7 @@ def test_what_stands_under_alone_holds_for_that_side_only(page: Page) -> None:
     page.get_by_text("Range, precision, one side alone").click()
     enter(page.locator("[id='field-right.min']"), "-2")
     shows(page, f"{CLAMPS}&right.min=-2")
-    assert [value_at(curves(page, side)["forward"], -3.0) for side in SIDES] == [-1, -2]
+    assert [value_at(curves(page, f"#{side}-plot")["forward"], -3.0) for side in SIDES] == [-1, -2]
     expect(page.locator("#right-own")).to_have_text("min = −2")
     expect(page.locator("#left-own")).to_be_empty()
     axes(page)
@@ -149,11 +142,11 @@ def test_a_parameter_that_only_one_has_moves_only_that(page: Page) -> None:
     pair = "/compare?left=clipped_relu&right=sinh"
     opened(page, pair)
     expect(page.locator("[data-control=clip] .hint")).to_have_text("Clipped ReLU only")
-    before = curves(page, "right")["forward"]
+    before = curves(page, "#right-plot")["forward"]
     enter(page.locator("#field-clip"), "1")
     shows(page, f"{pair}&clip=1")
-    assert value_at(curves(page, "left")["forward"], 3.0) == 1
-    assert curves(page, "right")["forward"] == before
+    assert value_at(curves(page, "#left-plot")["forward"], 3.0) == 1
+    assert curves(page, "#right-plot")["forward"] == before
 
 
 def test_the_cursor_of_one_figure_is_that_of_both(page: Page) -> None:
@@ -206,12 +199,12 @@ def test_a_link_opened_elsewhere_shows_the_same(page: Page, browser: Browser, se
     address = f"{CLAMPS}&max=2&grad_output=-1&layout=overlaid"
     shows(page, address)
     expect(page).to_have_url(server + address)
-    mine = [curves(page, side) for side in SIDES]
+    mine = [curves(page, f"#{side}-plot") for side in SIDES]
     with alone(browser, server) as other:
         opened(other, address)
         expect(other.locator("#field-max")).to_have_value("2")
         expect(other.get_by_label("overlaid")).to_be_checked()
-        for one, yours in zip(mine, [curves(other, side) for side in SIDES], strict=True):
+        for one, yours in zip(mine, [curves(other, f"#{side}-plot") for side in SIDES], strict=True):
             assert one.keys() == yours.keys()
             assert all(close(a, b) for name in one for a, b in zip(one[name], yours[name], strict=True))
 
@@ -245,7 +238,7 @@ def test_a_function_that_fails_leaves_the_other_as_it_is(page: Page) -> None:
     opened(page, "/compare?left=one_gradient_too_few&right=exp")
     expect(page.locator("#left-verdict")).to_contain_text("incorrect number of gradients")
     expect(page.locator("#right-verdict .word")).to_have_text("matches")
-    assert curves(page, "right").keys() - curves(page, "left").keys() == {"analytical"}
+    assert curves(page, "#right-plot").keys() - curves(page, "#left-plot").keys() == {"analytical"}
     axes(page)
 
 

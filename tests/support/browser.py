@@ -43,7 +43,7 @@ POLICY = "document.addEventListener('securitypolicyviolation', e => console.erro
 PLAIN: dict[str, Any] = {"contrast": "no-preference", "forced_colors": "none", "reduced_motion": "no-preference"}
 WITHIN = 20.0  # seconds in which even a busy machine comes to what is waited for
 # As text: what is handed over as objects is checked number by number, ten times as long as it takes to read.
-CURVES = "() => JSON.stringify(document.querySelector('#plot').data.map(({name, x, y}) => [name, [...x], [...y]]))"
+CURVES = "plot => JSON.stringify(document.querySelector(plot).data.map(({name, x, y}) => [name, [...x], [...y]]))"
 
 Curve = tuple[list[float | None], list[float | None]]
 
@@ -193,9 +193,9 @@ def opened(page: Page, address: str) -> Page:
     return page
 
 
-def curves(page: Page | Frame) -> dict[str, Curve]:
+def curves(page: Page | Frame, plot: str = "#plot") -> dict[str, Curve]:
     """What Plotly has drawn: x and y by the name of the trace."""
-    return {name: (x, y) for name, x, y in json.loads(page.evaluate(CURVES))}
+    return {name: (x, y) for name, x, y in json.loads(page.evaluate(CURVES, plot))}
 
 
 def alike(one: dict[str, Curve], other: dict[str, Curve]) -> bool:

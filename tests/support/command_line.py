@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -94,3 +96,11 @@ def _pipe() -> io.TextIOWrapper:
 def _read(pipe: io.TextIOWrapper) -> str:
     pipe.seek(0)
     return pipe.read()
+
+
+def bare_pytest(folder: Path, *options: str) -> Ran:
+    """pytest on the tests in a folder, without any plugin that happens to be installed."""
+    command = [sys.executable, "-m", "pytest", "-q", *options, "-p", "no:cacheprovider", "--rootdir", folder, folder]
+    bare = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, cwd=folder, env=bare, capture_output=True, text=True, timeout=240, check=False)
+    return Ran(done.returncode, done.stdout, done.stderr)

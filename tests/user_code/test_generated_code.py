@@ -1,14 +1,12 @@
 """What can be copied from a page runs: the declaration makes the same op, and the test says what is the case."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 from functions import user_written
+from support.command_line import bare_pytest
 from support.sections import section
 
 from gradloupe.ops import OPS
@@ -135,15 +133,7 @@ def outcomes(tmp_path_factory):
     texts["test_centred"] = pytest_source(op, recipe, line("Centred"))
     for name, text in texts.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder)],
-        cwd=folder,
-        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    ran = bare_pytest(folder, "-rA")
     assert ran.returncode == 1, ran.stdout[-3000:]
     return re.findall(r"^(PASSED|FAILED|ERROR) (\w+)\.py", ran.stdout, re.MULTILINE)
 

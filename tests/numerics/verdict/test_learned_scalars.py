@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import pytest
 import torch
 from functions import learned_scalars
 from functions.two_inputs import surface_of
+from support.command_line import bare_pytest
 from support.sections import look, section
 
 import gradloupe
@@ -184,13 +182,5 @@ def test_what_is_copied_from_the_page_says_the_same(tmp_path):
         exec(declaration_source(op, parse_recipe(recipe), line), there)  # noqa: S102
         again = next(each for each in there.values() if isinstance(each, Op))
         assert set(words(replace(with_scalar_inputs(again), name=name)).values()) == {"matches"}
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)],
-        cwd=tmp_path,
-        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    ran = bare_pytest(tmp_path)
     assert f"{2 * len(recipes)} passed" in ran.stdout, ran.stdout[-3000:]
