@@ -40,7 +40,14 @@ def main() -> None:
     if os.getpid() == 1:  # in a container: process 1 only gets the signals that it handles
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     _open_closed_streams()
-    run(sys.argv[1:])
+    try:
+        run(sys.argv[1:])
+    except KeyboardInterrupt:
+        raise SystemExit(_INTERRUPTED) from None
+    finally:
+        # A Ctrl-C that interrupts an exec(), as libraries call it to make a dataclass, leaves a mark, for which Python
+        # ends itself with SIGINT though the interrupt was handled. The next exec() takes the mark away.
+        exec("")  # noqa: S102
 
 
 def run(arguments: Sequence[str]) -> None:

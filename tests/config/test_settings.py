@@ -200,6 +200,26 @@ def test_the_line_says_what_is_shown_and_where_with_a_token(folder: Path) -> Non
         assert process.returncode == 0
 
 
+INTERRUPTED_AT_THE_WEB = """import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "uvicorn":
+            sys.meta_path.remove(self)
+            exec("os.kill(os.getpid(), signal.SIGINT)\\nwhile True: pass")
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+def test_ctrl_c_that_interrupts_an_exec_of_a_library_still_ends_with_0(folder: Path) -> None:
+    (folder / "sitecustomize.py").write_text(INTERRUPTED_AT_THE_WEB)
+    with started(folder, "my_ops.py", "--port", "0", PYTHONPATH=str(folder)) as (process, line):
+        assert line.startswith("Gradloupe shows my_ops.py at ")
+        assert process.communicate(timeout=60) == ("", "")
+        assert process.returncode == 0
+
+
 def test_where_the_usual_port_is_taken_the_next_free_one_is_and_that_is_said(folder: Path) -> None:
     with started(folder, "my_ops.py") as (_, first), started(folder, "my_ops.py") as (_, second):
         ports = [int(found[1]) for line in (first, second) if (found := re.search(r":(\d+)/own#", line))]
