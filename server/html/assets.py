@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from posixpath import dirname, join, normpath
@@ -99,6 +99,12 @@ class Asset:
 
 class Assets:
     """Every static file by its path, and one digest of all, which is part of their addresses."""
+
+    @classmethod
+    @cache
+    def shared(cls) -> Assets:
+        """Those of this process, read and compressed once however many apps it serves."""
+        return cls()
 
     def __init__(self) -> None:
         files = {path.relative_to(_OURS).as_posix(): path for path in _OURS.rglob("*") if path.suffix in _MEDIA_TYPES}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 
 from fastapi import Request, Response
 
@@ -43,6 +44,7 @@ class StaticFiles:
         return Response(body, headers=headers, media_type=asset.media_type)
 
 
+@cache
 def _encoded(asset: Asset, wanted: str) -> bytes:
     if wanted == "br" and asset.ready is not None:
         return asset.ready.read_bytes()

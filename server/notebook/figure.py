@@ -130,5 +130,4 @@ def _document(subject: Subject, section: Address) -> dict[str, Any]:
 
 @cache
 def _page_parts() -> tuple[Pages, Bundle]:
-    assets = Assets()
-    return Pages(assets), with_gzipped_library(export_bundle(assets))
+    return Pages.shared(), with_gzipped_library(export_bundle(Assets.shared()))

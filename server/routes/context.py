@@ -44,12 +44,12 @@ class Site:
     @classmethod
     def of(cls, engine: AnyEngine, settings: Settings) -> Site:
         """The state for this engine."""
-        assets = Assets()
+        assets = Assets.shared()
         templates = (path.read_bytes() for path in sorted(Path(TEMPLATES).rglob("*.html")))
         build = fingerprint(__version__, source_digest(), *templates)
         answers = AnswerCache(engine)
         own = bool(settings.targets)
-        pages = Pages(assets, own, not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS)
+        pages = Pages.shared(own, not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS)
         exports = ExportWriter(answers, pages, assets)
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
         return cls(engine, answers, exports, assets, pages, *thumbnails, Rasterizer(), build, settings)
