@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isclose
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,6 +30,7 @@ from playwright.sync_api import (
 )
 
 from support import http
+from support.waiting import PAUSE
 
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run"
@@ -138,8 +139,9 @@ def alone(browser: Browser, server: str, **options: Any) -> Iterator[Page]:
 
 def settles(seen: Callable[[], object], meant: object) -> None:
     """Waits until what is seen is as it is meant; a page that is just being opened, or not drawn yet, shows nothing."""
-    now, until = look(seen), monotonic() + WITHIN
-    while now != meant and monotonic() < until:
+    now, end = look(seen), monotonic() + WITHIN
+    while now != meant and monotonic() < end:
+        sleep(PAUSE)  # in which the page gets on
         now = look(seen)
     assert now == meant
 

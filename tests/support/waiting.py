@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 SECONDS = 60.0
-PAUSE = 0.01
+PAUSE = 0.02
 T = TypeVar("T")
 
 
