@@ -45,13 +45,13 @@ _HUNG_RATIO = 30
 _OUT_OF_TIME = "the Function takes too long for all checks"
 
 
-def run_checks(at: CheckSession) -> tuple[CheckRow, ...]:
+def run_checks(session: CheckSession) -> tuple[CheckRow, ...]:
     """Run all checks: one row or more for each that could run, and a row that lists those that could not.
 
     Exceptions of the Function become rows.
     """
     until, missed = timing.now() + _TOTAL_SECONDS, dict[str, list[str]]()
-    rows = tuple(_rows(at, until, missed))
+    rows = tuple(_rows(session, until, missed))
     return rows + tuple(_not_made(why, ids) for why, ids in missed.items())
 
 
@@ -62,30 +62,30 @@ def _not_made(why: str, ids: list[str]) -> CheckRow:
     )
 
 
-def _rows(at: CheckSession, until: float, missed: dict[str, list[str]]) -> Iterator[CheckRow]:
+def _rows(session: CheckSession, until: float, missed: dict[str, list[str]]) -> Iterator[CheckRow]:
     for family, checks in _FAMILIES:
         for check in checks:
-            found = _findings(at, check, until)
+            found = _findings(session, check, until)
             if isinstance(found, str):
                 missed.setdefault(found, []).append(check.id)
                 continue
             if any(each.level != "fine" for each in found):
-                at.broken.add(check.id)
+                session.broken.add(check.id)
             for each in found:
                 yield check.row(family, each)
 
 
-def _findings(at: CheckSession, check: ContractCheck, until: float) -> list[CheckFinding] | str:
+def _findings(session: CheckSession, check: ContractCheck, until: float) -> list[CheckFinding] | str:
     """The results of one check, or the reason why it could not run."""
     left = until - timing.now()
     if left <= 0:
         return _OUT_OF_TIME
     try:
         with time_limit(min(left, _CHECK_SECONDS)):
-            return at.lacks(check.needs) or list(check.run(at)) or [CheckFinding("fine", check.fine)]
+            return session.lacks(check.needs) or list(check.run(session)) or [CheckFinding("fine", check.fine)]
     except TookTooLong as error:
-        stuck = error.running > max(_CHECK_SECONDS / 2, _HUNG_RATIO * at.first.seconds)
+        stuck = error.running > max(_CHECK_SECONDS / 2, _HUNG_RATIO * session.first.seconds)
         return f"{_HANGS} after {_CHECK_SECONDS:g} s" if stuck else SLOW if left > _CHECK_SECONDS else _OUT_OF_TIME
     except Exception as error:  # noqa: BLE001 a Function may raise anything here
         seen = f"While this was looked at, the Function raised {describe_exception(error)}."
-        return [CheckFinding("warning", seen, line=at.source.line_of(error))]
+        return [CheckFinding("warning", seen, line=session.source.line_of(error))]

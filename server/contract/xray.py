@@ -24,11 +24,11 @@ from .examination.session import CheckSession
 from .registry import run_checks
 
 
-def _returned(at: CheckSession) -> tuple[ReturnedGradient, ...]:
+def _returned(session: CheckSession) -> tuple[ReturnedGradient, ...]:
     """What backward returned for each argument of forward, and what the engine delivered to the input."""
     rows, tensors = [], 0
-    delivered = at.first.delivered
-    for place, argument, value in at.first.pairs:
+    delivered = session.first.delivered
+    for place, argument, value in session.first.pairs:
         reached = None
         if isinstance(argument, torch.Tensor):
             reached = delivered[tensors] if tensors < len(delivered) else None
@@ -36,11 +36,15 @@ def _returned(at: CheckSession) -> tuple[ReturnedGradient, ...]:
         is_tensor, tracked = isinstance(value, torch.Tensor), isinstance(argument, torch.Tensor)
         rows.append(
             ReturnedGradient(
-                at.first.record.name(place),
+                session.first.record.name(place),
                 str(tuple(argument.shape)) if isinstance(argument, torch.Tensor) else "",
                 str(tuple(value.shape)) if is_tensor else "None" if value is None else type(value).__name__,
                 short_dtype(value) if is_tensor else "",
-                "" if at.first.failed or not tracked else "zeros" if reached is None else str(tuple(reached.shape)),
+                ""
+                if session.first.failed or not tracked
+                else "zeros"
+                if reached is None
+                else str(tuple(reached.shape)),
                 short_dtype(reached) if reached is not None else "",
             )
         )
@@ -94,13 +98,17 @@ def contract_xray(section: Section, reach: tuple[float, float] | None = None, co
     until = timing.now() + _COMPILE_SECONDS
     with quietly():
         _load(section.op.function)
-        at = CheckSession(section, _call(section, reach), reach or domain)
-        rows = run_checks(at)
+        session = CheckSession(section, _call(section, reach), reach or domain)
+        rows = run_checks(session)
         given = capability_badges(
-            at.section, at.call, until if compiled else min(until, timing.now() + _BADGE_SECONDS), compiled
+            session.section, session.call, until if compiled else min(until, timing.now() + _BADGE_SECONDS), compiled
         )
         return ContractResult(
-            (*rows, *registry.badge_rows(at, given)), given, _returned(at), _input_note(at), _failure(at)
+            (*rows, *registry.badge_rows(session, given)),
+            given,
+            _returned(session),
+            _input_note(session),
+            _failure(session),
         )
 
 
@@ -129,15 +137,15 @@ def _call(section: Section, reach: tuple[float, float] | None) -> Call:
         return Call.plain(section)
 
 
-def _input_note(at: CheckSession) -> str:
+def _input_note(session: CheckSession) -> str:
     """Note for a Function of single numbers, which was called with several of them at once."""
-    if not at.call.stacked or at.first.failed == "forward":
+    if not session.call.stacked or session.first.failed == "forward":
         return ""
     return f"Tried on {STACK_SIZE} numbers at once, spread over the range."
 
 
-def _failure(at: CheckSession) -> Failure | None:
-    error = at.first.error if at.first.failed == "forward" else None
+def _failure(session: CheckSession) -> Failure | None:
+    error = session.first.error if session.first.failed == "forward" else None
     if isinstance(error, TookTooLong):
         error = TimeoutError(str(error))
-    return failure_of(error, at.section.op, "forward").failure if isinstance(error, Exception) else None
+    return failure_of(error, session.section.op, "forward").failure if isinstance(error, Exception) else None

@@ -19,8 +19,8 @@ class Tolerance:
     rtol: float
 
 
-def tolerance_for(in_sight: float, dtype: torch.dtype) -> Tolerance:
-    """The default tolerance of a dtype; ``in_sight``, the largest visible ``grad_input``, sets the scale of atol."""
+def tolerance_for(largest_gradient: float, dtype: torch.dtype) -> Tolerance:
+    """The default tolerance of a dtype; the largest visible ``grad_input`` sets the scale of atol."""
     precision = TOLERANCE_ULPS[dtype.itemsize] * torch.finfo(dtype).eps
-    least = max(precision * in_sight, torch.finfo(dtype).tiny)
+    least = max(precision * largest_gradient, torch.finfo(dtype).tiny)
     return Tolerance(atol=min(least, torch.finfo(torch.float64).max), rtol=precision)

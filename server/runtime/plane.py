@@ -56,7 +56,7 @@ class Plane:
     above: bool = False
 
     @property
-    def dear(self) -> bool:
+    def expensive(self) -> bool:
         """Whether a point is expensive: it needs a call of its own, or a large tensor."""
         return not self.stacked or max(math.prod(self._shape(name)) for name in self.stacked) > _LARGE
 

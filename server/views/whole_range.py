@@ -19,7 +19,7 @@ from .common import STATUS_WORDS, ColumnArrays, ViewDocument, evaluate_and_judge
 def whole_range_view(section: Section, question: Question) -> ViewDocument:
     """The document: one row a point, spaced more widely away from 0. Raises ``FunctionFailed``."""
     evaluation, _ = evaluate_and_judge(section, question)
-    wide = evaluation.wide
+    wide = evaluation.whole_range
     summary = whole_range_summary(evaluation, sentence_names(section, question))
     return {
         "sentence": (summary and summary["sentence"]) or _why_nothing(evaluation, str(question.wrt)),
@@ -33,7 +33,7 @@ def whole_range_view(section: Section, question: Question) -> ViewDocument:
 
 def whole_range_summary(evaluation: Evaluation, names: Names) -> dict[str, Any] | None:
     """The summary for the curves: the range tested, and where backward differs; None if there is no gradient."""
-    wide = evaluation.wide
+    wide = evaluation.whole_range
     if wide is None:
         return None
     return {
@@ -58,6 +58,6 @@ def _why_nothing(evaluation: Evaluation, wrt: str) -> str:
         return f"There is nothing to compare: backward returns no gradient for {wrt}."
     if evaluation.grad_output == 0:
         return "There is nothing to compare: with grad_output 0 every gradient is 0."
-    if evaluation.wide is None:
+    if evaluation.whole_range is None:
         return "There is nothing to compare: asked twice, the Function answers differently."
     return f"There is nothing to compare: the Function cannot be called near {wrt} = 0, where the look begins."

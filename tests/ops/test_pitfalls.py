@@ -73,5 +73,5 @@ def test_a_gradient_that_is_no_number_out_of_sight_makes_it_match_here_only():
     # Next to 0 the cosine is rounded to 1 in single precision, and its arc has the gradient 0/0.
     evaluation, verdict = look(op_of(fold), 0.1, 3.0, dtype=torch.float32)
     assert verdict.word == "matches here"
-    ((low, high),) = evaluation.wide.intervals
+    ((low, high),) = evaluation.whole_range.intervals
     assert -1e-3 < low < 0 < high < 1e-3

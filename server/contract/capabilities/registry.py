@@ -47,19 +47,19 @@ _ADVICE = {
 }
 
 
-def badge_rows(at: CheckSession, badges: tuple[CapabilityBadge, ...]) -> tuple[CheckRow, ...]:
+def badge_rows(session: CheckSession, badges: tuple[CapabilityBadge, ...]) -> tuple[CheckRow, ...]:
     """The rows of those badges that belong among the checks."""
     known = [badge for badge in badges if badge.state in ("yes", "wrong") or badge.name not in _NO_ROW_IF_REFUSED]
-    return tuple(_row(at, badge) for badge in known if badge.state != "unknown")
+    return tuple(_row(session, badge) for badge in known if badge.state != "unknown")
 
 
-def _row(at: CheckSession, badge: CapabilityBadge) -> CheckRow:
+def _row(session: CheckSession, badge: CapabilityBadge) -> CheckRow:
     id_, title, document = _TITLES[badge.name]
     level: Level = "fine" if badge.state == "yes" else "note"
     if badge.state == "wrong":
         level = _LEVELS.get(badge.name, "warning")
     advice = _ADVICE.get(badge.name, "") if badge.state == "wrong" else ""
-    line = at.source.defined(badge.name) if badge.name in ("vmap", "jvp") else None
+    line = session.source.defined(badge.name) if badge.name in ("vmap", "jvp") else None
     return CheckRow(id_, _FAMILY, level, title, badge.sentence, "", advice, line, document)
 
 

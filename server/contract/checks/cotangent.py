@@ -22,27 +22,27 @@ _LARGER = 1024.0
 
 
 @contract_check("GRADOUT-INPLACE", "Writing to grad_output", EXTENDING, "backward leaves grad_output as it is.")
-def _gradout_inplace(at: CheckSession) -> Iterator[CheckFinding]:
-    backward = at.first.backward
+def _gradout_inplace(session: CheckSession) -> Iterator[CheckFinding]:
+    backward = session.first.backward
     written = backward.written if backward else ()
-    found = at.laws.at("untouched")
+    found = session.laws.at("untouched")
     if not written and not found:
         return
     if written and backward:
         place = written[0]
-        name = at.source.parameter(1 + place, *BACKWARD_METHODS) or "grad_output"
+        name = session.source.parameter(1 + place, *BACKWARD_METHODS) or "grad_output"
         then, now = backward.copies[place], backward.grad_outputs[place]
         seen = _change(name, then, now)
     else:
-        name = at.source.parameter(1, *BACKWARD_METHODS) or "grad_output"
-        seen = describe_violation(found, at.section.wrt) if found else ""
+        name = session.source.parameter(1, *BACKWARD_METHODS) or "grad_output"
+        seen = describe_violation(found, session.section.wrt) if found else ""
     yield CheckFinding(
         "error",
         seen,
         "That tensor belongs to the engine: after y.sum() all of its elements are one number in memory, and writing to "
         "one of them writes to all.",
         f"Write to a copy: {name}.clone().",
-        at.source.edited(name, *BACKWARD_METHODS) or at.source.defined(*BACKWARD_METHODS),
+        session.source.edited(name, *BACKWARD_METHODS) or session.source.defined(*BACKWARD_METHODS),
     )
 
 
@@ -51,19 +51,19 @@ def _gradout_inplace(at: CheckSession) -> Iterator[CheckFinding]:
     "How grad_output lies in memory",
     MECHANICS,
     "However grad_output lies in memory, the gradient is the same.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _gradout_strides(at: CheckSession) -> Iterator[CheckFinding]:
-    if "GRADOUT-INPLACE" in at.broken:
+def _gradout_strides(session: CheckSession) -> Iterator[CheckFinding]:
+    if "GRADOUT-INPLACE" in session.broken:
         yield CheckFinding("note", "backward writes to grad_output, which no layout in memory bears alike.")
         return
-    for call in _shaped(at):
+    for call in _shaped(session):
         for layouts, how in _LAYOUTS.items():
-            if (found := _laid(at, call, layouts, how)) is not None:
+            if (found := _laid(session, call, layouts, how)) is not None:
                 yield found
                 return
-    if found_law := at.laws.at("layout"):
-        yield _astray(at, describe_violation(found_law, at.section.wrt))
+    if found_law := session.laws.at("layout"):
+        yield _astray(session, describe_violation(found_law, session.section.wrt))
 
 
 _LAYOUTS: dict[Layout, str] = {
@@ -73,7 +73,7 @@ _LAYOUTS: dict[Layout, str] = {
 }
 
 
-def _laid(at: CheckSession, call: Call, laid: Layout, how: str) -> CheckFinding | None:
+def _laid(session: CheckSession, call: Call, laid: Layout, how: str) -> CheckFinding | None:
     """The finding for one memory layout of all grad_outputs, None if there is none."""
     try:
         ran = call.run()
@@ -90,56 +90,61 @@ def _laid(at: CheckSession, call: Call, laid: Layout, how: str) -> CheckFinding 
         ran = call.run()
         found = ran.gradients({name: laid(given) for name, given in dense_ones.items()})
     except Exception as error:  # noqa: BLE001 a result
-        return _astray(at, f"Where {how}, backward raised {describe_exception(error)}.", at.source.line_of(error))
+        return _astray(
+            session, f"Where {how}, backward raised {describe_exception(error)}.", session.source.line_of(error)
+        )
     name = next((name for name in plain if not gradients_close(plain[name], found[name])), None)
     if name is None:
         return None
-    return _astray(at, f"Where {how}, the gradient of {name} is another one for the same grad_output.")
+    return _astray(session, f"Where {how}, the gradient of {name} is another one for the same grad_output.")
 
 
-def _astray(at: CheckSession, seen: str, line: int | None = None) -> CheckFinding:
+def _astray(session: CheckSession, seen: str, line: int | None = None) -> CheckFinding:
     return CheckFinding(
         "error",
         seen,
         "A grad_output need not lie in memory one number after another.",
         "Use reshape in place of view, and contiguous() before memory is read directly.",
-        line or at.source.called("view", *BACKWARD_METHODS) or at.source.returned(),
+        line or session.source.called("view", *BACKWARD_METHODS) or session.source.returned(),
     )
 
 
-def _shaped(at: CheckSession) -> Iterator[Call]:
+def _shaped(session: CheckSession) -> Iterator[Call]:
     """The call as it is, and for an elementwise Function also with its numbers as a matrix of two rows."""
-    yield at.call
-    if at.call.stacked and all(tensor.dim() < 2 for tensor in at.call.tensors.values()):
-        yield at.call.holding({name: at.call.tensors[name].reshape(2, -1) for name in at.call.stacked})
+    yield session.call
+    if session.call.stacked and all(tensor.dim() < 2 for tensor in session.call.tensors.values()):
+        yield session.call.holding({name: session.call.tensors[name].reshape(2, -1) for name in session.call.stacked})
 
 
 @contract_check(
-    "NONLINEAR", "Linear in grad_output", MECHANICS, "backward is linear in grad_output.", ("backward", "steady")
+    "NONLINEAR", "Linear in grad_output", MECHANICS, "backward is linear in grad_output.", ("backward", "deterministic")
 )
-def _nonlinear(at: CheckSession) -> Iterator[CheckFinding]:
-    broken = [each for each in at.laws.findings if each.law in _LAWS]
-    seen = describe_violation(broken[0], at.section.wrt) if broken else _broken_law(at)
+def _nonlinear(session: CheckSession) -> Iterator[CheckFinding]:
+    broken = [each for each in session.laws.findings if each.law in _LAWS]
+    seen = describe_violation(broken[0], session.section.wrt) if broken else _broken_law(session)
     if not seen:
         return
-    declared = follows_surrogate(at)
+    declared = follows_surrogate(session)
     yield CheckFinding(
         "note" if declared else "error",
         f"{seen} {SURROGATE_SENTENCE}" if declared else seen,
         "The engine adds up what comes back from every path: what is not linear depends on the order and the size of "
         "the parts.",
         "" if declared else "Every term of a gradient has grad_output as a factor, once.",
-        at.source.returned(),
+        session.source.returned(),
     )
 
 
 _LAWS = ("zero", "odd", "scales", "adds", "mixes")
 
 
-def _broken_law(at: CheckSession) -> str:
+def _broken_law(session: CheckSession) -> str:
     """The first violation of linearity over all outputs and inputs at once, as a sentence; empty if there is none."""
-    one, other = at.first.grad_outputs, {name: irregular_tensor(g, 71) for name, g in at.first.grad_outputs.items()}
-    of_one, of_other = at.gradients(one), at.gradients(other)
+    one, other = (
+        session.first.grad_outputs,
+        {name: irregular_tensor(g, 71) for name, g in session.first.grad_outputs.items()},
+    )
+    of_one, of_other = session.gradients(one), session.gradients(other)
     laws: tuple[tuple[str, TensorsByName, GradientsByName], ...] = (
         ("returns something for grad_output 0", _each(one, lambda t: 0 * t), _of(of_one, lambda t: 0 * t)),
         ("depends on the sign of grad_output", _each(one, torch.neg), _of(of_one, torch.neg)),
@@ -160,7 +165,7 @@ def _broken_law(at: CheckSession) -> str:
         ),
     )
     for what, given, expected in laws:
-        found = at.gradients(given)
+        found = session.gradients(given)
         name = next((name for name in found if not _near(found[name], expected[name])), None)
         if name is not None:
             numbers = f"{_largest(found[name])} where {_largest(expected[name])} is called for"

@@ -27,8 +27,8 @@ _TORCH_ATTRIBUTES = {"materialize_grads", "saved_for_forward"}
 @contract_check(
     "CTX-TENSOR", "Tensors on ctx", SAVE_FOR_BACKWARD, "No tensor is an attribute of ctx.", ("forward", "watched")
 )
-def _ctx_tensor(at: CheckSession) -> Iterator[CheckFinding]:
-    kept = at.first.forward.attributes if at.first.forward else ()
+def _ctx_tensor(session: CheckSession) -> Iterator[CheckFinding]:
+    kept = session.first.forward.attributes if session.first.forward else ()
     if not kept:
         return
     grave = any(each.what != "intermediate" or "float" in each.dtype or "complex" in each.dtype for each in kept)
@@ -39,19 +39,19 @@ def _ctx_tensor(at: CheckSession) -> Iterator[CheckFinding]:
         "Such a tensor is not protected from being edited, not freed after backward, and no hook for saved tensors "
         "sees it.",
         "Give tensors to ctx.save_for_backward, and keep only numbers and shapes on ctx.",
-        at.source.kept(kept[0].name),
+        session.source.kept(kept[0].name),
     )
 
 
 @contract_check(
     "CTX-CYCLE", "Letting go of memory", SAVE_FOR_BACKWARD, "The node goes when its outputs go.", ("forward",)
 )
-def _ctx_cycle(at: CheckSession) -> Iterator[CheckFinding]:
+def _ctx_cycle(session: CheckSession) -> Iterator[CheckFinding]:
     """The node is freed with its outputs, since no reference cycle keeps it alive."""
     enabled = gc.isenabled()
     gc.disable()
     try:
-        alive = _node_after_outputs(at)
+        alive = _node_after_outputs(session)
         node = alive() if alive else None
         if node is None:
             return
@@ -68,13 +68,13 @@ def _ctx_cycle(at: CheckSession) -> Iterator[CheckFinding]:
         f"The node outlives its outputs: {what} holds an output, whose grad_fn is ctx itself.",
         "Its memory is never freed." if forever else "Its memory is freed only when Python's garbage collector runs.",
         "Save an output with ctx.save_for_backward, which knows how to let go of it.",
-        at.source.kept(names[0]) if names else at.source.defined("forward"),
+        session.source.kept(names[0]) if names else session.source.defined("forward"),
     )
 
 
-def _node_after_outputs(at: CheckSession) -> weakref.ref[object] | None:
-    ran = at.call.run()
-    own = [node for node in function_nodes(ran.outputs.values()) if type(node)._forward_cls is at.function]
+def _node_after_outputs(session: CheckSession) -> weakref.ref[object] | None:
+    ran = session.call.run()
+    own = [node for node in function_nodes(ran.outputs.values()) if type(node)._forward_cls is session.function]
     return weakref.ref(own[0]) if own else None
 
 
@@ -89,18 +89,18 @@ def _leads_to(value: object, node: object) -> bool:
     "Inputs edited after the call",
     SAVE_FOR_BACKWARD,
     "An input edited after the call is noticed, or does not matter.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _stale_input(at: CheckSession) -> Iterator[CheckFinding]:
+def _stale_input(session: CheckSession) -> Iterator[CheckFinding]:
     """An input edited between forward and backward raises, or does not matter."""
-    plain = at.gradients(at.first.grad_outputs)
-    for name in at.call.tensors:
-        found = _edited_after(at, name) or plain
+    plain = session.gradients(session.first.grad_outputs)
+    for name in session.call.tensors:
+        found = _edited_after(session, name) or plain
         for affected, pair in differing_gradients(plain, found):
             if gradients_close(*pair):
                 continue
             was, is_ = farthest_elements(*pair)
-            kept = at.first.forward.attributes if at.first.forward else ()
+            kept = session.first.forward.attributes if session.first.forward else ()
             own = next((each for each in kept if each.what == "input"), None)
             yield CheckFinding(
                 "warning",
@@ -108,18 +108,18 @@ def _stale_input(at: CheckSession) -> Iterator[CheckFinding]:
                 f"from {was} to {is_}.",
                 "A tensor given to save_for_backward would have made the engine raise.",
                 "Give inputs to ctx.save_for_backward.",
-                at.source.kept(own.name) if own else None,
+                session.source.kept(own.name) if own else None,
             )
             return
 
 
-def _edited_after(at: CheckSession, name: str) -> GradientsByName | None:
+def _edited_after(session: CheckSession, name: str) -> GradientsByName | None:
     """The gradients after an input was edited in place; None if the engine raises, as it should."""
-    ran = at.call.run()
+    ran = session.call.run()
     try:
         with torch.no_grad():
             ran.given.tensors[name].add_(0.5)
-        return ran.gradients(at.handed)
+        return ran.gradients(session.handed)
     except Exception:  # noqa: BLE001 the engine noticed that a saved tensor was edited
         return None
 
@@ -129,17 +129,17 @@ def _edited_after(at: CheckSession, name: str) -> GradientsByName | None:
     "Saved for nothing",
     SAVE_FOR_BACKWARD,
     "Every saved tensor has its influence.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _saved_unused(at: CheckSession) -> Iterator[CheckFinding]:
-    low, high = at.reach
-    unused = unused_saved(at.section, np.linspace(low, high, _POINTS))
+def _saved_unused(session: CheckSession) -> Iterator[CheckFinding]:
+    low, high = session.reach
+    unused = unused_saved(session.section, np.linspace(low, high, _POINTS))
     if not unused:
         return
-    saved = at.first.forward.saved if at.first.forward else ()
+    saved = session.first.forward.saved if session.first.forward else ()
     size = sum(each.size for each in saved if each and each.called in unused)
-    wrong = not (at.by_design or at.broken & _EXPLAIN) and any(
-        bool(s.differs(at.first.gradients.get(n)).any()) for n, s in at.slopes.items()
+    wrong = not (session.by_design or session.broken & _EXPLAIN) and any(
+        bool(s.differs(session.first.gradients.get(n)).any()) for n, s in session.slopes.items()
     )
     yield CheckFinding(
         "warning" if wrong else "note",
@@ -149,7 +149,7 @@ def _saved_unused(at: CheckSession) -> Iterator[CheckFinding]:
         "The gradient is not the slope of forward either: is a mask or a factor forgotten?"
         if wrong
         else "Do not save it.",
-        at.source.called("save_for_backward"),
+        session.source.called("save_for_backward"),
     )
 
 
@@ -160,8 +160,8 @@ def _saved_unused(at: CheckSession) -> Iterator[CheckFinding]:
     "Only inputs and outputs are saved.",
     ("forward", "watched"),
 )
-def _saved_intermediate(at: CheckSession) -> Iterator[CheckFinding]:
-    saved = at.first.forward.saved if at.first.forward else ()
+def _saved_intermediate(session: CheckSession) -> Iterator[CheckFinding]:
+    saved = session.first.forward.saved if session.first.forward else ()
     between = [each for each in saved if each and each.what == "intermediate" and "float" in each.dtype]
     if between:
         many = len(between) > 1
@@ -171,23 +171,23 @@ def _saved_intermediate(at: CheckSession) -> Iterator[CheckFinding]:
             f"{sum(each.size for each in between)} bytes.",
             "It has no history: to a second derivative it is a constant.",
             "If second derivatives matter, save inputs and compute it again in backward, or return it as an output.",
-            at.source.called("save_for_backward"),
+            session.source.called("save_for_backward"),
         )
 
 
 @contract_check("CTX-SHADOW", "Names on ctx", MECHANICS, "No attribute of ctx hides one of the node.", ())
-def _ctx_shadow(at: CheckSession) -> Iterator[CheckFinding]:
-    taken = set(dir(at.function._backward_cls)) - _TORCH_ATTRIBUTES
-    kept = set(at.first.forward.names) if at.first.forward else set[str]()
-    hidden = sorted((kept | at.source.attributes()) & taken)
+def _ctx_shadow(session: CheckSession) -> Iterator[CheckFinding]:
+    taken = set(dir(session.function._backward_cls)) - _TORCH_ATTRIBUTES
+    kept = set(session.first.forward.names) if session.first.forward else set[str]()
+    hidden = sorted((kept | session.source.attributes()) & taken)
     if hidden:
-        broken = at.first.failed != ""
+        broken = session.first.failed != ""
         yield CheckFinding(
             "error" if broken else "warning",
             f"forward puts {join_words(['ctx.' + name for name in hidden])} on ctx, which ctx has already.",
             "ctx is the node of the graph, and the engine uses these names itself.",
             f"Give it another name, such as ctx.my_{hidden[0]}.",
-            at.source.kept(hidden[0]),
+            session.source.kept(hidden[0]),
         )
 
 

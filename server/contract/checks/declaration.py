@@ -22,10 +22,10 @@ _FLAGS = {
 
 
 @contract_check("NO-BACKWARD", "A backward that is there", EXTENDING, "forward and backward are static methods.", ())
-def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
+def _no_backward(session: CheckSession) -> Iterator[CheckFinding]:
     """There is exactly one of backward and vjp, and the methods are static."""
-    function = at.function
-    if at.first.ran and not at.first.forward:
+    function = session.function
+    if session.first.ran and not session.first.forward:
         yield CheckFinding("note", f"The op was called, and {function.__name__} was not seen to be.")
         return
     own = [name for name in ("backward", "vjp") if getattr(function, name) is not getattr(_SingleLevelFunction, name)]
@@ -35,7 +35,7 @@ def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
             "The class has both backward and vjp.",
             "torch raises when either is needed.",
             "vjp is another name for backward: keep one.",
-            at.source.defined("vjp"),
+            session.source.defined("vjp"),
         )
         return
     if not own:
@@ -44,7 +44,7 @@ def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
             "The class has no backward: only the curve of forward can be drawn.",
             "torch raises when a gradient is asked for.",
             "Write a static method backward(ctx, grad_output).",
-            at.source.defined("forward"),
+            session.source.defined("forward"),
         )
         return
     plain = [
@@ -62,28 +62,28 @@ def _no_backward(at: CheckSession) -> Iterator[CheckFinding]:
             "Decorate them with @staticmethod, and take what __init__ took as arguments of forward."
             if has_init
             else "Decorate with @staticmethod, as torch's documentation does.",
-            at.source.defined(plain[0]),
+            session.source.defined(plain[0]),
         )
 
 
 @contract_check(
     "NESTED-ARG", "Tensors inside arguments", EXTENDING, "Every tensor is an argument of its own.", ("watched",)
 )
-def _nested_arg(at: CheckSession) -> Iterator[CheckFinding]:
+def _nested_arg(session: CheckSession) -> Iterator[CheckFinding]:
     """No tensor is hidden in a list or a dict that is an argument."""
-    forward = at.first.forward
+    forward = session.first.forward
     for place, argument in enumerate(forward.arguments if forward else ()):
         tensors = _inside(argument)
         if tensors:
             tracked = any(each.requires_grad for each in tensors)
-            name = at.first.record.name(place)
+            name = session.first.record.name(place)
             yield CheckFinding(
                 "error" if tracked else "note",
                 f"{name} is a {type(argument).__name__} that holds {len(tensors)} "
                 f"tensor{'s' * (len(tensors) > 1)}{', of which gradients are asked' if tracked else ''}.",
                 "Autograd does not look inside: these tensors get no gradient, without a word.",
                 "Give every tensor as an argument of its own: apply(*tensors).",
-                at.source.defined("forward"),
+                session.source.defined("forward"),
             )
             return
 
@@ -98,14 +98,14 @@ def _inside(argument: Any) -> list[torch.Tensor]:
 @contract_check(
     "SETUP-CONTEXT", "forward and ctx", TORCH_FUNC, "forward goes without ctx, and setup_context has it.", ()
 )
-def _setup_context(at: CheckSession) -> Iterator[CheckFinding]:
-    if not has_setup_context(at.function):
+def _setup_context(session: CheckSession) -> Iterator[CheckFinding]:
+    if not has_setup_context(session.function):
         yield CheckFinding(
             "note",
             "forward takes ctx.",
             "torch.func refuses it: no vmap, jacrev or func.grad.",
             "Move what has to do with ctx to a static method setup_context(ctx, inputs, output).",
-            at.source.defined("forward"),
+            session.source.defined("forward"),
         )
 
 
@@ -116,12 +116,12 @@ def _setup_context(at: CheckSession) -> Iterator[CheckFinding]:
     "Neither boxed_grads_call nor clear_saved_tensors_on_access is set.",
     (),
 )
-def _new_flags(at: CheckSession) -> Iterator[CheckFinding]:
+def _new_flags(session: CheckSession) -> Iterator[CheckFinding]:
     """Neither of the class flags of torch 2.13 is set."""
     for name, means in _FLAGS.items():
-        if getattr(at.function, name, False):
+        if getattr(session.function, name, False):
             yield CheckFinding(
-                "note", f"{name} is set.", f"{means[0].upper()}{means[1:]}.", "", at.source.defined("backward")
+                "note", f"{name} is set.", f"{means[0].upper()}{means[1:]}.", "", session.source.defined("backward")
             )
 
 

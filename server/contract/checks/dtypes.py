@@ -27,14 +27,16 @@ _LARGE = (1e2, -1e2, 1e4, -1e4)
     PRECISION,
     "float32, float16 and bfloat16 give the gradient of float64, as far as they can.",
 )
-def _dtypes(at: CheckSession) -> Iterator[CheckFinding]:
-    plain, problems = at.first.gradients, list[str]()
+def _dtypes(session: CheckSession) -> Iterator[CheckFinding]:
+    plain, problems = session.first.gradients, list[str]()
     for dtype, most in _TOLERANCES.items():
         name = str(dtype).removeprefix("torch.")
         try:
-            ran = at.call.run(dtype=dtype)
+            ran = session.call.run(dtype=dtype)
             given = {
-                each: g.to(ran.outputs[each].dtype) for each, g in at.first.grad_outputs.items() if each in ran.moved
+                each: g.to(ran.outputs[each].dtype)
+                for each, g in session.first.grad_outputs.items()
+                if each in ran.moved
             }
             found = ran.gradients(given)
         except Exception as error:  # noqa: BLE001 a result
@@ -71,12 +73,12 @@ def _relative_error(plain: dict[str, torch.Tensor | None], found: dict[str, torc
     "Gradients that are not finite",
     MECHANICS,
     "Where forward is finite, so is the gradient.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _nonfinite(at: CheckSession) -> Iterator[CheckFinding]:
-    within = [x for x in _CRITICAL if at.reach[0] <= x <= at.reach[1]]
-    for name, x, value, gradient in _scan(at, (*within, *at.reach, *_LARGE)):
-        beyond = not at.reach[0] <= x <= at.reach[1]
+def _nonfinite(session: CheckSession) -> Iterator[CheckFinding]:
+    within = [x for x in _CRITICAL if session.reach[0] <= x <= session.reach[1]]
+    for name, x, value, gradient in _scan(session, (*within, *session.reach, *_LARGE)):
+        beyond = not session.reach[0] <= x <= session.reach[1]
         nan = gradient != gradient
         yield CheckFinding(
             "warning" if nan and not beyond else "note",
@@ -88,18 +90,18 @@ def _nonfinite(at: CheckSession) -> Iterator[CheckFinding]:
             "Choose what is safe before it is divided or rooted: torch.where(x == 0, 1, x) inside, not a mask behind."
             if nan
             else "",
-            at.source.returned(),
+            session.source.returned(),
         )
         return
 
 
-def _scan(at: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, float, float, float]]:
+def _scan(session: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, float, float, float]]:
     """Gradients that are not finite although the outputs are: input, its value, output, gradient.
 
     The first element of each input is set to each of the places, and all elements to 0 if that is one of them.
     """
-    for name, tensor in at.call.tensors.items():
-        several = tensor.numel() > 1 and name not in at.call.stacked
+    for name, tensor in session.call.tensors.items():
+        several = tensor.numel() > 1 and name not in session.call.stacked
         for x, everywhere in (
             *((x, not several) for x in places),
             *(((0.0, True),) if several and 0.0 in places else ()),
@@ -107,7 +109,7 @@ def _scan(at: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, fl
             moved = tensor.clone()
             moved.view(-1)[: None if everywhere else 1] = x
             try:
-                ran = at.call.holding({name: moved}).run()
+                ran = session.call.holding({name: moved}).run()
                 finite = all(bool(out.isfinite().all()) for out in ran.outputs.values())
                 found = ran.gradients({n: torch.ones_like(out) for n, out in ran.moved.items()}) if finite else {}
             except Exception:  # noqa: BLE001, S112 the Function refuses this input
@@ -122,11 +124,11 @@ def _scan(at: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, fl
 
 
 @contract_check("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.")
-def _empty(at: CheckSession) -> Iterator[CheckFinding]:
-    tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in at.call.tensors.items() if t.dim()}
+def _empty(session: CheckSession) -> Iterator[CheckFinding]:
+    tensors = {name: t.new_zeros((0, *t.shape[1:])) for name, t in session.call.tensors.items() if t.dim()}
     if not tensors:  # a tensor without a dimension is never empty
         return
-    call: Call = at.call.holding(tensors)
+    call: Call = session.call.holding(tensors)
     try:
         ran = call.run()
         ran.gradients(call.grad_outputs(ran)) if ran.moved else None
@@ -136,7 +138,7 @@ def _empty(at: CheckSession) -> Iterator[CheckFinding]:
             f"With no elements at all it raised {describe_exception(error)}.",
             "",
             "An empty batch does occur; often it is not meant to work.",
-            at.source.line_of(error) or at.source.defined(*BACKWARD_METHODS),
+            session.source.line_of(error) or session.source.defined(*BACKWARD_METHODS),
         )
 
 

@@ -41,45 +41,47 @@ _SPREAD = 0.02
     "The gradient and the derivative",
     GRADCHECK,
     "The gradient is the derivative of forward.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _gradient(at: CheckSession) -> Iterator[CheckFinding]:
+def _gradient(session: CheckSession) -> Iterator[CheckFinding]:
     """Every gradient equals finite differences of forward, at the inputs of the call and at others nearby."""
-    given, unknown = at.first.grad_outputs, list[str]()
-    for name, measured in at.slopes.items():
+    given, unknown = session.first.grad_outputs, list[str]()
+    for name, measured in session.slopes.items():
         if not bool(measured.known.any()) and measured.value.numel():
             unknown.append(name)
-        if wrong := _wrong(at.call, name, measured, at.first.gradients.get(name), given):
+        if wrong := _wrong(session.call, name, measured, session.first.gradients.get(name), given):
             element, seen = wrong
-            yield _finding(at, element, seen[0].upper() + seen[1:])
+            yield _finding(session, element, seen[0].upper() + seen[1:])
             return
-    if irregular := _irregular_call(at):
+    if irregular := _irregular_call(session):
         found = irregular.gradients(given)
         for name in irregular.tensors:
             measured = tensor_slopes(irregular, name, given)
             unknown = [each for each in unknown if each != name or not bool(measured.known.any())]
             if wrong := _wrong(irregular, name, measured, found.get(name), given):
                 element, seen = wrong
-                yield _finding(at, element, f"At irregular numbers beside the declared ones: {seen}")
+                yield _finding(session, element, f"At irregular numbers beside the declared ones: {seen}")
                 return
     if unknown:
         yield CheckFinding("note", f"Not compared for {', '.join(unknown)}: differences of forward settle nowhere.")
 
 
-def _finding(at: CheckSession, element: str, seen: str) -> CheckFinding:
+def _finding(session: CheckSession, element: str, seen: str) -> CheckFinding:
     name = element.partition("[")[0]
-    if at.by_design:
-        by_surrogate = surrogate_explains(at, name, at.first.gradients.get(name))
-        return CheckFinding("note", seen, "", SURROGATE_SENTENCE if by_surrogate else _DIFFERS, at.source.returned())
-    if at.broken & _EXPLAIN:
-        return CheckFinding("note", seen, "", "Another row says why.", at.source.returned())
+    if session.by_design:
+        by_surrogate = surrogate_explains(session, name, session.first.gradients.get(name))
+        return CheckFinding(
+            "note", seen, "", SURROGATE_SENTENCE if by_surrogate else _DIFFERS, session.source.returned()
+        )
+    if session.broken & _EXPLAIN:
+        return CheckFinding("note", seen, "", "Another row says why.", session.source.returned())
     return CheckFinding(
         "error",
         seen,
         "Nothing notices: the engine delivers whatever backward returns.",
         f"Compare what backward returns for {name} with the derivative of forward.",
-        at.source.returned(),
-        name if at.call.stacked else element,
+        session.source.returned(),
+        name if session.call.stacked else element,
     )
 
 
@@ -132,22 +134,22 @@ def _slope_at(call: Call, name: str, given: TensorsByName, place: int) -> tuple[
     return float(found.value[0]), float(found.error[0])
 
 
-def _irregular_call(at: CheckSession) -> Call | None:
+def _irregular_call(session: CheckSession) -> Call | None:
     """The call at irregular inputs near the declared ones, which may be symmetric; None if the Function fails there."""
-    if at.call.stacked:
+    if session.call.stacked:
         return None
     moved = {}
-    for name, tensor in at.call.tensors.items():
-        low, high = next(each.domain for each in at.section.op.inputs if each.name == name)
+    for name, tensor in session.call.tensors.items():
+        low, high = next(each.domain for each in session.section.op.inputs if each.name == name)
         moved[name] = tensor + _SPREAD * (high - low) * irregular_tensor(tensor, 37)
-    call = at.call.holding(moved)
+    call = session.call.holding(moved)
     try:
-        found = call.gradients(at.first.grad_outputs)
+        found = call.gradients(session.first.grad_outputs)
         outputs = call.value().values()
     except Exception:  # noqa: BLE001 the Function does not take such inputs
         return None
     given = [each for each in (*outputs, *found.values()) if each is not None]
-    same = [out.shape for out in outputs] == [out.shape for out in at.call.value().values()]
+    same = [out.shape for out in outputs] == [out.shape for out in session.call.value().values()]
     return call if same and all(bool(each.isfinite().all()) for each in given) else None
 
 
@@ -157,19 +159,19 @@ _MAX_FULL_SIZE = 16
 _MAX_LENGTH = 120
 
 
-def _run(checker: Callable[..., bool], name: str, at: CheckSession) -> Iterator[CheckFinding]:
+def _run(checker: Callable[..., bool], name: str, session: CheckSession) -> Iterator[CheckFinding]:
     """Run a checker on the inputs of the call, which avoid the kinks of most Functions, with the seed fixed."""
-    given = at.call.arguments()
+    given = session.call.arguments()
     leaves = tuple(given.leaves.values())
     parameters = tuple(given.parameters.values())
 
     def call(*tensors: torch.Tensor) -> object:
         reset_seeds()
         note_call_start()
-        found = at.call.callee(*(tensor * 1 for tensor in tensors), *parameters)
+        found = session.call.callee(*(tensor * 1 for tensor in tensors), *parameters)
         return tuple(found) if isinstance(found, list) else found
 
-    size = max(tensor.numel() for tensor in (*leaves, *at.first.ran.outputs.values())) if at.first.ran else 0
+    size = max(tensor.numel() for tensor in (*leaves, *session.first.ran.outputs.values())) if session.first.ran else 0
     mode = ", in its fast mode" if size > _MAX_FULL_SIZE else ""
     try:
         reset_seeds()
@@ -186,21 +188,21 @@ def _run(checker: Callable[..., bool], name: str, at: CheckSession) -> Iterator[
         )
     except Exception as error:  # noqa: BLE001 a result
         yield CheckFinding(
-            "note", f"{name} cannot run: it met a {describe_exception(error)}.", "", "", at.source.line_of(error)
+            "note", f"{name} cannot run: it met a {describe_exception(error)}.", "", "", session.source.line_of(error)
         )
 
 
 @contract_check("GRADCHECK", "torch.autograd.gradcheck", GRADCHECK, "gradcheck passes.")
-def _gradcheck(at: CheckSession) -> Iterator[CheckFinding]:
-    yield from _run(torch.autograd.gradcheck, "gradcheck", at)
+def _gradcheck(session: CheckSession) -> Iterator[CheckFinding]:
+    yield from _run(torch.autograd.gradcheck, "gradcheck", session)
 
 
 @contract_check("GRADGRADCHECK", "torch.autograd.gradgradcheck", GRADCHECK, "gradgradcheck passes.")
-def _gradgradcheck(at: CheckSession) -> Iterator[CheckFinding]:
-    if declares_once(at.function):
+def _gradgradcheck(session: CheckSession) -> Iterator[CheckFinding]:
+    if declares_once(session.function):
         yield CheckFinding("note", "Not asked: backward declares that it must not be differentiated.")
         return
-    yield from _run(partial(torch.autograd.gradgradcheck, gen_non_contig_grad_outputs=False), "gradgradcheck", at)
+    yield from _run(partial(torch.autograd.gradgradcheck, gen_non_contig_grad_outputs=False), "gradgradcheck", session)
 
 
 GRADCHECK_CHECKS = (_gradcheck, _gradgradcheck)

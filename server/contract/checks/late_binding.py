@@ -27,19 +27,19 @@ _MAX_NUMBERS = 12
     "Numbers read at backward time",
     FUNCTION,
     "backward reads no number of its class or module by name.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _late_read(at: CheckSession) -> Iterator[CheckFinding]:
+def _late_read(session: CheckSession) -> Iterator[CheckFinding]:
     """Changing an outside number that backward reads, in a copy of backward, changes no gradient."""
-    plain = at.gradients(at.first.grad_outputs)
-    name = "vjp" if at.function.vjp is not _SingleLevelFunction.vjp else "backward"
-    own = inspect.unwrap(getattr(at.function, name))
+    plain = session.gradients(session.first.grad_outputs)
+    name = "vjp" if session.function.vjp is not _SingleLevelFunction.vjp else "backward"
+    own = inspect.unwrap(getattr(session.function, name))
     own = getattr(own, "__func__", own)
     if not isinstance(own, FunctionType):
         return
-    for called, moved in [*_attributes(at.function, own), *_globals(own)][:_MAX_NUMBERS]:
-        variant = type(at.function.__name__, (at.function,), {name: staticmethod(moved)})
-        if not all_gradients_close(plain, _gradients_of(at, variant) or plain):
+    for called, moved in [*_attributes(session.function, own), *_globals(own)][:_MAX_NUMBERS]:
+        variant = type(session.function.__name__, (session.function,), {name: staticmethod(moved)})
+        if not all_gradients_close(plain, _gradients_of(session, variant) or plain):
             last = called.rpartition(".")[2]
             # A name in capitals is a constant to whoever reads it.
             changes = _is_set(own, last) or ("." in called and not last.isupper())
@@ -50,16 +50,16 @@ def _late_read(at: CheckSession) -> Iterator[CheckFinding]:
                 f"Put it on ctx in forward: ctx.{last} = {called}."
                 if changes
                 else "It is set once in its file; put it on ctx in forward if it is ever to change.",
-                at.source.read(last, *BACKWARD_METHODS),
+                session.source.read(last, *BACKWARD_METHODS),
             )
             return
 
 
-def _gradients_of(at: CheckSession, variant: FunctionClass) -> GradientsByName | None:
+def _gradients_of(session: CheckSession, variant: FunctionClass) -> GradientsByName | None:
     """The gradients with a changed backward; None if that raises, as the changed number may be invalid."""
     try:
-        ran = at.call.through(at.through(variant)).run()
-        return ran.gradients(at.handed)
+        ran = session.call.through(session.through(variant)).run()
+        return ran.gradients(session.handed)
     except Exception:  # noqa: BLE001
         return None
 

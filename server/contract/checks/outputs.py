@@ -19,11 +19,11 @@ from ..examination.session import CheckSession
 @contract_check(
     "DIRTY-MISSING", "Inputs edited in place", MARK_DIRTY, "forward edits no input unsaid.", ("forward", "watched")
 )
-def _dirty_missing(at: CheckSession) -> Iterator[CheckFinding]:
-    forward, ran = at.first.forward, at.first.ran
+def _dirty_missing(session: CheckSession) -> Iterator[CheckFinding]:
+    forward, ran = session.first.forward, session.first.ran
     if forward is None or ran is None:
         return
-    edited = [name for name in forward.written if name not in forward.dirty] + _past_autograd(at, ran)
+    edited = [name for name in forward.written if name not in forward.dirty] + _past_autograd(session, ran)
     if edited:
         name = edited[0]
         yield CheckFinding(
@@ -31,19 +31,19 @@ def _dirty_missing(at: CheckSession) -> Iterator[CheckFinding]:
             f"forward edits {join_words(list(dict.fromkeys(edited)))} in place, and does not say so.",
             "The tensor of the caller changes, and what is computed from it later has a wrong gradient.",
             f"Work on a copy, or say ctx.mark_dirty({name}) and return it.",
-            at.source.edited(name, "forward") or at.source.defined("forward"),
+            session.source.edited(name, "forward") or session.source.defined("forward"),
         )
 
 
-def _past_autograd(at: CheckSession, ran: ForwardRun) -> list[str]:
+def _past_autograd(session: CheckSession, ran: ForwardRun) -> list[str]:
     """Inputs whose values changed without a new version counter: edited through .data, or by NumPy."""
-    forward = at.first.forward
+    forward = session.first.forward
     known = set(forward.written) | set(forward.dirty) if forward else set[str]()
-    places = {id(each): at.first.record.name(k) for k, each in enumerate(forward.arguments)} if forward else {}
+    places = {id(each): session.first.record.name(k) for k, each in enumerate(forward.arguments)} if forward else {}
     changed = [
         places.get(id(tensor), name)
         for name, tensor in ran.given.tensors.items()
-        if not same_elements(tensor.detach(), at.call.tensors[name].to(tensor.dtype))
+        if not same_elements(tensor.detach(), session.call.tensors[name].to(tensor.dtype))
     ]
     return [name for name in changed if name not in known]
 
@@ -51,36 +51,42 @@ def _past_autograd(at: CheckSession, ran: ForwardRun) -> list[str]:
 @contract_check(
     "DIRTY-NOT-RETURNED", "Dirty inputs are outputs", MARK_DIRTY, "Every tensor marked as dirty is returned.", ()
 )
-def _dirty_not_returned(at: CheckSession) -> Iterator[CheckFinding]:
-    error = at.first.error
+def _dirty_not_returned(session: CheckSession) -> Iterator[CheckFinding]:
+    error = session.first.error
     message = describe_exception(error) if error else ""
     if "mark_dirty" in message or "modified in-place" in message or "returned as output" in message:
-        dirty = at.first.forward.dirty if at.first.forward else ()
+        dirty = session.first.forward.dirty if session.first.forward else ()
         yield CheckFinding(
             "error",
             f"{join_words(list(dirty)) if dirty else 'An input'} is marked as dirty, and forward does not return it.",
             f"torch raised {describe_exception(error)}." if error else "",
             "Return every tensor that is given to ctx.mark_dirty.",
-            at.source.called("mark_dirty"),
+            session.source.called("mark_dirty"),
         )
 
 
 @contract_check("FORWARD-RAISED", "Running forward", EXTENDING, "forward runs.", ())
-def _forward_raised(at: CheckSession) -> Iterator[CheckFinding]:
-    error = at.first.error
-    if at.first.failed == "forward" and isinstance(error, TookTooLong):
-        yield CheckFinding("error", f"forward was interrupted, because {error}.", "", "", at.source.defined("forward"))
-    elif at.first.failed == "forward" and error and not at.broken & {"DIRTY-NOT-RETURNED", "CTX-SHADOW"}:
+def _forward_raised(session: CheckSession) -> Iterator[CheckFinding]:
+    error = session.first.error
+    if session.first.failed == "forward" and isinstance(error, TookTooLong):
         yield CheckFinding(
-            "error", f"forward raised {describe_exception(error)}.", "There is no output.", "", at.source.line_of(error)
+            "error", f"forward was interrupted, because {error}.", "", "", session.source.defined("forward")
+        )
+    elif session.first.failed == "forward" and error and not session.broken & {"DIRTY-NOT-RETURNED", "CTX-SHADOW"}:
+        yield CheckFinding(
+            "error",
+            f"forward raised {describe_exception(error)}.",
+            "There is no output.",
+            "",
+            session.source.line_of(error),
         )
 
 
 @contract_check(
     "LIST-OUT", "Outputs in a list", EXTENDING, "forward returns a tensor or a tuple.", ("forward", "watched")
 )
-def _list_out(at: CheckSession) -> Iterator[CheckFinding]:
-    forward = at.first.forward
+def _list_out(session: CheckSession) -> Iterator[CheckFinding]:
+    forward = session.first.forward
     if forward is None:
         return
     inside = [type(each).__name__ for each in forward.outputs if _holds_tensors(each)]
@@ -91,7 +97,7 @@ def _list_out(at: CheckSession) -> Iterator[CheckFinding]:
             f"forward returns a {kind} that holds tensors.",
             "Tensors inside it are not tracked: no gradient comes back from them.",
             "Return a tensor, or a tuple of tensors.",
-            at.source.output(),
+            session.source.output(),
         )
 
 
@@ -107,9 +113,9 @@ def _holds_tensors(value: Any) -> bool:
     "Every output requires grad where an input does.",
     ("forward",),
 )
-def _no_grad_out(at: CheckSession) -> Iterator[CheckFinding]:
-    ran = at.first.ran
-    if ran is None or at.broken & {"LIST-OUT", "NESTED-ARG"}:
+def _no_grad_out(session: CheckSession) -> Iterator[CheckFinding]:
+    ran = session.first.ran
+    if ran is None or session.broken & {"LIST-OUT", "NESTED-ARG"}:
         return
     untracked = [name for name, out in ran.outputs.items() if not out.requires_grad]
     if ran.outputs and not untracked:
@@ -122,11 +128,11 @@ def _no_grad_out(at: CheckSession) -> Iterator[CheckFinding]:
             f"{join_words(untracked)} never require{'s' * (len(untracked) == 1)} grad: {because}.",
             "backward is given zeros for it, or None.",
             "",
-            at.source.called("mark_non_differentiable") or at.source.output(),
+            session.source.called("mark_non_differentiable") or session.source.output(),
         )
         return
-    kind = at.first.forward.kind if at.first.forward else type(ran.returned).__name__
-    marked = bool(at.first.forward and at.first.forward.nondifferentiable)
+    kind = session.first.forward.kind if session.first.forward else type(ran.returned).__name__
+    marked = bool(session.first.forward and session.first.forward.nondifferentiable)
     if not ran.outputs:
         seen, level = f"forward returns {_kind(kind)}, and no tensor.", "error"
     elif untracked == integers or marked:
@@ -138,13 +144,13 @@ def _no_grad_out(at: CheckSession) -> Iterator[CheckFinding]:
         seen,
         "backward is never called.",
         "" if level == "note" else "Return a tensor of floating-point numbers that was computed from the inputs.",
-        at.source.output(),
+        session.source.output(),
     )
 
 
 @contract_check("RETURNS-INPUT", "An input as an output", EXTENDING, "No output is an input.", ("forward", "watched"))
-def _returns_input(at: CheckSession) -> Iterator[CheckFinding]:
-    forward = at.first.forward
+def _returns_input(session: CheckSession) -> Iterator[CheckFinding]:
+    forward = session.first.forward
     if forward is None:
         return
     returned = [name for name in forward.returned_inputs if name not in forward.dirty]
@@ -155,7 +161,7 @@ def _returns_input(at: CheckSession) -> Iterator[CheckFinding]:
             "torch makes a view of it, and forbids to edit the result in place.",
             f"Return {returned[0]}.clone() if the result is ever to be edited, or {returned[0]}.view_as({returned[0]}) "
             "to say what is meant.",
-            at.source.output(),
+            session.source.output(),
         )
 
 
@@ -166,13 +172,13 @@ def _returns_input(at: CheckSession) -> Iterator[CheckFinding]:
     "No output shares its memory with an input.",
     ("forward", "watched"),
 )
-def _returns_view(at: CheckSession) -> Iterator[CheckFinding]:
-    forward = at.first.forward
+def _returns_view(session: CheckSession) -> Iterator[CheckFinding]:
+    forward = session.first.forward
     if forward is None:
         return
     own = {id(each) for each in forward.arguments if isinstance(each, torch.Tensor)}
     shared = {
-        each.untyped_storage().data_ptr(): at.first.record.name(place)
+        each.untyped_storage().data_ptr(): session.first.record.name(place)
         for place, each in enumerate(forward.arguments)
         if isinstance(each, torch.Tensor) and each.numel()
     }
@@ -185,7 +191,7 @@ def _returns_view(at: CheckSession) -> Iterator[CheckFinding]:
                     f"An output of forward is a view of {name}: both lie in the same memory.",
                     "torch forbids to edit the result in place.",
                     "Return a clone if the result is ever to be edited.",
-                    at.source.output(),
+                    session.source.output(),
                 )
                 return
 

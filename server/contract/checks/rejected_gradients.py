@@ -18,42 +18,42 @@ _ENGINE = ("incorrect number of gradients", "different than None", "expected sha
 
 
 @contract_check("GRAD-COUNT", "Number of gradients", EXTENDING, "One value for each argument of forward.", ("watched",))
-def _grad_count(at: CheckSession) -> Iterator[CheckFinding]:
-    if "incorrect number of gradients" not in _message(at):
+def _grad_count(session: CheckSession) -> Iterator[CheckFinding]:
+    if "incorrect number of gradients" not in _message(session):
         return
-    backward, forward = at.first.backward, at.first.forward
+    backward, forward = session.first.backward, session.first.forward
     if not (backward and forward):
         return
     count, got = len(forward.arguments), len(backward.values)
-    names = join_words([at.first.record.name(place) for place in range(count)])
+    names = join_words([session.first.record.name(place) for place in range(count)])
     what = f"forward takes {count} argument{_s(count)} ({names}) and backward returned {got} value{_s(got)}"
     in_a_list = isinstance(backward.returned, list)
     yield CheckFinding(
         "error",
         f"{what}: a list, which counts as one." if in_a_list else f"{what}.",
-        f"{_raised(at)}.",
+        f"{_raised(session)}.",
         "Return a tuple, not a list."
         if in_a_list
         else "Return one value for each argument, None for what is no tensor.",
-        at.source.returned(),
+        session.source.returned(),
     )
 
 
 @contract_check(
     "GRAD-NONTENSOR", "Gradients of numbers", EXTENDING, "None for every argument that is no tensor.", ("watched",)
 )
-def _grad_nontensor(at: CheckSession) -> Iterator[CheckFinding]:
-    if "different than None" not in _message(at):
+def _grad_nontensor(session: CheckSession) -> Iterator[CheckFinding]:
+    if "different than None" not in _message(session):
         return
-    for place, argument, value in at.first.pairs:
+    for place, argument, value in session.first.pairs:
         if value is not None and not isinstance(argument, torch.Tensor):
-            name = at.first.record.name(place)
+            name = session.first.record.name(place)
             yield CheckFinding(
                 "error",
                 f"backward returned a gradient for {name}, which is {describe_result(argument, 1)}.",
-                f"{_raised(at)}.",
+                f"{_raised(session)}.",
                 f"Return None in the place of {name}.",
-                at.source.returned(),
+                session.source.returned(),
             )
             return
 
@@ -61,28 +61,28 @@ def _grad_nontensor(at: CheckSession) -> Iterator[CheckFinding]:
 @contract_check(
     "GRAD-SHAPE", "Shape of each gradient", EXTENDING, "Every gradient fits the shape of its input.", ("watched",)
 )
-def _grad_shape(at: CheckSession) -> Iterator[CheckFinding]:
+def _grad_shape(session: CheckSession) -> Iterator[CheckFinding]:
     """Every gradient has a shape that the engine can sum to that of its input."""
-    message = _message(at)
+    message = _message(session)
     if "invalid gradient" not in message or "expected shape" not in message:
         return
-    for place, argument, value in at.first.pairs:
+    for place, argument, value in session.first.pairs:
         if not (isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor)):
             continue
         if argument.shape == value.shape or _expandable(argument.shape, value.shape):
             continue
         other = next(
-            (each for each, tensor, _ in at.first.pairs if each != place and _has_shape(tensor, value.shape)), None
+            (each for each, tensor, _ in session.first.pairs if each != place and _has_shape(tensor, value.shape)), None
         )
-        name, record = at.first.record.name(place), at.first.record
+        name, record = session.first.record.name(place), session.first.record
         yield CheckFinding(
             "error",
             f"backward returned shape {tuple(value.shape)} for {name}, which has {tuple(argument.shape)}.",
-            f"{_raised(at)}.",
+            f"{_raised(session)}.",
             f"That is the shape of {record.name(other)}: are the two swapped?"
             if other is not None
             else f"Return a gradient of the shape of {name}.",
-            at.source.returned(),
+            session.source.returned(),
         )
         return
 
@@ -90,15 +90,15 @@ def _grad_shape(at: CheckSession) -> Iterator[CheckFinding]:
 @contract_check(
     "GRAD-DEVICE", "Device of each gradient", EXTENDING, "Every gradient is on the device of its input.", ("watched",)
 )
-def _grad_device(at: CheckSession) -> Iterator[CheckFinding]:
-    message = _message(at)
+def _grad_device(session: CheckSession) -> Iterator[CheckFinding]:
+    message = _message(session)
     if "invalid gradient" in message and "expected device" in message:
         yield CheckFinding(
             "error",
             "backward returned a gradient on another device than its input is on.",
-            f"{_raised(at)}.",
+            f"{_raised(session)}.",
             "Make new tensors with torch.zeros_like or new_zeros, which keep the device.",
-            at.source.returned(),
+            session.source.returned(),
         )
 
 
@@ -109,16 +109,16 @@ def _grad_device(at: CheckSession) -> Iterator[CheckFinding]:
     "backward runs, and the engine takes what it returns.",
     ("forward",),
 )
-def _backward_raised(at: CheckSession) -> Iterator[CheckFinding]:
+def _backward_raised(session: CheckSession) -> Iterator[CheckFinding]:
     """backward returns, and the engine accepts the result (whatever the other checks do not explain)."""
-    first, message = at.first, _message(at)
+    first, message = session.first, _message(session)
     if first.failed != "backward" or first.error is None or any(each in message for each in _ENGINE):
         return
-    if "NO-BACKWARD" in at.broken or "CTX-SHADOW" in at.broken:
+    if "NO-BACKWARD" in session.broken or "CTX-SHADOW" in session.broken:
         return
     if first.backward:
         what = f"The engine does not take what backward returned: it raised {describe_exception(first.error)}."
-        yield CheckFinding("error", what, "", "", at.source.returned())
+        yield CheckFinding("error", what, "", "", session.source.returned())
     else:
         late = isinstance(first.error, TookTooLong)
         what = (
@@ -126,16 +126,16 @@ def _backward_raised(at: CheckSession) -> Iterator[CheckFinding]:
             if late
             else f"backward raised {describe_exception(first.error)}."
         )
-        line = at.source.line_of(first.error) or at.source.defined("backward", "vjp")
+        line = session.source.line_of(first.error) or session.source.defined("backward", "vjp")
         yield CheckFinding("error", what, "No gradient is delivered.", "", line)
 
 
-def _message(at: CheckSession) -> str:
-    return describe_exception(at.first.error) if at.first.failed == "backward" and at.first.error else ""
+def _message(session: CheckSession) -> str:
+    return describe_exception(session.first.error) if session.first.failed == "backward" and session.first.error else ""
 
 
-def _raised(at: CheckSession) -> str:
-    return f"The engine raised {describe_exception(at.first.error)}" if at.first.error else ""
+def _raised(session: CheckSession) -> str:
+    return f"The engine raised {describe_exception(session.first.error)}" if session.first.error else ""
 
 
 def _expandable(small: torch.Size, large: torch.Size) -> bool:

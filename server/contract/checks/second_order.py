@@ -22,15 +22,15 @@ _KINK_SLOPE = 1e4
 @contract_check(
     "ONCE-DIFF", "Second derivatives declared impossible", ONCE_DIFFERENTIABLE, "once_differentiable is not used.", ()
 )
-def _once_diff(at: CheckSession) -> Iterator[CheckFinding]:
-    if declares_once(at.function):
+def _once_diff(session: CheckSession) -> Iterator[CheckFinding]:
+    if declares_once(session.function):
         yield CheckFinding(
             "note",
             "backward is decorated with once_differentiable: it must not be differentiated.",
             "Only backward() through the gradient raises; torch.autograd.grad with allow_unused returns zeros without "
             "a word.",
             "Take it off if second derivatives are wanted and backward is made of torch's own operations.",
-            at.source.defined(*BACKWARD_METHODS),
+            session.source.defined(*BACKWARD_METHODS),
         )
 
 
@@ -39,27 +39,29 @@ def _once_diff(at: CheckSession) -> Iterator[CheckFinding]:
     "Second derivatives",
     DOUBLE_BACKWARD,
     "Autograd's second derivative is that of backward, or both are 0.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _second_order(at: CheckSession) -> Iterator[CheckFinding]:
+def _second_order(session: CheckSession) -> Iterator[CheckFinding]:
     """The gradient of the gradient equals finite differences of the gradient."""
-    declared = declares_once(at.function)
-    if at.broken & {"NONLINEAR", "GRADOUT-INPLACE"} and not at.by_design:
+    declared = declares_once(session.function)
+    if session.broken & {"NONLINEAR", "GRADOUT-INPLACE"} and not session.by_design:
         yield CheckFinding("note", "Not compared: what backward does to grad_output spoils every comparison.")
         return
-    if "GRADIENT" in at.broken and not at.by_design:
+    if "GRADIENT" in session.broken and not session.by_design:
         yield CheckFinding("note", "Not compared: the first derivative is not settled.")
         return
-    analytical, error = _analytical(at)
+    analytical, error = _analytical(session)
     weights = {
         name: torch.cos(torch.arange(1.0, 1 + t.numel(), dtype=torch.float64)).reshape(t.shape)
-        for name, t in at.call.tensors.items()
+        for name, t in session.call.tensors.items()
     }
     # The gradient is linear in grad_output: its derivative by grad_output is the first derivative itself.
-    grad_outputs = {} if error or declared else _real_grad_outputs(at)
-    for name in (*at.call.tensors, *grad_outputs):
+    grad_outputs = {} if error or declared else _real_grad_outputs(session)
+    for name in (*session.call.tensors, *grad_outputs):
         numerical = (
-            _by_grad_output(at, grad_outputs[name], weights) if name in grad_outputs else _numerical(at, name, weights)
+            _by_grad_output(session, grad_outputs[name], weights)
+            if name in grad_outputs
+            else _numerical(session, name, weights)
         )
         found = analytical.get(name)
         off = numerical.differs(found) & (numerical.value.abs() < _KINK_SLOPE)
@@ -78,33 +80,33 @@ def _second_order(at: CheckSession) -> Iterator[CheckFinding]:
                 f"The derivative of backward by {name} is {is_}, and asking for it raised {describe_exception(error)}.",
                 "",
                 "Add @once_differentiable, or compute in backward with torch's own operations.",
-                at.source.line_of(error) or at.source.defined(*BACKWARD_METHODS),
+                session.source.line_of(error) or session.source.defined(*BACKWARD_METHODS),
             )
         else:
             yield CheckFinding(
-                "warning" if at.by_design else "error",
+                "warning" if session.by_design else "error",
                 f"By differences the second derivative for {name} is {is_}, and autograd says {format_number(called)}.",
                 "No error and no warning: what forward kept is a constant to autograd."
                 if not called
                 else "No error and no warning.",
                 "Compute from saved inputs and outputs in backward, or add @once_differentiable.",
-                _suspect(at),
+                _suspect(session),
             )
         return
 
 
-def _suspect(at: CheckSession) -> int | None:
+def _suspect(session: CheckSession) -> int | None:
     """The line that puts an intermediate result on ctx, else the first line of backward."""
-    forward = at.first.forward
+    forward = session.first.forward
     kept = next((each for each in forward.attributes if each.what != "input"), None) if forward else None
-    return (at.source.kept(kept.name) if kept else None) or at.source.defined(*BACKWARD_METHODS)
+    return (session.source.kept(kept.name) if kept else None) or session.source.defined(*BACKWARD_METHODS)
 
 
-def _analytical(at: CheckSession) -> tuple[dict[str, torch.Tensor | None], Exception | None]:
+def _analytical(session: CheckSession) -> tuple[dict[str, torch.Tensor | None], Exception | None]:
     """The gradient of Σ cos(k) · gradient by autograd, where None stands for 0, and what was raised instead."""
     try:
-        ran = at.call.run()
-        grad_outputs = {name: given.clone().requires_grad_() for name, given in at.first.grad_outputs.items()}
+        ran = session.call.run()
+        grad_outputs = {name: given.clone().requires_grad_() for name, given in session.first.grad_outputs.items()}
         first = ran.gradients(grad_outputs, create=True)
         terms = [
             (found.reshape(-1) * torch.cos(torch.arange(1.0, 1 + found.numel(), dtype=found.dtype))).sum()
@@ -113,39 +115,42 @@ def _analytical(at: CheckSession) -> tuple[dict[str, torch.Tensor | None], Excep
         ]
         if not terms:
             return {}, None
-        leaves = {**ran.given.leaves, **{called: grad_outputs[name] for called, name in _real_grad_outputs(at).items()}}
+        leaves = {
+            **ran.given.leaves,
+            **{called: grad_outputs[name] for called, name in _real_grad_outputs(session).items()},
+        }
         found = torch.autograd.grad(sum(terms[1:], terms[0]), list(leaves.values()), allow_unused=True)
         return dict(zip(leaves, found, strict=True)), None
     except Exception as error:  # noqa: BLE001 a result
         return {}, error
 
 
-def _real_grad_outputs(at: CheckSession) -> dict[str, str]:
+def _real_grad_outputs(session: CheckSession) -> dict[str, str]:
     """The outputs with a real grad_output, by the name that messages give to it."""
-    names = [name for name, given in at.first.grad_outputs.items() if not given.is_complex()]
+    names = [name for name, given in session.first.grad_outputs.items() if not given.is_complex()]
     return {f"grad_output of {name}" if len(names) > 1 else "grad_output": name for name in names}
 
 
-def _by_grad_output(at: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
+def _by_grad_output(session: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
     """The same by finite differences with respect to the grad_output of one output."""
 
     def total(moved: torch.Tensor) -> float:
-        return _weighted_sum(at.call.gradients({**at.first.grad_outputs, name: moved}), weights)
+        return _weighted_sum(session.call.gradients({**session.first.grad_outputs, name: moved}), weights)
 
-    return slopes_of_function(total, at.first.grad_outputs[name])
+    return slopes_of_function(total, session.first.grad_outputs[name])
 
 
 def _weighted_sum(found: GradientsByName, weights: TensorsByName) -> float:
     return sum(float((each.detach() * weights[own]).sum()) for own, each in found.items() if each is not None)
 
 
-def _numerical(at: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
+def _numerical(session: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
     """The same by finite differences with respect to one input."""
 
     def total(moved: torch.Tensor) -> float:
-        return _weighted_sum(at.call.holding({name: moved}).gradients(at.first.grad_outputs), weights)
+        return _weighted_sum(session.call.holding({name: moved}).gradients(session.first.grad_outputs), weights)
 
-    return slopes_of_function(total, at.call.tensors[name])
+    return slopes_of_function(total, session.call.tensors[name])
 
 
 SECOND_ORDER_CHECKS = (_once_diff, _second_order)

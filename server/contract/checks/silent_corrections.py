@@ -33,16 +33,16 @@ from .surrogate import SURROGATE_SENTENCE, surrogate_explains
     "Every gradient has the very shape of its input.",
     ("watched", "backward"),
 )
-def _grad_shape_reduced(at: CheckSession) -> Iterator[CheckFinding]:
-    for place, argument, value in at.first.pairs:
+def _grad_shape_reduced(session: CheckSession) -> Iterator[CheckFinding]:
+    for place, argument, value in session.first.pairs:
         if isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor) and value.shape != argument.shape:
-            name, times = at.first.record.name(place), value.numel() // max(1, argument.numel())
+            name, times = session.first.record.name(place), value.numel() // max(1, argument.numel())
             yield CheckFinding(
                 "note",
                 f"backward returned shape {tuple(value.shape)} for {name}, which has {tuple(argument.shape)}.",
                 f"The engine summed it to {tuple(argument.shape)} without a word.",
                 f"The sum is right{_memory(times)}: sum_to_size({name}.shape) says what is meant.",
-                at.source.returned(),
+                session.source.returned(),
             )
 
 
@@ -50,22 +50,26 @@ def _memory(times: int) -> str:
     return f", but it takes {times} times the memory" if times > 1 else ""
 
 
-@contract_check("SWAPPED", "Order of the gradients", EXTENDING, "No two gradients are swapped.", ("backward", "steady"))
-def _swapped(at: CheckSession) -> Iterator[CheckFinding]:
-    given, slopes = at.first.gradients, at.slopes
+@contract_check(
+    "SWAPPED", "Order of the gradients", EXTENDING, "No two gradients are swapped.", ("backward", "deterministic")
+)
+def _swapped(session: CheckSession) -> Iterator[CheckFinding]:
+    given, slopes = session.first.gradients, session.slopes
     for one, other in ((a, b) for a in given for b in given if a < b):
         if slopes[one].value.shape != slopes[other].value.shape or not (slopes[one].moves or slopes[other].moves):
             continue
         crossed = slopes[other].agrees(given[one]) and slopes[one].agrees(given[other])
         if crossed and not slopes[one].agrees(given[one]) and not slopes[other].agrees(given[other]):
-            by_design = surrogate_explains(at, one, given[one]) and surrogate_explains(at, other, given[other])
+            by_design = surrogate_explains(session, one, given[one]) and surrogate_explains(
+                session, other, given[other]
+            )
             yield CheckFinding(
                 "note" if by_design else "error",
                 f"What is returned for {one} is the gradient of {other}, and the other way round: their slopes are up "
                 f"to {format_number(slopes[one].largest)} and {format_number(slopes[other].largest)}.",
                 "Both have the same shape, so the engine notices nothing.",
                 SURROGATE_SENTENCE if by_design else "Return the gradients in the order of the arguments of forward.",
-                at.source.returned(),
+                session.source.returned(),
                 one,
             )
 
@@ -77,19 +81,19 @@ def _swapped(at: CheckSession) -> Iterator[CheckFinding]:
     "Every gradient has the dtype of its input.",
     ("watched", "backward"),
 )
-def _grad_dtype(at: CheckSession) -> Iterator[CheckFinding]:
-    for place, argument, value in at.first.pairs:
+def _grad_dtype(session: CheckSession) -> Iterator[CheckFinding]:
+    for place, argument, value in session.first.pairs:
         if not (isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor)):
             continue
         if argument.dtype == value.dtype:
             continue
-        name, narrower = at.first.record.name(place), _narrower(value.dtype, argument.dtype)
+        name, narrower = session.first.record.name(place), _narrower(value.dtype, argument.dtype)
         yield CheckFinding(
             "warning" if narrower else "note",
             f"backward returned {short_dtype(value)} for {name}, which is {short_dtype(argument)}.",
             f"The engine cast it to {short_dtype(argument)}" + (": what was lost stays lost." if narrower else "."),
             "Convert masks and constants with .to(grad_output.dtype), and compute in the dtype of the input.",
-            at.source.returned(),
+            session.source.returned(),
         )
 
 
@@ -100,18 +104,18 @@ def _grad_dtype(at: CheckSession) -> Iterator[CheckFinding]:
     "Every input that requires grad is given a gradient.",
     ("watched", "backward"),
 )
-def _grad_none(at: CheckSession) -> Iterator[CheckFinding]:
+def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
     """No input that requires grad gets None, unless its slope is 0."""
-    forward = at.first.forward
-    for place, argument, value in at.first.pairs:
+    forward = session.first.forward
+    for place, argument, value in session.first.pairs:
         needed = forward is not None and place < len(forward.needed) and forward.needed[place]
         if value is not None or not isinstance(argument, torch.Tensor) or not needed:
             continue
-        name = at.first.record.name(place)
-        own = _own_name(at, argument)
-        slopes = at.slopes.get(own)
+        name = session.first.record.name(place)
+        own = _own_name(session, argument)
+        slopes = session.slopes.get(own)
         moves = slopes is not None and slopes.moves
-        by_design = moves and surrogate_explains(at, own, None)
+        by_design = moves and surrogate_explains(session, own, None)
         measured = f"its slope by differences is up to {format_number(slopes.largest)}" if slopes and moves else ""
         still = "and differences of forward find no slope either" if slopes else "and its slope was not measured"
         yield CheckFinding(
@@ -119,14 +123,14 @@ def _grad_none(at: CheckSession) -> Iterator[CheckFinding]:
             f"backward returned None for {name}, which requires grad, {'but ' + measured if moves else still}.",
             "The engine takes None for zeros, and leaves .grad as it was.",
             (SURROGATE_SENTENCE if by_design else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
-            at.source.returned(),
+            session.source.returned(),
             own,
         )
 
 
-def _own_name(at: CheckSession, argument: torch.Tensor) -> str:
+def _own_name(session: CheckSession, argument: torch.Tensor) -> str:
     """The name of the input that an argument of forward is; a 0-dimensional one is passed as a view of its tensor."""
-    given = at.first.ran.given.tensors if at.first.ran else {}
+    given = session.first.ran.given.tensors if session.first.ran else {}
     for name, tensor in given.items():
         if tensor is argument or (argument._is_view() and argument._base is tensor):
             return name
@@ -140,12 +144,12 @@ def _own_name(at: CheckSession, argument: torch.Tensor) -> str:
     "No gradient is computed in vain.",
     ("watched", "backward"),
 )
-def _needs_input_grad(at: CheckSession) -> Iterator[CheckFinding]:
+def _needs_input_grad(session: CheckSession) -> Iterator[CheckFinding]:
     """backward computes no gradient that ctx.needs_input_grad says is not needed."""
-    names = tuple(at.call.tensors)
+    names = tuple(session.call.tensors)
     wasted, line = [], None
     for name in names if len(names) > 1 else ():
-        call, record = at.watched()
+        call, record = session.watched()
         try:
             ran = call.run(which=tuple(each for each in names if each != name))
             if not ran.moved:
@@ -157,11 +161,11 @@ def _needs_input_grad(at: CheckSession) -> Iterator[CheckFinding]:
                 f"Where {name} requires no grad, the call fails: it raised {describe_exception(error)}.",
                 "",
                 "Ask ctx.needs_input_grad before a gradient is computed.",
-                at.source.line_of(error),
+                session.source.line_of(error),
             )
             return
         wasted += [name] * any(_wasted(record, place) for place in range(len(record.parameters)))
-        line = at.source.returned()
+        line = session.source.returned()
     if wasted:
         yield CheckFinding(
             "note",
@@ -195,20 +199,20 @@ def _narrower(given: torch.dtype, wanted: torch.dtype) -> bool:
     "The gradient of each output",
     EXTENDING,
     "The gradient of every output that moves reaches an input.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _output_grad_ignored(at: CheckSession) -> Iterator[CheckFinding]:
-    for name, measured in _outputs_without_effect(at):
+def _output_grad_ignored(session: CheckSession) -> Iterator[CheckFinding]:
+    for name, measured in _outputs_without_effect(session):
         if measured:
-            alone = _grad_output_alone(at, name)
-            by_design = all(surrogate_explains(at, each, None, alone) for each in at.call.tensors)
+            alone = _grad_output_alone(session, name)
+            by_design = all(surrogate_explains(session, each, None, alone) for each in session.call.tensors)
             yield CheckFinding(
                 "note" if by_design else "error",
                 f"{name} moves with the inputs, by up to {format_number(measured)}, "
                 "but its gradient reaches none of them.",
                 "A loss made of it learns nothing.",
                 SURROGATE_SENTENCE if by_design else f"Use the grad_output of {name} in backward.",
-                at.source.returned(),
+                session.source.returned(),
             )
 
 
@@ -217,39 +221,39 @@ def _output_grad_ignored(at: CheckSession) -> Iterator[CheckFinding]:
     "Outputs that do not move",
     MARK_NON_DIFFERENTIABLE,
     "No output stands still unmarked.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _nondiff_candidate(at: CheckSession) -> Iterator[CheckFinding]:
-    for name, measured in _outputs_without_effect(at):
+def _nondiff_candidate(session: CheckSession) -> Iterator[CheckFinding]:
+    for name, measured in _outputs_without_effect(session):
         if measured == 0:
             yield CheckFinding(
                 "note",
                 f"{name} does not move with any input, and its gradient reaches none of them.",
                 "It requires grad all the same, and backward is called for nothing.",
                 f"Tell autograd with ctx.mark_non_differentiable({name}).",
-                at.source.output(),
+                session.source.output(),
             )
 
 
-def _outputs_without_effect(at: CheckSession) -> Iterator[tuple[str, float | None]]:
+def _outputs_without_effect(session: CheckSession) -> Iterator[tuple[str, float | None]]:
     """The outputs whose grad_output has no effect, each with its largest slope; None if that is not known."""
-    ran = at.first.ran
+    ran = session.first.ran
     if ran is None or len(ran.moved) < 2:
         return
     for name in ran.moved:
-        given = at.first.grad_outputs[name]
-        found = at.gradients(_grad_output_alone(at, name))
+        given = session.first.grad_outputs[name]
+        found = session.gradients(_grad_output_alone(session, name))
         if any(each is not None and bool(each.any()) for each in found.values()):
             continue
-        measured = [tensor_slopes(at.call, each, {name: given}) for each in at.call.tensors]
+        measured = [tensor_slopes(session.call, each, {name: given}) for each in session.call.tensors]
         known = all(bool(each.known.any()) for each in measured)
         moved = max((each.largest for each in measured if each.moves), default=0.0)
         yield name, moved if known or moved else None
 
 
-def _grad_output_alone(at: CheckSession, name: str) -> TensorsByName:
+def _grad_output_alone(session: CheckSession, name: str) -> TensorsByName:
     """The grad_outputs with zeros for all outputs but one."""
-    return {each: given if each == name else 0 * given for each, given in at.first.grad_outputs.items()}
+    return {each: given if each == name else 0 * given for each, given in session.first.grad_outputs.items()}
 
 
 @contract_check(
@@ -258,20 +262,20 @@ def _grad_output_alone(at: CheckSession, name: str) -> TensorsByName:
     SET_MATERIALIZE_GRADS,
     "backward works when the loss uses one output alone.",
 )
-def _unused_output(at: CheckSession) -> Iterator[CheckFinding]:
-    ran = at.first.ran
+def _unused_output(session: CheckSession) -> Iterator[CheckFinding]:
+    ran = session.first.ran
     names = list(ran.moved) if ran else []
     for name in names if len(names) > 1 else ():
-        own = at.call.run()
+        own = session.call.run()
         try:
-            own.gradients({name: at.first.grad_outputs[name].clone()})
+            own.gradients({name: session.first.grad_outputs[name].clone()})
         except Exception as error:  # noqa: BLE001 a result
             yield CheckFinding(
                 "error",
                 f"When the loss uses {name} alone, backward raised {describe_exception(error)}.",
                 "With set_materialize_grads(False) the grad_output of an unused output is None.",
                 "Ask whether each grad_output is None before it is used.",
-                at.source.line_of(error) or at.source.defined(*BACKWARD_METHODS),
+                session.source.line_of(error) or session.source.defined(*BACKWARD_METHODS),
             )
             return
 

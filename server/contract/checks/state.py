@@ -34,21 +34,21 @@ def random_sources(call: Call) -> tuple[str, ...]:
 @contract_check(
     "RANDOM-FORWARD", "Random numbers in forward", REPRODUCIBILITY, "forward draws no random numbers.", ("forward",)
 )
-def _random_forward(at: CheckSession) -> Iterator[CheckFinding]:
-    if libraries := random_sources(at.call):
+def _random_forward(session: CheckSession) -> Iterator[CheckFinding]:
+    if libraries := random_sources(session.call):
         yield CheckFinding(
             "note",
             f"forward draws random numbers of {join_words(libraries)}.",
             "Two calls give two outputs.",
             "Differences use the same numbers on either side of x: they measure the slope of one draw.",
-            at.source.drawn(*FORWARD_METHODS),
+            session.source.drawn(*FORWARD_METHODS),
         )
 
 
 @contract_check("RANDOM-BACKWARD", "Random numbers in backward", REPRODUCIBILITY, "backward draws no random numbers.")
-def _random_backward(at: CheckSession) -> Iterator[CheckFinding]:
-    ran = at.call.run()
-    grad_outputs = at.handed
+def _random_backward(session: CheckSession) -> Iterator[CheckFinding]:
+    ran = session.call.run()
+    grad_outputs = session.handed
     before = GeneratorStates.now()
     ran.gradients(grad_outputs)
     if libraries := before.changed():
@@ -57,15 +57,15 @@ def _random_backward(at: CheckSession) -> Iterator[CheckFinding]:
             f"backward draws random numbers of {join_words(libraries)}.",
             "The same loss has another gradient every time.",
             "Draw in forward and save what was drawn, or say that the noise is meant.",
-            at.source.drawn(*BACKWARD_METHODS),
+            session.source.drawn(*BACKWARD_METHODS),
         )
 
 
 @contract_check(
     "STATEFUL-FORWARD", "State in forward", FUNCTION, "Called twice alike, forward returns the same.", ("forward",)
 )
-def _stateful_forward(at: CheckSession) -> Iterator[CheckFinding]:
-    one, other = at.call.run(), at.call.run()
+def _stateful_forward(session: CheckSession) -> Iterator[CheckFinding]:
+    one, other = session.call.run(), session.call.run()
     for name, out in one.outputs.items():
         again = other.outputs.get(name)
         if again is None or not same_elements(out.detach(), again.detach()):
@@ -75,7 +75,7 @@ def _stateful_forward(at: CheckSession) -> Iterator[CheckFinding]:
                 f"Called twice with the same input and random numbers, {name} is {was} and then {is_}.",
                 "",
                 "Keep no state between calls: what forward returns should follow from its arguments.",
-                at.source.defined("forward"),
+                session.source.defined("forward"),
             )
             return
 
@@ -86,11 +86,11 @@ def _stateful_forward(at: CheckSession) -> Iterator[CheckFinding]:
     REPRODUCIBILITY,
     "Called twice alike, backward returns the same.",
 )
-def _nondet_backward(at: CheckSession) -> Iterator[CheckFinding]:
-    if "RANDOM-BACKWARD" in at.broken:
+def _nondet_backward(session: CheckSession) -> Iterator[CheckFinding]:
+    if "RANDOM-BACKWARD" in session.broken:
         yield CheckFinding("note", "It draws random numbers, so no two answers can be compared.")
         return
-    some, others = at.gradients(at.first.grad_outputs), at.gradients(at.first.grad_outputs)
+    some, others = session.gradients(session.first.grad_outputs), session.gradients(session.first.grad_outputs)
     for name, found in differing_gradients(some, others):
         rounding, (was, is_) = all_gradients_close(some, others), farthest_elements(*found)
         yield CheckFinding(
@@ -100,9 +100,9 @@ def _nondet_backward(at: CheckSession) -> Iterator[CheckFinding]:
             "The difference is rounding."
             if rounding
             else "Look for memory that is not initialised (torch.empty), or for state that is kept between calls.",
-            at.source.called("empty_like", *BACKWARD_METHODS)
-            or at.source.called("empty", *BACKWARD_METHODS)
-            or at.source.returned(),
+            session.source.called("empty_like", *BACKWARD_METHODS)
+            or session.source.called("empty", *BACKWARD_METHODS)
+            or session.source.returned(),
         )
         return
 
@@ -110,17 +110,17 @@ def _nondet_backward(at: CheckSession) -> Iterator[CheckFinding]:
 @contract_check(
     "BWD-REPEAT", "backward asked again", EXTENDING, "A second backward through the same graph returns the same."
 )
-def _bwd_repeat(at: CheckSession) -> Iterator[CheckFinding]:
-    if at.broken & {"RANDOM-BACKWARD", "NONDET-BACKWARD"}:
+def _bwd_repeat(session: CheckSession) -> Iterator[CheckFinding]:
+    if session.broken & {"RANDOM-BACKWARD", "NONDET-BACKWARD"}:
         yield CheckFinding("note", "It does not repeat itself on a fresh graph either.")
         return
-    ran = at.call.run()
-    first = ran.gradients(at.handed, retain=True)
+    ran = session.call.run()
+    first = ran.gradients(session.handed, retain=True)
     first = {name: None if found is None else found.clone() for name, found in first.items()}
     try:
-        second = ran.gradients(at.handed, retain=True)
+        second = ran.gradients(session.handed, retain=True)
     except Exception as error:  # noqa: BLE001 a result
-        once = getattr(at.function, "clear_saved_tensors_on_access", False)
+        once = getattr(session.function, "clear_saved_tensors_on_access", False)
         yield CheckFinding(
             "note" if once else "warning",
             f"A second backward through the same graph, with retain_graph=True, raised {describe_exception(error)}.",
@@ -128,7 +128,7 @@ def _bwd_repeat(at: CheckSession) -> Iterator[CheckFinding]:
             "That is the price of clear_saved_tensors_on_access."
             if once
             else "Leave what forward saved as it is, so that backward can be asked again.",
-            at.source.line_of(error) or at.source.defined(*BACKWARD_METHODS),
+            session.source.line_of(error) or session.source.defined(*BACKWARD_METHODS),
         )
         return
     for name, found in differing_gradients(first, second):
@@ -139,7 +139,7 @@ def _bwd_repeat(at: CheckSession) -> Iterator[CheckFinding]:
                 f"Asked twice through the same graph, backward returned {was} and then {is_} for {name}.",
                 "With retain_graph=True the engine calls backward again on the same ctx.",
                 "backward changes what forward kept: write to a copy.",
-                at.source.edited("ctx", *BACKWARD_METHODS) or _edited_saved(at) or at.source.returned(),
+                session.source.edited("ctx", *BACKWARD_METHODS) or _edited_saved(session) or session.source.returned(),
             )
             return
 
@@ -149,18 +149,18 @@ def _bwd_repeat(at: CheckSession) -> Iterator[CheckFinding]:
     "State outside ctx",
     FUNCTION,
     "Another call in between changes no gradient.",
-    ("backward", "steady"),
+    ("backward", "deterministic"),
 )
-def _global_state(at: CheckSession) -> Iterator[CheckFinding]:
-    alone = at.gradients(at.first.grad_outputs)
-    ran = at.call.run()
+def _global_state(session: CheckSession) -> Iterator[CheckFinding]:
+    alone = session.gradients(session.first.grad_outputs)
+    ran = session.call.run()
     with torch.no_grad():
-        _at_other_inputs(at.call).run()
-    between = ran.gradients(at.handed)
-    tracked = at.call.run()
+        _at_other_inputs(session.call).run()
+    between = ran.gradients(session.handed)
+    tracked = session.call.run()
     try:
-        _at_other_inputs(at.call).run()
-        between_tracked = tracked.gradients(at.handed)
+        _at_other_inputs(session.call).run()
+        between_tracked = tracked.gradients(session.handed)
     except Exception:  # noqa: BLE001 forward may not be defined at other inputs
         between_tracked = alone
     for other in (between, between_tracked):
@@ -174,7 +174,7 @@ def _global_state(at: CheckSession) -> Iterator[CheckFinding]:
                     "",
                     "Something is kept outside ctx, in a class or a module, and the second call overwrites what the "
                     "first backward needs. Keep it on ctx.",
-                    at.source.defined("forward"),
+                    session.source.defined("forward"),
                 )
                 return
 
@@ -184,19 +184,22 @@ def _global_state(at: CheckSession) -> Iterator[CheckFinding]:
     "With and without a gradient",
     FUNCTION,
     "forward returns the same whether or not a gradient is asked for.",
-    ("forward", "steady"),
+    ("forward", "deterministic"),
 )
-def _fwd_gradmode(at: CheckSession) -> Iterator[CheckFinding]:
-    tracked = at.call.run()
+def _fwd_gradmode(session: CheckSession) -> Iterator[CheckFinding]:
+    tracked = session.call.run()
     try:
-        plain = {"no input requires grad": at.call.run(which=()).outputs, "torch.no_grad is on": at.call.value()}
+        plain = {
+            "no input requires grad": session.call.run(which=()).outputs,
+            "torch.no_grad is on": session.call.value(),
+        }
     except Exception as error:  # noqa: BLE001 a result
         yield CheckFinding(
             "warning",
             f"Where no input requires grad, the call raised {describe_exception(error)}.",
             "",
             "forward should do the same whether or not a gradient is asked for.",
-            at.source.line_of(error),
+            session.source.line_of(error),
         )
         return
     for where, outputs in plain.items():
@@ -208,8 +211,8 @@ def _fwd_gradmode(at: CheckSession) -> Iterator[CheckFinding]:
                     f"Where {where}, {name} is {is_} in place of {was}.",
                     "Training and inference compute different numbers.",
                     "forward should not ask for ctx.needs_input_grad or requires_grad to choose what it returns.",
-                    at.source.read("needs_input_grad", *FORWARD_METHODS)
-                    or at.source.read("requires_grad", *FORWARD_METHODS),
+                    session.source.read("needs_input_grad", *FORWARD_METHODS)
+                    or session.source.read("requires_grad", *FORWARD_METHODS),
                 )
                 return
 
@@ -224,14 +227,14 @@ def _at_other_inputs(call: Call) -> Call:
     )
 
 
-def _edited_saved(at: CheckSession) -> int | None:
+def _edited_saved(session: CheckSession) -> int | None:
     """The line at which backward edits a saved tensor in place, found by its variable name."""
-    given = at.source.parameter(1, *BACKWARD_METHODS)
+    given = session.source.parameter(1, *BACKWARD_METHODS)
     return next(
         (
             line
-            for name in ("saved", *at.source.unpacked())
-            if name != given and (line := at.source.edited(name, *BACKWARD_METHODS))
+            for name in ("saved", *session.source.unpacked())
+            if name != given and (line := session.source.edited(name, *BACKWARD_METHODS))
         ),
         None,
     )

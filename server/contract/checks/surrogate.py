@@ -14,21 +14,21 @@ SURROGATE_SENTENCE = "Its surrogate declares so."
 _GRAD_OUTPUTS = (1.0, -1.0, 2.0**8, -(2.0**8), 2.0**-8, 0.0)
 
 
-def _surrogate_gradients(at: CheckSession, grad_outputs: TensorsByName) -> GradientsByName | None:
+def _surrogate_gradients(session: CheckSession, grad_outputs: TensorsByName) -> GradientsByName | None:
     """The gradients of the surrogate; None if there is none, or it cannot be evaluated.
 
     One that depends on ``grad_output`` can be evaluated only if all elements of that are the same number.
     """
-    surrogate = at.section.op.surrogate
+    surrogate = session.section.op.surrogate
     if surrogate is None:
         return None
-    if at.section.op.follows_sign:
+    if session.section.op.follows_sign:
         sizes = {size for each in grad_outputs.values() for size in each.reshape(-1).tolist()}
         if len(sizes) != 1:
             return None
         surrogate = partial(surrogate, grad_output=sizes.pop())
     try:
-        call = at.call.through(surrogate)
+        call = session.call.through(surrogate)
         # A constant has no graph, and the gradient 0.
         return call.gradients(grad_outputs) if call.run().moved else dict.fromkeys(call.tensors)
     except Exception:  # noqa: BLE001 the curves report what a surrogate raises
@@ -36,22 +36,22 @@ def _surrogate_gradients(at: CheckSession, grad_outputs: TensorsByName) -> Gradi
 
 
 def surrogate_explains(
-    at: CheckSession, name: str, found: torch.Tensor | None, grad_outputs: TensorsByName | None = None
+    session: CheckSession, name: str, found: torch.Tensor | None, grad_outputs: TensorsByName | None = None
 ) -> bool:
     """Whether this gradient of one tensor is the one that the surrogate declares, or that cannot be evaluated."""
-    if not at.by_design:
+    if not session.by_design:
         return False
-    declared = _surrogate_gradients(at, at.first.grad_outputs if grad_outputs is None else grad_outputs)
+    declared = _surrogate_gradients(session, session.first.grad_outputs if grad_outputs is None else grad_outputs)
     return declared is None or gradients_close(found, declared.get(name))
 
 
-def follows_surrogate(at: CheckSession) -> bool:
+def follows_surrogate(session: CheckSession) -> bool:
     """Whether the surrogate depends on ``grad_output``, and backward returns its gradient for every value tried."""
-    if not at.section.op.follows_sign:
+    if not session.section.op.follows_sign:
         return False
     for size in _GRAD_OUTPUTS:
-        given = {name: torch.full_like(each, size) for name, each in at.first.grad_outputs.items()}
-        declared, found = _surrogate_gradients(at, given), at.gradients(given)
+        given = {name: torch.full_like(each, size) for name, each in session.first.grad_outputs.items()}
+        declared, found = _surrogate_gradients(session, given), session.gradients(given)
         if declared is None or not all(gradients_close(found[name], declared[name]) for name in found):
             return False
     return True

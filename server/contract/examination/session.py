@@ -51,8 +51,8 @@ def _laws_along(section: Section, reach: tuple[float, float]) -> Linearity:
 
 
 # What a check can require: outputs, gradients, a first call that was recorded ("watched"), and a Function that gives
-# equal answers to equal calls ("steady").
-Requirement = Literal["forward", "backward", "watched", "steady"]
+# equal answers to equal calls ("deterministic").
+Requirement = Literal["forward", "backward", "watched", "deterministic"]
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class CheckSession:
             return "the Function could not be watched where the op calls it"
         if "watched" in needs and "backward" in needs and not first.backward:
             return "backward was not called"
-        if "steady" in needs and self.broken & _NONDETERMINISM:
+        if "deterministic" in needs and self.broken & _NONDETERMINISM:
             return "the Function does not repeat itself"
         return ""
 

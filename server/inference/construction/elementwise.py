@@ -33,12 +33,15 @@ def elementwise_inputs(attempt: RepeatableCall, base: OptionalTensors) -> tuple[
     rows = {name: _row(attempt.tensor(name), place) for place, name in enumerate(names)}
     row = attempt.changed(rows)
     out = row.outputs()
-    steady = _all_close(replace(row, seed=TRIAL_SEED + 1).outputs(), out)
+    deterministic = _all_close(replace(row, seed=TRIAL_SEED + 1).outputs(), out)
     fits = (
         out is not None
         and all(each is not None and each.shape == (_LENGTH,) for each in out)
         and _forward_is_elementwise(row, out, names)
-        and (not steady or (_any_index(row, out, names) and _same_values(out, base, sizes[largest], steady)))
+        and (
+            not deterministic
+            or (_any_index(row, out, names) and _same_values(out, base, sizes[largest], deterministic))
+        )
         and _backward_is_elementwise(row, out, names)
         and _backward_takes_shorter(row, names)
         and _backward_takes_row(attempt, row, base)
@@ -85,13 +88,13 @@ def _any_index(row: RepeatableCall, out: OptionalTensors, names: tuple[str, ...]
     )
 
 
-def _same_values(out: OptionalTensors, base: OptionalTensors, size: int, steady: bool) -> bool:
+def _same_values(out: OptionalTensors, base: OptionalTensors, size: int, deterministic: bool) -> bool:
     """Whether a vector gives the same values as the shape of the recipe."""
     count = min(size, _LENGTH)
     flat = [None if each is None else each.reshape(-1) for each in base]
     if any(each is None or each.numel() != size for each in flat):
         return False
-    return not steady or _all_close(
+    return not deterministic or _all_close(
         [_part(each, slice(count)) for each in flat], [_part(each, slice(count)) for each in out]
     )
 

@@ -45,7 +45,7 @@ class CallReader:
             else None
         )
         if called:
-            called.speaks("callable", 6, f"{reader.where} calls it")
+            called.supports("callable", 6, f"{reader.where} calls it")
             called.arity = max(called.arity, len(node.args) + len(node.keywords))
         owner = reader.evidence(node.func.value) if isinstance(node.func, ast.Attribute) else None
         if owner:

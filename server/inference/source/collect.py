@@ -89,6 +89,6 @@ def _expanded(signature: Signature, notes: ReadingState, count: int | None) -> t
 def _note_gradient(known: ArgumentEvidence, differentiable: bool | None, notes: ReadingState) -> None:
     known.differentiable = differentiable
     if differentiable:
-        known.speaks("tensor", 5, "backward returns a gradient for it")
+        known.supports("tensor", 5, "backward returns a gradient for it")
     if differentiable is False:
-        known.speaks("number", 2, "backward returns None for it")
+        known.supports("number", 2, "backward returns None for it")

@@ -67,7 +67,7 @@ class ArgumentEvidence:
         """The attributes read from it that are neither those of a tensor nor misspellings of one."""
         return [each for each in dict.fromkeys(self.members) if not is_misspelled(each)]
 
-    def speaks(self, kind: str, weight: float, reason: str) -> None:
+    def supports(self, kind: str, weight: float, reason: str) -> None:
         """Add weight to a kind."""
         self.weights[kind] = self.weight(kind) + weight
         if weight > self.reasons.get(kind, (0.0, ""))[0]:

@@ -47,13 +47,13 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
         """Add weight to a kind for the argument that an expression stands for, if any."""
         found = self.evidence(node)
         if found:
-            found.speaks(kind, weight, reason or f"{self.where} has `{quoted_source(context)}`")
+            found.supports(kind, weight, reason or f"{self.where} has `{quoted_source(context)}`")
 
     def chosen(self, node: ast.AST, strings: list[str]) -> None:
         """Note that an argument takes one of some strings."""
         found = self.evidence(node)
         if found and strings:
-            found.speaks("text", 4, f"it is compared with {strings[0]!r}")
+            found.supports("text", 4, f"it is compared with {strings[0]!r}")
             found.strings += [each for each in strings if each not in found.strings]
 
     def test(self, test: ast.expr, refused: bool = False) -> None:
@@ -152,15 +152,15 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         taken = [each for each in parts if not (isinstance(each, ast.Constant) and each.value in (None, ...))]
         if isinstance(node.slice, ast.Tuple):
-            found.speaks("tensor", 4, reason)
+            found.supports("tensor", 4, reason)
             found.at_least(len(taken), reason)
         elif isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            found.speaks("object", 3, reason)
+            found.supports("object", 3, reason)
             found.keys.append(node.slice.value)
         elif isinstance(node.slice, ast.Slice):
-            found.speaks("tensor", 0.5, reason)
+            found.supports("tensor", 0.5, reason)
         else:
-            found.speaks("sequence", 1.5, reason)
+            found.supports("sequence", 1.5, reason)
             found.length = max(found.length, (integer_literal(node.slice) or 0) + 1)
         dots = any(
             isinstance(each, ast.Constant) and each.value is ... for each in parts[: len(parts) - len(taken) + 1]
@@ -190,7 +190,7 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
             found = self.evidence(share)
             if found and self._is_size(size):
                 found.share = True
-                found.speaks("number", 6, f"{self.where} takes a share of a size: `{ast.unparse(node)}`")
+                found.supports("number", 6, f"{self.where} takes a share of a size: `{ast.unparse(node)}`")
 
     def stepped(self, node: ast.Call) -> None:
         """Note the step in ``torch.round(x / step)``: the larger it is, the better the staircase is visible."""

@@ -180,23 +180,23 @@ class Reader(ExpressionReader):
             known = self.notes.arguments[shaped]
             known.at_least(count, f"its shape is {what}") if starred else known.has_rank(count, f"its shape is {what}")
         elif found and not self.items(value):
-            found.speaks("sequence", 4, f"it is {what}")
+            found.supports("sequence", 4, f"it is {what}")
             found.length = found.length or count
 
     def _note_attribute(self, found: ArgumentEvidence, node: ast.Attribute) -> None:
         reason = f"{self.where} uses `{quoted_source(node)}`"
         if node.attr in TENSOR_ATTRIBUTES:
-            found.speaks("tensor", 4, reason)
+            found.supports("tensor", 4, reason)
             found.square = found.square or node.attr in TAKES_SQUARE
             rank = RANKS_BY_POSITION.get(node.attr, {}).get(0, 2 if node.attr == "T" else 0)
             if rank:
                 found.has_rank(rank, reason)
         elif node.attr in STRING_METHODS:
-            found.speaks("text", 3, reason)
+            found.supports("text", 3, reason)
         elif node.attr in DICT_METHODS:
-            found.speaks("object", 2, reason)
+            found.supports("object", 2, reason)
         elif node.attr not in BUILTIN_ATTRIBUTES:
-            found.speaks("object", 3, reason)
+            found.supports("object", 3, reason)
             found.members.append(node.attr)
 
     def _note_even(self, node: ast.expr) -> None:

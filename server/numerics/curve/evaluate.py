@@ -87,20 +87,21 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     surrogate, no_surrogate = _curve_of(meant, at, grid.span, returned.grad_input, grad_output, step)
     poles = any(each.kind == "pole" for each in special) or not np.isfinite(returned.values).all()
     slopes = [curve.slopes.value for curve in (numerical, surrogate) if curve]
-    in_sight = abs(grad_output) * max(largest_magnitude(each, STEEPNESS_QUANTILE if poles else 1.0) for each in slopes)
+    steepest = max(largest_magnitude(each, STEEPNESS_QUANTILE if poles else 1.0) for each in slopes)
+    largest = abs(grad_output) * steepest
 
-    tolerance, uncertainty = tolerance_for(in_sight, section.dtype), _kink_uncertainty(at, special) * in_sight
-    share = _local_scale(slopes, in_sight / abs(grad_output) if grad_output else 0.0)
-    wide = check_whole_range(section, reference, grad_output, in_sight, meant) if repeats and grad_output else None
+    tolerance, uncertainty = tolerance_for(largest, section.dtype), _kink_uncertainty(at, special) * largest
+    scale = _local_scale(slopes, steepest if grad_output else 0.0)
+    wide = check_whole_range(section, reference, grad_output, largest, meant) if repeats and grad_output else None
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
         noise = forward_rounding(section.dtype, at.x, numerical, returned.values)
         target = Antiderivative(section.forward, returned.values, noise, returned.grad_input, reference.forward)
-        area = check_integrals(section, at, target, grad_output, tolerance, share, uncertainty)
+        area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty)
         if meant and surrogate:
             noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values)
             target = Antiderivative(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
-            surrogate_area = check_integrals(section, at, target, grad_output, tolerance, share, uncertainty)
+            surrogate_area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty)
     return Evaluation(
         rows=at,
         grid=grid,
@@ -110,10 +111,10 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         returned_none=returned.none,
         numerical=numerical,
         surrogate=surrogate,
-        in_sight=in_sight,
-        share=share,
-        lost=_precision_loss(
-            section, reference, at, returned, grad_output, max(in_sight, _largest_inwards(wide, grid))
+        largest_gradient=largest,
+        local_scale=scale,
+        precision_loss=_precision_loss(
+            section, reference, at, returned, grad_output, max(largest, _largest_inwards(wide, grid))
         ),
         area=area,
         surrogate_area=surrogate_area,
@@ -123,11 +124,11 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         numerical_dtype=reference.dtype,
         numerical_device=reference.device,
         follows_sign=section.op.follows_sign,
-        steady=deterministic,
+        deterministic=deterministic,
         one_draw=one_draw,
         mirror=section.mirror,
         linearity=linearity,
-        wide=wide,
+        whole_range=wide,
         failure=failure or no_surrogate,
         order=section.order,
         surrogate_nonlinear=surrogate_explains_scaling(section, x, grad_output, linearity),
@@ -163,12 +164,12 @@ def _kink_uncertainty(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
     return uncertainty
 
 
-def _local_scale(slopes: list[Array], in_sight: float) -> Array:
+def _local_scale(slopes: list[Array], steepest: float) -> Array:
     """The largest slope near each row, as a share of the largest in the range."""
-    if not in_sight:
+    if not steepest:
         return np.ones(slopes[0].size)
-    near = np.nan_to_num(np.abs(np.stack(slopes)), nan=in_sight, posinf=in_sight).max(axis=0)
-    return np.minimum(moving_maximum(near, max(1, int(_NEIGHBOURHOOD * near.size))) / in_sight, 1.0)
+    near = np.nan_to_num(np.abs(np.stack(slopes)), nan=steepest, posinf=steepest).max(axis=0)
+    return np.minimum(moving_maximum(near, max(1, int(_NEIGHBOURHOOD * near.size))) / steepest, 1.0)
 
 
 def _precision_loss(

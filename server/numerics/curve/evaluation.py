@@ -22,16 +22,17 @@ class Evaluation:
 
     ``forward`` holds the values in the chosen dtype, ``analytical`` what backward returned for ``grad_output`` (None
     where nothing is returned), ``numerical`` the forward in double precision with its slopes, not yet multiplied by
-    ``grad_output``. ``in_sight`` is the largest ``grad_input`` that forward or its surrogate calls for, ``share`` how
-    much of that is in sight near each row, ``lost`` what a shorter dtype has lost of what backward returns. ``area``
-    and ``surrogate_area`` say what lies between the rows. ``special`` are the kinks, cusps, jumps and poles that were
-    located. ``structure`` says how many rows shared a call. ``steady`` says that forward answers the same when asked
-    again, ``one_draw`` that it does not, but was made to, by the same random numbers in every call. ``linearity`` holds
-    the laws that backward breaks, ``wide`` what it does beyond the range. ``follows_sign`` says that the surrogate
-    changes with the sign of ``grad_output``, ``surrogate_nonlinear`` that it is not in proportion to it. ``refused``
-    are the few points at which forward raises, and what. ``mirror`` is the element across the diagonal that was moved
-    too. ``returned_none`` says that it returned None, and ``failure`` that it raised. With ``order`` 2 all this is said
-    of what backward returned, in the place of forward, and of double backward.
+    ``grad_output``. ``largest_gradient`` is the largest ``grad_input`` that forward or its surrogate calls for,
+    ``local_scale`` the largest near each row as a share of it, ``precision_loss`` how far a shorter dtype is off in
+    what backward returns. ``area`` and ``surrogate_area`` are the checks between the rows. ``special`` are the kinks,
+    cusps, jumps and poles that were located. ``structure`` says how many rows shared a call. ``deterministic`` says
+    that forward answers the same when asked again, ``one_draw`` that it does not, but was made to, by the same random
+    numbers in every call. ``linearity`` holds the laws that backward breaks, ``whole_range`` the check beyond the
+    range. ``follows_sign`` says that the surrogate changes with the sign of ``grad_output``, ``surrogate_nonlinear``
+    that it is not in proportion to it. ``refused`` are the few points at which forward raises, and what. ``mirror`` is
+    the element across the diagonal that was moved too. ``returned_none`` says that backward returned None, and
+    ``failure`` that it raised. With ``order`` 2 all this is said of what backward returned, in the place of forward,
+    and of double backward.
     """
 
     rows: Rows
@@ -41,11 +42,11 @@ class Evaluation:
     analytical: Array | None
     numerical: Curve
     surrogate: Curve | None
-    in_sight: float
+    largest_gradient: float
     area: IntegralCheck | None
     surrogate_area: IntegralCheck | None
-    lost: Array
-    share: Array
+    precision_loss: Array
+    local_scale: Array
     special: tuple[SpecialPoint, ...]
     structure: str
     dtype: torch.dtype
@@ -53,9 +54,9 @@ class Evaluation:
     numerical_device: str
     returned_none: bool
     follows_sign: bool
-    steady: bool
+    deterministic: bool
     linearity: Linearity
-    wide: WholeRangeCheck | None
+    whole_range: WholeRangeCheck | None
     failure: Failure | None = None
     order: int = 1
     surrogate_nonlinear: bool = False

@@ -51,14 +51,14 @@ def judge_jacobian_cells(
     """Judge backward against the ``slopes`` in ``cells``, the elements of all rows and of all columns.
 
     The cells that seem to contradict them are first measured again, and no verdict is given where forward is not
-    steady.
+    deterministic.
     ``returned`` is per unit of ``grad_output``, one for each cell; None where nothing was.
     """
     rows, columns = cells
     height = largest_magnitude(ground.y) / ground.span
     default = tolerance_for(max(largest_magnitude(slopes.value), height), dtype)
     tolerance = Tolerance(default.atol if atol is None else atol, default.rtol if rtol is None else rtol)
-    if returned is None or not ground.steady:
+    if returned is None or not ground.deterministic:
         unknown = Status.GAP if returned is None else Status.UNDECIDED
         return JudgedCells(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
     off = np.abs(returned - slopes.value)

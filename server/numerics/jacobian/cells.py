@@ -70,8 +70,8 @@ class _Map(Protocol):
 class BasePoint:
     """The point at which a Jacobian is taken: the output ``y`` there, its noise, and the precision of forward.
 
-    ``span`` is the range of ``wrt``, the scale of all steps; ``precision`` is half a unit in the last place. ``steady``
-    says that forward, asked again, answers the same.
+    ``span`` is the range of ``wrt``, the scale of all steps; ``precision`` is half a unit in the last place.
+    ``deterministic`` says that forward, asked again, answers the same.
     """
 
     copies: _Map
@@ -79,7 +79,7 @@ class BasePoint:
     y: Array
     noise: Array
     precision: float
-    steady: bool = True
+    deterministic: bool = True
 
     @classmethod
     def plain(cls, copies: _Map, span: float, precision: float = EPSILON) -> BasePoint:
@@ -98,12 +98,12 @@ class BasePoint:
             # All of them are asked again: in a shorter batch other lanes of the processor would round otherwise.
             values, again = copies.willing(points), copies.willing(points)[:_SAMPLES]
             samples = values[:_SAMPLES]
-            steady = np.array_equal(again, samples) or np.allclose(
+            deterministic = np.array_equal(again, samples) or np.allclose(
                 again, samples, rtol=_REPEAT_RTOL, atol=_REPEAT_RTOL * largest_magnitude(samples), equal_nan=True
             )
             precision = _precision(copies, t, samples)
             noise = _noise(values[_SAMPLES:], y) if precision == EPSILON else np.zeros(y.size)
-        return cls(copies, span, y, noise, precision, steady)
+        return cls(copies, span, y, noise, precision, deterministic)
 
     @property
     def widest(self) -> float:

@@ -74,7 +74,7 @@ class Jacobian:
     none: bool
     together: bool
     slow: bool
-    steady: bool
+    deterministic: bool
     integer: str
     elsewhere: ScanResult | None
     failure: Failure | None
@@ -128,7 +128,7 @@ def jacobian(
         none=result.none,
         together=bool(copies.stacked),
         slow=side < _BLOCK_SIDES[0],
-        steady=ground.steady,
+        deterministic=ground.deterministic,
         integer=copies.integer,
         elsewhere=elsewhere,
         failure=failure,

@@ -69,7 +69,7 @@ def scan_jacobian(
     if here * size > _MAX_CELLS or size > _MAX_OUTPUTS or calls * seconds_per_copy(copies, budget / calls) > budget:
         return None
     ground = BasePoint.of(reference, span)
-    if not ground.steady or ground.precision != EPSILON:
+    if not ground.deterministic or ground.precision != EPSILON:
         return None
     try:
         off = copies.rows(np.arange(size), grad_output).gradients

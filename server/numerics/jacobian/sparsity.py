@@ -25,7 +25,7 @@ _PATTERNS = {
 def sparsity_pattern(jacobian: Jacobian) -> str:
     """The word for the numerical block: a key of ``SAID``; "sparse" if it is none of them, "" if it is one cell."""
     nonzero = dependence_mask(jacobian)
-    if nonzero.size == 1 or not jacobian.steady:
+    if nonzero.size == 1 or not jacobian.deterministic:
         return ""
     if not nonzero.any():
         return "zero"

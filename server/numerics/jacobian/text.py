@@ -81,7 +81,7 @@ def count_differing_cells(jacobian: Jacobian) -> int:
 
 def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
     of, wrt = jacobian.rows.name, jacobian.columns.name
-    if not jacobian.steady:
+    if not jacobian.deterministic:
         yield f"forward answers otherwise when it is asked again, so differences tell nothing of {of} by {wrt}."
         return
     if jacobian.section.sweeps_parameter:
@@ -154,7 +154,7 @@ def _marked(jacobian: Jacobian) -> Iterator[str]:
         (jacobian.numerical.where(Status.UNDECIDED) & np.isin(kinds, (PointKind.SMOOTH, PointKind.UNRESOLVED))).sum()
     )
     parts = [f"{count} {names[count > 1]}" for count, names in counts if count]
-    if vague and jacobian.steady and jacobian.returned is not None:
+    if vague and jacobian.deterministic and jacobian.returned is not None:
         parts.append(f"{vague} undecided {'cell' if vague == 1 else 'cells'}")
     if parts:
         yield f"Marked: {join_words(parts)}."

@@ -27,8 +27,8 @@ def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> 
     if verdict.word.startswith("matches") or verdict.word == "differs":
         parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + _undecided_count(evaluation, verdict)
         parts += _mirrored_element(evaluation, names)
-    if verdict.word.startswith("matches") and evaluation.wide is not None:
-        parts += whole_range_sentences(evaluation.wide, evaluation.grid, names)
+    if verdict.word.startswith("matches") and evaluation.whole_range is not None:
+        parts += whole_range_sentences(evaluation.whole_range, evaluation.grid, names)
     return " ".join(parts)
 
 
@@ -124,7 +124,7 @@ def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[s
             "The curves show one draw: every point was given the same random numbers.",
             *_one_draw(evaluation, verdict, names),
         ]
-    if not evaluation.steady:
+    if not evaluation.deterministic:
         return [
             "forward is a game of chance: asked twice, it answers differently, and has no slope to judge by.",
             "No numerical gradient is drawn.",

@@ -27,15 +27,15 @@ _MIN_COARSE, _MARGIN = 4, 8
 # With more than one suspect in this many cells, some may hide others.
 _CROWD = 32
 # The most special points; more than that are noise.
-_MAX_POINTS, _MAX_POINTS_DEAR = 256, 64
+_MAX_POINTS, _MAX_POINTS_EXPENSIVE = 256, 64
 # Where the grid is too coarse: the most points of a finer one, and its points per cell.
 _FINE_POINTS, _FINE_PER_CELL = 8192, 64
 # The parts into which an interval is cut, in the first pass and the later ones; all intervals together; the fewest.
 _PARTS, _LATER_PARTS, _MAX_PARTS, _MIN_PARTS = 1024, 512, 4096, 32
-_PARTS_DEAR, _LATER_PARTS_DEAR = 64, 16
+_PARTS_EXPENSIVE, _LATER_PARTS_EXPENSIVE = 64, 16
 _PASSES = 20
 # In cells, the width down to which intervals are narrowed.
-_MIN_WIDTH, _MIN_WIDTH_DEAR = 1e-13, 1e-7
+_MIN_WIDTH, _MIN_WIDTH_EXPENSIVE = 1e-13, 1e-7
 # A smooth bend loses sharpness to this fraction on a grid a hundred times finer.
 _SMOOTH = 1 / 10
 # A jump becomes at least this many times sharper.
@@ -237,7 +237,7 @@ class SingularitySearch:
         if self.cheap:
             found = self._refined(found, x, y, known)
         if found.low.size:
-            found = self._still_sharp(found.sharpest(_MAX_POINTS if self.cheap else _MAX_POINTS_DEAR))
+            found = self._still_sharp(found.sharpest(_MAX_POINTS if self.cheap else _MAX_POINTS_EXPENSIVE))
         return self._narrow(found) if found.low.size else found
 
     def _candidates(self, x: Array, y: Array, known: Array) -> SingularityCandidates:
@@ -257,7 +257,7 @@ class SingularitySearch:
 
     def _still_sharp(self, found: SingularityCandidates) -> SingularityCandidates:
         """The suspects inside the intervals, if still sharp on a finer grid."""
-        parts = self._part_count(found.low.size, _PARTS, _PARTS_DEAR)
+        parts = self._part_count(found.low.size, _PARTS, _PARTS_EXPENSIVE)
         points = _subdivide(found.low, found.high, parts)
         inside = self._candidates(points, self.values(points), np.empty(0))
         before, least = found.sharp[inside.column], _JUMP_GAIN if self.jumps_only and parts == _PARTS else _SMOOTH
@@ -269,9 +269,9 @@ class SingularitySearch:
 
         An interval whose bend is below the rounding stays as it is.
         """
-        parts = self._part_count(found.low.size, _LATER_PARTS, _LATER_PARTS_DEAR)
+        parts = self._part_count(found.low.size, _LATER_PARTS, _LATER_PARTS_EXPENSIVE)
         low, high, column = found.low, found.high, np.arange(found.low.size)
-        narrowest = self.cell * (_MIN_WIDTH if self.cheap else _MIN_WIDTH_DEAR)
+        narrowest = self.cell * (_MIN_WIDTH if self.cheap else _MIN_WIDTH_EXPENSIVE)
         for _ in range(_PASSES):
             wide = high - low > np.maximum(narrowest, 4 * np.spacing(np.maximum(np.abs(low), np.abs(high))))
             if not wide.any():

@@ -35,7 +35,7 @@ AxisForward = Callable[[Array, NDArray[np.intp]], Array]
 # Relative tolerance, beside the error bounds, before a slope counts as contradicted.
 _RECHECK_RTOL = 1e-13
 # The number of lines along each axis on which noise is probed, and that where each point needs a call of its own.
-_NOISE_LINES, _NOISE_LINES_DEAR = 5, 2
+_NOISE_LINES, _NOISE_LINES_EXPENSIVE = 5, 2
 
 
 def partial_slopes(
@@ -170,7 +170,7 @@ class PlaneGrid:
         Heard on some of the lines, and taken for the others from the louder neighbour among these.
         """
         lines, x, ask = self.lines(which), self.axis(which), self.ask(which)
-        count = min(_NOISE_LINES_DEAR if self.plane.dear else _NOISE_LINES, len(lines))
+        count = min(_NOISE_LINES_EXPENSIVE if self.plane.expensive else _NOISE_LINES, len(lines))
         sample = np.unique(np.linspace(0, len(lines) - 1, count + 2).round().astype(np.intp)[1:-1])
         finite, span = self.values[np.isfinite(self.values)], float(x[-1] - x[0])
         rise = float(np.ptp(finite)) if finite.size else 0.0

@@ -18,7 +18,7 @@ VectorField = Callable[[Array, Array], tuple[Array, Array]]
 _ULPS = {True: 256.0, False: 16.0}
 # The curl inside a cell is sampled by this many rectangles in each direction, of this share of its size …
 _SAMPLE_SIZE = {True: 2.0**-8, False: 2.0**-3}
-RECTANGLES_ACROSS, _ACROSS_DEAR = 4, 3
+RECTANGLES_ACROSS, _ACROSS_EXPENSIVE = 4, 3
 # … and by still smaller ones, in which a piecewise constant field has no circulation.
 _MIN_SIZE = 2.0**-14
 # It is a curl if this share of them has the cell's sign, their mean its density within _WITHIN, and a small scatter.
@@ -113,14 +113,14 @@ def subdivide(cells: Rectangles, some: NDArray[np.intp], count: int) -> tuple[Ar
 
 
 def cells_with_curl(
-    field: VectorField, cells: Rectangles, some: NDArray[np.intp], precision: float, dear: bool
+    field: VectorField, cells: Rectangles, some: NDArray[np.intp], precision: float, expensive: bool
 ) -> Mask:
     """Which of ``some`` cells have a circulation spread over their area, that is a curl.
 
     A kink that three nodes cannot follow loses it inside, a point around which forward jumps (as an angle does) and
     lines along which it does (as a gate) keep it in that one place, and noise turns every way.
     """
-    count = _ACROSS_DEAR if dear else RECTANGLES_ACROSS
+    count = _ACROSS_EXPENSIVE if expensive else RECTANGLES_ACROSS
     samples = _samples(field, cells, some, count, _SAMPLE_SIZE[precision == EPSILON], precision)
     curl, whole = samples.density.reshape(-1, some.size), cells.density[some]
     alike = (np.sign(curl) == np.sign(whole)).mean(axis=0) >= _MIN_SAME_SIGN

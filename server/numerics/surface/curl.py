@@ -28,11 +28,11 @@ from .circulation import (
     subdivide,
 )
 
-# Cells in each direction, and those where each point needs a call of its own (``dear``).
-_CELLS, _CELLS_DEAR = 48, 8
+# Cells in each direction, and those where each point needs a call of its own (``expensive``).
+_CELLS, _CELLS_EXPENSIVE = 48, 8
 # The most cells with circulation that are examined for a curl; a single one where a side has fewer than _FEW_CELLS.
 _FEW_CELLS = 4
-_MAX_SUSPECTS, _MAX_SUSPECTS_DEAR = 192, 4
+_MAX_SUSPECTS, _MAX_SUSPECTS_EXPENSIVE = 192, 4
 # The cells begin so far inside the plane, so that none of their edges lies on a line that means something.
 _INSET = (0.0382, 0.0295)
 # At most _MAX_STEEP cells in which the field is too steep for the quadrature are subdivided, _PARTS times each way.
@@ -42,7 +42,7 @@ _MAX_ROUNDING = 1e-2
 # Of more elements than these not every two are tested.
 _MAX_ELEMENTS = 6
 # Cells in each direction, and those where each point needs a call of its own.
-_PAIR_CELLS, _PAIR_CELLS_DEAR = 12, 4
+_PAIR_CELLS, _PAIR_CELLS_EXPENSIVE = 12, 4
 
 
 @dataclass(frozen=True)
@@ -74,27 +74,27 @@ NOT_TESTED = CurlTest(None, 0.0, 0.0, None)
 
 
 @np.errstate(all="ignore")
-def run_curl_test(field: VectorField, x: Array, y: Array, dear: bool, count: int | None = None) -> CurlTest:
+def run_curl_test(field: VectorField, x: Array, y: Array, expensive: bool, count: int | None = None) -> CurlTest:
     """The circulation of ``field`` over the plane from end to end of ``x`` and ``y``, around ``count``² cells.
 
-    ``dear`` says that few points should be asked for. Only the field is asked, never forward. Raises
+    ``expensive`` says that few points should be asked for. Only the field is asked, never forward. Raises
     ``FunctionFailed``. Source: the theorem of G. Green (1828).
     """
-    count = count or (_CELLS_DEAR if dear else _CELLS)
+    count = count or (_CELLS_EXPENSIVE if expensive else _CELLS)
     across, up = (np.linspace(*_inset(ends, off), count + 1) for ends, off in zip((x, y), _INSET, strict=True))
     precision = _field_precision(field, across, up)
     cells = grid_rectangles(field, across, up, precision)
     whole = cells.area.sum()
-    if not dear:
+    if not expensive:
         steep = np.isfinite(cells.circulation) & ~_judgeable(cells)
         some = np.flatnonzero(steep)[np.argsort(-cells.strength[steep], kind="stable")[:_MAX_STEEP]]
         if some.size:
             cells = cells.without(some).joined(circulation_around(field, *subdivide(cells, some, _PARTS), precision))
     judgeable = _judgeable(cells)
     suspect = judgeable & (np.abs(cells.circulation) > cells.allowed)
-    limit = _MAX_SUSPECTS_DEAR if dear else _MAX_SUSPECTS
+    limit = _MAX_SUSPECTS_EXPENSIVE if expensive else _MAX_SUSPECTS
     some = _select(cells, np.flatnonzero(suspect), limit if count >= _FEW_CELLS else 1)
-    real = some[cells_with_curl(field, cells, some, precision, dear)] if some.size else some
+    real = some[cells_with_curl(field, cells, some, precision, expensive)] if some.size else some
     judged = float(cells.area[judgeable].sum() / whole)
     if not judged:
         return NOT_TESTED
@@ -200,7 +200,7 @@ def _test_pair(
         along = replace(reference_of(along, s, grad_output), stacked=())
         across = replace(along, wrt=across.wrt, wrt_index=across.wrt_index)
         plane = batched_plane(along, across, s, t, grad_output)
-        count = _PAIR_CELLS_DEAR if plane.dear else _PAIR_CELLS
-        return run_curl_test(partial(field_components, plane, grad_output), s, t, plane.dear, count)
+        count = _PAIR_CELLS_EXPENSIVE if plane.expensive else _PAIR_CELLS
+        return run_curl_test(partial(field_components, plane, grad_output), s, t, plane.expensive, count)
     except FunctionFailed:
         return NOT_TESTED

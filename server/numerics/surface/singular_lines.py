@@ -14,7 +14,7 @@ from .axes import PlaneGrid
 # At a kink line the slope changes this many times as much as on either side, and by this share of the largest slope.
 _PROMINENCE, _MIN_TURN = 8.0, 1e-3
 # Steps of the bisection between two points, and the most kinks or jumps located along each axis.
-_BISECTIONS, _MAX_LINES, _MAX_LINES_DEAR = 24, 512, 24
+_BISECTIONS, _MAX_LINES, _MAX_LINES_EXPENSIVE = 24, 512, 24
 # The distance from a kink, as a share of the grid step, at which its one-sided slopes are compared.
 _SLOPE_DISTANCE = 1 / 16
 # Forward jumps if over _JUMP_DISTANCE of the axis it changes _RATIO times as much as its steepest slope allows.
@@ -71,7 +71,7 @@ def _between_points(ground: PlaneGrid, axis: int, slope: Array) -> tuple[Array, 
     """Ridges between neighbours along an axis: where, the point before each, and whether forward jumps there."""
     lines, at, ask = ground.lines(axis), ground.points[axis], ground.ask(axis)
     before, steep = _turning_cells(ground.values[lines], slope[lines], at[lines])
-    limit = _MAX_LINES_DEAR if ground.plane.dear else _MAX_LINES
+    limit = _MAX_LINES_EXPENSIVE if ground.plane.expensive else _MAX_LINES
     rows, after = lines[:, :-1][before], lines[:, 1:][before]
     if rows.size > limit:
         some = np.linspace(0, rows.size - 1, limit).astype(np.intp)

@@ -53,7 +53,7 @@ class Surface:
     second: GradientComponent
     ridges: SingularLines
     potential: CurlTest | None
-    steady: bool
+    deterministic: bool
     swapped: bool
     surrogate: bool
     structure: str
@@ -87,10 +87,10 @@ def surface(
     field, failure = _run_backward(plane, s, t, grad_output)
     exact = field if reference is plane else _run_backward(reference, s, t, grad_output)[0]
     ground = PlaneGrid(reference, x, y, exact.values)
-    steady = _is_deterministic(ground)
+    deterministic = _is_deterministic(ground)
     slopes = _slopes(ground, exact, grad_output, step)
     first, second = (
-        _component(along.dtype, *each, grad_output, steady)
+        _component(along.dtype, *each, grad_output, deterministic)
         for each in zip(field.both, exact.both, field.none, slopes, ground.heights, strict=True)
     )
     first, second = (
@@ -98,7 +98,7 @@ def surface(
         for mine, other in ((first, second), (second, first))
     )
     complete = first.returned is not None and second.returned is not None
-    testable = complete and steady and not failure and grad_output != 0
+    testable = complete and deterministic and not failure and grad_output != 0
     tested = testable and cells != 0
     return Surface(
         x=x,
@@ -107,12 +107,12 @@ def surface(
         first=first,
         second=second,
         ridges=find_singular_lines(ground, slopes),
-        potential=run_curl_test(partial(field_components, reference, grad_output), x, y, reference.dear, cells)
+        potential=run_curl_test(partial(field_components, reference, grad_output), x, y, reference.expensive, cells)
         if tested
         else None,
-        steady=steady,
+        deterministic=deterministic,
         swapped=testable and _is_swapped(first, second, ground, grad_output, along.dtype),
-        surrogate=steady and not failure and _follows_surrogate(ground, field, grad_output, along.dtype, step),
+        surrogate=deterministic and not failure and _follows_surrogate(ground, field, grad_output, along.dtype, step),
         structure=plane_structure(plane),
         failure=failure,
     )
@@ -160,7 +160,7 @@ def _component(
     slopes: Slopes,
     height: float,
     grad_output: float,
-    steady: bool,
+    deterministic: bool,
 ) -> GradientComponent:
     tolerance, numerical = plane_tolerance(slopes, grad_output, dtype), grad_output * slopes.value
     lost = np.zeros(numerical.size)
@@ -168,7 +168,7 @@ def _component(
         lost = np.minimum(np.nan_to_num(np.abs(returned - exact), posinf=0.0), tolerance.atol)
     if returned is None:
         status = np.full(numerical.size, Status.GAP, np.int8)
-    elif not steady:
+    elif not deterministic:
         status = np.full(numerical.size, Status.UNDECIDED, np.int8)
     else:
         status = judge_plane_points(returned, slopes, grad_output, tolerance, lost, height)

@@ -72,7 +72,7 @@ def curl_test_sentence(area: Surface, wrt: str, wrt2: str) -> str:
 
 def _differs(area: Surface, wrt: str, wrt2: str) -> list[str]:
     missing = [name for name, part in ((wrt, area.first), (wrt2, area.second)) if part.returned is None]
-    if not area.steady:
+    if not area.deterministic:
         return ["Asked twice, the Function answers differently: there is nothing to compare."]
     if area.failure:
         return [f"backward raised {area.failure.kind}: {area.failure.message.splitlines()[0].rstrip('.')}."]

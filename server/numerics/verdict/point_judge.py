@@ -33,13 +33,13 @@ _TIED = 0.999
 
 
 def judge_cells(
-    area: IntegralCheck, tolerance: Tolerance, share: Array, in_sight: float, slope_error: Array
+    area: IntegralCheck, tolerance: Tolerance, share: Array, largest_gradient: float, slope_error: Array
 ) -> Statuses:
     """A status a cell: whether forward rises by the area under what backward returned.
 
-    ``in_sight`` is the largest ``grad_input`` that is called for and returned, ``share`` how much of the tolerance
-    holds at each end of a cell, ``slope_error`` how far a slope is off there because ``x`` and the gradient are
-    rounded.
+    ``largest_gradient`` is the largest ``grad_input`` that is called for and returned, ``share`` how much of the
+    tolerance holds at each end of a cell, ``slope_error`` how far a slope is off there because ``x`` and the gradient
+    are rounded.
     """
     with np.errstate(all="ignore"):
         width = area.right - area.left
@@ -52,7 +52,7 @@ def judge_cells(
         status[finite & area.leaps] = Status.JUMP
         judgeable = finite & ~area.leaps
         for length in _RUNS:
-            _judge_runs(status, judgeable, off, slack, area.noise, width * in_sight, length)
+            _judge_runs(status, judgeable, off, slack, area.noise, width * largest_gradient, length)
     return status
 
 
@@ -133,8 +133,8 @@ def judge_points(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, sha
         area = evaluation.area_under(curve)
         cells = _NO_CELLS
         if area is not None:
-            rounding = (abs(evaluation.grad_output) * rounded + evaluation.lost)[area.ends]
-            steepest = min(evaluation.in_sight, largest_magnitude(analytical))
+            rounding = (abs(evaluation.grad_output) * rounded + evaluation.precision_loss)[area.ends]
+            steepest = min(evaluation.largest_gradient, largest_magnitude(analytical))
             cells = judge_cells(area, tolerance, share[area.ends], steepest, rounding)
         if cells.size == status.size - 1:
             status[(status == Status.DIFFERS) & _moves_too_finely(evaluation, analytical, off, slopes, cells)] = (
@@ -175,11 +175,11 @@ def _statuses(
     scale, kind = abs(evaluation.grad_output), slopes.kind
     expected = scale * np.abs(slopes.value)
     allowed = tolerance.atol * share + tolerance.rtol * expected
-    band = EVIDENCE_BOUNDS * scale * (slopes.error + rounded) + evaluation.lost
+    band = EVIDENCE_BOUNDS * scale * (slopes.error + rounded) + evaluation.precision_loss
     # A constant has no slope to measure the band by, but it has a height.
     height = scale * largest_magnitude(evaluation.numerical.values) / evaluation.grid.span
     near = off <= allowed + band
-    vague = band > allowed + UNDECIDED_SHARE * (expected + evaluation.in_sight + height)
+    vague = band > allowed + UNDECIDED_SHARE * (expected + evaluation.largest_gradient + height)
     # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
     vague |= (band > UNDECIDED_SHARE * np.abs(analytical)) & (np.abs(analytical) > np.maximum(allowed, tolerance.atol))
     finite = np.isfinite(evaluation.forward) & ~_overflows(evaluation, analytical, slopes)
@@ -191,7 +191,7 @@ def _statuses(
     status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
     kink = kind == PointKind.KINK
     if kink.any():
-        atol = tolerance.atol * share + evaluation.lost
+        atol = tolerance.atol * share + evaluation.precision_loss
         status[kink] = judge_kinks(evaluation.grad_output, analytical, slopes, atol, tolerance.rtol)[kink]
     status[kind == PointKind.UNRESOLVED] = Status.UNDECIDED
     status[~finite] = Status.GAP

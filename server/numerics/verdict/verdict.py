@@ -37,15 +37,15 @@ class Verdict:
 
 def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None = None) -> Verdict:
     """The verdict on a section; tolerances are chosen if None."""
-    usual = tolerance_for(evaluation.in_sight, evaluation.dtype)
+    usual = tolerance_for(evaluation.largest_gradient, evaluation.dtype)
     tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
-    share = evaluation.share if atol is None else np.ones_like(evaluation.share)
+    share = evaluation.local_scale if atol is None else np.ones_like(evaluation.local_scale)
     forward = judge_points(evaluation, evaluation.numerical, tolerance, share)
     if evaluation.failure:
         return Verdict("failed", forward, forward, tolerance)
     if evaluation.analytical is None:
         return Verdict("no gradient" if evaluation.order == 1 else "unsupported", forward, forward, tolerance)
-    if not evaluation.steady:
+    if not evaluation.deterministic:
         return Verdict("undecided", forward, forward, tolerance)
     word = _word(forward)
     # Where it is not linear in grad_output, it is the derivative of forward by chance of this one.
@@ -84,7 +84,7 @@ def _binding_laws(evaluation: Evaluation) -> tuple[Law, ...]:
 
 def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
     """Whether backward differs somewhere between the outermost numbers, by more than is tolerated."""
-    wide = evaluation.wide
+    wide = evaluation.whole_range
     if wide is None or not wide.intervals:
         return False
     off = np.abs(wide.analytical - wide.numerical)

@@ -52,19 +52,19 @@ class WholeRangeCheck:
 
 @np.errstate(all="ignore")
 def check_whole_range(
-    section: Section, reference: Section, grad_output: float, in_sight: float, surrogate: Section | None = None
+    section: Section, reference: Section, grad_output: float, largest_gradient: float, surrogate: Section | None = None
 ) -> WholeRangeCheck:
     """Check ``section`` from 0 outwards in both directions, as far as it can be called in bounded time.
 
-    ``reference`` is the section in double precision, ``in_sight`` the largest ``grad_input`` in the visible range;
-    the gradient of the ``surrogate`` is accepted too. Backward differs where it contradicts forward on every scale, by
-    more than rounding can explain, and returns the same when called for that point alone. Never raises
+    ``reference`` is the section in double precision, ``largest_gradient`` the largest ``grad_input`` in the visible
+    range; the gradient of the ``surrogate`` is accepted too. Backward differs where it contradicts forward on every
+    scale, by more than rounding can explain, and returns the same when called for that point alone. Never raises
     ``FunctionFailed``.
     """
     reach = DomainReach(0.0, 0.0, ("", ""), 0.0)
     try:
         reach = find_reach(section, reference, grad_output)
-        data = measure_range(section, reference, grad_output, reach, in_sight)
+        data = measure_range(section, reference, grad_output, reach, largest_gradient)
         return _empty_check(reach) if data is None else _check(data, surrogate)
     except FunctionFailed as failed:
         return _empty_check(replace(reach, low=0.0, high=0.0, ends=(failed.failure.kind, failed.failure.kind)))

@@ -89,7 +89,7 @@ class RangeJudgement:
 
 
 def measure_range(
-    section: Section, reference: Section, grad_output: float, reach: DomainReach, in_sight: float
+    section: Section, reference: Section, grad_output: float, reach: DomainReach, largest_gradient: float
 ) -> RangeMeasurements | None:
     """The measurements of a section within ``reach``; None without a gradient. Raises ``FunctionFailed``."""
     limit = _MAX_ALONE if reach.seconds < _SECONDS else _MIN_ALONE
@@ -102,7 +102,7 @@ def measure_range(
     certain = np.where(measured.error <= _UNDECIDED * np.abs(measured.slope), expected, 0.0)
     ordinary = expected[(size > 0.1) & (size < 10.0) & np.isfinite(expected)]
     usual = float(np.median(ordinary)) if ordinary.size else 0.0
-    scale = np.maximum(largest_further_in(x, certain), max(in_sight, usual))
+    scale = np.maximum(largest_further_in(x, certain), max(largest_gradient, usual))
     deviation = np.abs(returned.values - measured.y) / np.abs(measured.y)
     deviation[~np.isfinite(deviation)] = 0.0
     allowed = _TOLERANCE.get(section.dtype.itemsize, _ULPS * info.eps) * (expected + scale) + info.tiny

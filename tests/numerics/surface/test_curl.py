@@ -21,7 +21,7 @@ X = np.linspace(-3.0, 3.0, 61)
 
 def trial(op, wrt="u", wrt2="v", of="") -> CurlTest:
     plane = plane_of(op, wrt, wrt2, of)
-    return run_curl_test(partial(field_components, plane, 1.0), X, X, plane.dear)
+    return run_curl_test(partial(field_components, plane, 1.0), X, X, plane.expensive)
 
 
 def one(u):
@@ -150,7 +150,7 @@ def test_where_every_point_needs_a_call_of_its_own_a_wrong_cross_term_is_found_a
 
     op = op_of(Norm.apply, Input("x", shape=(3,)))
     plane = plane_of(op, "x[0]", "x[1]")
-    assert plane.dear
+    assert plane.expensive
     assert run_curl_test(partial(field_components, plane, 1.0), X, X, True).holds is False
     assert trial(op_of(lambda x: (x * x).sum(), Input("x", shape=(3,))), "x[0]", "x[1]").holds is True
 

@@ -150,7 +150,7 @@ def test_of_a_parameter_there_are_differences_only():
 
 def test_a_function_of_chance_is_not_compared():
     found = surface_of(op_of_two(lambda u, v: u * v + torch.rand_like(u)), count=9)
-    assert not found.steady
+    assert not found.deterministic
     assert set(counted(found.first)) == {"UNDECIDED"}
     assert found.potential is None
 

@@ -28,9 +28,9 @@ def wide(op, dtype=torch.float64, grad_output=1.0, start=-3.0, stop=3.0, surroga
     reference = reference_of(cut, t, grad_output)
     gradient = cut.backward(t, grad_output).grad_input
     gradient = np.zeros(1) if gradient is None else np.abs(gradient[np.isfinite(gradient)])
-    in_sight = float(np.quantile(gradient, 0.99)) if gradient.size else 0.0
+    largest_gradient = float(np.quantile(gradient, 0.99)) if gradient.size else 0.0
     meant = surrogate and batched_section(section(op_of(surrogate)), t)
-    return check_whole_range(cut, reference, grad_output, in_sight, meant)
+    return check_whole_range(cut, reference, grad_output, largest_gradient, meant)
 
 
 def stacked(*others):
