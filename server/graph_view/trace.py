@@ -12,7 +12,7 @@ from ..runtime.failure import Failure, FunctionFailed, failure_of
 from ..runtime.failure import describe_result as in_words
 from ..runtime.graph import input_leaf
 from ..runtime.section import Section
-from ..runtime.vjp import CotangentRoot, dense, make_cotangent
+from ..runtime.vjp import dense, make_cotangent, pull_back
 from .profiler import CallRecorder
 from .values import ValueSummary, value_summary
 
@@ -109,10 +109,9 @@ def _pull(call: GraphTrace, leaves: dict[str, torch.Tensor], grad_output: float)
         said = f"forward returned {section.of!r} of shape {list(out.shape)}: it has no such element."
         raise FunctionFailed(Failure("forward", "WrongShape", said)) from error
     call.handed = value_summary(given)
-    root: torch.Tensor = CotangentRoot.apply(out, given)  # type: ignore[no-untyped-call]
     try:
         with call.witness:
-            found = torch.autograd.grad(root, list(leaves.values()), allow_unused=True)
+            found = pull_back((out,), (given,), leaves.values())
         call.leaves = {
             name: None if each is None else value_summary(each) for name, each in zip(leaves, found, strict=True)
         }

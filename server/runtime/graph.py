@@ -15,7 +15,7 @@ from torch.autograd.function import BackwardCFunction, once_differentiable
 
 from .arguments import input_shape
 from .section import Section
-from .vjp import leaf_gradients
+from .vjp import pull_back
 
 
 def _nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
@@ -60,8 +60,7 @@ class CallGraph:
         """The gradients of all inputs for an irregular ``grad_output`` of every output. Raises what backward raises."""
         moved = [out for out in self.outputs.values() if out.requires_grad]
         weights = [torch.cos(torch.arange(1.0, 1 + out.numel(), dtype=out.dtype, device=out.device)) for out in moved]
-        total: Any = sum(torch.dot(out.reshape(-1), w) for out, w in zip(moved, weights, strict=True))
-        return leaf_gradients(total, self.leaves)
+        return pull_back(moved, (w.reshape(out.shape) for out, w in zip(moved, weights, strict=True)), self.leaves)
 
 
 def input_leaf(section: Section, name: str, values: tuple[float, ...], t: float) -> torch.Tensor:

@@ -15,7 +15,7 @@ from .arrays import Array
 from .failure import FunctionFailed, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .section import Index, Section, batch_size
-from .vjp import CotangentRoot, dense, float64_array, leaf_gradients, make_cotangent
+from .vjp import dense, float64_array, make_cotangent, pull_back
 
 # A tensor with more elements than this is large.
 _LARGE = 1024
@@ -110,8 +110,7 @@ class Plane:
         """The gradients of the two elements, None where backward returned None."""
         hand = make_cotangent(out.detach(), grad_output, copies, self.along.of_index, dense)
         try:
-            root: torch.Tensor = CotangentRoot.apply(out, hand)  # type: ignore[no-untyped-call]
-            found = dict(zip(leaves, leaf_gradients(root, leaves.values()), strict=True))
+            found = dict(zip(leaves, pull_back((out,), (hand,), leaves.values()), strict=True))
         except Exception as error:
             raise failure_of(error, self.along.op, "backward") from error
         for name, place in self._places:

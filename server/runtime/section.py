@@ -16,7 +16,7 @@ from .arrays import Array
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
-from .vjp import CotangentRoot, Layout, dense, float64_array, leaf_gradients, make_cotangent
+from .vjp import Layout, dense, float64_array, make_cotangent, pull_back
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ class Section:
     one_draw: bool = False
     mirror: Index = ()
 
-    @property
+    @cached_property
     def sweeps_parameter(self) -> bool:
         """Whether ``wrt`` is a parameter: a plain number, which has no gradient."""
-        return self.wrt in dict(self.parameters)
+        return any(name == self.wrt for name, _ in self.parameters)
 
     @property
     def _phase(self) -> Phase:
@@ -145,15 +145,14 @@ class Section:
         self, leaf: torch.Tensor, out: torch.Tensor, grad_output: Callable[[torch.Tensor], torch.Tensor]
     ) -> torch.Tensor | None:
         try:
-            root: torch.Tensor = CotangentRoot.apply(out, grad_output(out.detach()))  # type: ignore[no-untyped-call]
-            return leaf_gradients(root, (leaf,))[0]
+            return pull_back((out,), (grad_output(out.detach()),), (leaf,))[0]
         except FunctionFailed:
             raise
         except Exception as error:
             raise failure_of(error, self.op, "backward" if self.order == 1 else "double backward") from error
 
     def _of_wrt(self, gradient: torch.Tensor) -> Array:
-        pick = partial(self._pick, gradient, self._shape(self.wrt))
+        pick = partial(self._pick, gradient, self._shapes[self.wrt])
         own = float64_array(pick(self.wrt_index))
         return own + float64_array(pick(self.mirror)) if self.mirror else own
 
@@ -190,10 +189,10 @@ class Section:
         with torch.no_grad():
             return sum(self.output(self._called(t[part], None)).numel() for part in self._chunks(len(t)))
 
-    @property
+    @cached_property
     def copy_size(self) -> int:
         """The number of elements in one copy of the largest stacked input."""
-        return max(math.prod(self._shape(name)) for name in self.stacked)
+        return max(math.prod(self._shapes[name]) for name in self.stacked)
 
     def element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
         """The element ``of`` of every copy, as a 1-D tensor; raises ``FunctionFailed``."""
@@ -205,11 +204,15 @@ class Section:
     def output(self, y: Any) -> torch.Tensor:
         """The tensor ``of`` in a call's result; raises ``FunctionFailed``."""
         outputs = y if isinstance(y, tuple) else (y,)
-        position = self.op.outputs.index(self.of)
+        position = self._output_position
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
             found = describe_result(y, len(outputs))
             raise self._wrong(f"{self._phase} returned {found} where a tensor {self.of!r} was declared.")
         return outputs[position]
+
+    @cached_property
+    def _output_position(self) -> int:
+        return self.op.outputs.index(self.of)
 
     def _fits(self, shape: Index) -> bool:
         if not self.of_index:
@@ -234,7 +237,7 @@ class Section:
             yield float(t[0]) if name == self.wrt else value
 
     def _swept(self, t: Array) -> torch.Tensor:
-        shape = self._shape(self.wrt)
+        shape = self._shapes[self.wrt]
         if math.prod(shape) == 1:
             flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
             return flat if len(shape) == 1 else flat.reshape(-1, *shape[1:])
@@ -244,7 +247,7 @@ class Section:
         return tensor
 
     def _held(self, name: str, copies: int) -> torch.Tensor:
-        shape = self._shape(name)
+        shape = self._shapes[name]
         return self._tensors[name].repeat(copies).reshape(copies * shape[0], *shape[1:])
 
     @cached_property
@@ -252,12 +255,17 @@ class Section:
         """The held inputs, flattened; only copies of them are passed to a Function."""
         return {name: torch.tensor(values, dtype=self.dtype, device=self.device) for name, values in self.inputs}
 
-    def _shape(self, name: str) -> Index:
-        """The shape of one copy of an input; a single number is passed as a tensor of one element."""
-        return next(each.shape for each in self.op.inputs if each.name == name) or (1,)
+    @cached_property
+    def _shapes(self) -> dict[str, Index]:
+        """The shape of one copy of each input; a single number is passed as a tensor of one element."""
+        return {each.name: each.shape or (1,) for each in self.op.inputs}
+
+    @cached_property
+    def _batch_size(self) -> int:
+        return batch_size(self.copy_size) if self.stacked else 1
 
     def _chunks(self, count: int) -> Iterator[slice]:
-        size = batch_size(self.copy_size) if self.stacked else 1
+        size = self._batch_size
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 

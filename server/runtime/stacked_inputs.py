@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .arrays import Array
 from .failure import Failure, FunctionFailed, Phase, failure_of
 from .section import Section
-from .vjp import CotangentRoot, float64_array, leaf_gradients
+from .vjp import float64_array, pull_back
 
 Indices = NDArray[np.intp]
 _Shape = tuple[int, ...]
@@ -142,8 +142,7 @@ class InputCopies:
             raise self.wrong(f"returned {self.section.of!r} in several shapes")
         given = torch.from_numpy(grad_output).to(out.device, out.dtype).reshape(out.shape)
         try:
-            root: torch.Tensor = CotangentRoot.apply(out, given)  # type: ignore[no-untyped-call]
-            gradient = leaf_gradients(root, (leaf,))[0]
+            gradient = pull_back((out,), (given,), (leaf,))[0]
         except Exception as error:
             raise failure_of(error, self.section.op, "backward") from error
         if gradient is None:

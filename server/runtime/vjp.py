@@ -11,25 +11,10 @@ import torch
 
 from .arrays import Array
 
+_ENGINE: Any = torch.autograd.Variable._execution_engine
 Layout = Callable[[torch.Tensor], torch.Tensor]
 # Fills the memory between and behind the cotangent's elements: a backward that ignores strides returns this multiple.
 _FILLER = -3.0
-
-
-class CotangentRoot(torch.autograd.Function):
-    """A graph root whose backward passes one tensor on as the ``grad_output``, with its memory layout preserved.
-
-    ``torch.autograd.grad(grad_outputs=…)`` would do so too, but imports sympy first.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, y: torch.Tensor, grad_output: torch.Tensor) -> torch.Tensor:
-        ctx.grad_output = grad_output
-        return y.new_zeros(())
-
-    @staticmethod
-    def backward(ctx: Any, *_: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return ctx.grad_output, None
 
 
 def make_cotangent(
@@ -49,14 +34,28 @@ def make_cotangent(
     return layout(cotangent)
 
 
-def leaf_gradients(
-    root: torch.Tensor, leaves: Iterable[torch.Tensor], retain_graph: bool = False, create_graph: bool = False
+def pull_back(
+    outputs: Iterable[torch.Tensor],
+    cotangents: Iterable[torch.Tensor],
+    leaves: Iterable[torch.Tensor],
+    retain_graph: bool = False,
+    create_graph: bool = False,
 ) -> list[torch.Tensor | None]:
-    """The gradient of each leaf by ``torch.autograd.grad``: None if there is none, sparse ones made dense.
+    """The gradient of each leaf for a cotangent of each output: None if there is none, sparse ones made dense.
 
-    Raises whatever backward raises.
+    Cotangents arrive with their memory layout preserved. Raises whatever backward raises. The engine is called as
+    ``torch.autograd.grad`` calls it, which first imports sympy, and takes twice the time for a few numbers.
     """
-    found = torch.autograd.grad(root, list(leaves), None, retain_graph or create_graph, create_graph, allow_unused=True)
+    keep = retain_graph or create_graph
+    found = _ENGINE.run_backward(
+        tuple(outputs),
+        tuple(cotangents),
+        keep,
+        create_graph,
+        tuple(leaves),
+        allow_unreachable=True,
+        accumulate_grad=False,
+    )
     return [each if each is None or each.layout == torch.strided else each.to_dense() for each in found]
 
 
@@ -116,19 +115,3 @@ class MonitoredLayout:
         """The elements of all cotangents, before backward and now."""
         before = torch.cat([each.reshape(-1) for _, each, _ in self.kept])
         return float64_array(before), float64_array(torch.cat([each.reshape(-1) for each, _, _ in self.kept]))
-
-
-class CotangentsRoot(torch.autograd.Function):
-    """A graph root for several outputs, whose backward passes on a tuple of cotangents, None included.
-
-    ``torch.autograd.grad(grad_outputs=…)`` would do so too, but imports sympy first, and turns None into zeros.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, *both: torch.Tensor | None) -> torch.Tensor:
-        ctx.handed = both[len(both) // 2 :]
-        return torch.zeros((), dtype=torch.float64)
-
-    @staticmethod
-    def backward(ctx: Any, *_: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        return (*ctx.handed, *(None for _ in ctx.handed))

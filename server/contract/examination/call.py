@@ -19,7 +19,7 @@ from ...runtime.arguments import input_shape, tensors_of
 from ...runtime.rng import GeneratorStates
 from ...runtime.section import Section
 from ...runtime.timeouts import note_call_start
-from ...runtime.vjp import CotangentsRoot, leaf_gradients
+from ...runtime.vjp import pull_back
 
 TensorsByName = Mapping[str, torch.Tensor]
 GradientsByName = dict[str, torch.Tensor | None]
@@ -58,10 +58,9 @@ class ForwardRun:
         ``retain`` and ``create`` are ``retain_graph`` and ``create_graph`` of torch. Raises whatever backward raises.
         """
         some = [(out, grad_outputs[name]) for name, out in self.moved.items() if name in grad_outputs]
-        root = CotangentsRoot.apply(*(out for out, _ in some), *(given for _, given in some))  # type: ignore[no-untyped-call]
-        leaves = list(self.given.leaves.values())
+        outputs, cotangents = [out for out, _ in some], [given for _, given in some]
         note_call_start()
-        found = leaf_gradients(root, leaves, retain_graph=retain, create_graph=create)
+        found = pull_back(outputs, cotangents, self.given.leaves.values(), retain, create)
         return dict(zip(self.given.leaves, found, strict=True))
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from ...runtime.vjp import pull_back
 from ..recipe.recipe import Recipe, TensorArgument
-from .trial import call_seeded, tensors_within, weighted_gradients
+from .trial import call_seeded, tensors_within
 
 # Number of elements compared, and the number for a sure answer; one of the few may lie on a kink.
 _DIRECTIONS, _MANY = 6, 32
@@ -98,7 +99,7 @@ def _compare(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agree
     moved = [place for place, each in enumerate(outputs) if each.requires_grad and each.numel()]
     weights = [_irregular_weights(outputs[place]) for place in moved]
     leaves = {each.name: leaf for each, (leaf, _) in zip(recipe.arguments, pairs, strict=True) if leaf is not None}
-    found = weighted_gradients([outputs[place] for place in moved], list(leaves.values()), weights)
+    found = pull_back([outputs[place] for place in moved], weights, leaves.values())
 
     def value(name: str, index: int, step: float) -> float:
         tensor = leaves[name].detach().clone()

@@ -6,7 +6,7 @@ import contextlib
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from ...runtime.failure import describe_result as called
 from ...runtime.isolation import preserve_torch_settings
 from ...runtime.rng import preserve_rng, seed_all_generators
 from ...runtime.timing import Deadline
-from ...runtime.vjp import CotangentRoot, CotangentsRoot, leaf_gradients
+from ...runtime.vjp import pull_back
 from ..recipe.recipe import Recipe, TensorArgument
 
 TRIAL_SEED = 1234
@@ -106,8 +106,7 @@ class RepeatableCall:
         try:
             leaves, returned = self.called(track=True)
             out = result_tuple(returned)[output]
-            root: torch.Tensor = CotangentRoot.apply(out, grad_output.to(out))  # type: ignore[no-untyped-call]
-            found = leaf_gradients(root, leaves.values())
+            found = pull_back((out,), (grad_output.to(out),), leaves.values())
             self.clock.timed(begun)
         except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
             return None
@@ -188,7 +187,7 @@ def try_recipe(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             leaves = [leaf for leaf, _ in pairs if leaf is not None]
             outputs = _differentiable_outputs(call_seeded(call, *given))
             forward = True
-            found = weighted_gradients(outputs, leaves, [torch.ones_like(each) for each in outputs])
+            found = pull_back(outputs, map(torch.ones_like, outputs), leaves)
             gradients = [each for each in found if each is not None]
             if not gradients:
                 raise UnusableCall("backward gave no gradient for any argument")
@@ -202,14 +201,6 @@ def try_recipe(call: Callable[..., Any], recipe: Recipe) -> Outcome:
     finally:
         if torch.get_default_dtype() is not dtype:
             torch.set_default_dtype(dtype)
-
-
-def weighted_gradients(
-    outputs: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor], weights: Sequence[torch.Tensor]
-) -> list[torch.Tensor | None]:
-    """The dense gradient of the weighted sum of the outputs for each leaf. Raises whatever backward raises."""
-    root = CotangentsRoot.apply(*outputs, *weights)  # type: ignore[no-untyped-call]
-    return leaf_gradients(root, leaves)
 
 
 def _differentiable_outputs(returned: Any) -> list[torch.Tensor]:

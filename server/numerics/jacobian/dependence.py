@@ -15,7 +15,7 @@ from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.failure import Failure, FunctionFailed, describe_result, failure_of
 from ...runtime.section import Index, Section
-from ...runtime.vjp import CotangentRoot, leaf_gradients
+from ...runtime.vjp import pull_back
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..tolerance import tolerance_for
 from .cells import BasePoint, Line, jacobian_slopes, random_direction
@@ -266,15 +266,12 @@ def _is_right(
 
 def _gradients(every: InputOutputMap, positions: list[int], grad_output: float) -> list[torch.Tensor | None]:
     leaves, outputs = every.tracked()
-    roots = [
-        CotangentRoot.apply(outputs[place], every.weight(place, outputs[place]) * grad_output)  # type: ignore[no-untyped-call]
-        for place in positions
-        if outputs[place].requires_grad
-    ]
-    if not roots:
+    moved = [place for place in positions if outputs[place].requires_grad]
+    if not moved:
         return [None] * len(leaves)
+    weights = [every.weight(place, outputs[place]) * grad_output for place in moved]
     try:
-        return leaf_gradients(sum(roots[1:], roots[0]), leaves)
+        return pull_back([outputs[place] for place in moved], weights, leaves)
     except Exception as error:
         raise failure_of(error, every.section.op, "backward") from error
 

@@ -13,7 +13,7 @@ import torch
 from ...runtime.failure import Failure, FunctionFailed, Phase, failure_of
 from ...runtime.graph import declares_once, refuses_differentiation
 from ...runtime.section import Section
-from ...runtime.vjp import CotangentRoot, dense, leaf_gradients, make_cotangent
+from ...runtime.vjp import dense, make_cotangent, pull_back
 
 
 def grad_input_section(first: Section, grad_output: float) -> Section:
@@ -106,8 +106,7 @@ class GradInput:
 
     def _backward(self, out: torch.Tensor, x: torch.Tensor, grad_output: torch.Tensor, tracked: bool) -> torch.Tensor:
         try:
-            root: torch.Tensor = CotangentRoot.apply(out, grad_output)  # type: ignore[no-untyped-call]
-            (gradient,) = leaf_gradients(root, (x,), create_graph=tracked)
+            (gradient,) = pull_back((out,), (grad_output,), (x,), create_graph=tracked)
         except Exception as error:
             raise failure_of(error, self.first.op, "double backward" if tracked else "backward") from error
         return torch.zeros_like(x) if gradient is None else gradient
