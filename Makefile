@@ -36,7 +36,7 @@ lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PYTHONPATH=$(VENV)/src $(BIN)/lint-imports
-	MYPYPATH=$(VENV)/src $(BIN)/mypy -p gradloupe.ops -p gradloupe.server -p gradloupe.__main__
+	MYPYPATH=$(VENV)/src $(BIN)/mypy -n 2 -p gradloupe.ops -p gradloupe.server -p gradloupe.__main__
 
 bench: $(VENV)/bench $(VENV)/browser $(VENV)/light
 	$(BIN)/python tests/bench/run.py
