@@ -5,18 +5,18 @@ witnesses called alone.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import product
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from . import timing
 from .arrays import Array, largest_magnitude
 from .failure import FunctionFailed
 from .plane import Plane
-from .section import Section
+from .section import BackwardResult, Section
 from .stacked_inputs import InputCopies
 from .timing import minimum_time
 
@@ -28,38 +28,57 @@ _TENSOR_WITNESSES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.
 _EQUAL_COPIES = 16
 # Golden ratio: sorting by multiples of it modulo 1 shuffles the points so that no neighbours stay neighbours.
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-# A batched call that takes more seconds than this is compared with the other way to stack.
-_SLOW = 0.004
 _TOLERANCE = {8: 1e-11, 4: 1e-5, 2: 1e-2}
 
 
+@dataclass(frozen=True)
+class Batch:
+    """A section as it is to be called, and its ``results`` at the points for which that was found out.
+
+    These are None where the Function was called for the witnesses only.
+    """
+
+    section: Section
+    results: BackwardResult | None = None
+
+
 def batched_section(section: Section, t: Array, grad_output: float = 1.0) -> Section:
+    """The section of ``find_batch``."""
+    return find_batch(section, t, grad_output).section
+
+
+def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     """The same section, with as many inputs ``stacked`` as the Function supports at the points ``t``.
 
     One copy of the inputs per point is stacked along the first dimension; the witnesses, shuffled among all other
     points, must then give the values and gradients that they give alone. Tried are all inputs together (elementwise
-    Functions) and the swept one alone (independent rows). Where both work and the first is slow, as where each row is
-    compared with every row of another input, the faster one is taken.
+    Functions) and the swept one alone (independent rows); the latter first where another input is a tensor, of which
+    each row might be compared with every copy.
     """
     alone = replace(section, stacked=())
     if section.sweeps_parameter:
-        return alone
-    t = t[np.argsort(np.arange(t.size) * GOLDEN_RATIO % 1)]
-    witnesses = _witness_indices(section, t.size)
+        return Batch(alone)
+    order, back = _shuffle(t.size)
+    t, witnesses = t[order], _witness_indices(section, t.size)
     try:
         wanted = _section_results(alone, t[witnesses], grad_output)
-        size = alone.output_size(t[witnesses[:1]]) * witnesses.size
     except FunctionFailed:
-        return alone
-    candidates: list[tuple[float, Section]] = []
-    for names in dict.fromkeys((tuple(name for name, _ in section.inputs), (section.wrt,))):
+        return Batch(alone)
+    every, swept = tuple(name for name, _ in section.inputs), (section.wrt,)
+    tensors = any(len(values) > 1 for name, values in section.inputs if name != section.wrt)
+    for names in dict.fromkeys((swept, every) if tensors else (every, swept)):
         together = replace(section, stacked=names)
-        begun = timing.now()
-        if _section_batches(together, t, witnesses, grad_output, wanted, size):
-            candidates.append((timing.now() - begun, together))
-            if candidates[0][0] < _SLOW:
-                break
-    return min(candidates, key=lambda each: each[0])[1] if candidates else alone
+        results = _batch_results(together, t, witnesses, grad_output, wanted)
+        if results is not None:
+            return Batch(together, results.at(back))
+    return Batch(alone)
+
+
+@lru_cache(maxsize=16)
+def _shuffle(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """An order of so many points, and the indices that undo it."""
+    order = np.argsort(np.arange(count) * GOLDEN_RATIO % 1)
+    return order, np.argsort(order)
 
 
 def _witness_indices(section: Section, count: int) -> NDArray[np.intp]:
@@ -73,41 +92,44 @@ def section_structure(section: Section) -> str:
     return "together" if section.stacked else "one by one"
 
 
-def _section_batches(
-    section: Section, t: Array, witnesses: NDArray[np.intp], grad_output: float, wanted: list[Array], size: int
-) -> bool:
+def _batch_results(
+    section: Section, t: Array, witnesses: NDArray[np.intp], grad_output: float, wanted: BackwardResult
+) -> BackwardResult | None:
+    """The results at all points in few calls; None if the witnesses among them do not get what is ``wanted``."""
     try:
+        few = np.concatenate((t[witnesses], np.full(_EQUAL_COPIES, t[0])))
+        same, elements = section.forward_and_size(few)
         # An outer product of all copies contains the right elements too, but has more elements in total.
-        if section.output_size(t[witnesses]) != size:
-            return False
-        same = section.forward(np.full(_EQUAL_COPIES, t[0]))
+        if elements * witnesses.size != wanted.elements * few.size:
+            return None
         found = _section_results(section, t, grad_output)
     except FunctionFailed:
-        return False
-    return (
-        _equal(section.dtype, same, np.full(_EQUAL_COPIES, same[0]))
-        and len(found) == len(wanted)
-        and all(_equal(section.dtype, a[witnesses], b) for a, b in zip(found, wanted, strict=True))
-    )
+        return None
+    equal, copies = partial(_equal, section.dtype), same[witnesses.size :]
+    alike = equal(copies, np.full(_EQUAL_COPIES, copies[0])) and equal(found.values[witnesses], wanted.values)
+    gradient = None if found.grad_input is None else found.grad_input[witnesses]
+    return found if alike and equal(gradient, wanted.grad_input) else None
 
 
 def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> bool:
     """Equal but for the last places of the dtype, in which vectorised and scalar code may differ; or both None."""
     if found is None or wanted is None:
         return found is wanted
+    if np.array_equal(found, wanted):
+        return True
     tolerance = _TOLERANCE[dtype.itemsize]
     return np.allclose(found, wanted, rtol=tolerance, atol=tolerance * largest_magnitude(wanted), equal_nan=True)
 
 
-def _section_results(section: Section, t: Array, grad_output: float) -> list[Array]:
-    """The values and, if backward returns any, the gradients."""
+def _section_results(section: Section, t: Array, grad_output: float) -> BackwardResult:
+    """The results of backward; without gradients where it fails. Raises ``FunctionFailed`` where forward does."""
     try:
-        returned = section.backward(t, grad_output)
+        return section.backward(t, grad_output)
     except FunctionFailed as error:
         if error.failure.phase == "forward":
             raise
-        return [section.forward(t)]
-    return [returned.values] if returned.grad_input is None else [returned.values, returned.grad_input]
+        values, elements = section.forward_and_size(t)
+        return BackwardResult(values, None, False, elements)
 
 
 def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_output: float) -> Plane:
@@ -120,7 +142,7 @@ def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_outp
     alone = Plane(replace(along, stacked=()), replace(across, stacked=()))
     if not (along.sweeps_parameter or across.sweeps_parameter):
         s, t = (each.ravel() for each in np.meshgrid(x, y))
-        order = np.argsort(np.arange(s.size) * GOLDEN_RATIO % 1)
+        order, _ = _shuffle(s.size)
         s, t = s[order], t[order]
         every, swept = (name for name, _ in along.inputs), dict.fromkeys((along.wrt, across.wrt))
         for above, names in product((False, True), dict.fromkeys((tuple(every), tuple(swept)))):
@@ -142,7 +164,7 @@ def _plane_batches(together: Plane, alone: Plane, s: Array, t: Array, grad_outpu
     witnesses = _witness_indices(alone.along, s.size)
     try:
         wanted = _plane_results(alone, s[witnesses], t[witnesses], grad_output)
-        size = witnesses.size * alone.along.output_size(s[witnesses[:1]])
+        size = witnesses.size * alone.along.forward_and_size(s[witnesses[:1]])[1]
         # An outer product of all copies contains the right elements too, but has more elements in total.
         if together.output_size(s[witnesses], t[witnesses]) != size:
             return False

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ...ops import Op
 from .arrays import Array
@@ -24,12 +25,19 @@ class BackwardResult:
     """The result of a section's backward: the output element and its ``grad_input`` at every point.
 
     ``grad_input`` is None for a parameter, or where the output carries no gradient. ``none`` says that
-    backward returned None, which autograd treats as zeros (and zeros are what ``grad_input`` holds).
+    backward returned None, which autograd treats as zeros (and zeros are what ``grad_input`` holds). ``elements`` is
+    the number of elements of the output in all calls together.
     """
 
     values: Array
     grad_input: Array | None
     none: bool
+    elements: int = 0
+
+    def at(self, rows: NDArray[np.intp]) -> BackwardResult:
+        """The result at some of the points."""
+        gradient = None if self.grad_input is None else self.grad_input[rows]
+        return BackwardResult(self.values[rows], gradient, self.none, self.elements)
 
 
 def _joined(parts: Sequence[BackwardResult]) -> BackwardResult:
@@ -41,6 +49,7 @@ def _joined(parts: Sequence[BackwardResult]) -> BackwardResult:
         np.concatenate([each.values for each in parts]),
         np.concatenate(gradients) if any(each.grad_input is not None for each in parts) else None,
         any(each.none for each in parts),
+        sum(each.elements for each in parts),
     )
 
 
@@ -48,7 +57,7 @@ Index = tuple[int, ...]
 # Limits of one batch: beyond some megabytes bigger batches are slower, and a Function that compares each element with
 # every other costs the square of their number.
 _BATCH_ELEMENTS = 1 << 20
-_BATCH_TENSORS, _BATCH_NUMBERS = 1 << 10, 1 << 13
+_BATCH_TENSORS, _BATCH_NUMBERS = 1 << 10, 9 << 10  # the eight steps of 1000 points, and the probes for noise
 
 
 @dataclass(frozen=True)
@@ -112,18 +121,17 @@ class Section:
         """
         if self.sweeps_parameter:
             return BackwardResult(self.forward(t), None, False)
-        hand = partial(make_cotangent, index=self.of_index, layout=layout)
 
         def ask(part: slice) -> BackwardResult:
             leaf, out = self._tracked(t[part])
             values = float64_array(self.element(out, len(t[part])))
             if not out.requires_grad:
-                return BackwardResult(values, None, False)
+                return BackwardResult(values, None, False, out.numel())
             given = grad_output[part] if isinstance(grad_output, np.ndarray) else grad_output
-            gradient = self._pulled(leaf, out, partial(hand, grad_output=given, copies=values.size))
+            gradient = self._pulled(leaf, out, lambda y: make_cotangent(y, given, values.size, self.of_index, layout))
             if gradient is None:
-                return BackwardResult(values, np.zeros(values.size), True)
-            return BackwardResult(values, self._of_wrt(gradient), False)
+                return BackwardResult(values, np.zeros(values.size), True, out.numel())
+            return BackwardResult(values, self._of_wrt(gradient), False, out.numel())
 
         return _joined(skip_rejected(ask, self._chunks(len(t)), BackwardResult(MISSING_VALUE, None, False)))
 
@@ -138,14 +146,14 @@ class Section:
         leaf, out = self._tracked(t)
         if not out.requires_grad:
             return None
-        gradient = self._pulled(leaf, out, grad_output)
+        gradient = self._pulled(leaf, out, lambda y: grad_output(y.detach()))
         return np.zeros(leaf.numel()) if gradient is None else float64_array(gradient).reshape(-1)
 
     def _pulled(
-        self, leaf: torch.Tensor, out: torch.Tensor, grad_output: Callable[[torch.Tensor], torch.Tensor]
+        self, leaf: torch.Tensor, out: torch.Tensor, cotangent: Callable[[torch.Tensor], torch.Tensor]
     ) -> torch.Tensor | None:
         try:
-            return pull_back((out,), (grad_output(out.detach()),), (leaf,))[0]
+            return pull_back((out,), (cotangent(out),), (leaf,))[0]
         except FunctionFailed:
             raise
         except Exception as error:
@@ -184,10 +192,19 @@ class Section:
         except Exception as error:
             raise failure_of(error, self.op, self._phase) from error
 
-    def output_size(self, t: Array) -> int:
-        """How many elements the output ``of`` has when it is evaluated for all of ``t``, in one call if stacked."""
+    def forward_and_size(self, t: Array) -> tuple[Array, int]:
+        """The output element at every ``t``, and the number of elements of the output in all calls together.
+
+        NaN at a few rejected points, which add no elements. Raises ``FunctionFailed``.
+        """
+
+        def ask(part: slice) -> tuple[Array, int]:
+            out = self.output(self._called(t[part], None))
+            return float64_array(self.element(out, len(t[part]))), out.numel()
+
         with torch.no_grad():
-            return sum(self.output(self._called(t[part], None)).numel() for part in self._chunks(len(t)))
+            parts = skip_rejected(ask, self._chunks(len(t)), (MISSING_VALUE, 0))
+        return np.concatenate([values for values, _ in parts]), sum(size for _, size in parts)
 
     @cached_property
     def copy_size(self) -> int:

@@ -22,11 +22,12 @@ def make_cotangent(
 ) -> torch.Tensor:
     """The cotangent of ``out``: at ``index`` one number, or one for each of the stacked ``copies``; 0 elsewhere."""
     if out.numel() == copies:
-        cotangent = elements = torch.empty(out.shape, dtype=out.dtype, device=out.device)
-    else:
-        cotangent = torch.zeros(out.shape, dtype=out.dtype, device=out.device)
-        place: tuple[slice | int, ...] = (slice(None), *index)
-        elements = cotangent.view(copies, -1, *out.shape[1:])[place]
+        if not isinstance(grad_output, np.ndarray):
+            return layout(torch.full(out.shape, grad_output, dtype=out.dtype, device=out.device))
+        return layout(torch.from_numpy(grad_output).to(out.device, out.dtype, copy=True).reshape(out.shape))
+    cotangent = torch.zeros(out.shape, dtype=out.dtype, device=out.device)
+    place: tuple[slice | int, ...] = (slice(None), *index)
+    elements = cotangent.view(copies, -1, *out.shape[1:])[place]
     if isinstance(grad_output, np.ndarray):
         elements.copy_(torch.from_numpy(grad_output).reshape(elements.shape))
     else:
@@ -61,7 +62,8 @@ def pull_back(
 
 def float64_array(tensor: torch.Tensor) -> Array:
     """The numbers of a tensor as an array of float64."""
-    return cast(Array, tensor.detach().to("cpu", torch.float64).numpy(force=True))
+    double = tensor if tensor.dtype == torch.float64 else tensor.detach().to("cpu", torch.float64)
+    return cast(Array, double.numpy(force=True))
 
 
 def dense(grad_output: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ from support.sections import op_of, section
 
 from gradloupe.server.numerics.differentiation.reference import reference_of
 from gradloupe.server.numerics.sampling.grid import Grid, Rows, grid_rows
-from gradloupe.server.numerics.sampling.refinement import refinement_points
+from gradloupe.server.numerics.sampling.refinement import kink_sides, refinement_points
 from gradloupe.server.numerics.singularities.special_points import SpecialPoint, special_points
 from gradloupe.server.runtime.batching import batched_section
 from gradloupe.server.runtime.section import Section
@@ -69,6 +69,7 @@ def _measured(function: Function) -> tuple[int, float, float, float, float]:
         reference = reference_of(cut, x)
         special = special_points(reference.forward, x, reference.forward(x))
         at = grid_rows(x, special)
+        at = at.joined(kink_sides(cut, at, special))
         at = at.joined(
             refinement_points(cut, reference, at, reference.forward(at.x), _gradient(cut)(at.x), special, 1.0)
         )

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import torch
 
 from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.batching import batched_section, section_structure
+from ...runtime.batching import Batch, batched_section, find_batch, section_structure
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.rejected_points import find_rejected
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.finite_differences import PointKind
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
-from ..differentiation.reference import is_deterministic, reference_of, with_one_draw
+from ..differentiation.reference import find_reference, is_deterministic, with_one_draw
 from ..linearity.laws import Linearity, above_rounding, check_linearity, surrogate_explains_scaling
 from ..sampling.grid import Grid, Rows, grid_rows, thin_grid
-from ..sampling.refinement import refinement_points
+from ..sampling.refinement import kink_sides, refinement_points
 from ..singularities.special_points import SpecialPoint
 from ..tolerance import tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
@@ -49,36 +49,37 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     Raises ``FunctionFailed`` where forward fails; a failing backward or surrogate is reported in ``failure``.
     """
     x = np.unique(section.snap(grid.points()))
-    section = with_mirrored_element(batched_section(section, x, grad_output), x, grad_output)
+    batch = find_batch(section, x, grad_output)
+    section = with_mirrored_element(batch.section, x, grad_output)
     grid = thin_grid(section, grid, grad_output)
     x = np.unique(section.snap(grid.points())) if grid.count < x.size else x
-    reference = reference_of(section, x, grad_output)
-    y = grid_y = reference.forward(x)
-    deterministic, one_draw = is_deterministic(reference, x, y), False
+    double = find_reference(batch if section is batch.section else Batch(section), x, grad_output)
+    reference = double.section
+    y = reference.forward(x)
+    deterministic, one_draw = is_deterministic(double, x, y), False
     if not deterministic and (same_draw := with_one_draw(section, x)):
         section, reference, one_draw = same_draw, same_draw, True
-        y = grid_y = section.forward(x)
+        y = section.forward(x)
     precision = relative_precision(nan_outside_domain(reference, x), x, y)
     returned, failure = _backward(section, x, y, grad_output)
     linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
     repeats = deterministic and not failure and not linearity.breaks("repeats")
-    special = forward_singularities(section, reference, grid, precision) if deterministic or one_draw else ()
+    special = forward_singularities(section, reference, grid, precision, (x, y)) if deterministic or one_draw else ()
     jumps = gradient_jumps(section, x, returned.grad_input, special, grad_output) if repeats else ()
     at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
+    rows = _RowValues(section, reference, grad_output, x, y, returned, failure)
     if at.x is not x:
-        y = reference.forward(at.x)
-        returned, failure = _backward(section, at.x, y, grad_output)
-    extra = (
-        refinement_points(section, reference, at, y, returned.grad_input, special, grad_output, precision)
-        if repeats
-        else None
-    )
-    if extra is not None and extra.size and not is_rough(reference, x, grid_y, _REFINEMENT_NOISE):
-        at = at.joined(extra)
-        y = reference.forward(at.x)
-        returned, failure = _backward(section, at.x, y, grad_output)
+        at = at.joined(kink_sides(section, at, special)) if repeats else at
+        rows = rows.at(at.x)
+    if repeats:
+        gradient = rows.returned.grad_input
+        extra = refinement_points(section, reference, at, rows.y, gradient, special, grad_output, precision)
+        if extra.size and not is_rough(reference, x, y, _REFINEMENT_NOISE):
+            at = at.joined(extra)
+            rows = rows.at(at.x)
+    y, returned, failure = rows.y, rows.returned, rows.failure
 
     numerical = measure_curve(reference, at, y, grid.span, step, precision)
     numerical = _without_gaps(remeasure_doubtful(reference, at, numerical, returned.grad_input, grad_output), at)
@@ -134,6 +135,46 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         surrogate_nonlinear=surrogate_explains_scaling(section, x, grad_output, linearity),
         refused=find_rejected(section.forward, at.x, returned.values),
     )
+
+
+@dataclass(frozen=True)
+class _RowValues:
+    """What a section's backward returned at the points ``x``, increasing, and its reference's forward there."""
+
+    section: Section
+    reference: Section
+    grad_output: float
+    x: Array
+    y: Array
+    returned: BackwardResult
+    failure: Failure | None
+
+    def at(self, x: Array) -> _RowValues:
+        """The same at these points, calling the Function for those only that are new."""
+        place = np.minimum(np.searchsorted(self.x, x), self.x.size - 1)
+        new = self.x[place] != x
+        if self.failure or not self.section.stacked or self.section.one_draw:
+            return self._again(x)
+        y, known = self.y[place], self.returned.at(place)
+        if not new.any():
+            return replace(self, x=x, y=y, returned=known)
+        try:
+            y[new] = self.reference.forward(x[new])
+            more, failure = _backward(self.section, x[new], y[new], self.grad_output)
+        except FunctionFailed:  # among so few points none may be rejected
+            return self._again(x)
+        if failure or (more.grad_input is None) is not (known.grad_input is None):
+            return self._again(x)
+        values, gradient = known.values, known.grad_input
+        values[new] = more.values
+        if gradient is not None:
+            gradient[new] = more.grad_input
+        return replace(self, x=x, y=y, returned=BackwardResult(values, gradient, known.none or more.none))
+
+    def _again(self, x: Array) -> _RowValues:
+        y = self.reference.forward(x)
+        returned, failure = _backward(self.section, x, y, self.grad_output)
+        return replace(self, x=x, y=y, returned=returned, failure=failure)
 
 
 def _backward(section: Section, x: Array, values: Array, grad_output: float) -> tuple[BackwardResult, Failure | None]:

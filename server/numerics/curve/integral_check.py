@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Forward, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
+from ..differentiation.noise import noise_near
 from ..differentiation.quadrature import integral_rounding, quadrature
 from ..sampling.grid import Rows
 from ..tolerance import Tolerance
@@ -30,6 +31,8 @@ _MAX_PARTS, _MAX_PARTS_ONE_BY_ONE = 256, 16
 # than _CHANGE of it under subdivision.
 _CLUMPED = 0.6
 _CHANGE = 0.125
+# Safety factor on the noise estimated from six values.
+_NOISE_SAFETY = 10.0
 # Subdivisions that confirm it: the residual must stay the same in each.
 _CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 # Forward is a staircase if, on three scales in turn, the residual lies in less than _STAIR_SHARE of _STAIR_PARTS parts.
@@ -207,6 +210,8 @@ def _trace_residual(cells: _Cells, some: NDArray[np.intp], area: Array, allowed:
         net = (rises - parts).sum(axis=0)
         spread &= np.abs(net) >= total / 2
         spread[spread] = _is_stable(cells, edges[0, spread], edges[-1, spread], rises.sum(axis=0)[spread], net[spread])
+        if spread.any():
+            spread[spread] = np.abs(net[spread]) > _rounding_at(cells, edges[0, spread], edges[-1, spread])
         np.add.at(fault, owner[spread], np.abs(net)[spread])
         left = residual > cells.rounding[owner] + _SLACK_SHARE * allowed[owner]
         child, part = np.nonzero(left & ~spread)
@@ -231,6 +236,16 @@ def _is_stable(cells: _Cells, low: Array, high: Array, rise: Array, residual: Ar
         finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
         stays[rows] = np.abs(rise[rows] - finer - residual[rows]) <= _CHANGE * np.abs(residual[rows])
     return stays
+
+
+def _rounding_at(cells: _Cells, low: Array, high: Array) -> Array:
+    """How far a rise may be off by the rounding of forward at the two ends."""
+    span = float(cells.right[-1] - cells.left[0])
+    try:
+        noise = [noise_near(cells.forward, ends, span) for ends in (low, high)]
+    except FunctionFailed:  # it rejects what lies beyond the range
+        return np.zeros(low.size)
+    return abs(cells.grad_output) * _NOISE_SAFETY * (noise[0] + noise[1])
 
 
 def _is_staircase(cells: _Cells, some: NDArray[np.intp]) -> Mask:

@@ -10,7 +10,7 @@ import torch
 from ...runtime.arrays import Array, Forward, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.noise import noise_along, probe_points
+from ..differentiation.noise import noise_along, noise_probes
 from ..sampling.grid import Grid
 from ..singularities.special_points import SpecialPoint, special_points
 from .curve import nan_outside_domain
@@ -25,13 +25,16 @@ _MIN_DIFFERENCE = 1e-6
 
 
 def forward_singularities(
-    section: Section, reference: Section, grid: Grid, precision: float
+    section: Section, reference: Section, grid: Grid, precision: float, known: tuple[Array, Array]
 ) -> tuple[SpecialPoint, ...]:
-    """The special points of forward, searched on a grid of at least 401 points where all points share a call."""
+    """The special points of forward, searched on a grid of at least 401 points where all points share a call.
+
+    ``known`` are the points at which ``reference`` was evaluated, and its values there.
+    """
     cheap = section.stacked != ()
     x = Grid(grid.start, grid.stop, max(grid.count, _MIN_POINTS) if cheap else grid.count).points()
     try:
-        y = reference.forward(x)
+        y = known[1] if np.array_equal(x, known[0]) else reference.forward(x)
     except FunctionFailed:  # it accepts the points of the section's dtype, and not those between them
         return ()
     forward = nan_outside_domain(reference, x)
@@ -45,16 +48,13 @@ def is_rough(reference: Section, x: Array, y: Array, share: float) -> bool:
     """Whether forward's rounding is more than this share of its rise over ``x``."""
     forward, finite = nan_outside_domain(reference, x), y[np.isfinite(y)]
     rise = float(np.ptp(finite)) if finite.size else 0.0
-    noise = noise_along(forward, forward(probe_points(x, x[-1] - x[0])), x, x[-1] - x[0], rise)
-    return bool(np.median(noise) > share * rise)
+    return bool(np.median(noise_along(forward(noise_probes(x, x[-1] - x[0])), x, rise)) > share * rise)
 
 
 def _above_noise(points: tuple[SpecialPoint, ...], forward: Forward, x: Array, y: Array) -> tuple[SpecialPoint, ...]:
     """The special points without those jumps that forward's rounding makes."""
-    span, size = x[-1] - x[0], largest_magnitude(y)
-    noise = np.interp(
-        [each.x for each in points], x, noise_along(forward, forward(probe_points(x, span)), x, span, size)
-    )
+    size = largest_magnitude(y)
+    noise = np.interp([each.x for each in points], x, noise_along(forward(noise_probes(x, x[-1] - x[0])), x, size))
     sides = forward(np.array([[each.left, each.right] for each in points]).ravel()).reshape(-1, 2)
     loud = ~(np.abs(np.diff(sides)[:, 0]) <= _NOISE_FACTOR * noise)
     return tuple(each for each, keep in zip(points, loud, strict=True) if keep or each.kind != "jump")

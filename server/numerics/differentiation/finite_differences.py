@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward
-from .noise import COARSE_PER_FINE, moving_maximum, noise_along, probe_points
+from .noise import moving_maximum, noise_along, noise_probes
 from .richardson import extrapolate, tableau
 
 LEVELS, RATIO = 4, 3.0
@@ -90,7 +90,7 @@ def differentiate(
     visible = rise / span
     wide = widest * _step_factors(x)
     steps = wide * LADDER
-    probes = probe_points(x, span)
+    probes = noise_probes(x, span) if precision == EPSILON else np.empty(0)
     points = np.empty(2 * LEVELS * n + probes.size)
     ladder = points[: 2 * LEVELS * n].reshape(2, LEVELS, n)
     np.add(x, steps, out=ladder[0])
@@ -101,7 +101,7 @@ def differentiate(
     gaps = ladder[0] - ladder[1]
     rounding = np.maximum(2 * precision * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
     if precision == EPSILON:
-        noise_here = noise_along(forward, values[2 * LEVELS * n :], x, span, rise)
+        noise_here = noise_along(values[2 * LEVELS * n :], x, rise)
         np.maximum(rounding, 2 * noise_here, out=rounding)
     central = (above - below) / gaps
     scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
@@ -114,7 +114,7 @@ def differentiate(
     rough = np.flatnonzero(unsettled)
     kind = np.zeros(n, np.int8)
     left, right, left_error, right_error = value.copy(), value.copy(), error.copy(), error.copy()
-    forwards = 2.0 * LEVELS + (probes.size * (1 + COARSE_PER_FINE) if precision == EPSILON else probes.size) / n
+    forwards = 2.0 * LEVELS + probes.size / n
     if rough.size:
         fine = differentiate_one_sided(
             forward, x[rough], y[rough], FINE_WIDEST_STEP * wide[rough], rounding[-1, rough], precision, visible

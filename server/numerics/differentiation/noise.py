@@ -16,8 +16,6 @@ PROBED_PLACES = 24
 FINE_DISTANCE, COARSE_DISTANCE = 2e-10, 1e-6
 FINE_PROBES, COARSE_PROBES = 3, 6
 _MIN_SEPARATION = 32.0
-# The ratio of coarse to fine probes.
-COARSE_PER_FINE = COARSE_PROBES / FINE_PROBES
 _TINY = 1e-300
 _MAX_SHARE = 0.05
 _SMOOTHING = 1
@@ -38,9 +36,10 @@ _MIN_VALUES = 4
 STEEPNESS_QUANTILE = 0.99
 
 
-def probe_points(x: Array, span: float) -> Array:
-    """The fine probes: 6 points around each of up to 24 places along ``x``, so close that only noise differs."""
-    return _probes(x, FINE_DISTANCE * span, FINE_PROBES)
+def noise_probes(x: Array, span: float) -> Array:
+    """The probes around each of up to 24 places along ``x``: 6 so close that only noise differs, 12 less close ones."""
+    fine, coarse = _probes(x, FINE_DISTANCE * span, FINE_PROBES), _probes(x, COARSE_DISTANCE * span, COARSE_PROBES)
+    return np.concatenate((fine, coarse))
 
 
 def _probes(x: Array, gap: float, side: int) -> Array:
@@ -60,15 +59,16 @@ def _indices(count: int) -> NDArray[np.intp]:
     return np.linspace(0, count - 1, min(PROBED_PLACES, count)).round().astype(np.intp)
 
 
-def noise_along(forward: Forward, probed: Array, x: Array, span: float, rise: float) -> Array:
-    """The root mean square noise of forward, from its values ``probed`` at the probes, interpolated to all of ``x``.
+def noise_along(probed: Array, x: Array, rise: float) -> Array:
+    """The root mean square noise of forward, from its values at the probes, interpolated to all of ``x``.
 
     High-order differences cancel whatever is smooth (R. W. Hamming, Numerical Methods, ch. 10); they are taken on each
     side of a place separately, so that a kink or jump at it cancels too. Where forward is rounded so coarsely that the
     fine probes all have one value, the coarse ones are used, and where these show nothing either, the noise elsewhere.
     Capped at a twentieth of the ``rise`` of the curve.
     """
-    rms = noise_level(probed, forward(_probes(x, COARSE_DISTANCE * span, COARSE_PROBES)), gross=_JUMP * rise)
+    probed, coarse = np.split(probed, [2 * FINE_PROBES * _indices(x.size).size])
+    rms = noise_level(probed, coarse, gross=_JUMP * rise)
     loud = rms > EXACT_NOISE * np.abs(probed[:: 2 * FINE_PROBES])
     elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _staircase_step(probed)
     rms[~loud] = np.maximum(rms[~loud], min(elsewhere, ROUNDING_STEP))
@@ -84,6 +84,17 @@ def noise_level(close: Array, less_close: Array, *, gross: float = math.inf) -> 
     """
     fine, coarse = _rms(close, FINE_PROBES, gross), _rms(less_close, COARSE_PROBES, gross)
     return np.where(coarse > _COARSE_EXCESS * fine, coarse, (fine + coarse) / 2)
+
+
+def noise_near(forward: Forward, places: Array, span: float) -> Array:
+    """The noise of forward right beside each of some places: rounding may be much larger at a place than around it.
+
+    As that of arcsin at 1. The fine probes alone tell; the coarse ones would take a kink nearby for noise.
+    """
+    distance = np.maximum(FINE_DISTANCE * span, 256 * np.spacing(np.abs(places)))
+    steps = np.arange(1, FINE_PROBES + 1)
+    points = places[:, None] + distance[:, None] * np.concatenate((-steps[::-1], steps))
+    return _rms(forward(points.ravel()), FINE_PROBES, math.inf)
 
 
 def _rms(values: Array, side: int, gross: float) -> Array:

@@ -116,12 +116,11 @@ def refinement_points(
     """Points between the rows ``at`` that are needed to draw forward, its slope and backward's gradient accurately.
 
     ``values`` are those of the ``reference``'s forward at the rows, ``gradient`` is from the ``section``'s backward.
-    Where each point costs a call of its own only the points next to kinks are returned. For a section that is smooth
-    enough for its rows there are none, and nothing is evaluated.
+    There are none where each point costs a call of its own. For a section that is smooth enough for its rows there are
+    none either, and nothing is evaluated.
     """
-    extra = _kink_sides(at, special)
     if not section.stacked or at.x.size < _MIN_ROWS:
-        return _new_points(section, at, extra)
+        return np.empty(0)
     step = _SLOPE_STEP * (at.x[-1] - at.x[0]) / at.x.size
     with_slope, with_gradient = precision == EPSILON, gradient is not None
 
@@ -145,16 +144,10 @@ def refinement_points(
         inner = _refine(at, np.stack(lines), curves, special, np.array(rounding))
     except FunctionFailed:  # forward accepts the rows but not the points between them
         inner = np.empty(0)
-    return _new_points(section, at, np.concatenate((extra, inner)))
+    return _new_points(section, at, inner)
 
 
-def _new_points(section: Section, at: Rows, points: Array) -> Array:
-    """The points, rounded to the section's dtype, that are not among the rows yet."""
-    points = np.unique(section.snap(points))
-    return points[~np.isin(points, at.x)] if points.size else points
-
-
-def _kink_sides(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
+def kink_sides(section: Section, at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
     """Two points for each kink, right before and after the jump of the gradient."""
     near = _KINK_DISTANCE / _PIXELS * (at.x[-1] - at.x[0])
     kinks = np.array([each.x for each in special if each.kind == "kink"])
@@ -163,7 +156,13 @@ def _kink_sides(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
     inside = (after > 0) & (after < at.x.size)
     points, after = points[inside], after[inside]
     lonely = (points - at.x[after - 1] > near / 2) & (at.x[after] - points > near / 2)
-    return np.sort(points[lonely])
+    return _new_points(section, at, points[lonely])
+
+
+def _new_points(section: Section, at: Rows, points: Array) -> Array:
+    """The points, rounded to the section's dtype, that are not among the rows yet."""
+    points = np.unique(section.snap(points))
+    return points[~np.isin(points, at.x)] if points.size else points
 
 
 def _refine(

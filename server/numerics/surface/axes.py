@@ -27,7 +27,7 @@ from ..differentiation.finite_differences import (
     kink_indicator,
     remeasure,
 )
-from ..differentiation.noise import noise_along, probe_points, relative_precision
+from ..differentiation.noise import noise_along, noise_probes, relative_precision
 from ..differentiation.richardson import extrapolate, tableau
 
 # The values of a forward at points of its plane: where along one axis, and which row of the grid each belongs to.
@@ -181,7 +181,7 @@ class PlaneGrid:
                 return ask(points, np.full(points.size, row))
 
             precision = max(precision, relative_precision(forward, x, self.values[lines[line]]))
-            noises.append(noise_along(forward, forward(probe_points(x, span)), x, span, rise))
+            noises.append(noise_along(forward(noise_probes(x, span)), x, rise))
         noise, levels = np.zeros(self.values.size), np.array(noises)
         if precision == EPSILON:
             after = np.minimum(np.searchsorted(sample, np.arange(len(lines))), sample.size - 1)

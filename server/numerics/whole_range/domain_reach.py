@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -16,17 +17,21 @@ from ...runtime.section import Section
 # The radii of the calls, ever farther apart: a cost that grows with x shows before the next call takes too long. Not
 # round numbers, at which a Function with a pole there might return at once.
 _IRREGULAR = 0.9862703241
-_RADII = tuple(_IRREGULAR * each for each in (1e-2, 1, 10, 1e2, 1e3, 1e4, 1e6, 1e7, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
+_RADII = tuple(_IRREGULAR * each for each in (1, 1e2, 1e4, 1e6, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
 # The radii at which backward, which is slower, is called too; also at the last.
-_BACKWARD = frozenset(_RADII[index] for index in (0, 3, 5, 6, 8, 10))
-# A call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not batched).
-_SLOW_RATIO, _SECONDS, _SECONDS_ALONE = 20.0, 5e-3, 1e-3
+_BACKWARD = frozenset(_RADII[index] for index in (0, 2, 4))
+# Where the Function refuses the first of them, the least that is tried.
+_SMALLEST = 1e-2 * _IRREGULAR
+# A call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not batched),
+# in each of this many calls.
+_SLOW_RATIO, _SECONDS, _SECONDS_ALONE, _REPEATS = 20.0, 5e-3, 1e-3, 3
 # A call of twice the usual time, and these seconds more, is a warning: the radius then grows in small steps.
 _WARNING_RATIO, _WARNING_SECONDS, _SMALL_STEP = 2.0, 2e-5, 10**0.125
-# The time limit of the whole walk, in seconds.
+# The time limit of a walk, in seconds; checked between its calls.
 _BUDGET = 0.5
-# The point from which a Function raises is found to this ratio, in at most this many bisections.
-_RATIO, _BISECTIONS = 1.001, 20
+# The radius beyond which a Function raises is found as a power of this number, so that it does not depend on the steps
+# taken.
+_RATIO = 1.001
 # A margin below the largest number of a dtype, which differences need.
 _MARGIN = 0.995
 
@@ -56,11 +61,36 @@ class _Refused(Exception):
     """Raised when the Function raised; the message is the kind of its exception."""
 
 
+class _TooSlow(Exception):
+    """Raised with a ``DomainReach`` that time has limited, and that is not to be remembered."""
+
+
 def find_reach(section: Section, reference: Section, grad_output: float) -> DomainReach:
     """The range in which ``section`` and its double-precision ``reference`` can be called, from 0 in both directions.
 
-    Some 20 calls of one or two points. Where the cost grows with x it takes up to half a second.
+    It does not depend on the grid, and is remembered while one zooms, unless the cost of a call has limited it.
     """
+    try:
+        hash((section, reference))
+    except TypeError:  # made with a list where a tuple is declared
+        return _measured_reach(section, reference, grad_output)
+    try:
+        return _remembered_reach(section, reference, grad_output)
+    except _TooSlow as slow:
+        reach: DomainReach = slow.args[0]
+        return reach
+
+
+@lru_cache(maxsize=64)
+def _remembered_reach(section: Section, reference: Section, grad_output: float) -> DomainReach:
+    reach = _measured_reach(section, reference, grad_output)
+    if "slow" in reach.ends:
+        raise _TooSlow(reach)
+    return reach
+
+
+def _measured_reach(section: Section, reference: Section, grad_output: float) -> DomainReach:
+    """The reach, by eleven calls of one or two points where the Function raises nowhere."""
     top = float(torch.finfo(section.dtype).max) * _MARGIN
     min_seconds = _SECONDS if section.stacked else _SECONDS_ALONE
 
@@ -89,41 +119,57 @@ def find_reach(section: Section, reference: Section, grad_output: float) -> Doma
 
 def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End:
     """Outwards from 0 as far as ``call(radius, whether backward too)`` goes without raising or taking too long."""
-    start, spent, reached, cautious = timing.now(), 0.0, 0.0, False
-    usual = {True: np.inf, False: np.inf}
+    spent, reached, cautious = 0.0, 0.0, False
+    usual = {True: math.inf, False: math.inf}
     while reached < top:
         radius = min(reached * _SMALL_STEP, top) if cautious else _next_radius(reached, top)
         deep = cautious or radius in _BACKWARD or radius == top
         too_long = max(_SLOW_RATIO * usual[deep], least)
         try:
-            times = [timing.time_short_call(partial(call, radius, deep))]
-            if not reached or times[0] > too_long:  # the first call is slow, and any may be delayed
-                times.append(timing.time_by_clock(partial(call, radius, deep)))
+            times = _times(partial(call, radius, deep), too_long)
         except _Refused as refused:
             return _End(_last_callable(call, reached, radius), str(refused), usual[True])
         seconds, spent = min(times), spent + sum(times)
-        if seconds > too_long or (spent > _BUDGET and timing.now() - start > _BUDGET):
-            return _End(reached, "slow", usual[True])
+        if seconds > too_long or spent > _BUDGET:
+            return _End(_power_of_ten_below(reached), "slow", usual[True])
         usual[deep] = min(usual[deep], seconds)
         cautious = seconds > _WARNING_RATIO * usual[deep] + _WARNING_SECONDS
         reached = radius
     return _End(reached, "", usual[True])
 
 
+def _times(call: Callable[[], object], enough: float) -> list[float]:
+    """The seconds of a call; of several, as any may be delayed, where it took more than ``enough``."""
+    times = [timing.time_short_call(call)]
+    while len(times) < _REPEATS and min(times) > enough and sum(times) < _BUDGET:
+        times.append(timing.time_by_clock(call))
+    return times
+
+
 def _next_radius(radius: float, top: float) -> float:
     return next((each for each in _RADII if radius < each < top), top)
 
 
-def _last_callable(call: Callable[[float, bool], None], low: float, high: float) -> float:
-    """The last radius at which the Function does not raise."""
-    for _ in range(_BISECTIONS if low else 0):
-        if high <= _RATIO * low:
-            break
-        middle = low * (high / low) ** 0.5
+def _power_of_ten_below(radius: float) -> float:
+    """A rounded radius: where a call becomes too slow is known to within its jitter only."""
+    return _IRREGULAR * 10.0 ** math.floor(math.log10(radius / _IRREGULAR) + 1e-9) if radius else 0.0
+
+
+def _last_callable(call: Callable[[float, bool], None], callable_at: float, refused: float) -> float:
+    """The last radius, a power of 1.001, at which the Function does not raise; 0 where it does at the smallest."""
+    try:
+        if not callable_at:
+            callable_at = _SMALLEST
+            call(callable_at, True)
+    except _Refused:
+        return 0.0
+    low, high = math.floor(math.log(callable_at, _RATIO)), math.ceil(math.log(refused, _RATIO))
+    while high - low > 1:
+        middle = (low + high) // 2
         try:
-            call(middle, True)
+            call(_RATIO**middle, True)
         except _Refused:
             high = middle
         else:
             low = middle
-    return low
+    return float(_RATIO**low)

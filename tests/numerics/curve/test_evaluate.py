@@ -155,3 +155,15 @@ def test_a_slow_function_is_looked_at_in_fewer_points():
     evaluation, _ = look(op)
     assert evaluation.grid.count <= 101
     assert spent < 5
+
+
+@pytest.mark.parametrize("function", [torch.abs, lambda x: torch.sign(x) + x, torch.reciprocal])
+def test_a_function_that_refuses_its_special_point_alone_is_judged_at_the_others(function):
+    def strict(x):
+        if (x == 0).any():
+            raise ValueError("not at 0")
+        return function(x)
+
+    evaluation, verdict = look(op_of(strict), -1.0, 1.0, 400)
+    assert verdict.word in ("matches", "undecided")
+    assert [x for x, _ in evaluation.refused] in ([0.0], [])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradloupe.server.numerics.differentiation.noise import mantissa_bits, noise_along, probe_points, relative_precision
+from gradloupe.server.numerics.differentiation.noise import mantissa_bits, noise_along, noise_probes, relative_precision
 from gradloupe.server.runtime.arrays import EPSILON
 
 X = np.linspace(-3, 3, 401)
@@ -43,7 +43,7 @@ def test_the_noise_of_a_forward_is_measured(size):
     def forward(x):
         return np.sin(x) + rng.normal(0, size, x.size)
 
-    noise = noise_along(forward, forward(probe_points(X, 6.0)), X, 6.0, 1.0)
+    noise = noise_along(forward(noise_probes(X, 6.0)), X, 1.0)
     assert 0.3 * size < np.median(noise) < 3 * size
 
 
@@ -53,5 +53,5 @@ def test_noise_too_coarse_to_be_seen_close_by_is_seen_from_further_off():
     def forward(t):
         return (1 + np.tanh(t)) * 1e-3 + 0 * t
 
-    noise = noise_along(forward, forward(probe_points(x, 2.0)), x, 2.0, np.ptp(forward(x)))
+    noise = noise_along(forward(noise_probes(x, 2.0)), x, np.ptp(forward(x)))
     assert (noise > 1e-21).all()

@@ -47,6 +47,38 @@ def test_what_autograd_returns_keeps_every_law(name):
     ] == []
 
 
+@pytest.mark.parametrize("range_", [(-1.0, 60.0), (29.0, 60.0), (20.0, 50.0), (-1.0, 200.0)])
+@pytest.mark.parametrize("softmax", [torch.softmax, torch.log_softmax])
+def test_rounding_that_is_left_where_terms_cancel_breaks_no_law(softmax, range_):
+    op = op_of(lambda x: softmax(x, 0), Input("x", shape=(3,), value=0.5))
+    assert examined(op, *range_).holds
+
+
+def test_a_kink_is_not_taken_for_rounding_that_would_excuse_a_law():
+    def backward(grad_output, x):
+        mixed = grad_output**3 + 0.3 * grad_output.roll(1, -1) ** 3
+        return 2 * mixed.sign() * mixed.abs() ** (1 / 3) * (x > 0)
+
+    rectified = with_backward(lambda x: 2 * x.relu(), backward)
+    assert "adds" in laws(examined(op_of(rectified.apply, Input("x", shape=(3,), value=0.5)), -1.0, 1.0))
+
+
+def test_a_dead_zone_for_small_grad_outputs_is_found_where_the_gradient_is_noisy():
+    def backward(grad_output, x):
+        return torch.where(grad_output.abs() < 1e-5, 0.0, grad_output) * torch.cos(x)
+
+    assert "scales" in laws(examined(backed_by(backward, forward=torch.sin), 99.0, 103.0, dtype=torch.float32))
+
+
+def test_a_term_that_is_not_linear_is_found_among_terms_that_cancel():
+    def backward(grad_output, x):
+        y = torch.softmax(x, 0)
+        return y * (grad_output - (grad_output * y).sum()) + 1e-14 * grad_output**2
+
+    softmax = with_backward(lambda x: torch.softmax(x, 0), backward)
+    assert "adds" in laws(examined(op_of(softmax.apply, Input("x", shape=(3,), value=0.5)), -1.0, 60.0))
+
+
 @pytest.mark.parametrize(
     ("grad_output", "dtype"),
     [

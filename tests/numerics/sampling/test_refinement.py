@@ -8,7 +8,7 @@ import torch
 from support.sections import op_of, section, written
 
 from gradloupe.server.numerics.sampling.grid import Grid, grid_rows
-from gradloupe.server.numerics.sampling.refinement import refinement_points
+from gradloupe.server.numerics.sampling.refinement import kink_sides, refinement_points
 from gradloupe.server.numerics.singularities.special_points import special_points
 
 F = torch.nn.functional
@@ -24,10 +24,11 @@ def refined_rows(function, start=-3.0, stop=3.0, count=401, op=None, **asked):
     with np.errstate(all="ignore"):
         special = special_points(double.forward, x, double.forward(x))
         at = grid_rows(x, special)
+        full = at.joined(kink_sides(cut, at, special))
         extra = refinement_points(
-            cut, double, at, double.forward(at.x), cut.backward(at.x, 1.0).grad_input, special, 1.0
+            cut, double, full, double.forward(full.x), cut.backward(full.x, 1.0).grad_input, special, 1.0
         )
-    return cut, special, at, at.joined(extra)
+    return cut, special, at, full.joined(extra)
 
 
 def _stacked(cut):

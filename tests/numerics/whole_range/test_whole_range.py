@@ -8,6 +8,7 @@ import torch
 from functions.correct import RIGHT
 from support.sections import Counted, op_of, section, written
 
+from gradloupe.ops import Input
 from gradloupe.server.numerics.differentiation.reference import reference_of
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.sentences.places import Names
@@ -330,6 +331,20 @@ def test_a_function_that_raises_far_out_is_looked_at_up_to_there(function, kind)
         whole_range_sentences(seen, Grid(-3, 3, 401), NAMES)[-1]
         == f"Farther out, below −100 and above 100, it raises {kind}."
     )
+
+
+def test_how_far_a_function_can_be_called_is_found_once_for_all_ranges():
+    square = Counted(torch.square)
+    op, calls = op_of(square), []
+    for stop in (3.0, 5.0):
+        before = square.calls
+        wide(op, stop=stop)
+        calls.append(square.calls - before)
+    assert calls[0] - calls[1] >= 8
+
+
+def test_an_op_made_with_a_list_is_examined_as_one_made_with_a_tuple():
+    assert wide(op_of(torch.square, Input("x", shape=[]))).reach == wide(op_of(torch.square)).reach
 
 
 def test_a_function_of_positive_numbers_is_looked_at_there():
