@@ -18,7 +18,8 @@ from ...runtime.matrix_vjp import even_count, vjp_on_matrix
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
-from ..differentiation.noise import mantissa_bits, noise_along, noise_probes
+from ..differentiation.noise import mantissa_bits
+from .gradient_noise import gradient_noise_along, gradient_noise_at
 from .violation import Law, Violation
 
 G = TypeVar("G")
@@ -42,10 +43,6 @@ _SPREAD = 3.0
 _SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))
 # The laws whose terms are rounded in different ways; to repeat a call, or to change its sign, changes no rounding.
 _ROUNDED: tuple[Law, ...] = ("scales", "adds", "layout")
-# The distance of the points at which the noise of a tensor's gradient is measured, as a fraction of the range: so large
-# that terms near 1 change by some last places; and the order of the differences that cancel whatever is smooth.
-_NOISE_DISTANCE, _NOISE_ORDER = 1e-4, 6
-_NOISE_GAIN = math.sqrt(math.comb(2 * _NOISE_ORDER, _NOISE_ORDER))
 _Cotangent = Callable[[torch.Tensor], torch.Tensor]
 # The number of elements passed at once to a Function that is otherwise evaluated one number at a time.
 _ELEMENTS = 7
@@ -188,7 +185,7 @@ def pointwise_violations(
         return np.zeros(x.shape) if gradient is None else gradient
 
     of_base = backward(base, dense) if of_base is None else of_base
-    noise = cache(partial(_noise_along, section, x, base, of_base))
+    noise = cache(partial(gradient_noise_along, section, x, base, of_base))
     trial: _Trial = LinearityTrial(backward, x, section.dtype, section.dtype, base, noise)
     yield trial.violation("repeats", LawTest(base, base, of_base, layout=monitored))
     yield (written := violation_by_write(monitored, x, base))
@@ -343,7 +340,7 @@ def tensorwise_violations(section: Section, x: Array, base: float, several: bool
         return np.zeros(gradient.shape) if answer is None else answer
 
     place = np.full(gradient.shape, t[0] if several else math.nan)
-    noise = cache(partial(_noise_at, whole, t, float(x[-1] - x[0]), one))
+    noise = cache(partial(gradient_noise_at, whole, t, float(x[-1] - x[0]), one))
     trial, monitored = LinearityTrial(backward, place, section.dtype, section.dtype, base, noise), MonitoredLayout()
     yield trial.violation("repeats", LawTest(one, math.nan, gradient, layout=monitored))
     yield (written := violation_by_write(monitored, place, math.nan))
@@ -356,35 +353,6 @@ def tensorwise_violations(section: Section, x: Array, base: float, several: bool
         for layout in (strided, transposed):
             yield trial.violation("layout", LawTest(one, math.nan, gradient, 1.0, places, layout))
         yield trial.violation("layout", LawTest(equal, base, backward(equal, dense), 1.0, places, expanded))
-
-
-def _noise_along(section: Section, x: Array, base: float, of_base: Array) -> Array:
-    """The rounding noise of the gradient at every ``x``."""
-    try:
-        gradient = section.backward(section.snap(noise_probes(x, float(x[-1] - x[0]))), base).grad_input
-    except FunctionFailed:
-        return np.zeros(x.size)
-    return np.zeros(x.size) if gradient is None else noise_along(gradient, x, largest_magnitude(of_base))
-
-
-def _noise_at(section: Section, t: Array, span: float, cotangent: _Cotangent) -> float:
-    """The rounding noise of all elements of a gradient, from its sixth differences along ``t``.
-
-    On the calmer side of ``t``: a kink is no noise.
-    """
-    steps = _NOISE_DISTANCE * span * np.arange(1, _NOISE_ORDER + 2)
-
-    def on_side(side: float) -> float:
-        found = [section.vjp(section.snap(t + side * step), cotangent) for step in steps]
-        gradients = [each for each in found if each is not None]
-        if len(gradients) <= _NOISE_ORDER:
-            return 0.0
-        return largest_magnitude(np.diff(np.stack(gradients), _NOISE_ORDER, axis=0)) / _NOISE_GAIN
-
-    try:
-        return min(on_side(-1.0), on_side(1.0))
-    except FunctionFailed:
-        return 0.0
 
 
 def _random_cotangent(seed: int, base: float) -> _Cotangent:
