@@ -87,24 +87,24 @@ class TracedFunction:
 
 
 @dataclass(frozen=True)
-class _Called:
+class _TensorNames:
     """The names of arguments and outputs of a Function by object identity and by storage; of several the first."""
 
     by_identity: dict[int, str]
     by_storage: dict[int, str]
 
     @classmethod
-    def of(cls, record: RecordedCall, outputs: tuple[_Output, ...]) -> _Called:
+    def of(cls, record: RecordedCall, outputs: tuple[_Output, ...]) -> _TensorNames:
         named = [*zip(record.names, record.arguments, strict=False)]
         named += [(each.name, value) for each, value in zip(outputs, record.outputs, strict=True)]
         named.reverse()  # so that the first wins
         return cls({id(value): name for name, value in named}, {_storage(value): name for name, value in named})
 
-    def identity(self, tensor: torch.Tensor) -> str:
+    def of_tensor(self, tensor: torch.Tensor) -> str:
         """The name of the argument or output that this tensor is."""
         return self.by_identity.get(id(tensor), "")
 
-    def memory(self, tensor: torch.Tensor) -> str:
+    def of_memory(self, tensor: torch.Tensor) -> str:
         """The name of the argument or output with which a tensor shares memory."""
         mine = _storage(tensor)
         return self.by_storage.get(mine, "") if mine else ""
@@ -116,20 +116,20 @@ def traced_functions(call: GraphTrace, tried: tuple[tuple[str, bool | None], ...
     ``tried`` are all saved tensors of the graph, nearest to the outputs first, and whether they are used.
     """
     in_graph = [node for node in call.nodes if isinstance(node, BackwardCFunction)]
-    records = [each for each in call.witness.calls if any(each.node is node for node in in_graph)]
+    records = [each for each in call.recorder.calls if any(each.node is node for node in in_graph)]
     used, left = dict[Any, list[bool | None]](), list(tried)
     if len(tried) == sum(len(each.saved) for each in records):  # else a call was not recorded
         for node in in_graph:
             count = sum(len(each.saved) for each in records if each.node is node)
             used[node], left = [each for _, each in left[:count]], left[count:]
-    records = records or call.witness.calls[:1]
-    return tuple(_opened(call, each, used.get(each.node, [])) for each in records[-_MOST_FUNCTIONS:])
+    records = records or call.recorder.calls[:1]
+    return tuple(_traced_function(call, each, used.get(each.node, [])) for each in records[-_MOST_FUNCTIONS:])
 
 
-def _opened(call: GraphTrace, record: RecordedCall, used: list[bool | None]) -> TracedFunction:
+def _traced_function(call: GraphTrace, record: RecordedCall, used: list[bool | None]) -> TracedFunction:
     function = function_class(record.node)
     outputs = tuple(_outputs(call, record))
-    called = _Called.of(record, outputs)
+    names = _TensorNames.of(record, outputs)
     return TracedFunction(
         name=one_line(function.__name__),
         node=one_line(type(record.node).__name__),
@@ -138,8 +138,8 @@ def _opened(call: GraphTrace, record: RecordedCall, used: list[bool | None]) -> 
         materialize=record.materialize,
         arguments=tuple(_arguments(call, record)),
         outputs=outputs,
-        saved=tuple(_saved(called, record, used)),
-        attributes=tuple(_attributes(called, record)),
+        saved=tuple(_saved(names, record, used)),
+        attributes=tuple(_attributes(names, record)),
         ran=record.arrived is not None,
         count=len(record.returned) if record.returned is not None else None,
         returned_list=record.returned_list,
@@ -149,7 +149,7 @@ def _opened(call: GraphTrace, record: RecordedCall, used: list[bool | None]) -> 
 def _arguments(call: GraphTrace, record: RecordedCall) -> Iterator[TracedArgument]:
     needed, dirty = list(record.node.needs_input_grad), {id(each) for each in record.dirty}
     # The node has an edge for every tensor argument, and for no other.
-    delivered = iter(call.flowed.get(record.node, ()))
+    delivered = iter(call.gradients.get(record.node, ()))
     for place, (name, value) in enumerate(zip(record.names, record.arguments, strict=False)):
         yield TracedArgument(
             name=one_line(name),
@@ -179,19 +179,19 @@ def _output_name(call: GraphTrace, record: RecordedCall, place: int) -> str:
     return f"output {place}" if len(record.outputs) > 1 else "output"
 
 
-def _saved(called: _Called, record: RecordedCall, used: list[bool | None]) -> Iterator[SavedTensor]:
+def _saved(names: _TensorNames, record: RecordedCall, used: list[bool | None]) -> Iterator[SavedTensor]:
     for place, tensor in enumerate(record.saved):
         if tensor is None:
             yield SavedTensor("None", None, "", None)
             continue
-        name, shares = called.identity(tensor), called.memory(tensor)
+        name, shares = names.of_tensor(tensor), names.of_memory(tensor)
         yield SavedTensor(name, value_summary(tensor), shares, used[place] if place < len(used) else None)
 
 
-def _attributes(called: _Called, record: RecordedCall) -> Iterator[_Attribute]:
+def _attributes(names: _TensorNames, record: RecordedCall) -> Iterator[_Attribute]:
     for name, value in list(vars(record.node).items())[:_MOST_ATTRIBUTES]:
         inside = [value] if isinstance(value, torch.Tensor) else tensors_in(value)
-        roles = dict.fromkeys(filter(None, (called.identity(each) for each in inside)))
+        roles = dict.fromkeys(filter(None, (names.of_tensor(each) for each in inside)))
         yield _Attribute(one_line(str(name)), value_summary(value), one_line(", ".join(roles)))
 
 

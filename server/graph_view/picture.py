@@ -95,7 +95,7 @@ def _node(sketch: _Sketch, call: GraphTrace, node: Any) -> int:
     if not isinstance(node, BackwardCFunction):
         return sketch.vertex("step", _forward_name(name), node=one_line(name))
     place = sketch.vertex("function", one_line(type(node)._forward_cls.__name__), node=one_line(name))  # type: ignore[attr-defined]
-    record = call.witness.of(node)
+    record = call.recorder.of(node)
     if record is not None:
         _constants(sketch, record, place)
     return place
@@ -117,23 +117,23 @@ def _constants(sketch: _Sketch, record: RecordedCall, place: int) -> None:
 
 def _edges(sketch: _Sketch, call: GraphTrace, node: Any, places: dict[Any, int], inputs: dict[str, int]) -> set[str]:
     """Add the edges of a node to its ``next_functions``; returns the inputs among those."""
-    reached, flowed = set(), call.flowed.get(node)
+    reached, gradients = set(), call.gradients.get(node)
     rest: dict[tuple[str, str], list[tuple[_Back, str]]] = {}
     drawn = 0
     for place, (before, _) in enumerate(node.next_functions):
         if before is None:
             continue
-        came = flowed[place] if flowed is not None and place < len(flowed) else None
-        back: _Back = "nothing" if flowed is None else "none" if came is None else "gradient"
-        label = _short(came) if came is not None else ""
-        known = before in call.gates or before in places
+        gradient = gradients[place] if gradients is not None and place < len(gradients) else None
+        back: _Back = "nothing" if gradients is None else "none" if gradient is None else "gradient"
+        label = _short(gradient) if gradient is not None else ""
+        known = before in call.input_copies or before in places
         drawn += known
         if not known or drawn > _EDGES:
             what = "a leaf of its own" if is_accumulate_grad(before) else "more"
             rest.setdefault((what, one_line(type(before).__name__)), []).append((back, label))
-        elif before in call.gates:
-            reached.add(call.gates[before])
-            sketch.edge(inputs[call.gates[before]], places[node], back, label)
+        elif before in call.input_copies:
+            reached.add(call.input_copies[before])
+            sketch.edge(inputs[call.input_copies[before]], places[node], back, label)
         else:
             sketch.edge(places[before], places[node], back, label)
     _rest(sketch, rest, places[node])
@@ -155,12 +155,12 @@ def _outputs(sketch: _Sketch, call: GraphTrace, places: dict[Any, int], inputs: 
         if not isinstance(out, torch.Tensor):
             continue
         place = sketch.vertex("output", *_titled(name, out))
-        handed = call.handed is not None and name == call.section.of
-        back: _Back = "gradient" if handed else "nothing"
-        label = _short(call.handed) if handed and call.handed is not None else ""
-        if out.grad_fn in call.gates:
-            reached.add(call.gates[out.grad_fn])
-            sketch.edge(inputs[call.gates[out.grad_fn]], place, back, label)
+        differentiated = call.grad_output is not None and name == call.section.of
+        back: _Back = "gradient" if differentiated else "nothing"
+        label = _short(call.grad_output) if differentiated and call.grad_output is not None else ""
+        if out.grad_fn in call.input_copies:
+            reached.add(call.input_copies[out.grad_fn])
+            sketch.edge(inputs[call.input_copies[out.grad_fn]], place, back, label)
             continue
         source = places.get(out.grad_fn, _silent_source(call, out, places))
         if source is None:
@@ -173,7 +173,7 @@ def _outputs(sketch: _Sketch, call: GraphTrace, places: dict[Any, int], inputs: 
 
 def _silent_source(call: GraphTrace, out: torch.Tensor, places: dict[Any, int]) -> int | None:
     """The vertex of the Function that returned an output without a gradient."""
-    for record in call.witness.calls:
+    for record in call.recorder.calls:
         if any(each is out for each in record.outputs) and record.node in places:
             return places[record.node]
     return None
@@ -183,7 +183,7 @@ def _unseen(sketch: _Sketch, call: GraphTrace, inputs: dict[str, int]) -> int:
     place = sketch.vertex("function", one_line(call.section.op.function.__name__))
     for source in inputs.values():
         sketch.edge(source, place)
-    for record in call.witness.calls[:1]:
+    for record in call.recorder.calls[:1]:
         _constants(sketch, record, place)
     return place
 

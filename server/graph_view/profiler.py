@@ -65,7 +65,7 @@ class CallRecorder:
 
     def __enter__(self) -> CallRecorder:
         self._before = sys.getprofile()
-        sys.setprofile(self._hear)
+        sys.setprofile(self._on_event)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -77,13 +77,13 @@ class CallRecorder:
         """The recorded call that created a node."""
         return next((each for each in self.calls if each.node is node), None)
 
-    def _hear(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _on_event(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":
-            self._begins(frame, frame.f_code)
+            self._on_call(frame, frame.f_code)
         elif event == "return" and frame in self._running:
-            self._ends(frame.f_code, self._running.pop(frame), argument)
+            self._on_return(frame.f_code, self._running.pop(frame), argument)
 
-    def _begins(self, frame: FrameType, code: CodeType) -> None:
+    def _on_call(self, frame: FrameType, code: CodeType) -> None:
         if code in _BACKWARD:
             call = self.of(frame.f_locals["self"])
             if call is not None:
@@ -118,7 +118,7 @@ class CallRecorder:
         self.calls.append(call)
         self._running[frame] = call
 
-    def _ends(self, code: CodeType, call: RecordedCall, returned: Any) -> None:
+    def _on_return(self, code: CodeType, call: RecordedCall, returned: Any) -> None:
         if code in _BACKWARD:
             call.returned_list = isinstance(returned, list)
             call.returned = (

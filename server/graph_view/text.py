@@ -17,7 +17,7 @@ _FEW, _LONGEST = 4, 200
 
 def graph_sentence(call: GraphTrace, functions: Sequence[TracedFunction]) -> str:
     """The description shown above the graph."""
-    out, of = call.looked_at, call.section.of
+    out, of = call.output, call.section.of
     if not out.requires_grad:
         return _no_graph(call)
     if not any(isinstance(node, BackwardCFunction) for node in call.nodes):
@@ -45,11 +45,11 @@ def _main(call: GraphTrace, functions: Sequence[TracedFunction]) -> TracedFuncti
 
 
 def _no_graph(call: GraphTrace) -> str:
-    out, of = call.looked_at, call.section.of
+    out, of = call.output, call.section.of
     said = f"There is no graph behind {of}, and backward is never called"
     if not (out.is_floating_point() or out.is_complex()):
         return f"{said}: it is {dtype_name(out)}, and only floating-point numbers carry gradients."
-    if any(any(each is out for each in record.silent) for record in call.witness.calls):
+    if any(any(each is out for each in record.silent) for record in call.recorder.calls):
         return f"{said}: forward marked it as non-differentiable."
     return f"{said}: nothing that autograd follows leads from an input to it."
 

@@ -22,27 +22,27 @@ MAX_NODES = 40
 
 @dataclass
 class GraphTrace:
-    """The trace of one call. ``gates`` are the nodes of the copies that the op was given, with the name of each input.
+    """The trace of one call. ``input_copies`` maps the node of each copy that the op was given to the input's name.
 
-    ``nodes`` are those of the graph by distance from the outputs, without leaves and gates; ``more`` says that there
-    were too many. ``flowed`` has for each node that ran the gradients it passed to its ``next_functions``, ``leaves``
-    the gradient of each input, None if there is none, and ``handed`` the ``grad_output`` of the whole op.
+    ``nodes`` are those of the graph by distance from the outputs, without leaves and copies; ``more`` says that there
+    were too many. ``gradients`` has for each node that ran the gradients it passed to its ``next_functions``,
+    ``input_gradients`` that of each input, None if there is none. ``grad_output`` is that of the whole op.
     """
 
     section: Section
-    witness: CallRecorder
+    recorder: CallRecorder
     given: dict[str, torch.Tensor]
-    gates: dict[Any, str]
+    input_copies: dict[Any, str]
     outputs: dict[str, Any]
     nodes: list[Any] = field(default_factory=list)
     more: bool = False
-    flowed: dict[Any, tuple[ValueSummary | None, ...]] = field(default_factory=dict)
-    leaves: dict[str, ValueSummary | None] = field(default_factory=dict)
-    handed: ValueSummary | None = None
+    gradients: dict[Any, tuple[ValueSummary | None, ...]] = field(default_factory=dict)
+    input_gradients: dict[str, ValueSummary | None] = field(default_factory=dict)
+    grad_output: ValueSummary | None = None
     failure: Failure | None = None
 
     @property
-    def looked_at(self) -> Any:
+    def output(self) -> Any:
         """The output that is differentiated."""
         return self.outputs[self.section.of]
 
@@ -52,11 +52,11 @@ def trace_call(section: Section, t: float, grad_output: float) -> GraphTrace:
     leaves = {name: input_leaf(section, name, values, t) for name, values in section.inputs}
     # Autograd forbids a Function to edit a leaf in place.
     given = {name: leaf.clone() for name, leaf in leaves.items()}
-    gates = {copy.grad_fn: name for name, copy in given.items()}
+    input_copies = {copy.grad_fn: name for name, copy in given.items()}
     parameters = [t if name == section.wrt else value for name, value in section.parameters]
-    witness = CallRecorder()
+    recorder = CallRecorder()
     try:
-        with witness:
+        with recorder:
             returned = section.call(*given.values(), *parameters)
     except Exception as error:
         raise failure_of(error, section.op, "forward") from error
@@ -65,18 +65,18 @@ def trace_call(section: Section, t: float, grad_output: float) -> GraphTrace:
         found = in_words(returned, len(_flat(returned)))
         said = f"forward returned {found} where a tensor {section.of!r} was declared."
         raise FunctionFailed(Failure("forward", "WrongShape", said))
-    call = GraphTrace(section, witness, given, gates, outputs)
-    _walk(call)
-    _pull(call, leaves, grad_output)
+    call = GraphTrace(section, recorder, given, input_copies, outputs)
+    _collect_nodes(call)
+    _run_backward(call, leaves, grad_output)
     return call
 
 
-def _walk(call: GraphTrace) -> None:
+def _collect_nodes(call: GraphTrace) -> None:
     """Collect the nodes, breadth first from the outputs."""
     left = [out.grad_fn for out in call.outputs.values() if isinstance(out, torch.Tensor)]
     while left:
         node = left.pop(0)
-        if node is None or node in call.nodes or node in call.gates or is_accumulate_grad(node):
+        if node is None or node in call.nodes or node in call.input_copies or is_accumulate_grad(node):
             continue
         if len(call.nodes) == MAX_NODES:
             call.more = True
@@ -90,29 +90,29 @@ def is_accumulate_grad(node: Any) -> bool:
     return type(node).__name__ == "AccumulateGrad"
 
 
-def _pull(call: GraphTrace, leaves: dict[str, torch.Tensor], grad_output: float) -> None:
-    out, section = call.looked_at, call.section
+def _run_backward(call: GraphTrace, leaves: dict[str, torch.Tensor], grad_output: float) -> None:
+    out, section = call.output, call.section
     if not out.requires_grad:
         return
 
-    def heard(node: Any, delivered: tuple[Any, ...], arrived: tuple[Any, ...]) -> None:
-        call.flowed[node] = tuple(None if each is None else value_summary(each) for each in delivered)
-        record = call.witness.of(node)
+    def record_gradients(node: Any, delivered: tuple[Any, ...], arrived: tuple[Any, ...]) -> None:
+        call.gradients[node] = tuple(None if each is None else value_summary(each) for each in delivered)
+        record = call.recorder.of(node)
         if record is not None and record.arrived is None:  # on a GPU backward runs in another, unprofiled thread
             record.arrived = tuple(map(value_summary, arrived))
 
     # A Function may have named an attribute of its ctx, which is the node, `register_hook`.
-    hooks = [type(node).register_hook(node, partial(heard, node)) for node in call.nodes]
+    hooks = [type(node).register_hook(node, partial(record_gradients, node)) for node in call.nodes]
     try:
         given = make_cotangent(out.detach(), grad_output, 1, section.of_index, dense)
     except (IndexError, RuntimeError) as error:
         said = f"forward returned {section.of!r} of shape {list(out.shape)}: it has no such element."
         raise FunctionFailed(Failure("forward", "WrongShape", said)) from error
-    call.handed = value_summary(given)
+    call.grad_output = value_summary(given)
     try:
-        with call.witness:
+        with call.recorder:
             found = pull_back((out,), (given,), leaves.values())
-        call.leaves = {
+        call.input_gradients = {
             name: None if each is None else value_summary(each) for name, each in zip(leaves, found, strict=True)
         }
     except Exception as error:  # noqa: BLE001 the graph is drawn without gradients then

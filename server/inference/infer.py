@@ -48,9 +48,9 @@ def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredReci
         signature = signature_of(function)
         search = RecipeSearch(signature, collect_evidence(signature), budget)
         search.run()
-        if search.found is None and search.refused is None:
+        if search.found is None and search.rejected is None:
             raise not_inferred(function, search)
-    step, trouble = (search.found[0], "") if search.found else (search.refused[0], search.refused[1].message)  # type: ignore[index]
+    step, trouble = (search.found[0], "") if search.found else (search.rejected[0], search.rejected[1].message)  # type: ignore[index]
     return InferredRecipe(step.recipe, tuple(_because(step, search)), search.trials, timing.now() - begun, trouble)
 
 
@@ -58,7 +58,7 @@ def _because(step: RecipeStep, search: RecipeSearch) -> list[tuple[str, str]]:
     reasons = []
     for each in step.recipe.arguments:
         reason = step.because.get(each.name, "") or "its name"
-        evidence = search.gathered.of(each.name)
+        evidence = search.evidence.of(each.name)
         if isinstance(each, TensorArgument) and evidence.rank_reason and evidence.rank_reason not in reason:
             reason = f"{reason}; {evidence.rank_reason}"
         reasons.append((each.name, reason))

@@ -36,8 +36,8 @@ def seen(op, at=0.5, grad_output=1.0, tried=True, **asked):
 
 def edges(picture):
     """Every edge by what its ends are called, and what came back along it."""
-    called = [each.lines[0] for each in picture.vertices]
-    return {(called[each.source], called[each.target]): each.label or each.back for each in picture.edges}
+    names = [each.lines[0] for each in picture.vertices]
+    return {(names[each.source], names[each.target]): each.label or each.back for each in picture.edges}
 
 
 class Scaled(torch.autograd.Function):

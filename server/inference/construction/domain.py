@@ -33,7 +33,7 @@ def swept_domain(attempt: RepeatableCall, pair: ElementPair, usual: _Interval = 
     held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
 
     def at(t: float) -> float:
-        outputs = attempt.moved(pair.wrt, pair.wrt_index, t).outputs()
+        outputs = attempt.with_element(pair.wrt, pair.wrt_index, t).outputs()
         out = outputs[pair.output] if outputs and pair.output < len(outputs) else None
         try:
             return math.nan if out is None else float(out[pair.of_index])
@@ -42,10 +42,10 @@ def swept_domain(attempt: RepeatableCall, pair: ElementPair, usual: _Interval = 
 
     main = attempt.recipe.inputs[0].name == pair.wrt
     wide = _with_limits(usual, attempt) if main else usual
-    if not attempt.clock.has(_CALLS):
+    if not attempt.deadline.has(_CALLS):
         return wide
     low, high = _finite_interval(at, held, max(_SEARCH_RADIUS, *map(abs, wide)))
-    if attempt.late:
+    if attempt.out_of_time:
         return wide
     start, stop = max(low, wide[0]), min(high, wide[1])
     if not start < stop:
@@ -53,7 +53,7 @@ def swept_domain(attempt: RepeatableCall, pair: ElementPair, usual: _Interval = 
     if not start < stop:
         return wide
     found = _narrowed_if_steep(at, *_widened_if_constant(at, *_without_fine_steps(at, start, stop, usual), low, high))
-    return _rounded_inward(start, stop) if attempt.late else found
+    return _rounded_inward(start, stop) if attempt.out_of_time else found
 
 
 def _with_limits(usual: _Interval, attempt: RepeatableCall) -> _Interval:

@@ -28,10 +28,10 @@ def elementwise_inputs(attempt: RepeatableCall, base: OptionalTensors) -> tuple[
     names = tuple(name for name in inputs if attempt.tensor(name).shape == shape)
     if any(sizes[name] != 1 for name in inputs if name not in names):
         return ()
-    if not attempt.clock.has(_LENGTH * len(_STEPS) * len(names)):
+    if not attempt.deadline.has(_LENGTH * len(_STEPS) * len(names)):
         return ()
     rows = {name: _row(attempt.tensor(name), place) for place, name in enumerate(names)}
-    row = attempt.changed(rows)
+    row = attempt.with_values(rows)
     out = row.outputs()
     deterministic = _all_close(replace(row, seed=TRIAL_SEED + 1).outputs(), out)
     fits = (
@@ -46,7 +46,7 @@ def elementwise_inputs(attempt: RepeatableCall, base: OptionalTensors) -> tuple[
         and _backward_takes_shorter(row, names)
         and _backward_takes_row(attempt, row, base)
         and _shared_gradient_is_sum(row, names)
-        and not row.late
+        and not row.out_of_time
     )
     return names if fits else ()
 
@@ -63,10 +63,10 @@ def _forward_is_elementwise(row: RepeatableCall, out: OptionalTensors, names: tu
         for element in range(_LENGTH):
             others = torch.arange(_LENGTH) != element
             for step in _STEPS:
-                if row.late:
+                if row.out_of_time:
                     return False
                 held = float(row.tensor(name)[element])
-                found = row.moved(name, (element,), held + step).outputs()
+                found = row.with_element(name, (element,), held + step).outputs()
                 if found is None:
                     continue  # rejected, such as by a sqrt that raises for negative numbers
                 if not _all_close([_part(each, others) for each in found], [_part(each, others) for each in out]):
@@ -76,12 +76,12 @@ def _forward_is_elementwise(row: RepeatableCall, out: OptionalTensors, names: tu
 
 def _any_index(row: RepeatableCall, out: OptionalTensors, names: tuple[str, ...]) -> bool:
     """Whether the results are the same in reverse order, and in shorter vectors, down to length 1."""
-    backwards = row.changed({name: row.tensor(name).flip(0) for name in names}).outputs()
+    backwards = row.with_values({name: row.tensor(name).flip(0) for name in names}).outputs()
     if not _all_close(backwards, [None if each is None else each.flip(0) for each in out]):
         return False
     return all(
         _all_close(
-            row.changed({name: row.tensor(name)[:length] for name in names}).outputs(),
+            row.with_values({name: row.tensor(name)[:length] for name in names}).outputs(),
             [None if each is None else each[:length] for each in out],
         )
         for length in _SHORTER_LENGTHS
@@ -103,13 +103,13 @@ def _backward_is_elementwise(row: RepeatableCall, out: OptionalTensors, names: t
     """Whether a one-hot grad_output gives the VJP of ones at its index and of zeros elsewhere; random VJPs pass."""
     ones = torch.ones(_LENGTH, dtype=torch.float64)
     for place in range(len(out)):
-        full, none = row.pulled(place, ones), row.pulled(place, 0 * ones)
-        repeated = replace(row, seed=TRIAL_SEED + 1).pulled(place, ones)
+        full, none = row.vjp(place, ones), row.vjp(place, 0 * ones)
+        repeated = replace(row, seed=TRIAL_SEED + 1).vjp(place, ones)
         if not (full and none and repeated) or any(not _close(full[name], repeated[name]) for name in names):
             continue
         for element in _WITNESSES:
             hot = torch.arange(_LENGTH) == element
-            found = row.pulled(place, hot.double())
+            found = row.vjp(place, hot.double())
             if found and any(not _close(found[name], torch.where(hot, full[name], none[name])) for name in names):
                 return False
     return True
@@ -117,17 +117,17 @@ def _backward_is_elementwise(row: RepeatableCall, out: OptionalTensors, names: t
 
 def _backward_takes_shorter(row: RepeatableCall, names: tuple[str, ...]) -> bool:
     """Whether backward works for a shorter vector, too: it may use a constant tensor that forward does not."""
-    shorter = row.changed({name: row.tensor(name)[: _SHORTER_LENGTHS[0]] for name in names})
+    shorter = row.with_values({name: row.tensor(name)[: _SHORTER_LENGTHS[0]] for name in names})
     ones = torch.ones(_LENGTH, dtype=torch.float64)
-    return row.pulled(0, ones) is None or shorter.pulled(0, ones[: _SHORTER_LENGTHS[0]]) is not None
+    return row.vjp(0, ones) is None or shorter.vjp(0, ones[: _SHORTER_LENGTHS[0]]) is not None
 
 
 def _backward_takes_row(attempt: RepeatableCall, row: RepeatableCall, base: OptionalTensors) -> bool:
     """Whether backward works for a vector if it works for the shape of the recipe, which may be 0-dimensional."""
     own = base[0]
-    if own is None or row.pulled(0, torch.ones(_LENGTH, dtype=torch.float64)) is not None:
+    if own is None or row.vjp(0, torch.ones(_LENGTH, dtype=torch.float64)) is not None:
         return True
-    return attempt.pulled(0, torch.ones_like(own)) is None
+    return attempt.vjp(0, torch.ones_like(own)) is None
 
 
 def _shared_gradient_is_sum(row: RepeatableCall, names: tuple[str, ...]) -> bool:
@@ -135,12 +135,12 @@ def _shared_gradient_is_sum(row: RepeatableCall, names: tuple[str, ...]) -> bool
     shared = [each.name for each in row.recipe.inputs if each.name not in names]
     ones = torch.ones(_LENGTH, dtype=torch.float64)
     full, repeated = (
-        (each.pulled(0, ones) for each in (row, replace(row, seed=TRIAL_SEED + 1))) if shared else (None, None)
+        (each.vjp(0, ones) for each in (row, replace(row, seed=TRIAL_SEED + 1))) if shared else (None, None)
     )
     if not (full and repeated) or any(not _close(full[name], repeated[name]) for name in shared):
         return True
     alone = [
-        row.changed({name: row.tensor(name)[element : element + 1] for name in names}).pulled(0, ones[:1])
+        row.with_values({name: row.tensor(name)[element : element + 1] for name in names}).vjp(0, ones[:1])
         for element in range(_LENGTH)
     ]
     found = [each for each in alone if each]

@@ -60,7 +60,7 @@ def op_of(
         attempt = RepeatableCall.at(function, recipe, given)
         graph, base = _first_call(attempt)
         attempt.outputs()
-        attempt = attempt.within(_FAST_SECONDS if attempt.clock.seconds < _SLOW else _SLOW_SECONDS)
+        attempt = attempt.within(_FAST_SECONDS if attempt.deadline.seconds < _SLOW else _SLOW_SECONDS)
         return _op(_analysed(attempt, base), graph, name, title, group)
 
 
@@ -68,7 +68,7 @@ def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] 
     """The Function found in the graph of the first call, and its outputs. Raises ``NotInferred``."""
     recipe = attempt.recipe.text()
     try:
-        _, returned = attempt.called(track=True)
+        _, returned = attempt.forward(track=True)
     except (Exception, SystemExit) as error:
         raise _call_error(attempt, recipe, error) from error
     base = [float64_output(each) for each in result_tuple(returned)]
@@ -108,7 +108,7 @@ def _analysed(attempt: RepeatableCall, base: OptionalTensors) -> _Analysis:
     if numbers:
         place = _shown_element(found, numbers)
         held = {each: _element(attempt.tensor(each), place, found[each].wrt_index) for each in numbers}
-        attempt = attempt.changed(held)
+        attempt = attempt.with_values(held)
         base = attempt.outputs() or base
         found = pairs_by_input(attempt, base)
     scalars = tuple(each.name for each in attempt.recipe.inputs if each.name not in numbers and not each.shape)

@@ -37,7 +37,7 @@ def bounded_parameter(attempt: RepeatableCall, pair: ElementPair, constant: Cons
     tried = attempt.within(_SECONDS)
 
     def works(other: object) -> bool:
-        return tried.late or _works(tried.changed({constant.name: other}), pair)
+        return tried.out_of_time or _works(tried.with_values({constant.name: other}), pair)
 
     if isinstance(value, bool):
         return Parameter(name, value, kind="switch") if works(not value) else None
@@ -49,7 +49,7 @@ def bounded_parameter(attempt: RepeatableCall, pair: ElementPair, constant: Cons
         least, most = (
             _SEED_RANGE
             if "seed" in name and works(_SEED_RANGE[1])
-            else _int_range(value, works, 1 if tried.late else _INT_STEPS)
+            else _int_range(value, works, 1 if tried.out_of_time else _INT_STEPS)
         )
         return Parameter(name, value, least, most, kind="int") if least < most else None
     if isinstance(value, float) and math.isfinite(value):

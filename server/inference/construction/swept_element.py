@@ -64,7 +64,7 @@ def _pair(attempt: RepeatableCall, base: OptionalTensors, name: str) -> ElementP
 def _best(attempt: RepeatableCall, base: OptionalTensors, name: str, elements: list[int]) -> ElementPair:
     found: list[ElementPair] = []
     for element in elements:
-        if found and attempt.late:
+        if found and attempt.out_of_time:
             break
         found.append(_most_affected_output(attempt, base, name, element))
     most = max(each.moves for each in found)
@@ -77,7 +77,7 @@ def _most_affected_output(attempt: RepeatableCall, base: OptionalTensors, name: 
     index = _unravelled(element, held.shape)
     moved = [torch.zeros(0) if out is None else torch.zeros_like(out) for out in base]
     for step in _STEPS:
-        outputs = attempt.moved(name, index, float(held[index]) + step).outputs()
+        outputs = attempt.with_element(name, index, float(held[index]) + step).outputs()
         for place, out in enumerate(outputs or ()):
             was = base[place] if place < len(base) else None
             if out is not None and was is not None and out.shape == was.shape:
@@ -102,7 +102,7 @@ def _with_backward_tested(attempt: RepeatableCall, base: OptionalTensors, pair: 
             break
         one_hot = torch.zeros_like(out)
         one_hot[pair.of_index] = 1
-        gradients = attempt.moved(pair.wrt, pair.wrt_index, held + step).pulled(pair.output, one_hot)
+        gradients = attempt.with_element(pair.wrt, pair.wrt_index, held + step).vjp(pair.output, one_hot)
         if gradients and float(torch.nan_to_num(gradients[pair.wrt][pair.wrt_index])):
             return ElementPair(pair.wrt, pair.wrt_index, pair.output, pair.of_index, pair.moves, True)
     return pair

@@ -23,23 +23,23 @@ _TOLERANCES = {torch.float64: 1e-4, torch.float32: 5e-2}
 class Agreement:
     """The share of the compared elements where backward agrees with differences of forward.
 
-    ``moves`` says that forward depends on its inputs at all, ``idle`` that the Function is an identity: forward returns
-    its input, and backward grad_output.
+    ``depends_on_input`` says that forward depends on its inputs at all, ``is_identity`` that forward returns its input
+    and backward grad_output.
     """
 
     share: float
-    moves: bool
-    idle: bool = False
+    depends_on_input: bool
+    is_identity: bool = False
 
     @property
-    def full(self) -> bool:
+    def agrees(self) -> bool:
         """Whether backward and differences agree at most elements."""
-        return self.moves and self.share > 0.8
+        return self.depends_on_input and self.share > 0.8
 
     @property
-    def shows(self) -> bool:
+    def does_something(self) -> bool:
         """Whether forward depends on its input and is no identity."""
-        return self.moves and not self.idle
+        return self.depends_on_input and not self.is_identity
 
 
 def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = _DIRECTIONS) -> Agreement:
@@ -56,7 +56,7 @@ def agreement(call: Callable[..., Any], recipe: Recipe, directions: int = _DIREC
 def agrees_everywhere(call: Callable[..., Any], recipe: Recipe) -> bool:
     """Whether they agree at every one of many elements, so that it is no coincidence."""
     found = agreement(call, recipe, _MANY)
-    return found.moves and found.share == 1.0
+    return found.depends_on_input and found.share == 1.0
 
 
 def seems_elementwise(call: Callable[..., Any], recipe: Recipe) -> bool:
@@ -96,20 +96,20 @@ def _compare(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agree
     pairs = recipe.leaves()
     with torch.enable_grad():
         outputs = _floating_outputs(call, [one for _, one in pairs])
-    moved = [place for place, each in enumerate(outputs) if each.requires_grad and each.numel()]
-    weights = [_irregular_weights(outputs[place]) for place in moved]
+    differentiable = [place for place, each in enumerate(outputs) if each.requires_grad and each.numel()]
+    weights = [_irregular_weights(outputs[place]) for place in differentiable]
     leaves = {each.name: leaf for each, (leaf, _) in zip(recipe.arguments, pairs, strict=True) if leaf is not None}
-    found = pull_back([outputs[place] for place in moved], weights, leaves.values())
+    found = pull_back([outputs[place] for place in differentiable], weights, leaves.values())
 
     def value(name: str, index: int, step: float) -> float:
         tensor = leaves[name].detach().clone()
         tensor.view(-1)[index] += step
         with torch.no_grad():
             returned = _floating_outputs(call, recipe.build(given={name: tensor}))
-        weighted = zip((returned[place] for place in moved), weights, strict=True)
+        weighted = zip((returned[place] for place in differentiable), weights, strict=True)
         return float(sum((out.double() * weight.double()).sum() for out, weight in weighted))
 
-    right, count, moves = 0, 0, False
+    right, count, depends_on_input = 0, 0, False
     inputs = [each for each in recipe.arguments if isinstance(each, TensorArgument) and each.grad]
     for each, gradient in zip(inputs, found, strict=True):
         dense = torch.zeros_like(leaves[each.name]) if gradient is None else gradient
@@ -118,10 +118,10 @@ def _compare(call: Callable[..., Any], recipe: Recipe, directions: int) -> Agree
             slope = (value(each.name, index, step) - value(each.name, index, -step)) / (2 * step)
             analytical = float(dense.reshape(-1)[index])
             count += 1
-            moves = moves or abs(slope) > tolerance
+            depends_on_input = depends_on_input or abs(slope) > tolerance
             right += abs(slope - analytical) <= tolerance * (1 + max(abs(slope), abs(analytical)))
-    idle = _is_identity(pairs, outputs, weights, found) and _passes_large_inputs(call, recipe)
-    return Agreement(right / max(1, count), moves, idle)
+    is_identity = _is_identity(pairs, outputs, weights, found) and _passes_large_inputs(call, recipe)
+    return Agreement(right / max(1, count), depends_on_input, is_identity)
 
 
 def _floating_outputs(call: Callable[..., Any], arguments: list[Any]) -> list[torch.Tensor]:

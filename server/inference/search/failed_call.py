@@ -36,7 +36,7 @@ class FailedCall:
     saved: tuple[str | None, ...] = ()
 
     @property
-    def otherwise(self) -> str:
+    def reason(self) -> str:
         """The reason for a change, in words that follow "because"."""
         text = self.blame.message
         text = text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 1]}…"
@@ -74,7 +74,7 @@ class FailedCall:
         found = [(place, self.given(place)) for place in self.places()]
         return [(place, each) for place, each in found if isinstance(each, Constant)]
 
-    def changed(self, place: int, given: _Given, cost: float) -> Iterator[Repair]:
+    def with_argument(self, place: int, given: _Given, cost: float) -> Iterator[Repair]:
         """The recipe with another value for one argument, and with the defaults before it written out."""
         arguments = list(self.recipe.arguments)
         for missing in range(len(arguments), place + 1):
@@ -83,18 +83,18 @@ class FailedCall:
                 return
             arguments.append(constant(self.arguments[missing].name, default))
         arguments[place] = given
-        yield Repair(Recipe(tuple(arguments)), cost, given.name, self.otherwise)
+        yield Repair(Recipe(tuple(arguments)), cost, given.name, self.reason)
 
-    def valued(self, place: int, values: tuple[Any, ...], cost: float, step: float = 0.3) -> Iterator[Repair]:
+    def with_values(self, place: int, values: tuple[Any, ...], cost: float, step: float = 0.3) -> Iterator[Repair]:
         """The recipe with each of these constants for one argument."""
         for count, value in enumerate(values):
-            yield from self.changed(place, constant(self.arguments[place].name, value), cost + step * count)
+            yield from self.with_argument(place, constant(self.arguments[place].name, value), cost + step * count)
 
-    def all(self, change: _Change, cost: float) -> Iterator[Repair]:
+    def with_every_tensor(self, change: _Change, cost: float) -> Iterator[Repair]:
         """The recipe with all its tensors changed."""
         arguments = tuple(change(each) if isinstance(each, TensorArgument) else each for each in self.recipe.arguments)
         first = next((each.name for each in arguments if isinstance(each, TensorArgument)), "")
-        yield Repair(Recipe(arguments), cost, first, self.otherwise)
+        yield Repair(Recipe(arguments), cost, first, self.reason)
 
     def blaming(self, places: frozenset[int]) -> FailedCall:
         """The same, with the blame on other arguments."""

@@ -28,12 +28,12 @@ _KINDS = {
 def not_inferred(function: Any, search: RecipeSearch) -> NotInferred:
     """The ``NotInferred`` for a failed search: the sentence, the argument, a recipe to edit, and some trials."""
     failures = sorted(search.failures, key=lambda each: (not each[1].forward, each[0].cost))
-    parameters = tuple((each.name, _evidence_summary(search, each.name)) for each in search.gathered.arguments)
+    parameters = tuple((each.name, _evidence_summary(search, each.name)) for each in search.evidence.arguments)
     if not failures:
-        foreign = next((each.name for each in search.gathered.arguments if search.gathered.of(each.name).foreign), "")
+        foreign = next((each.name for each in search.evidence.arguments if search.evidence.of(each.name).foreign), "")
         if foreign:
             return NotInferred(_object_sentence(search, foreign), foreign, _blank_recipe(search), (), parameters)
-        argument = next((each.name for each in search.gathered.arguments), "")
+        argument = next((each.name for each in search.evidence.arguments), "")
         sentence = (
             f"Nothing was found that {search.signature.name} could be given for {argument!r}; {_hint(argument, '')}."
         )
@@ -44,7 +44,7 @@ def not_inferred(function: Any, search: RecipeSearch) -> NotInferred:
     sentence, error = _sentence(function, search, failures, argument, recipe), None
     sayable = _hint(argument, recipe) in sentence
     own = [each for each in failures if is_source_error(each[2]) and not _unbound(function, search, each[2])]
-    own = [each for each in own if not search.of_an_object(each[2])]
+    own = [each for each in own if not search.lacks_an_attribute(each[2])]
     if own:
         step, outcome, _ = own[0]
         error = try_recipe(search.signature.call, step.recipe).error  # called once more, for its traceback
@@ -108,7 +108,7 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
             f"{name} takes complex numbers, and only real ones can be swept: {where} raises {text}; look at a function "
             f"of real tensors that makes them, such as def f(x): return {name}.apply(torch.view_as_complex(x))."
         )
-    foreign = search.an_object(blamed)
+    foreign = search.argument_without_attribute(blamed)
     if foreign:
         return _object_sentence(search, foreign)
     what = f"No value was found for {argument!r}" if argument else "No arguments were found"
@@ -121,8 +121,8 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
 def _blank_recipe(search: RecipeSearch) -> str:
     """A recipe to fill in where nothing was tried: every required argument."""
     pieces = []
-    for each in search.gathered.arguments:
-        weights = search.gathered.of(each.name).weights
+    for each in search.evidence.arguments:
+        weights = search.evidence.of(each.name).weights
         if each.required:
             tensor = bool(weights) and max(weights, key=lambda kind: weights[kind]) == "tensor"
             pieces.append(f"{each.name}: float64[7]" if tensor else f"{each.name} = None")
@@ -130,7 +130,7 @@ def _blank_recipe(search: RecipeSearch) -> str:
 
 
 def _object_sentence(search: RecipeSearch, name: str) -> str:
-    members = ", ".join(f"{name}.{each}" for each in dict.fromkeys(search.gathered.of(name).members))
+    members = ", ".join(f"{name}.{each}" for each in dict.fromkeys(search.evidence.of(name).members))
     return (
         f"{name!r} has to be an object ({_shortened(members)} is read from it), which no recipe can write down; give "
         "what you would pass as example_inputs."
@@ -159,12 +159,12 @@ def _blamed_argument(search: RecipeSearch, failures: _Failures) -> str:
     blamed = Counter[str]()
     for place, (_, _, each) in enumerate(failures[:40]):
         for index in each.places:
-            blamed[search.gathered.arguments[index].name] += 1 / (1 + place) / len(each.places)  # type: ignore[assignment]
+            blamed[search.evidence.arguments[index].name] += 1 / (1 + place) / len(each.places)  # type: ignore[assignment]
     return blamed.most_common(1)[0][0] if blamed else ""
 
 
 def _evidence_summary(search: RecipeSearch, name: str) -> str:
-    known = search.gathered.of(name)
+    known = search.evidence.of(name)
     if not known.weights:
         return "nothing was found out about it"
     kind = max(known.weights, key=lambda each: known.weights[each])

@@ -28,37 +28,37 @@ _DTYPES = {"index": "int64", "mask": "bool"}
 class RecipeStep:
     """A recipe to try, its cost (how unlikely it is), and the reason for each argument.
 
-    A repair has how far the recipe that it repairs came, ``reached``, and the cost of the change, ``paid``.
+    A repair has how far the recipe that it repairs came, ``reached``, and the cost of the change, ``repair_cost``.
     """
 
     cost: float
     recipe: Recipe
     because: dict[str, str] = field(default_factory=dict)
     reached: tuple[int, ...] = ()
-    paid: float = 0.0
+    repair_cost: float = 0.0
 
-    def spent(self, reached: tuple[int, ...]) -> float:
+    def cost_before_repair(self, reached: tuple[int, ...]) -> float:
         """Its cost, without that of the last repair if that one came further."""
-        return self.cost - self.paid * (reached > self.reached)
+        return self.cost - self.repair_cost * (reached > self.reached)
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A combination of choices with the shapes (``forms``) it is still to be tried in, the likeliest first.
+    """A combination of choices with the ``shapes`` it is still to be tried in, the likeliest first.
 
-    ``inside`` are the positions of its tensors, ``again`` says that it has been postponed after a failure.
+    ``tensor_places`` are the positions of its tensors, ``postponed`` says that a part of it has failed before.
     """
 
     base: float
     combination: tuple[Choice, ...]
-    inside: tuple[int, ...]
-    forms: tuple[JointShapes, ...]
-    again: bool = False
+    tensor_places: tuple[int, ...]
+    shapes: tuple[JointShapes, ...]
+    postponed: bool = False
 
     @property
     def cost(self) -> float:
         """The cost of its first step."""
-        return self.base + self.forms[0].cost
+        return self.base + self.shapes[0].cost
 
     @property
     def parts(self) -> set[_Part]:
@@ -73,16 +73,16 @@ class _Row:
 
 
 class RecipeQueue:
-    """The queue of all steps for the evidence ``gathered``, expanded lazily."""
+    """The queue of all steps that the evidence suggests, expanded lazily."""
 
-    def __init__(self, gathered: CollectedEvidence) -> None:
-        self.gathered = gathered
-        arguments = gathered.arguments
-        self._options = [choices(each, gathered.of(each.name), not place) for place, each in enumerate(arguments)]
+    def __init__(self, evidence: CollectedEvidence) -> None:
+        self.evidence = evidence
+        arguments = evidence.arguments
+        self._options = [choices(each, evidence.of(each.name), not place) for place, each in enumerate(arguments)]
         self._combinations = self._all_combinations()
         self._upcoming = next(self._combinations, None)
         self._heap: list[tuple[float, int, RecipeStep | _Row]] = []
-        self._forms: dict[tuple[tuple[int, ...], tuple[str, ...]], list[JointShapes]] = {}
+        self._shapes: dict[tuple[tuple[int, ...], tuple[str, ...]], list[JointShapes]] = {}
         self._seen: set[str] = set()
         self._failed: set[frozenset[_Part]] = set()
         self._count = 0
@@ -90,7 +90,7 @@ class RecipeQueue:
     @property
     def passes(self) -> range:
         """The possible numbers of arguments of a call."""
-        arguments = self.gathered.arguments
+        arguments = self.evidence.arguments
         least = max((place + 1 for place, each in enumerate(arguments) if each.default is NO_DEFAULT), default=0)
         return range(max(1, least), len(arguments) + 1)
 
@@ -99,10 +99,10 @@ class RecipeQueue:
 
         That is the default, unless the source says that the Function does nothing with it.
         """
-        return sum(self._departs(recipe, place) for place in range(len(self.gathered.arguments)))
+        return sum(self._departs(recipe, place) for place in range(len(self.evidence.arguments)))
 
     def _departs(self, recipe: Recipe, place: int) -> bool:
-        default = self.gathered.arguments[place].default
+        default = self.evidence.arguments[place].default
         if default is NO_DEFAULT or default is LEFT_OUT:
             return False
         passed = place < len(recipe.arguments)
@@ -154,14 +154,14 @@ class RecipeQueue:
 
     def _first(self, row: _Row) -> RecipeStep | None:
         """Pop the first step of a row; None if it is known already, or if the whole row is postponed."""
-        if not row.again and self._must_fail(row.parts):
-            self._put(row.cost + REPEAT_COST, replace(row, again=True))
+        if not row.postponed and self._must_fail(row.parts):
+            self._put(row.cost + REPEAT_COST, replace(row, postponed=True))
             return None
-        form = row.forms[0]
-        if row.forms[1:]:
-            rest = replace(row, forms=row.forms[1:])
-            self._put(rest.cost + REPEAT_COST * row.again, rest)
-        step = self._step(row.cost, row.combination, dict(zip(row.inside, form.shapes, strict=True)))
+        form = row.shapes[0]
+        if row.shapes[1:]:
+            rest = replace(row, shapes=row.shapes[1:])
+            self._put(rest.cost + REPEAT_COST * row.postponed, rest)
+        step = self._step(row.cost, row.combination, dict(zip(row.tensor_places, form.shapes, strict=True)))
         return step if self._is_new(step) else None
 
     def _must_fail(self, parts: set[_Part]) -> bool:
@@ -186,10 +186,10 @@ class RecipeQueue:
 
     def _shapes_for(self, inside: tuple[int, ...], kinds: tuple[str, ...]) -> list[JointShapes]:
         """The shapes for the tensors at these positions, cached: they do not depend on the constants."""
-        if (inside, kinds) not in self._forms:
-            known = [self.gathered.of(self.gathered.arguments[place].name) for place in inside]
-            self._forms[inside, kinds] = joint_shapes(known, kinds, self.gathered.notes.relations)
-        return self._forms[inside, kinds]
+        if (inside, kinds) not in self._shapes:
+            known = [self.evidence.of(self.evidence.arguments[place].name) for place in inside]
+            self._shapes[inside, kinds] = joint_shapes(known, kinds, self.evidence.notes.relations)
+        return self._shapes[inside, kinds]
 
     def _counts(self, combination: Sequence[Choice]) -> Iterator[tuple[int, float]]:
         """The numbers of arguments to pass: as many as backward returns gradients, all, or only the required ones."""
@@ -197,18 +197,18 @@ class RecipeQueue:
         used = [place + 1 for place, each in enumerate(combination) if each.kind != "default" or each.value is not None]
         last = max([least, *used])
         unwritable = next((place for place, each in enumerate(self._options) if not each), most)
-        returned = self.gathered.count
+        returned = self.evidence.count
         counts = [returned] if returned is not None and returned in self.passes and returned < last else []
         counts += [min(last, max(unwritable, least)), least]
         for step, count in enumerate(dict.fromkeys(counts)):
-            left = self.gathered.arguments[count:]
-            skips = any(self.gathered.of(each.name).leads_past(each.default) for each in left)
+            left = self.evidence.arguments[count:]
+            skips = any(self.evidence.of(each.name).leads_past(each.default) for each in left)
             yield count, 0.5 * step + EARLY_RETURN_COST * skips
 
     def _step(self, cost: float, combination: Sequence[Choice], shapes: dict[int, tuple[int, ...]]) -> RecipeStep:
         given: list[TensorArgument | Constant] = []
         for place, choice in enumerate(combination):
-            name = self.gathered.arguments[place].name
+            name = self.evidence.arguments[place].name
             if choice.is_tensor:
                 given.append(self._tensor(name, choice, shapes[place], place))
             else:
@@ -222,7 +222,7 @@ class RecipeQueue:
         return RecipeStep(cost, Recipe(tuple(given)), because)
 
     def _tensor(self, name: str, choice: Choice, shape: tuple[int, ...], place: int) -> TensorArgument:
-        known = self.gathered.of(name)
+        known = self.evidence.of(name)
         if choice.kind == "index":
             once = bool(shape) and (known.once or bool(name_hints.PERMUTATION_NAME.search(name.lower())))
             return TensorArgument(name, shape, "int64", "shuffled" if once else "index", 2)

@@ -21,8 +21,8 @@ def _as_callable(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         given = broken.given(place)
         if isinstance(given, Constant) and isinstance(given.value, tuple | list):
             # Its elements are called.
-            yield from broken.valued(place, ((NAMED_VALUES["torch.tanh"],), [NAMED_VALUES["torch.tanh"]]), 0.3)
-        yield from broken.valued(place, tuple(NAMED_VALUES[name] for name in _CALLABLES), 0.4, 0.3)
+            yield from broken.with_values(place, ((NAMED_VALUES["torch.tanh"],), [NAMED_VALUES["torch.tanh"]]), 0.3)
+        yield from broken.with_values(place, tuple(NAMED_VALUES[name] for name in _CALLABLES), 0.4, 0.3)
 
 
 def _distinct_numbers(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -31,30 +31,30 @@ def _distinct_numbers(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     values = [each.value for _, each in numbers]
     for place, each in numbers:
         if values.count(each.value) > 1:
-            yield from broken.valued(place, (each.value * 2 or 1, each.value + 1), 0.4)
+            yield from broken.with_values(place, (each.value * 2 or 1, each.value + 1), 0.4)
 
 
 def _as_bool(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if type(each.value) is not bool:
-            yield from broken.valued(place, (True, False), 0.4)
+            yield from broken.with_values(place, (True, False), 0.4)
     for place, _ in broken.tensors(False):
         if place:
-            yield from broken.valued(place, (True, False), 1.4)
+            yield from broken.with_values(place, (True, False), 1.4)
 
 
 def _as_dtype(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A dtype of the kind that the message names."""
     names = ("torch.float8_e4m3fn",) if "float8" in match.string else ("torch.float32", "torch.float64")
     for place, each in broken.constants():
-        yield from broken.valued(
+        yield from broken.with_values(
             place, tuple(NAMED_VALUES[name] for name in names if NAMED_VALUES[name] is not each.value), 0.4
         )
 
 
 def _half_precision(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for step, to in enumerate(("bfloat16", "float16")):
-        yield from broken.all(lambda each, to=to: _with_dtype(each, to), 0.5 + 0.2 * step)  # type: ignore[misc]
+        yield from broken.with_every_tensor(lambda each, to=to: _with_dtype(each, to), 0.5 + 0.2 * step)  # type: ignore[misc]
 
 
 def _callable_of_arity(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -63,7 +63,7 @@ def _callable_of_arity(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if callable(each.value):
             fitting = ("torch.addcmul",) if count > 2 else ("torch.mul", "torch.sub") if count == 2 else ("torch.tanh",)
-            yield from broken.valued(place, tuple(NAMED_VALUES[name] for name in fitting), 0.3)
+            yield from broken.with_values(place, tuple(NAMED_VALUES[name] for name in fitting), 0.3)
 
 
 def _with_dtype(each: TensorArgument, dtype: str) -> TensorArgument:
@@ -92,7 +92,7 @@ def _as_tensor(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         fill = "positive" if name_hints.POSITIVE_NAME.search(each.name.lower()) else "normal"
         for rank, shape in enumerate(dict.fromkeys((*shapes, (1,)))):
             tensor = TensorArgument(each.name, shape, like.dtype, fill)  # type: ignore[arg-type]
-            yield from broken.changed(place, tensor, 0.5 + 0.4 * step + 0.4 * rank)
+            yield from broken.with_argument(place, tensor, 0.5 + 0.4 * step + 0.4 * rank)
 
 
 def _tensor_for_gradient(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -115,38 +115,38 @@ def _with_attribute(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         return
     values = ("mean",) if name in dir(str) else (1.0,) if name in dir(float) else ()
     for place, _ in broken.tensors(False):
-        yield from broken.valued(place, values, 0.8)
+        yield from broken.with_values(place, values, 0.8)
 
 
 def _as_integer(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if type(each.value) is not int:
-            yield from broken.valued(place, (2, 1, 3), 0.4)
+            yield from broken.with_values(place, (2, 1, 3), 0.4)
     for place, _ in broken.tensors(False):
         if place:
-            yield from broken.valued(place, (2, 1, 3), 1.4)
+            yield from broken.with_values(place, (2, 1, 3), 1.4)
     for place, one in broken.tensors():
         if not one.shape:
-            yield from broken.changed(place, TensorArgument(one.name, (), "int64", "index", 2), 0.5)
+            yield from broken.with_argument(place, TensorArgument(one.name, (), "int64", "index", 2), 0.5)
 
 
 def _as_sequence(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.constants():
         if isinstance(each.value, int | float):
             for step, length in enumerate((2, 1, 4, 3)):
-                yield from broken.changed(place, Constant(each.name, (each.value,) * length), 0.6 + 0.4 * step)
+                yield from broken.with_argument(place, Constant(each.name, (each.value,) * length), 0.6 + 0.4 * step)
         if isinstance(each.value, tuple | list) and place:
-            yield from broken.changed(place, TensorArgument(each.name, (3, 5)), 0.9)
+            yield from broken.with_argument(place, TensorArgument(each.name, (3, 5)), 0.9)
 
 
 def _as_signs(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors():
         if place:
-            yield from broken.changed(place, replace(each, fill="signs"), 0.4)
+            yield from broken.with_argument(place, replace(each, fill="signs"), 0.4)
 
 
 def _as_float32(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    yield from broken.all(lambda each: replace(each, dtype="float32") if each.floating else each, 0.3)
+    yield from broken.with_every_tensor(lambda each: replace(each, dtype="float32") if each.floating else each, 0.3)
 
 
 def _as_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -155,34 +155,34 @@ def _as_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         first = 0.5 * (place == 0) + 0.2 * step
         for turn, shape in enumerate(dict.fromkeys((each.shape, each.shape[:1]))):
             given = TensorArgument(each.name, shape, dtype, "index", 2)
-            yield from broken.changed(place, given, 0.4 + first + 0.3 * turn)
+            yield from broken.with_argument(place, given, 0.4 + first + 0.3 * turn)
 
 
 def _as_mask(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
-        yield from broken.changed(place, TensorArgument(each.name, each.shape, "bool"), 0.4 + 0.3 * (place == 0))
+        yield from broken.with_argument(place, TensorArgument(each.name, each.shape, "bool"), 0.4 + 0.3 * (place == 0))
 
 
 def _as_float(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
         if not each.floating:
-            yield from broken.changed(place, TensorArgument(each.name, each.shape), 0.5)
+            yield from broken.with_argument(place, TensorArgument(each.name, each.shape), 0.5)
 
 
 def _smaller_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A smaller index or int."""
     for place, each in broken.tensors(False):
         if each.fill == "index" and each.below > 1:
-            yield from broken.changed(place, replace(each, below=1), 0.5)
+            yield from broken.with_argument(place, replace(each, below=1), 0.5)
     for place, fixed in broken.constants():
         if type(fixed.value) is int and fixed.value > 0:
-            yield from broken.changed(place, Constant(fixed.name, fixed.value - 1), 0.5)
+            yield from broken.with_argument(place, Constant(fixed.name, fixed.value - 1), 0.5)
 
 
 def _as_positive(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    yield from broken.all(lambda each: replace(each, fill="positive") if each.floating else each, 0.3)
+    yield from broken.with_every_tensor(lambda each: replace(each, fill="positive") if each.floating else each, 0.3)
     for place, each in reversed(broken.tensors()):
-        yield from broken.changed(place, replace(each, fill="positive"), 0.4)
+        yield from broken.with_argument(place, replace(each, fill="positive"), 0.4)
 
 
 def _fewer_arguments(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -197,7 +197,7 @@ def _less_grad(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """One input fewer that requires grad."""
     inputs = [(place, each) for place, each in broken.tensors() if each.grad]
     for place, each in inputs if len(broken.recipe.inputs) > 1 else []:
-        yield from broken.changed(place, replace(each, grad=False), 0.5)
+        yield from broken.with_argument(place, replace(each, grad=False), 0.5)
 
 
 def _instead_of_none(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -206,14 +206,14 @@ def _instead_of_none(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     if nones:
         yield from _as_tensor(broken.blaming(nones), match)
     for place in nones:
-        yield from broken.valued(place, (1.0, 2, True), 0.6)
+        yield from broken.with_values(place, (1.0, 2, True), 0.6)
 
 
 def _instead_of_condition(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """A bool or a number for a tensor that is used as a condition."""
     for place, each in broken.tensors(False):
-        yield from broken.valued(place, (True, 1.0, False, 2, None), 0.5 + 0.5 * (place == 0))
-        yield from broken.changed(place, replace(each, shape=()), 0.9)
+        yield from broken.with_values(place, (True, 1.0, False, 2, None), 0.5 + 0.5 * (place == 0))
+        yield from broken.with_argument(place, replace(each, shape=()), 0.9)
 
 
 def _after_own_raise(broken: FailedCall) -> Iterator[Repair]:
@@ -225,11 +225,11 @@ def _after_own_raise(broken: FailedCall) -> Iterator[Repair]:
     yield from shape_repairs.sizes_as_ints(broken)
     for place, each in broken.constants() if len(broken.constants()) < 5 else []:
         if type(each.value) is bool:
-            yield from broken.valued(place, (not each.value,), 0.5)
+            yield from broken.with_values(place, (not each.value,), 0.5)
         elif type(each.value) is int:
-            yield from broken.valued(place, tuple(one for one in (2, 1, 4, 3, 8, 0) if one != each.value), 0.7)
+            yield from broken.with_values(place, tuple(one for one in (2, 1, 4, 3, 8, 0) if one != each.value), 0.7)
         elif isinstance(each.value, float):
-            yield from broken.valued(place, tuple(each.value * one for one in (0.5, 2.0, 0.0, -1.0)), 0.7)
+            yield from broken.with_values(place, tuple(each.value * one for one in (0.5, 2.0, 0.0, -1.0)), 0.7)
 
 
 _REPAIRERS: tuple[tuple[str, _Repairer], ...] = (

@@ -43,23 +43,23 @@ _MISSING_HERE = re.compile(
 class RecipeSearch:
     """A search and its result: the best step found, and the failures with what they are blamed on.
 
-    ``found`` is the best step that works, ``refused`` one whose gradients torch rejects, or whose backward raises
+    ``found`` is the best step that works, ``rejected`` one whose gradients torch rejects, or whose backward raises
     what no recipe avoids.
     """
 
     signature: Signature
-    gathered: CollectedEvidence
+    evidence: CollectedEvidence
     budget: float
     found: tuple[RecipeStep, Outcome, Agreement] | None = None
-    refused: tuple[RecipeStep, Blame] | None = None
+    rejected: tuple[RecipeStep, Blame] | None = None
     failures: list[tuple[RecipeStep, Outcome, Blame]] = field(default_factory=list)
     trials: int = 0
 
     def run(self) -> None:
         """Try steps until one works and agrees, or the budget is spent."""
         self._begun = timing.now()
-        self._queue = RecipeQueue(self.gathered)
-        self._settled, self._since = False, (0, 0.0)
+        self._queue = RecipeQueue(self.evidence)
+        self._done, self._found_at = False, (0, 0.0)
         self._call_seconds = 0.0
         while self._seconds + self._call_seconds < self.budget and self.trials < _MOST_TRIALS:
             step = self._queue.next()
@@ -69,16 +69,16 @@ class RecipeSearch:
             if self._should_stop(step) if self.found else self._is_hopeless():
                 return
 
-    def an_object(self, blamed: Blame) -> str:
+    def argument_without_attribute(self, blamed: Blame) -> str:
         """The argument that lacks an attribute it should have, according to an error; "" if there is none."""
         member = re.search(r"object has no attribute '(\w+)'", blamed.message)
-        names = [self.gathered.arguments[place].name for place in sorted(blamed.places)]
-        return next((name for name in names if member and member[1] in self.gathered.of(name).members), "")
+        names = [self.evidence.arguments[place].name for place in sorted(blamed.places)]
+        return next((name for name in names if member and member[1] in self.evidence.of(name).members), "")
 
-    def of_an_object(self, blamed: Blame) -> bool:
+    def lacks_an_attribute(self, blamed: Blame) -> bool:
         """Whether an error is about a missing attribute that one of the arguments should have."""
         member = re.search(r"object has no attribute '(\w+)'", blamed.message)
-        return any(member and member[1] in self.gathered.of(each.name).foreign for each in self.gathered.arguments)
+        return any(member and member[1] in self.evidence.of(each.name).foreign for each in self.evidence.arguments)
 
     @property
     def _trial_seconds(self) -> float:
@@ -91,24 +91,27 @@ class RecipeSearch:
 
     def _should_stop(self, step: RecipeStep) -> bool:
         """Whether to stop with what was found: it agrees and keeps the defaults, or enough others were tried."""
-        if self.found is None or self._settled:
+        if self.found is None or self._done:
             return True
-        if self.found[2].full and self.found[2].shows and not self._queue.departures(self.found[0].recipe):
+        if self.found[2].agrees and self.found[2].does_something and not self._queue.departures(self.found[0].recipe):
             return True
-        trials, seconds = self.trials - self._since[0], self._seconds - self._since[1]
+        trials, seconds = self.trials - self._found_at[0], self._seconds - self._found_at[1]
         return trials > _MORE_TRIALS or seconds > _MORE_SECONDS or step.cost > self.found[0].cost + REPEAT_COST
 
     def _is_hopeless(self) -> bool:
         """Whether to give up: torch rejects the gradients for any shape, or nearly all trials fail with one error."""
-        if self.refused is not None:
-            counted = "incorrect number" in self.refused[1].message or is_source_error(self.refused[1])
-            return self.trials - self._since[0] > (_MORE_TRIALS if counted else 5 * _MORE_TRIALS)
+        if self.rejected is not None:
+            counted = "incorrect number" in self.rejected[1].message or is_source_error(self.rejected[1])
+            return self.trials - self._found_at[0] > (_MORE_TRIALS if counted else 5 * _MORE_TRIALS)
         if len(self.failures) % _HOPELESS_TRIALS:
             return False
         message, count = Counter(each[2].message for each in self.failures).most_common(1)[0]
         blamed = next(each[2] for each in self.failures if each[2].message == message)
         return count > _HOPELESS_SHARE * len(self.failures) and bool(
-            is_missing_here(blamed) or is_source_error(blamed) or not blamed.places or self.an_object(blamed)
+            is_missing_here(blamed)
+            or is_source_error(blamed)
+            or not blamed.places
+            or self.argument_without_attribute(blamed)
         )
 
     def _try(self, step: RecipeStep) -> None:
@@ -119,29 +122,31 @@ class RecipeSearch:
         self._call_seconds = 0.0 if outcome.error else self._seconds - begun
         if outcome.error is None and self._is_slow(step):
             # Too slow for more calls: the recipe that works is taken.
-            self.found, self._settled = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
+            self.found, self._done = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
             return
         if outcome.error is None:
             try:
                 with time_limit(self._trial_seconds):
                     self._record_success(step, outcome)
             except TookTooLong:
-                self.found, self._settled = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
+                self.found, self._done = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
             return
-        names = [each.name for each in self.gathered.arguments]
+        names = [each.name for each in self.evidence.arguments]
         blamed = blame(outcome.error, names, outcome.given)
         # The frames of the traceback would keep all tensors alive.
         blamed = replace(blamed, error=outcome.error.with_traceback(None))
         self.failures.append((step, replace(outcome, given=()), blamed))
-        refused = outcome.refused or (outcome.forward and is_source_error(blamed) and not self.of_an_object(blamed))
-        if refused and self.refused is None and self.found is None:
-            self.refused, self._since = (step, blamed), (self.trials, self._seconds)
+        rejected = outcome.rejected or (
+            outcome.forward and is_source_error(blamed) and not self.lacks_an_attribute(blamed)
+        )
+        if rejected and self.rejected is None and self.found is None:
+            self.rejected, self._found_at = (step, blamed), (self.trials, self._seconds)
         self._queue.learn(step, blamed)
-        if self.found is None or self.found[2].idle:
-            saved = tuple(self.gathered.notes.memory.saved)
-            for each in suggested_repairs(FailedCall(step.recipe, blamed, self.gathered.arguments, saved)):
+        if self.found is None or self.found[2].is_identity:
+            saved = tuple(self.evidence.notes.memory.saved)
+            for each in suggested_repairs(FailedCall(step.recipe, blamed, self.evidence.arguments, saved)):
                 because = {**step.because, each.argument: each.because} if each.argument else step.because
-                cost = step.spent(blamed.reached) + each.cost
+                cost = step.cost_before_repair(blamed.reached) + each.cost
                 self._queue.push(RecipeStep(cost, each.recipe, because, blamed.reached, each.cost))
 
     def _try_with_limit(self, step: RecipeStep) -> Outcome:
@@ -171,12 +176,17 @@ class RecipeSearch:
         call = self.signature.call
         found = agreement(call, step.recipe)
         if self.found is None:
-            self._since = (self.trials, self._seconds)
+            self._found_at = (self.trials, self._seconds)
             # No other shape shows more of an elementwise Function.
-            self._settled = outcome.finite and outcome.some and not found.idle and seems_elementwise(call, step.recipe)
+            self._done = (
+                outcome.finite
+                and outcome.gradient_nonzero
+                and not found.is_identity
+                and seems_elementwise(call, step.recipe)
+            )
         if self._is_better(step, outcome, found):
             self.found = (step, replace(outcome, given=()), found)
-        if not outcome.finite or not found.moves:
+        if not outcome.finite or not found.depends_on_input:
             arguments = tuple(
                 replace(each, fill="positive") if isinstance(each, TensorArgument) and each.floating else each
                 for each in step.recipe.arguments
@@ -190,11 +200,11 @@ class RecipeSearch:
         left, before = (self._queue.departures(each.recipe) for each in (step, self.found[0]))
         new, old = _rank(outcome, found, left), _rank(self.found[1], self.found[2], before)
         # A later step that agrees must do so surely, not by chance.
-        return new > old and (left < before or not found.full or agrees_everywhere(self.signature.call, step.recipe))
+        return new > old and (left < before or not found.agrees or agrees_everywhere(self.signature.call, step.recipe))
 
     def _without_unused_grad(self, step: RecipeStep, outcome: Outcome) -> tuple[RecipeStep, Outcome]:
         """The step without grad for inputs that got no gradient, unless backward explicitly returns one for them."""
-        unsure = {name for name in outcome.without if not self.gathered.of(name).differentiable}
+        unsure = {name for name in outcome.inputs_without_gradient if not self.evidence.of(name).differentiable}
         if not unsure:
             return step, outcome
         arguments = tuple(
@@ -213,5 +223,11 @@ def is_missing_here(blamed: Blame) -> bool:
 def _rank(outcome: Outcome, found: Agreement, departures: int) -> tuple[float, ...]:
     """Sort key of steps that work: first that it does something, then that it keeps the defaults, then agreement."""
     finite = outcome.finite
-    kept = (outcome.valued and not found.idle, -departures)
-    return (*kept, finite and found.shows, finite and found.full, finite and found.moves, finite and outcome.some)
+    kept = (outcome.outputs_finite and not found.is_identity, -departures)
+    return (
+        *kept,
+        finite and found.does_something,
+        finite and found.agrees,
+        finite and found.depends_on_input,
+        finite and outcome.gradient_nonzero,
+    )

@@ -27,7 +27,9 @@ def other_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             for trial, size in enumerate(_SIZES_TO_TRY):
                 if size != each.shape[at]:
                     shape = (*each.shape[:at], size, *each.shape[at + 1 :])
-                    yield from broken.changed(place, _shaped(each, shape), 1.0 + 0.15 * trial + 0.3 * step + 0.6 * axis)
+                    yield from broken.with_argument(
+                        place, _shaped(each, shape), 1.0 + 0.15 * trial + 0.3 * step + 0.6 * axis
+                    )
 
 
 def shape_in_message(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -41,7 +43,7 @@ def shape_in_message(broken: FailedCall, match: _Match) -> Iterator[Repair]:
             if len(each.shape) != len(sizes):
                 continue
             shape = tuple(int(size) if size.isdecimal() else own for size, own in zip(sizes, each.shape, strict=True))
-            yield from broken.changed(place, _shaped(each, shape), 0.3)
+            yield from broken.with_argument(place, _shaped(each, shape), 0.3)
         yield from _of_rank(broken, len(sizes))
 
 
@@ -54,10 +56,12 @@ def number_in_message(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         for at in reversed(range(len(each.shape))):
             shape = (*each.shape[:at], wanted, *each.shape[at + 1 :])
             if shape != each.shape:
-                yield from broken.changed(place, _shaped(each, shape), 0.5 + 0.2 * step + 0.2 * (at + 1 < len(shape)))
+                yield from broken.with_argument(
+                    place, _shaped(each, shape), 0.5 + 0.2 * step + 0.2 * (at + 1 < len(shape))
+                )
     for place, constant in broken.constants():
         if type(constant.value) is int and constant.value != wanted:
-            yield from broken.changed(place, Constant(constant.name, wanted), 0.5)
+            yield from broken.with_argument(place, Constant(constant.name, wanted), 0.5)
 
 
 def sizes_as_ints(broken: FailedCall) -> Iterator[Repair]:
@@ -68,7 +72,7 @@ def sizes_as_ints(broken: FailedCall) -> Iterator[Repair]:
         if isinstance(each, TensorArgument) and len(each.shape) == len(wholes) > 1:
             sizes = dict(zip(wholes, each.shape, strict=True))
             given = [Constant(one.name, sizes[place]) if place in sizes else one for place, one in enumerate(arguments)]
-            yield Repair(Recipe(tuple(given)), 0.4 + 0.05 * step, each.name, broken.otherwise)
+            yield Repair(Recipe(tuple(given)), 0.4 + 0.05 * step, each.name, broken.reason)
 
 
 def size_from_tuple(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -77,8 +81,8 @@ def size_from_tuple(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for each in sizes[:1]:
         for place, tensor in enumerate(broken.recipe.arguments):
             if isinstance(tensor, TensorArgument) and tensor.floating:
-                yield from broken.changed(place, _shaped(tensor, (math.prod(each.value),)), 0.6)
-                yield from broken.changed(place, _shaped(tensor, tuple(each.value)), 0.8)
+                yield from broken.with_argument(place, _shaped(tensor, (math.prod(each.value),)), 0.6)
+                yield from broken.with_argument(place, _shaped(tensor, tuple(each.value)), 0.8)
 
 
 def _are_sizes(value: object) -> bool:
@@ -101,9 +105,9 @@ def _of_rank(broken: FailedCall, rank: int) -> Iterator[Repair]:
         return
     wrong = [(place, each) for place, each in broken.tensors(False) if len(each.shape) != rank]
     for step, (place, each) in enumerate(wrong):
-        yield from broken.changed(place, _with(each, default_shape(rank, each.fill == "spd")), 0.3 + 0.4 * step)
+        yield from broken.with_argument(place, _with(each, default_shape(rank, each.fill == "spd")), 0.3 + 0.4 * step)
     if len(wrong) > 1 or (len(broken.recipe.inputs) > 1 and wrong):
-        yield from broken.all(lambda each: _with(each, default_shape(rank, each.fill == "spd")), 0.5)
+        yield from broken.with_every_tensor(lambda each: _with(each, default_shape(rank, each.fill == "spd")), 0.5)
 
 
 def unpacked_rank(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -112,15 +116,15 @@ def unpacked_rank(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     yield from _of_rank(broken, count)
     for place, each in broken.constants():
         fill = each.value if isinstance(each.value, int | float) and not isinstance(each.value, bool) else 1
-        yield from broken.changed(place, Constant(each.name, (fill,) * count), 0.4)
+        yield from broken.with_argument(place, Constant(each.name, (fill,) * count), 0.4)
 
 
 def one_more_dimension(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors(False):
         if len(each.shape) < 5:
-            yield from broken.changed(place, _with(each, default_shape(len(each.shape) + 1)), 0.4)
+            yield from broken.with_argument(place, _with(each, default_shape(len(each.shape) + 1)), 0.4)
     if len(broken.recipe.inputs) > 1 and max(len(each.shape) for each in broken.recipe.inputs) < 5:
-        yield from broken.all(lambda each: _with(each, default_shape(len(each.shape) + 1)), 0.5)
+        yield from broken.with_every_tensor(lambda each: _with(each, default_shape(len(each.shape) + 1)), 0.5)
 
 
 def rank_for_dim(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -129,7 +133,7 @@ def rank_for_dim(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     yield from _of_rank(broken, got + 1 if got > high else -got)
     for place, each in broken.constants():
         if each.value == got:
-            yield from broken.changed(place, Constant(each.name, low if got < low else high), 0.4)
+            yield from broken.with_argument(place, Constant(each.name, low if got < low else high), 0.4)
 
 
 def named_rank(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -146,15 +150,17 @@ def square_matrices(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Square matrices, then positive definite ones."""
     for place, each in broken.tensors():
         shape = default_shape(max(2, len(each.shape)), True)
-        yield from broken.changed(place, replace(each, shape=shape), 0.4)
-        yield from broken.changed(place, replace(each, shape=shape, fill="spd"), 0.45)
-    yield from broken.all(lambda each: replace(each, shape=default_shape(max(2, len(each.shape)), True)), 0.6)
+        yield from broken.with_argument(place, replace(each, shape=shape), 0.4)
+        yield from broken.with_argument(place, replace(each, shape=shape, fill="spd"), 0.45)
+    yield from broken.with_every_tensor(
+        lambda each: replace(each, shape=default_shape(max(2, len(each.shape)), True)), 0.6
+    )
 
 
 def definite_matrices(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for place, each in broken.tensors():
         if len(each.shape) >= 2 and each.shape[-1] == each.shape[-2]:
-            yield from broken.changed(place, replace(each, fill="spd"), 0.3)
+            yield from broken.with_argument(place, replace(each, fill="spd"), 0.3)
     yield from square_matrices(broken, match)
 
 
@@ -166,10 +172,10 @@ def matrix_product_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for step, (place, each) in enumerate(reversed(broken.tensors())):
         for old, new in pairs:
             if each.shape[-2:] == old:
-                yield from broken.changed(place, _with(each, (*each.shape[:-2], *new)), 0.3 + 0.3 * step)
+                yield from broken.with_argument(place, _with(each, (*each.shape[:-2], *new)), 0.3 + 0.3 * step)
         if each.shape[-1:] == (one,) and len(each.shape) != 2:
-            yield from broken.changed(place, _with(each, (*each.shape[:-1], other)), 0.5 + 0.3 * step)
-    yield from broken.all(lambda each: _with(each, (4,) * len(each.shape)), 1.0)
+            yield from broken.with_argument(place, _with(each, (*each.shape[:-1], other)), 0.5 + 0.3 * step)
+    yield from broken.with_every_tensor(lambda each: _with(each, (4,) * len(each.shape)), 1.0)
     yield from _other_last_sizes(broken)
 
 
@@ -180,13 +186,13 @@ def equal_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         for old, new in ((one, other), (other, one)):
             if old in each.shape and new:
                 shape = tuple(new if size == old else size for size in each.shape)
-                yield from broken.changed(place, _with(each, shape), 0.4 + 0.3 * step)
+                yield from broken.with_argument(place, _with(each, shape), 0.4 + 0.3 * step)
     if len(broken.recipe.inputs) > 1:
         longest = max((each.shape for each in broken.recipe.inputs), key=len)
-        yield from broken.all(lambda each: _with(each, longest), 0.8)
+        yield from broken.with_every_tensor(lambda each: _with(each, longest), 0.8)
     for place, constant in broken.constants():
         if type(constant.value) is int:
-            yield from broken.valued(place, tuple(each for each in (one, other) if each < _MAX_SIZE), 0.6, 0.0)
+            yield from broken.with_values(place, tuple(each for each in (one, other) if each < _MAX_SIZE), 0.6, 0.0)
     yield from _other_last_sizes(broken)
 
 
@@ -195,9 +201,11 @@ def last_dimension(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     wanted = int(match[1])
     for place, each in broken.tensors(False):
         if each.shape and each.shape[-1] != wanted and 0 < wanted < 20:
-            yield from broken.changed(place, _with(each, (*each.shape[:-1], wanted)), 0.4)
+            yield from broken.with_argument(place, _with(each, (*each.shape[:-1], wanted)), 0.4)
     if 0 < wanted < 20:
-        yield from broken.all(lambda each: _with(each, (*each.shape[:-1], wanted)) if each.shape else each, 0.5)
+        yield from broken.with_every_tensor(
+            lambda each: _with(each, (*each.shape[:-1], wanted)) if each.shape else each, 0.5
+        )
     yield from _other_last_sizes(broken)
 
 
@@ -208,7 +216,7 @@ def size_for_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         for at in dict.fromkeys((place, len(each.shape) - 1)):
             if 0 <= at < len(each.shape) and each.shape[at] == size and 0 <= index < 20:
                 shape = (*each.shape[:at], index + 1, *each.shape[at + 1 :])
-                yield from broken.changed(argument, _with(each, shape), 0.4)
+                yield from broken.with_argument(argument, _with(each, shape), 0.4)
     yield from _other_last_sizes(broken)
 
 
@@ -217,7 +225,9 @@ def _other_last_sizes(broken: FailedCall) -> Iterator[Repair]:
     shapes = {each.shape[-1:] for each in broken.recipe.inputs}
     if len(shapes) == 1 and shapes != {()}:
         for step, wanted in enumerate(_SIZES_TO_TRY):
-            yield from broken.all(lambda each, wanted=wanted: _with(each, (*each.shape[:-1], wanted)), 1.5 + 0.2 * step)  # type: ignore[misc]
+            yield from broken.with_every_tensor(
+                lambda each, wanted=wanted: _with(each, (*each.shape[:-1], wanted)), 1.5 + 0.2 * step
+            )  # type: ignore[misc]
 
 
 def shape_of_gradient(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -225,7 +235,7 @@ def shape_of_gradient(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     place, shape = int(match[1]), tuple(int(each) for each in re.findall(r"\d+", match[2]))
     each = broken.recipe.arguments[place] if place < len(broken.recipe.arguments) else None
     if isinstance(each, TensorArgument) and 0 not in shape:
-        yield from broken.changed(place, _with(each, shape), 0.5 + 0.6 * (1 in shape))
+        yield from broken.with_argument(place, _with(each, shape), 0.5 + 0.6 * (1 in shape))
     # A tensor without grad that only backward reads may need the shape of another one.
     shapes = {one.shape for one in broken.recipe.inputs}
     for held, one in enumerate(broken.recipe.arguments):
@@ -237,11 +247,11 @@ def shape_of_gradient(broken: FailedCall, match: _Match) -> Iterator[Repair]:
 
 def divisible_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Divisible sizes: powers of two."""
-    yield from broken.all(lambda each: _with(each, default_shape(len(each.shape), even=True)), 0.4)
-    yield from broken.all(lambda each: _with(each, (4,) * len(each.shape)), 0.6)
+    yield from broken.with_every_tensor(lambda each: _with(each, default_shape(len(each.shape), even=True)), 0.4)
+    yield from broken.with_every_tensor(lambda each: _with(each, (4,) * len(each.shape)), 0.6)
     for place, constant in broken.constants():
         if type(constant.value) is int:
-            yield from broken.valued(place, (1, 2, 4), 0.6)
+            yield from broken.with_values(place, (1, 2, 4), 0.6)
 
 
 def _with(each: TensorArgument, shape: tuple[int, ...]) -> TensorArgument:

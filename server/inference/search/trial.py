@@ -27,7 +27,7 @@ OptionalTensors = list[torch.Tensor | None]
 
 @dataclass(frozen=True)
 class RepeatableCall:
-    """A call that can be repeated with other values; it is not made any more when the ``clock`` has no time left.
+    """A call that can be repeated with other values; it is not made any more when the ``deadline`` has no time left.
 
     ``values`` are the arguments by name, tensors without grad.
     """
@@ -36,7 +36,7 @@ class RepeatableCall:
     recipe: Recipe
     values: dict[str, Any]
     seed: int = TRIAL_SEED
-    clock: Deadline = field(default_factory=Deadline)
+    deadline: Deadline = field(default_factory=Deadline)
 
     @classmethod
     def at(
@@ -49,20 +49,20 @@ class RepeatableCall:
         return cls(function, recipe, plain)
 
     @property
-    def late(self) -> bool:
+    def out_of_time(self) -> bool:
         """Whether there is no time left for another call."""
-        return not self.clock.has(1)
+        return not self.deadline.has(1)
 
     def within(self, seconds: float) -> RepeatableCall:
         """The same with a shorter time limit."""
-        own, now = self.clock, timing.now()
-        return replace(self, clock=Deadline(min(own.until, now + seconds), own.took, own.over))
+        own, now = self.deadline, timing.now()
+        return replace(self, deadline=Deadline(min(own.until, now + seconds), own.took, own.over))
 
-    def changed(self, values: Mapping[str, Any]) -> RepeatableCall:
+    def with_values(self, values: Mapping[str, Any]) -> RepeatableCall:
         """The same with other values."""
         return replace(self, values={**self.values, **values})
 
-    def called(self, track: bool = False) -> tuple[dict[str, torch.Tensor], Any]:
+    def forward(self, track: bool = False) -> tuple[dict[str, torch.Tensor], Any]:
         """Call forward: the leaves by name, and what it returned. Raises whatever the Function raises."""
         leaves: dict[str, torch.Tensor] = {}
         arguments: list[Any] = []
@@ -80,34 +80,34 @@ class RepeatableCall:
             with torch.set_grad_enabled(track):
                 return leaves, as_tensor_or_tuple(callable_of(self.function)(*arguments))
         finally:
-            self.clock.timed(begun)
+            self.deadline.timed(begun)
 
     def outputs(self) -> OptionalTensors | None:
         """The floating outputs in double precision, None for any other output.
 
         None altogether if the call fails or there is no time for it.
         """
-        if self.late:
+        if self.out_of_time:
             return None
         try:
-            _, returned = self.called()
+            _, returned = self.forward()
         except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
             return None
         return [float64_output(each) for each in result_tuple(returned)]
 
-    def pulled(self, output: int, grad_output: torch.Tensor) -> dict[str, torch.Tensor] | None:
+    def vjp(self, output: int, grad_output: torch.Tensor) -> dict[str, torch.Tensor] | None:
         """The VJP of one output by input name, zeros where backward returns None.
 
         None altogether if anything fails or no time is left.
         """
-        if self.late:
+        if self.out_of_time:
             return None
         begun = timing.now()
         try:
-            leaves, returned = self.called(track=True)
+            leaves, returned = self.forward(track=True)
             out = result_tuple(returned)[output]
             found = pull_back((out,), (grad_output.to(out),), leaves.values())
-            self.clock.timed(begun)
+            self.deadline.timed(begun)
         except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
             return None
         return {
@@ -119,11 +119,11 @@ class RepeatableCall:
         value: torch.Tensor = self.values[name]
         return value
 
-    def moved(self, name: str, index: tuple[int, ...], number: float) -> RepeatableCall:
+    def with_element(self, name: str, index: tuple[int, ...], number: float) -> RepeatableCall:
         """The same with one element of a tensor set to a number."""
         tensor = self.tensor(name).clone()
         tensor[index] = number
-        return self.changed({name: tensor})
+        return self.with_values({name: tensor})
 
 
 def float64_output(out: Any) -> torch.Tensor | None:
@@ -144,8 +144,8 @@ class UnusableCall(Exception):
 class Outcome:
     """The outcome of a trial: an ``error``, None where it works, and the arguments that were ``given``.
 
-    ``finite`` says that every output and every gradient is, ``valued`` that every output is, ``some`` that a gradient
-    is not zero. ``forward`` says that forward went through; the inputs ``without`` got no gradient.
+    ``finite`` says that every output and every gradient is, ``outputs_finite`` that every output is, and
+    ``gradient_nonzero`` that some gradient is not zero. ``forward`` says that forward went through.
     """
 
     recipe: Recipe
@@ -153,12 +153,12 @@ class Outcome:
     error: BaseException | None = None
     forward: bool = False
     finite: bool = False
-    valued: bool = False
-    some: bool = False
-    without: tuple[str, ...] = ()
+    outputs_finite: bool = False
+    gradient_nonzero: bool = False
+    inputs_without_gradient: tuple[str, ...] = ()
 
     @property
-    def refused(self) -> bool:
+    def rejected(self) -> bool:
         """Whether forward succeeded and torch rejected what backward returned, which perhaps no recipe avoids."""
         return self.forward and isinstance(self.error, RuntimeError) and bool(_REJECTED.search(str(self.error)))
 
@@ -191,11 +191,13 @@ def try_recipe(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             gradients = [each for each in found if each is not None]
             if not gradients:
                 raise UnusableCall("backward gave no gradient for any argument")
-            valued = all(bool(torch.isfinite(each).all()) for each in outputs)
-            finite = valued and all(bool(torch.isfinite(each).all()) for each in gradients)
-            some = any(bool(each.count_nonzero()) for each in gradients)
-            without = tuple(each.name for each, one in zip(recipe.inputs, found, strict=True) if one is None)
-            return Outcome(recipe, given, None, True, finite, valued, some, without)
+            outputs_finite = all(bool(torch.isfinite(each).all()) for each in outputs)
+            finite = outputs_finite and all(bool(torch.isfinite(each).all()) for each in gradients)
+            gradient_nonzero = any(bool(each.count_nonzero()) for each in gradients)
+            inputs_without_gradient = tuple(
+                each.name for each, one in zip(recipe.inputs, found, strict=True) if one is None
+            )
+            return Outcome(recipe, given, None, True, finite, outputs_finite, gradient_nonzero, inputs_without_gradient)
     except BaseException as error:  # noqa: BLE001 whatever a user's Function raises, SystemExit too, is an outcome
         return Outcome(recipe, given, error, forward)
     finally:
