@@ -14,11 +14,11 @@ import torch
 from numpy.typing import NDArray
 
 from .arrays import Array, largest_magnitude
+from .call_cost import estimated_seconds
 from .failure import FunctionFailed
 from .plane import Plane
 from .section import BackwardResult, Section
 from .stacked_inputs import InputCopies
-from .timing import minimum_time
 
 # The witnesses, points that are also evaluated alone, as fractions of all points: not symmetric, not at the ends.
 # For a tensor there are more of them: where elements are masked or cut off, some are right by chance.
@@ -194,13 +194,10 @@ def _plane_results(plane: Plane, s: Array, t: Array, grad_output: float) -> tupl
 _STACKED_SHARE = 0.2
 
 
-def seconds_per_copy(copies: InputCopies, enough: float) -> float:
-    """The estimated seconds per copy, from the quickest of several calls. Raises ``FunctionFailed``.
-
-    Timing stops early once a copy takes no more than ``enough`` seconds.
-    """
+def seconds_per_copy(copies: InputCopies) -> float:
+    """The estimated seconds per copy. Raises ``FunctionFailed``."""
     share = _STACKED_SHARE if copies.stacked else 1.0
-    return minimum_time(lambda: copies.forward(copies.repeated(1)), enough / share) * share
+    return estimated_seconds(lambda: copies.forward(copies.repeated(1))) * share
 
 
 # The distances of the witnesses from the held ``wrt``, as fractions of the range …
@@ -216,7 +213,7 @@ def batched_copies(section: Section, span: float) -> InputCopies:
     ``FunctionFailed`` where forward fails.
     """
     alone = InputCopies(section)
-    if section.sweeps_parameter or not 0 < alone.size <= _MOST_ELEMENTS or seconds_per_copy(alone, _SLOWEST) > _SLOWEST:
+    if section.sweeps_parameter or not 0 < alone.size <= _MOST_ELEMENTS or seconds_per_copy(alone) > _SLOWEST:
         return alone
     draw = np.random.default_rng(alone.here.size)
     points = alone.here + span * _SPREAD[:, None] * draw.standard_normal((_SPREAD.size, alone.here.size))

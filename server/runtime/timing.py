@@ -61,20 +61,20 @@ def _wait_time() -> int:
         return 0
 
 
-# On a busy machine several calls are timed: the usual number, and the most where none of them was quick enough, within
+# On a busy machine a call is timed again until it was quick enough, from the sixth time on by the better clock, within
 # a limit of CPU seconds and one of elapsed seconds.
 _REPEATS, _MAX_REPEATS, _MAX_CPU_SECONDS, _MAX_SECONDS = 5, 60, 0.1, 1.0
 
 
 def minimum_time(call: Callable[[], object], enough: float) -> float:
-    """The seconds that a call takes, the minimum of several; raises what it raises.
+    """The seconds that a call takes; raises what it raises.
 
-    Other processes on the same processor evict its caches and slow a call down. More calls are therefore timed before
-    a result above ``enough``, the time at which nothing has to be left out, is believed.
+    Other processes on the same processor evict its caches and slow a call down. A result above ``enough`` is therefore
+    believed only as the minimum of several.
     """
     times: list[float] = []
     started = thread_time()
-    while len(times) < _REPEATS or (len(times) < _MAX_REPEATS and min(times) > enough):
+    while not times or (len(times) < _MAX_REPEATS and min(times) > enough):
         times.append(time_short_call(call) if len(times) < _REPEATS else time_by_clock(call))
         if thread_time() - started >= _MAX_CPU_SECONDS or sum(times) >= _MAX_SECONDS:
             break

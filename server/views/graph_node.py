@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,19 @@ from ..contract.examination.call import reset_seeds
 from ..graph_view.functions import TracedFunction, traced_functions
 from ..graph_view.picture import draw_graph
 from ..graph_view.text import graph_sentence
-from ..graph_view.trace import GraphTrace, trace_call
+from ..graph_view.trace import trace_call
 from ..numerics.diagnosis.unused_saved import saved_tensor_usage
 from ..numerics.jacobian.jacobian import held_value
 from ..protocol.question import Question
+from ..runtime.arrays import Array
+from ..runtime.call_cost import estimated_seconds
+from ..runtime.failure import FunctionFailed
 from ..runtime.rng import preserve_rng
 from ..runtime.section import Section
 from .common import ViewDocument, failure_document, question_grid
 
-# Time limits of a call in seconds: for testing which saved tensors are used, which takes many calls, and for a second
-# call where the first was slow.
-_QUICK, _SLOW = 0.02, 1.0
+# The seconds that a call may take for it to be tested which saved tensors are used, which takes many calls.
+_QUICK = 0.02
 # How many arguments, outputs and saved tensors of a Function are listed.
 LIST_LIMIT, TRUNCATED_LISTS = 24, ("arguments", "outputs", "saved")
 
@@ -32,13 +34,11 @@ def graph_node_view(section: Section, question: Question) -> ViewDocument:
     requested = held_value(section) if question.at is None else question.at
     place = float(section.snap(np.array([requested]))[0])
     with preserve_rng():
-        call, seconds = _traced(section, place, question.grad_output)
-        if _QUICK <= seconds < _SLOW:
-            call, seconds = _traced(section, place, question.grad_output)  # without the lazy imports of the first
-        quick = seconds < _QUICK
-        functions = traced_functions(
-            call, saved_tensor_usage(section, question_grid(question).points()) if quick else ()
-        )
+        reset_seeds()
+        call = trace_call(section, place, question.grad_output)
+        quick = _is_quick(section, np.array([place]), question.grad_output)
+        usage = saved_tensor_usage(section, question_grid(question).points()) if quick else ()
+        functions = traced_functions(call, usage)
     picture = draw_graph(call)
     return {
         "sentence": graph_sentence(call, functions),
@@ -58,8 +58,9 @@ def _truncated(one: TracedFunction) -> dict[str, Any]:
     return asdict(first) | {"more": {name: max(0, len(entries) - LIST_LIMIT) for name, entries in lists.items()}}
 
 
-def _traced(section: Section, place: float, grad_output: float) -> tuple[GraphTrace, float]:
-    """The trace of a call, and how many seconds it took."""
-    reset_seeds()
-    begun = time.perf_counter()
-    return trace_call(section, place, grad_output), time.perf_counter() - begun
+def _is_quick(section: Section, place: Array, grad_output: float) -> bool:
+    """Whether there is time for many calls."""
+    try:
+        return estimated_seconds(partial(section.backward, place, grad_output)) < _QUICK
+    except FunctionFailed:
+        return True

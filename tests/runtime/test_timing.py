@@ -107,7 +107,7 @@ def test_a_call_that_is_always_slow_is_called_so_after_a_while_whether_it_comput
     assert minimum_time(lambda: threading.Event().wait(2e-3), enough=5e-4) > 1e-3
 
 
-def test_a_quick_call_is_not_repeated_often() -> None:
+def test_a_quick_call_is_not_repeated() -> None:
     call = Counted(torch.sin)
     minimum_time(lambda: call(torch.zeros(1)), enough=1.0)
-    assert call.calls == 5
+    assert call.calls == 1

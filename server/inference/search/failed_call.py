@@ -90,7 +90,7 @@ class FailedCall:
         for count, value in enumerate(values):
             yield from self.with_argument(place, constant(self.arguments[place].name, value), cost + step * count)
 
-    def with_every_tensor(self, change: _Change, cost: float) -> Iterator[Repair]:
+    def with_tensors(self, change: _Change, cost: float) -> Iterator[Repair]:
         """The recipe with all its tensors changed."""
         arguments = tuple(change(each) if isinstance(each, TensorArgument) else each for each in self.recipe.arguments)
         first = next((each.name for each in arguments if isinstance(each, TensorArgument)), "")

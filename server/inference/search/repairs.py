@@ -54,7 +54,7 @@ def _as_dtype(broken: FailedCall, match: _Match) -> Iterator[Repair]:
 
 def _half_precision(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for step, to in enumerate(("bfloat16", "float16")):
-        yield from broken.with_every_tensor(lambda each, to=to: _with_dtype(each, to), 0.5 + 0.2 * step)  # type: ignore[misc]
+        yield from broken.with_tensors(lambda each, to=to: _with_dtype(each, to), 0.5 + 0.2 * step)  # type: ignore[misc]
 
 
 def _callable_of_arity(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -146,7 +146,7 @@ def _as_signs(broken: FailedCall, match: _Match) -> Iterator[Repair]:
 
 
 def _as_float32(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    yield from broken.with_every_tensor(lambda each: replace(each, dtype="float32") if each.floating else each, 0.3)
+    yield from broken.with_tensors(lambda each: replace(each, dtype="float32") if each.floating else each, 0.3)
 
 
 def _as_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -180,7 +180,7 @@ def _smaller_index(broken: FailedCall, match: _Match) -> Iterator[Repair]:
 
 
 def _as_positive(broken: FailedCall, match: _Match) -> Iterator[Repair]:
-    yield from broken.with_every_tensor(lambda each: replace(each, fill="positive") if each.floating else each, 0.3)
+    yield from broken.with_tensors(lambda each: replace(each, fill="positive") if each.floating else each, 0.3)
     for place, each in reversed(broken.tensors()):
         yield from broken.with_argument(place, replace(each, fill="positive"), 0.4)
 

@@ -107,7 +107,7 @@ def _of_rank(broken: FailedCall, rank: int) -> Iterator[Repair]:
     for step, (place, each) in enumerate(wrong):
         yield from broken.with_argument(place, _with(each, default_shape(rank, each.fill == "spd")), 0.3 + 0.4 * step)
     if len(wrong) > 1 or (len(broken.recipe.inputs) > 1 and wrong):
-        yield from broken.with_every_tensor(lambda each: _with(each, default_shape(rank, each.fill == "spd")), 0.5)
+        yield from broken.with_tensors(lambda each: _with(each, default_shape(rank, each.fill == "spd")), 0.5)
 
 
 def unpacked_rank(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -124,7 +124,7 @@ def one_more_dimension(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         if len(each.shape) < 5:
             yield from broken.with_argument(place, _with(each, default_shape(len(each.shape) + 1)), 0.4)
     if len(broken.recipe.inputs) > 1 and max(len(each.shape) for each in broken.recipe.inputs) < 5:
-        yield from broken.with_every_tensor(lambda each: _with(each, default_shape(len(each.shape) + 1)), 0.5)
+        yield from broken.with_tensors(lambda each: _with(each, default_shape(len(each.shape) + 1)), 0.5)
 
 
 def rank_for_dim(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -152,9 +152,7 @@ def square_matrices(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         shape = default_shape(max(2, len(each.shape)), True)
         yield from broken.with_argument(place, replace(each, shape=shape), 0.4)
         yield from broken.with_argument(place, replace(each, shape=shape, fill="spd"), 0.45)
-    yield from broken.with_every_tensor(
-        lambda each: replace(each, shape=default_shape(max(2, len(each.shape)), True)), 0.6
-    )
+    yield from broken.with_tensors(lambda each: replace(each, shape=default_shape(max(2, len(each.shape)), True)), 0.6)
 
 
 def definite_matrices(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -175,7 +173,7 @@ def matrix_product_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
                 yield from broken.with_argument(place, _with(each, (*each.shape[:-2], *new)), 0.3 + 0.3 * step)
         if each.shape[-1:] == (one,) and len(each.shape) != 2:
             yield from broken.with_argument(place, _with(each, (*each.shape[:-1], other)), 0.5 + 0.3 * step)
-    yield from broken.with_every_tensor(lambda each: _with(each, (4,) * len(each.shape)), 1.0)
+    yield from broken.with_tensors(lambda each: _with(each, (4,) * len(each.shape)), 1.0)
     yield from _other_last_sizes(broken)
 
 
@@ -189,7 +187,7 @@ def equal_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
                 yield from broken.with_argument(place, _with(each, shape), 0.4 + 0.3 * step)
     if len(broken.recipe.inputs) > 1:
         longest = max((each.shape for each in broken.recipe.inputs), key=len)
-        yield from broken.with_every_tensor(lambda each: _with(each, longest), 0.8)
+        yield from broken.with_tensors(lambda each: _with(each, longest), 0.8)
     for place, constant in broken.constants():
         if type(constant.value) is int:
             yield from broken.with_values(place, tuple(each for each in (one, other) if each < _MAX_SIZE), 0.6, 0.0)
@@ -203,7 +201,7 @@ def last_dimension(broken: FailedCall, match: _Match) -> Iterator[Repair]:
         if each.shape and each.shape[-1] != wanted and 0 < wanted < 20:
             yield from broken.with_argument(place, _with(each, (*each.shape[:-1], wanted)), 0.4)
     if 0 < wanted < 20:
-        yield from broken.with_every_tensor(
+        yield from broken.with_tensors(
             lambda each: _with(each, (*each.shape[:-1], wanted)) if each.shape else each, 0.5
         )
     yield from _other_last_sizes(broken)
@@ -225,9 +223,8 @@ def _other_last_sizes(broken: FailedCall) -> Iterator[Repair]:
     shapes = {each.shape[-1:] for each in broken.recipe.inputs}
     if len(shapes) == 1 and shapes != {()}:
         for step, wanted in enumerate(_SIZES_TO_TRY):
-            yield from broken.with_every_tensor(
-                lambda each, wanted=wanted: _with(each, (*each.shape[:-1], wanted)), 1.5 + 0.2 * step
-            )  # type: ignore[misc]
+            cost = 1.5 + 0.2 * step
+            yield from broken.with_tensors(lambda each, size=wanted: _with(each, (*each.shape[:-1], size)), cost)  # type: ignore[misc]
 
 
 def shape_of_gradient(broken: FailedCall, match: _Match) -> Iterator[Repair]:
@@ -247,8 +244,8 @@ def shape_of_gradient(broken: FailedCall, match: _Match) -> Iterator[Repair]:
 
 def divisible_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     """Divisible sizes: powers of two."""
-    yield from broken.with_every_tensor(lambda each: _with(each, default_shape(len(each.shape), even=True)), 0.4)
-    yield from broken.with_every_tensor(lambda each: _with(each, (4,) * len(each.shape)), 0.6)
+    yield from broken.with_tensors(lambda each: _with(each, default_shape(len(each.shape), even=True)), 0.4)
+    yield from broken.with_tensors(lambda each: _with(each, (4,) * len(each.shape)), 0.6)
     for place, constant in broken.constants():
         if type(constant.value) is int:
             yield from broken.with_values(place, (1, 2, 4), 0.6)

@@ -11,8 +11,8 @@ from typing import Any, Literal, cast
 import numpy as np
 import torch
 
-from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ...runtime.call_cost import estimated_seconds
 from ...runtime.failure import Failure, FunctionFailed, describe_result, failure_of
 from ...runtime.section import Index, Section
 from ...runtime.vjp import pull_back
@@ -52,8 +52,8 @@ class InputOutputMap:
 
     @cached_property
     def seconds(self) -> float:
-        """The duration of one call."""
-        return timing.time_short_call(self.outputs)
+        """The estimated duration of one call."""
+        return estimated_seconds(self.outputs)
 
     @cached_property
     def weights(self) -> tuple[Array, ...]:

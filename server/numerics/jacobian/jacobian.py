@@ -194,7 +194,7 @@ def _block_range(name: str, shape: Index, place: int, side: int) -> ElementRange
 
 def _block_side(copies: InputCopies) -> int:
     calls = _FORWARDS + _BACKWARDS
-    taken = calls * seconds_per_copy(copies, _SECONDS / (_BLOCK_SIDES[0] * calls))
+    taken = calls * seconds_per_copy(copies)
     return next((each for each in _BLOCK_SIDES if each * taken <= _SECONDS), _BLOCK_SIDES[-1])
 
 
@@ -210,7 +210,7 @@ def _run_backward(copies: InputCopies, rows: Indices, grad_output: float) -> tup
 def _base_point(copies: InputCopies, rows: ElementRange, span: float) -> BasePoint:
     """What is known of the outputs of the block."""
     some = replace(copies, only=(rows.first, rows.first + rows.count))
-    if _PROBES * seconds_per_copy(copies, _SECONDS / _PROBES) > _SECONDS:
+    if _PROBES * seconds_per_copy(copies) > _SECONDS:
         return BasePoint.plain(some, span, max(EPSILON, torch.finfo(copies.section.dtype).eps / 2))
     return BasePoint.of(some, span)
 

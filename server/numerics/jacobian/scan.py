@@ -66,7 +66,7 @@ def scan_jacobian(
     """
     here, size = copies.here.size, copies.size
     calls = 2 * here + 3 * size
-    if here * size > _MAX_CELLS or size > _MAX_OUTPUTS or calls * seconds_per_copy(copies, budget / calls) > budget:
+    if here * size > _MAX_CELLS or size > _MAX_OUTPUTS or calls * seconds_per_copy(copies) > budget:
         return None
     ground = BasePoint.of(reference, span)
     if not ground.deterministic or ground.precision != EPSILON:

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array
+from ...runtime.call_cost import estimated_seconds
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ...runtime.timing import minimum_time
 from ..singularities.special_points import SpecialPoint
 
 # Points closer than this fraction of the grid's spacing are the same point.
 _SAME_POINT = 1e-6
 _BELOW, _GAP, _ABOVE = 1, 2, 3
-# The approximate number of calls per point, the budget in seconds, and the least number of points.
-_CALLS_PER_POINT, _SECONDS, _MIN_POINTS = 30, 6.0, 21
+# The calls of a verdict where every point costs one: so many, and so many for each point; the budget in seconds, and
+# the least number of points.
+_CALLS, _CALLS_PER_POINT, _SECONDS, _MIN_POINTS = 1200, 15, 6.0, 21
 
 
 @dataclass(frozen=True)
@@ -97,14 +98,14 @@ def grid_rows(x: Array, special: tuple[SpecialPoint, ...], edges: tuple[SpecialP
 
 
 def thin_grid(section: Section, grid: Grid, grad_output: float) -> Grid:
-    """The grid, halved as often as needed where forward and backward are slow."""
+    """The grid, halved as often as needed where every point costs a call and there is no time for so many."""
     if section.stacked:
         return grid
     t, count = section.snap(np.array([(grid.start + grid.stop) / 2])), grid.count
     try:
-        seconds = minimum_time(lambda: section.backward(t, grad_output), _SECONDS / (count * _CALLS_PER_POINT))
+        seconds = estimated_seconds(lambda: section.backward(t, grad_output))
     except FunctionFailed:
         return grid
-    while count * _CALLS_PER_POINT * seconds > _SECONDS and count // 2 + 1 >= _MIN_POINTS:
+    while (_CALLS + _CALLS_PER_POINT * count) * seconds > _SECONDS and count // 2 + 1 >= _MIN_POINTS:
         count = count // 2 + 1
     return replace(grid, count=count)

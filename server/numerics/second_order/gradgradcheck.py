@@ -15,6 +15,7 @@ from torch.autograd.gradcheck import GradcheckError
 
 from ...runtime import timing
 from ...runtime.arrays import Array
+from ...runtime.call_cost import estimated_seconds
 from ...runtime.section import Section
 from ..formatting.numbers import format_number
 from ..sentences.places import join_words
@@ -22,7 +23,7 @@ from ..sentences.places import join_words
 _SEED = 0
 # The most elements that are checked, and the most for which each is checked and not only a random direction.
 _MAX_ELEMENTS, _MAX_EXHAUSTIVE = 1024, 16
-_SECONDS, _SLOW_CALL, _REPEATS = 0.5, 0.01, 3
+_SECONDS, _SLOW_CALL = 0.5, 0.01
 _MAX_MESSAGE = 120  # characters of what was raised
 
 
@@ -69,7 +70,7 @@ def _run(section: Section, t: float) -> str:
     """Why it was not run, empty if it was and passed. Raises what it raises."""
     swept, call = _call(section, t)
     out = call(swept)
-    if min(timing.time_short_call(partial(call, swept)) for _ in range(_REPEATS)) > _SLOW_CALL:
+    if estimated_seconds(partial(call, swept)) > _SLOW_CALL:
         return "it would take too long with a Function as slow as this"
     size = max(swept.numel(), out.numel())
     if size > _MAX_ELEMENTS:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...runtime.arrays import Array
+from ...runtime.call_cost import estimated_seconds
 from ...runtime.plane import Plane
-from ...runtime.timing import minimum_time
 
 # Seconds that the points may take, and all together.
 _POINTS_TIME, _ALL_TIME = 3.0, 4.5
@@ -43,13 +43,7 @@ def plan_plane(plane: Plane, structure: str, x: Array, y: Array, most: int, pair
         return _POINT * side * side if structure == "one by one" else _LINE * side
 
     together = _SHARED + _SHARED_PAIR * pairs
-    separately = _FIXED + calls(most) + _CELL * _CELLS[0] ** 2 + _PAIR * pairs
-    seconds = (
-        _ALL_TIME / together
-        if structure == "together"
-        else min(_POINTS_TIME / (_FIXED + calls(most)), _ALL_TIME / separately)
-    )
-    taken = minimum_time(lambda: single.forward(x[:1], y[:1]), seconds)
+    taken = estimated_seconds(lambda: single.forward(x[:1], y[:1]))
     if structure == "together":
         return PlaneBudget(most, None, together * taken <= _ALL_TIME, taken)
     sides = [most, *(side for side in _SIDES if side < most)]

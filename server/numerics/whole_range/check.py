@@ -61,7 +61,7 @@ def check_whole_range(
     scale, by more than rounding can explain, and returns the same when called for that point alone. Never raises
     ``FunctionFailed``.
     """
-    reach = DomainReach(0.0, 0.0, ("", ""), 0.0)
+    reach = DomainReach(0.0, 0.0, ("", ""))
     try:
         reach = find_reach(section, reference, grad_output)
         data = measure_range(section, reference, grad_output, reach, largest_gradient)

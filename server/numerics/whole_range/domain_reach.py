@@ -41,20 +41,18 @@ class DomainReach:
     """The range ``low`` ≤ 0 ≤ ``high`` in which a Function can be called; 0 where it cannot even near 0.
 
     ``ends`` says for either side why the range ends there: empty where the dtype ends, ``slow``, or the kind of the
-    exception. ``seconds`` is the time of a call for one or two points near 0.
+    exception.
     """
 
     low: float
     high: float
     ends: tuple[str, str]
-    seconds: float
 
 
 @dataclass(frozen=True)
 class _End:
     radius: float
     why: str
-    seconds: float
 
 
 class _Refused(Exception):
@@ -111,10 +109,9 @@ def _measured_reach(section: Section, reference: Section, grad_output: float) ->
 
     both = walk(-1.0, 1.0)
     if not both.why:
-        return DomainReach(-top, top, ("", ""), both.seconds)
+        return DomainReach(-top, top, ("", ""))
     below, above = walk(-1.0), walk(1.0)
-    seconds = min(below.seconds, above.seconds)
-    return DomainReach(0.0 - below.radius, above.radius, (below.why, above.why), seconds if seconds < np.inf else 0.0)
+    return DomainReach(0.0 - below.radius, above.radius, (below.why, above.why))
 
 
 def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End:
@@ -128,14 +125,14 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
         try:
             times = _times(partial(call, radius, deep), too_long)
         except _Refused as refused:
-            return _End(_last_callable(call, reached, radius), str(refused), usual[True])
+            return _End(_last_callable(call, reached, radius), str(refused))
         seconds, spent = min(times), spent + sum(times)
         if seconds > too_long or spent > _BUDGET:
-            return _End(_power_of_ten_below(reached), "slow", usual[True])
+            return _End(_power_of_ten_below(reached), "slow")
         usual[deep] = min(usual[deep], seconds)
         cautious = seconds > _WARNING_RATIO * usual[deep] + _WARNING_SECONDS
         reached = radius
-    return _End(reached, "", usual[True])
+    return _End(reached, "")
 
 
 def _times(call: Callable[[], object], enough: float) -> list[float]:

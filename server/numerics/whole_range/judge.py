@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask
+from ...runtime.call_cost import estimated_seconds
 from ...runtime.section import Section
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import moving_maximum
@@ -22,7 +24,7 @@ from .relative_steps import (
     relative_step_slopes,
 )
 
-# The points where each costs a call of its own: few if a call takes more than these seconds, else the most.
+# The points where each costs a call of its own: few if a call takes these seconds, else the most.
 _MIN_ALONE, _MAX_ALONE, _SECONDS = 12, 36, 2e-3
 # The tolerance, relative to the slope and to those around it; coarse, as only gross errors are looked for.
 _TOLERANCE, _ULPS = {8: 1e-6, 4: 1e-3}, 16.0
@@ -88,12 +90,25 @@ class RangeJudgement:
     error: Array
 
 
+def _points(section: Section, grad_output: float, reach: DomainReach) -> Array:
+    """The points of a section within ``reach``; fewer where each costs a call, and few where that takes long."""
+
+    def at_most(count: int | None) -> Array:
+        return np.unique(section.snap(log_grid_points(section.dtype, reach, count)))
+
+    if section.stacked:
+        return at_most(None)
+    x = at_most(_MAX_ALONE)
+    near_zero = x[x.size // 2 :][:1]
+    slow = x.size and estimated_seconds(partial(section.backward, near_zero, grad_output)) >= _SECONDS
+    return at_most(_MIN_ALONE) if slow else x
+
+
 def measure_range(
     section: Section, reference: Section, grad_output: float, reach: DomainReach, largest_gradient: float
 ) -> RangeMeasurements | None:
     """The measurements of a section within ``reach``; None without a gradient. Raises ``FunctionFailed``."""
-    limit = _MAX_ALONE if reach.seconds < _SECONDS else _MIN_ALONE
-    x = np.unique(section.snap(log_grid_points(section.dtype, reach, None if section.stacked else limit)))
+    x = _points(section, grad_output, reach)
     returned = section.backward(x, grad_output) if x.size else None
     if returned is None or returned.grad_input is None:
         return None

@@ -1,0 +1,46 @@
+"""What a call costs is counted: the same on every machine; only what cannot be counted is timed."""
+
+import math
+import sys
+import threading
+
+import torch
+from support.busy_cpu import crowded
+
+from gradloupe.server.runtime.call_cost import count_functions, estimated_seconds
+
+
+def cosines(count: int) -> torch.Tensor:
+    x = torch.ones(3, dtype=torch.float64)
+    for _ in range(count):
+        x = torch.cos(x)
+    return x
+
+
+def test_it_is_the_same_while_others_have_the_processor() -> None:
+    idle = estimated_seconds(lambda: cosines(50))
+    with crowded():
+        assert estimated_seconds(lambda: cosines(50)) == idle
+
+
+def test_it_grows_with_what_is_called() -> None:
+    assert count_functions(lambda: cosines(50)) - count_functions(lambda: cosines(20)) == 30
+    assert estimated_seconds(lambda: cosines(500)) > 5 * estimated_seconds(lambda: cosines(50))
+
+
+def test_a_call_that_sleeps_is_timed_to_a_power_of_two() -> None:
+    seconds = estimated_seconds(lambda: threading.Event().wait(0.01))
+    assert seconds > 0.01
+    assert math.log2(seconds).is_integer()
+
+
+def test_the_profiler_of_a_caller_goes_on() -> None:
+    def profile(*_: object) -> None:
+        pass
+
+    sys.setprofile(profile)
+    try:
+        estimated_seconds(lambda: cosines(1))
+        assert sys.getprofile() is profile
+    finally:
+        sys.setprofile(None)
