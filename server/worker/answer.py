@@ -17,6 +17,7 @@ from ..protocol.errors import BadQuestion
 from ..protocol.question import DEFAULT_COUNT, Question
 from ..runtime.devices import TORCH_DTYPES, Device, devices
 from ..runtime.failure import FunctionFailed
+from ..runtime.rng import SEED, seed_all_generators
 from ..runtime.section import Section
 from ..views import VIEW_FUNCTIONS
 from ..views.common import ViewDocument
@@ -36,8 +37,10 @@ def device_summary() -> dict[str, Any]:
 def answer_question(question: Question, op: Op) -> ViewDocument:
     """One view of a section of ``op``: the header, and its columns of float64 (status: uint8).
 
-    Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer.
+    Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer, and one that is
+    random draws the same numbers whenever this is asked.
     """
+    seed_all_generators(SEED)
     device, notes = choose_device(question, devices())
     _check_grad_output(question)
     _check_range(question)

@@ -20,8 +20,7 @@ def described() -> str:
     releases = ", ".join(f"{name} {version(name)}" for name in RELEASES)
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, {cpu}, {os.cpu_count()} cores ({free_cores():.1f} of them free at the start), "
-        f"{platform.system()}, Python {platform.python_version()}, {releases}. One thread. Everything is a ratio of "
-        "medians or a median of ratios, measured in turns in one run; absolute times are for orientation only."
+        f"{platform.system()}, Python {platform.python_version()}, {releases}"
     )
 
 

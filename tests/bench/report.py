@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
@@ -41,20 +43,35 @@ class Report:
 
 HEADER = """# Measured
 
-<!-- Written by `make bench`, which measures everything again. Do not edit by hand. -->
+<!-- Written by `make bench`, a section as soon as it is measured. Do not edit by hand. -->
+
+One thread. Everything is a ratio of medians or a median of ratios, measured in turns in one run; absolute times are for
+orientation only.
 """
 
 
-def page(machine: str, tables: list[Table], seconds: float) -> str:
-    """The page of the documentation that holds these tables."""
-    body = "\n".join(table.markdown().replace("###", "##", 1) for table in tables)
-    return f"{HEADER}\n{machine}\n\n{body}\nMeasured in {seconds:.0f} s.\n"
+def section(title: str, measured: str, report: Report) -> str:
+    """The part of the page about one subject; ``measured`` says when, on what machine and in how many seconds."""
+    tables = [*report.tables, _summary(report.targets)] if report.targets else report.tables
+    return "\n".join([f"## {title}\n\n{measured}\n", *(table.markdown() for table in tables)])
 
 
-def summary(targets: list[Target]) -> Table:
+def with_section(page: str, section: str, titles: Sequence[str]) -> str:
+    """The page with this section in the place of an older one, in the order of the titles; others come last."""
+    _, *parts = re.split(r"^(?=## )", page.rstrip() + "\n", flags=re.MULTILINE)
+    sections = {_title(each): each for each in [*parts, section]}
+    order = [title for title in [*titles, *(each for each in sections if each not in titles)] if title in sections]
+    return "\n".join([HEADER, *(sections[title].rstrip() + "\n" for title in order)])
+
+
+def _title(section: str) -> str:
+    return section.splitlines()[0].removeprefix("## ")
+
+
+def _summary(targets: list[Target]) -> Table:
     """Every target, in one table."""
-    rows = [(each.number, each.wanted, each.measured, "yes" if each.met else "**no**") for each in targets]
-    return Table("Targets", ("", "target", "measured", "met"), rows)
+    rows = [(each.wanted, each.measured, "yes" if each.met else "**no**") for each in targets]
+    return Table("Targets", ("target", "measured", "met"), rows)
 
 
 def in_brackets(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Measure the subjects named as arguments and print Markdown, or everything, and write docs/measured.md.
+"""Measure the subjects named as arguments, or all of them, and write each into docs/measured.md once it is measured.
 
 ``make bench`` runs it.
 """
@@ -8,43 +8,44 @@ from __future__ import annotations
 import os
 import sys
 import time
+import traceback
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from importlib import import_module
 from pathlib import Path
 
-from report import Table, Target, page, summary
+from report import section, with_section
 
 from gradloupe.server.protocol.python_command import ONE_THREAD
 
 PAGE = Path(__file__).parents[2] / "docs" / "measured.md"
 SUBJECTS = {
-    "speed": "T1: y, both gradients and the error bound, against the least any program needs",
-    "gradcheck_speed": "T11: against gradcheck, in process and over HTTP",
-    "accuracy": "T6, T7: the numerical derivative and its error bound, against its peers",
-    "special_points": "T9: kinks, jumps and edges",
-    "line_accuracy": "T19: how far the drawn lines are off",
-    "planted_bugs": "planted bugs, and what gradcheck says of them",
-    "false_alarms": "innocents, at three ranges and in two dtypes",
-    "hard_slopes": "fifteen hard slopes, and the error bounds of all who measure them",
-    "sensitivity": "T8, T10: how small an error is seen",
-    "verdict_speed": "the full verdict, against its floor and against gradcheck",
-    "contract": "the contract X-ray: seconds an op, breaches and keepers",
-    "jacobian": "T13: whole Jacobians, against functional.jacobian and gradcheck",
-    "inference": "calls inferred for Functions that nobody declared: found, swept, judged rightly",
-    "request_cost": "T2: CPU time of one request",
-    "encoding": "T3, T4, T5: JSON, its bytes, and caches",
-    "page_weight": "what our pages weigh, and how they come up",
-    "embeds": "twenty figures on one page of somebody else",
-    "load": "requests a second for 32 clients at once, and beyond the queue",
-    "frameworks": "T16, T17: the same page in Dash, Streamlit and Gradio",
-    "soak": "ten minutes of mixed traffic: errors and memory (SOAK=60 for one minute)",
-    "startup": "T14, T15, T18: start and memory",
-    "workers": "a new worker, copied and started by itself; the boundary per request; 100 killed workers",
+    "speed": "The curves and their error bounds, against the least any program needs",
+    "verdict_speed": "The full verdict, against the same and against gradcheck",
+    "gradcheck_speed": "The curves against gradcheck, in process and over HTTP",
+    "accuracy": "The numerical derivative and its error bound, beside its peers",
+    "hard_slopes": "Fifteen hard slopes, and the error bounds of all who measure them",
+    "special_points": "Kinks, jumps and edges",
+    "line_accuracy": "How far the drawn lines are off",
+    "planted_bugs": "Planted bugs, and what gradcheck says of them",
+    "false_alarms": "Right Functions, at three ranges and in two dtypes",
+    "sensitivity": "How small an error is seen",
+    "contract": "The contract X-ray",
+    "jacobian": "Whole Jacobians, against functional.jacobian and gradcheck",
+    "inference": "Calls inferred for Functions that nobody declared",
+    "request_cost": "The CPU time of one request",
+    "encoding": "JSON, its bytes, and caches",
+    "page_weight": "What our pages weigh, and how they come up",
+    "embeds": "Twenty figures on one page of somebody else",
+    "load": "Requests a second for 32 clients at once, and beyond the queue",
+    "frameworks": "The same page in Dash, Streamlit and Gradio",
+    "soak": "Mixed traffic for minutes: errors and memory",
+    "startup": "Start and memory",
+    "workers": "A new worker, the boundary per request, and 100 killed workers",
 }
 
 
 def main() -> None:
-    """Print the tables of every subject asked for, then what became of the targets; write the page if it was all."""
+    """Measure one subject after another; one that fails is told at the end."""
     subjects = _options()
     if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
         # What is measured runs as it does in the worker, and libraries read this when they are loaded.
@@ -52,22 +53,20 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from machine import described
 
-    machine = described()
-    print(f"{machine}\n", flush=True)
-    began = time.monotonic()
-    tables, targets = list[Table](), list[Target]()
+    failed = []
     for name in subjects:
-        report = import_module(name).measure()
-        targets += report.targets
-        tables += report.tables
-        for table in report.tables:
-            print(table.markdown(), flush=True)
-    tables.append(summary(targets))
-    print(tables[-1].markdown())
-    seconds = time.monotonic() - began
-    print(f"Measured in {seconds:.0f} s.")
-    if subjects == list(SUBJECTS):
-        PAGE.write_text(page(machine, tables, seconds), encoding="utf-8")
+        began, where = time.monotonic(), described()
+        try:
+            measured = import_module(name).measure()
+        except Exception:  # noqa: BLE001 - the others are measured all the same
+            traceback.print_exc()
+            failed.append(name)
+            continue
+        written = section(SUBJECTS[name], f"{where}; {time.monotonic() - began:.0f} s.", measured)
+        print(written, flush=True)
+        PAGE.write_text(with_section(PAGE.read_text("utf-8"), written, list(SUBJECTS.values())), encoding="utf-8")
+    if failed:
+        sys.exit(f"{', '.join(failed)}: not measured, for the reasons above.")
 
 
 def _options() -> list[str]:

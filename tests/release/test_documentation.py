@@ -304,12 +304,17 @@ def test_the_page_of_measurements_is_the_one_that_make_bench_writes(monkeypatch)
     monkeypatch.setitem(sys.modules, spec.name, report)
     spec.loader.exec_module(report)
     assert TEXTS["docs/measured.md"].startswith(report.HEADER)
-    table = report.Table("Speed", ("what", "measured"), [("exp", "1 ms")])
-    written = report.page("A machine.", [table], 2.0)
-    assert written == (
-        f"{report.HEADER}\nA machine.\n\n## Speed\n\n| what | measured |\n| --- | --- |\n| exp | 1 ms |\n\n"
-        "Measured in 2 s.\n"
+    table = report.Table("Verdicts", ("what", "measured"), [("exp", "1 ms")])
+    speed = report.section("Speed", "A machine; 2 s.", report.Report([table]))
+    assert speed == (
+        "## Speed\n\nA machine; 2 s.\n\n### Verdicts\n\n| what | measured |\n| --- | --- |\n| exp | 1 ms |\n"
     )
+    other = report.section("Load", "Another machine; 3 s.", report.Report([], [report.Target("", "few", "2", True)]))
+    page = report.with_section(report.with_section(report.HEADER, other, ["Speed", "Load"]), speed, ["Speed", "Load"])
+    assert page == f"{report.HEADER}\n{speed}\n{other}"
+    later = speed.replace("1 ms", "2 ms")
+    assert report.with_section(page, later, ["Load", "Speed"]) == f"{report.HEADER}\n{other}\n{later}"
+    assert report.with_section(page, later, ["Load"]) == f"{report.HEADER}\n{other}\n{later}"
 
 
 # ---------------------------------------------------------------- the lists of CONTRIBUTING

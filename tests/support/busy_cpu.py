@@ -1,14 +1,17 @@
-"""A processor that many want: what computes has to wait for it."""
+"""A processor that many want, or that is slow: what computes takes longer than it would."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from threading import Event, Thread
 
 OTHERS = 3
+RUNS = 2e-3  # seconds
 COMPUTES = "import os\nos.sched_setaffinity(0, {%d})\nprint(flush=True)\nwhile True: pass"
 
 
@@ -32,3 +35,23 @@ def crowded(number: int = 0) -> Iterator[None]:
         for each in others:
             each.kill()
             each.communicate()
+
+
+@contextmanager
+def slowed(number: int) -> Iterator[None]:
+    """The process of that number runs for half of the time, as if its machine were half as fast."""
+    ended = Event()
+
+    def hold() -> None:
+        while not ended.wait(RUNS):
+            os.kill(number, signal.SIGSTOP)
+            ended.wait(RUNS)
+            os.kill(number, signal.SIGCONT)
+
+    thread = Thread(target=hold, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -19,11 +19,15 @@ def named(rows):
     return pytest.mark.parametrize("planted", rows, ids=lambda each: each.name)
 
 
-@cache
 def words(planted, **asked):
-    """What is said of every section that the page offers; of many, each is seen by fewer points."""
+    """What is said of one section after another that the page offers; of many, each is seen by fewer points."""
     sections = planted.sections()
-    return [look(planted.op, count=401 if len(sections) < 3 else 61, **asked, **each)[1].word for each in sections]
+    for each in sections:
+        yield look(planted.op, count=401 if len(sections) < 3 else 61, **asked, **each)[1].word
+
+
+def is_caught(planted, **asked):
+    return any(word in CAUGHT for word in words(planted, **asked))
 
 
 @cache
@@ -44,12 +48,12 @@ def test_there_are_twenty_two_planted_bugs_and_three_controls():
 
 @named(SEEN)
 def test_a_planted_bug_is_caught_on_some_section_that_the_page_offers(planted):
-    assert CAUGHT.intersection(words(planted))
+    assert is_caught(planted)
 
 
 @named([each for each in SEEN if each.name != "gradient rounded to float32"])
 def test_a_planted_bug_is_caught_in_single_precision_too(planted):
-    assert CAUGHT.intersection(words(planted, dtype=torch.float32))
+    assert is_caught(planted, dtype=torch.float32)
 
 
 @named([each for each in SEEN if len(each.sections()) == 1])
@@ -60,13 +64,13 @@ def test_a_planted_bug_is_caught_whatever_the_grad_output(planted):
 
 @named([each for each in PLANTED if each.seen == "contract"])
 def test_what_no_section_shows_is_found_by_a_check_of_the_contract(planted):
-    assert CAUGHT.isdisjoint(words(planted))
+    assert not is_caught(planted)
     assert planted.check in accused(planted)
 
 
 def test_what_is_wrong_for_complex_numbers_alone_is_seen_beside_the_other_dtypes():
     (planted,) = (each for each in PLANTED if each.seen == "precision")
-    assert CAUGHT.isdisjoint(words(planted))
+    assert not is_caught(planted)
     assert study_dtypes(section(planted.op), Grid(-3.0, 3.0, 61)).complex.answer == "conjugate missing"
 
 
@@ -89,7 +93,7 @@ def test_the_diagonal_of_the_softmax_is_right_and_nothing_else_is():
 
 
 def test_swapped_gradients_are_seen_on_both_inputs():
-    assert words(the("gradients swapped")) == ["differs", "differs"]
+    assert list(words(the("gradients swapped"))) == ["differs", "differs"]
 
 
 @named(CONTROLS)
