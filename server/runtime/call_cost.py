@@ -30,14 +30,19 @@ def estimated_seconds(call: Callable[[], object]) -> float:
 
 
 def count_functions(call: Callable[[], object]) -> int:
-    """How many functions of Python and C a call calls on this thread, deterministic where the call is."""
+    """How many functions of Python and C a call calls on this thread, deterministic where the call is.
+
+    0 under a profiler in C, such as cProfile before Python 3.12, which could not be put back.
+    """
+    before = sys.getprofile()
+    if before is not None and not callable(before):
+        return 0
     count = 0
 
     def profile(frame: FrameType, event: str, argument: object) -> None:
         nonlocal count
         count += event in ("call", "c_call")
 
-    before = sys.getprofile()
     sys.setprofile(profile)
     try:
         call()

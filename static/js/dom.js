@@ -1,6 +1,6 @@
 // Building the page: elements, tables, names of code in sentences, style sheets that are asked for later.
 
-import { powers, prose } from "./number.js";
+import { typesetPowers, typesetSentence } from "./number.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const CODE =
@@ -27,7 +27,7 @@ export function setAttributes(element, attributes) {
 
 /** `text` as nodes, the names of code set as code. */
 export function withCode(text) {
-  const pieces = powers(prose(text)).split(CODE);
+  const pieces = typesetPowers(typesetSentence(text)).split(CODE);
   return pieces.map((piece, i) => (i % 2 ? h("code", {}, piece) : piece));
 }
 
@@ -53,7 +53,7 @@ export function grid(caption, { head, rows }) {
 }
 
 /** A table that a narrow window shows as a list: its cells are nodes or texts, the first of a row is its heading. */
-export function ledger(caption, head, rows) {
+export function responsiveTable(caption, head, rows) {
   const names = head.map((name) => h("th", { scope: "col" }, name));
   const cell = (content, i) => {
     const inside = h("span", {}, ...[content].flat());

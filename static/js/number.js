@@ -5,13 +5,13 @@ const RAISED = Object.fromEntries([..."-0123456789"].map((sign, i) => [sign, "�
 export const typographic = (text) => String(text).replaceAll("-", "−");
 
 /** The text a person typed, as a program reads it: ASCII minus, no spaces, numbers without needless digits. */
-export function plain(text) {
+export function asciiNumber(text) {
   const ascii = text.trim().replaceAll("−", "-");
   return ascii !== "" && Number.isFinite(Number(ascii)) ? String(Number(ascii)) : ascii;
 }
 
 /** A list of numbers, rows of them apart by semicolons or lines, each as a program reads it. */
-export const plainList = (text) => text.split(/[,;\n]/).map(plain);
+export const asciiNumbers = (text) => text.split(/[,;\n]/).map(asciiNumber);
 
 export function format(value, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
@@ -27,7 +27,7 @@ export function format(value, digits = 4) {
 export const power = (exponent) => `10${[...String(exponent)].map((sign) => RAISED[sign]).join("")}`;
 
 /** `value`, an end of a range as long as `span`, with the digits that tell it from the other end. */
-export function telling(value, span) {
+export function formatRangeEnd(value, span) {
   const digits = 3 + Math.ceil(Math.log10(Math.abs(value) / span));
   return format(value, Number.isFinite(digits) ? Math.min(17, Math.max(4, digits)) : 4);
 }
@@ -37,23 +37,23 @@ export function fixed(value, step) {
   const least = Math.ceil(-Math.log10(step) - 1e-9);
   const whole = step * 10 ** least;
   const decimals = Math.abs(whole - Math.round(whole)) < 1e-6 ? least : least + 1; // 0.015 has three
-  if (decimals > 6 || Math.abs(value) >= 1e6) return telling(value, step);
+  if (decimals > 6 || Math.abs(value) >= 1e6) return formatRangeEnd(value, step);
   return typographic(value.toFixed(Math.max(0, decimals)));
 }
 
 /** `value` rounded where a thousandth of `span` can no longer be seen. */
-export function tidy(value, span) {
+export function roundForSpan(value, span) {
   const unit = 10 ** Math.floor(Math.log10(span / 500));
   return Number((Math.round(value / unit) * unit).toPrecision(12));
 }
 
 /** A sentence as it is set: true minus signs before numbers, and comparisons that do not break across lines. */
-export function prose(text) {
+export function typesetSentence(text) {
   return text.replace(/(^|[^\w.])-(?=[\d.])/g, "$1−").replace(/ ([≤<>=]) /g, "\u00a0$1\u00a0");
 }
 
 /** Numbers in `text` that a program wrote with an exponent, as people read them: 4.6e−6 as 4.6·10⁻⁶. */
-export function powers(text) {
+export function typesetPowers(text) {
   const raised = (sign, digits) => power(Number(`${sign && "-"}${digits}`));
   return text
     .replace(/(?<![\w.])1e([-−]?)\+?(\d+)(?!\w)/g, (_, sign, digits) => raised(sign, digits))
@@ -72,7 +72,7 @@ export function nearest(xs, value) {
 }
 
 /** The place in `values`, in any order, of the one closest to `value`. */
-export function closest(values, value) {
+export function closestIndex(values, value) {
   const away = values.map((each) => Math.abs(each - value));
   return away.indexOf(Math.min(...away));
 }

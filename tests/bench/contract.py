@@ -37,10 +37,10 @@ def measure() -> Report:
     return Report(
         [Table("Contract X-ray", ("what", "result"), rows, "One thread, the best of three; the five slowest ops.")],
         [
-            Target("contract", f"all checks of an op in {LIMIT:g} s", f"at most {_ms(most)}", most <= LIMIT),
-            Target("contract", f"ideally in {IDEAL:g} s", f"at most {_ms(most)}", most <= IDEAL),
-            Target("contract", "every breach is named", f"{len(missed)} are not {missed}", not missed),
-            Target("contract", "no right Function is accused", f"{len(accused)} are {accused}", not accused),
+            Target(f"all checks of an op in {LIMIT:g} s", f"at most {_ms(most)}", most <= LIMIT),
+            Target(f"ideally in {IDEAL:g} s", f"at most {_ms(most)}", most <= IDEAL),
+            Target("every breach is named", f"{len(missed)} are not {missed}", not missed),
+            Target("no right Function is accused", f"{len(accused)} are {accused}", not accused),
         ],
     )
 

@@ -50,7 +50,7 @@ class Sent:
 
 
 def measure() -> Report:
-    """The tables of CPU and of bytes; T3, T4 and T5."""
+    """The tables of CPU and of bytes."""
     spent, bodies, repeated, targets = [], [], [], []
     with serving() as server, chromium() as browser:
         server.wait_until_ready()
@@ -165,19 +165,19 @@ def _cpu(rows: list[tuple[str, ...]]) -> Table:
         "process alone, and with the worker that computes. Both have the same engine and worker and the same "
         f"{COUNT} points; FastAPI encodes the dict of lists that its route returns, faster if the type is declared."
     )
-    return Table("Sending a section (T3)", headings, rows, note)
+    return Table("Sending a section", headings, rows, note)
 
 
 def _caches(rows: list[tuple[str, ...]]) -> Table:
     headings = ("op", "the first time", "the same again", "304")
     note = "CPU time of web process and worker, for a client that takes compressed replies; in brackets × the first."
-    return Table("Asked again (T5)", headings, rows, note)
+    return Table("Asked again", headings, rows, note)
 
 
 def _bodies(rows: list[tuple[str, ...]]) -> Table:
     headings = ("", "bytes", "gzip", "written in", "JSON.parse in Chromium")
     note = f"{COUNT} points. Medians of {CALLS}."
-    return Table("The bytes of a section (T4)", headings, rows, note)
+    return Table("The bytes of a section", headings, rows, note)
 
 
 def _targets(op: str, costs: Costs, plain: int, coded: int, found: dict[str, Sent]) -> list[Target]:
@@ -186,10 +186,10 @@ def _targets(op: str, costs: Costs, plain: int, coded: int, found: dict[str, Sen
     again, unchanged = (_all(costs, each) / _all(costs, "compressed") for each in REPEATED)
     sent = found["JSON"]
     return [
-        Target("T3", f"{op}: web process, 5 × less CPU than FastAPI's JSON", f"{less:.1f} ×", less >= 5),
-        Target("T3", f"{op}: 4 × fewer bytes, to a browser", f"{fewer:.1f} ×", fewer >= 4),
-        Target("T4", f"{op}: written in 10 µs", f"{sent.encode:.0f} µs", sent.encode <= 10),
-        Target("T4", f"{op}: read in 50 µs", f"{sent.decode:.0f} µs", sent.decode <= 50),
-        Target("T5", f"{op}: again, at most 0.4 × the CPU of the first time", f"{again:.2f}", again <= 0.4),
-        Target("T5", f"{op}: 304, at most 0.4 ×", f"{unchanged:.2f}", unchanged <= 0.4),
+        Target(f"{op}: web process, 5 × less CPU than FastAPI's JSON", f"{less:.1f} ×", less >= 5),
+        Target(f"{op}: 4 × fewer bytes, to a browser", f"{fewer:.1f} ×", fewer >= 4),
+        Target(f"{op}: written in 10 µs", f"{sent.encode:.0f} µs", sent.encode <= 10),
+        Target(f"{op}: read in 50 µs", f"{sent.decode:.0f} µs", sent.decode <= 50),
+        Target(f"{op}: again, at most 0.4 × the CPU of the first time", f"{again:.2f}", again <= 0.4),
+        Target(f"{op}: 304, at most 0.4 ×", f"{unchanged:.2f}", unchanged <= 0.4),
     ]

@@ -47,9 +47,9 @@ def measure() -> Report:
     looks = len(INNOCENTS) * len(DTYPES) * len(RANGE_NAMES)
     faint, of_faint = _faint()
     targets = [
-        Target("innocents", "none accused", f"{len(accused)} of {looks} looks", not accused),
-        Target("innocents", "few undecided (at most 2 %)", f"{len(undecided)}", len(undecided) <= 0.02 * looks),
-        Target("innocents", "none accused where it is faint", f"{len(faint)} of {of_faint} looks", not faint),
+        Target("none accused", f"{len(accused)} of {looks} looks", not accused),
+        Target("few undecided (at most 2 %)", f"{len(undecided)}", len(undecided) <= 0.02 * looks),
+        Target("none accused where it is faint", f"{len(faint)} of {of_faint} looks", not faint),
     ]
     return Report([Table("Innocents", headings, rows, note), _faint_table(faint, of_faint)], targets)
 

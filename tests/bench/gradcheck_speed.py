@@ -28,7 +28,7 @@ MIN_REQUEST_FACTOR = 150
 
 
 def measure() -> Report:
-    """The table of gradcheck's time over ours, and T11."""
+    """The table of gradcheck's time over ours."""
     torch.set_num_threads(1)
     rows, targets = [], []
     with _server() as server, closing(Client(server.url, server.process.pid)) as client:
@@ -46,7 +46,7 @@ def measure() -> Report:
         "/ whole HTTP request",
     )
     note = "gradcheck with its defaults, on points where it passes; it answers yes or no, Gradloupe with curves."
-    return Report([Table("Against gradcheck (T11)", headings, rows, note)], targets)
+    return Report([Table("Against gradcheck", headings, rows, note)], targets)
 
 
 @contextmanager
@@ -93,8 +93,8 @@ def _targets(case: Case, count: int, times: Times) -> list[Target]:
     sooner, request = times.ratio("gradcheck", "differentiate"), times.ratio("gradcheck", "request")
     least = MIN_FACTOR[count]
     wanted = f"{case.name}, N = {count}: at least {least} × faster than gradcheck"
-    targets = [Target("T11", wanted, f"{sooner:.0f} ×", sooner >= least)]
+    targets = [Target(wanted, f"{sooner:.0f} ×", sooner >= least)]
     if count == 1000:
         wanted = f"{case.name}, N = {count}: the whole HTTP request at least {MIN_REQUEST_FACTOR} ×"
-        targets.append(Target("T11", wanted, f"{request:.0f} ×", request >= MIN_REQUEST_FACTOR))
+        targets.append(Target(wanted, f"{request:.0f} ×", request >= MIN_REQUEST_FACTOR))
     return targets

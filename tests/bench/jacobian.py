@@ -121,7 +121,7 @@ def cases() -> list[Case]:
 
 
 def measure() -> Report:
-    """The tables of times and of memory, and T13."""
+    """The tables of times and of memory."""
     torch.set_num_threads(1)
     rows, targets = [], []
     for case in cases():
@@ -139,7 +139,7 @@ def measure() -> Report:
         "loop wherever the Function bears it; *functional.jacobian* is the returned one alone. *Judged* has an error "
         "bound for each cell, or for each row where the Jacobian is larger than a picture, and names what differs."
     )
-    table = Table("Jacobians (T13)", headings, rows, note)
+    table = Table("Jacobians", headings, rows, note)
     memory, met = _memory()
     return Report([table, memory], [*targets, *met])
 
@@ -166,7 +166,7 @@ def _target(case: Case, times: Times) -> Target:
     least = MIN_FACTOR_OF_KILL_HEAD if case.op is OPS["kill_head"] else MIN_FACTOR
     ratio = times.ratio("gradcheck", "both")
     wanted = f"{case.name}: numerical and returned at least {least:g} × faster than gradcheck"
-    return Target("T13", wanted, f"{ratio:.1f} ×", ratio >= least)
+    return Target(wanted, f"{ratio:.1f} ×", ratio >= least)
 
 
 def _memory() -> tuple[Table, list[Target]]:
@@ -177,11 +177,9 @@ def _memory() -> tuple[Table, list[Target]]:
         rows.append((case.name, f"{size:.1f} MiB", *(f"{each:.0f} MiB" for each in found.values())))
         allowed = 3 * size + 32
         wanted = f"{case.name}: peak memory at most 3 × the Jacobian + 32 MiB, {allowed:.0f} MiB"
-        targets.append(Target("T13", wanted, f"{found['quick']:.0f} MiB", found["quick"] <= allowed))
+        targets.append(Target(wanted, f"{found['quick']:.0f} MiB", found["quick"] <= allowed))
     headings = ("Function", "one Jacobian", "**ours**", "functional.jacobian", "gradcheck")
-    return Table(
-        "Memory at the peak (T13)", headings, rows, "Above what the process had before, each in its own."
-    ), targets
+    return Table("Memory at the peak", headings, rows, "Above what the process had before, each in its own."), targets
 
 
 def _peak(case: str, what: str) -> float:

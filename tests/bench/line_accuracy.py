@@ -1,4 +1,4 @@
-"""How far the drawn lines are off the curves, in pixels, and with how many points (T19)."""
+"""How far the drawn lines are off the curves, in pixels, and with how many points."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ OTHERS: dict[str, Function] = {
 
 
 def measure() -> Report:
-    """The table of lines and curves, and T19."""
+    """The table of lines and curves."""
     torch.set_num_threads(1)
     table, targets = [], []
     for name, function in (HELD_TO_TARGET | OTHERS).items():
@@ -51,14 +51,14 @@ def measure() -> Report:
         if name in HELD_TO_TARGET:
             met = points <= MAX_POINTS and max(off, steep) <= MAX_PIXELS_OFF
             measured = f"{max(off, steep):.2g} px with {points}"
-            targets.append(Target("T19", f"{name}: {MAX_PIXELS_OFF} px with {MAX_POINTS} points", measured, met))
+            targets.append(Target(f"{name}: {MAX_PIXELS_OFF} px with {MAX_POINTS} points", measured, met))
     headings = ("function", "points", "forward, px", "uniform, px", "gradient, px", "uniform, px")
     note = (
         f"Pictures of {PIXELS:g} × {PIXELS:g} pixels of −3 ≤ x ≤ 3, {GRID.count} points asked for; uniform are "
         f"{UNIFORM_COUNT} evenly spaced points. Vertical distance, from the nearest the curve has within {SIDEWAYS} px "
         "sideways; next to a pole, and for the gradient next to a cusp, one cell is left out."
     )
-    return Report([Table("Lines and curves (T19)", headings, table, note)], targets)
+    return Report([Table("Lines and curves", headings, table, note)], targets)
 
 
 def _measured(function: Function) -> tuple[int, float, float, float, float]:

@@ -136,12 +136,13 @@ def _targets(ours: str, *found: dict[tuple[str, str], list[Visit]]) -> list[Targ
             if name != ours:
                 continue
             wanted = f"{page}: {'first visit' if most == MAX_FIRST else 'later'} at most {most} kB"
-            targets.append(Target("weight", wanted, f"{_kB(each):.1f} kB", _kB(each) <= most))
+            targets.append(Target(wanted, f"{_kB(each):.1f} kB", _kB(each) <= most))
     for (name, page), each in found[0].items():
         if name == ours and each[0].live:
             largest, plotly = (median(getattr(one.load, what) for one in each) for what in ("largest", "plotly"))
             measured = f"{largest:.0f} ms, {plotly:.0f} ms"
-            targets.append(Target("LCP", f"{page}: before plotly.js has loaded", measured, largest < plotly))
+            wanted = f"{page}: the largest paint comes before plotly.js has loaded"
+            targets.append(Target(wanted, measured, largest < plotly))
             shift = max(one.load.shift for one in each)
-            targets.append(Target("CLS", f"{page}: nothing moves", f"{shift:.3f}", shift == 0))
+            targets.append(Target(f"{page}: nothing moves", f"{shift:.3f}", shift == 0))
     return targets

@@ -54,9 +54,8 @@ def measure() -> Report:
         "seen. The last three rows are no bugs."
     )
     targets = [
-        Target("bugs", "no planted bug passes in silence", f"{len(silent)} do {in_brackets(silent)}", not silent),
+        Target("no planted bug passes in silence", f"{len(silent)} do {in_brackets(silent)}", not silent),
         Target(
-            "bugs",
             "the controls are judged as they claim",
             f"{len(wrong)} are not {in_brackets(wrong)}",
             not wrong,

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Target:
-    """One number of the performance study: what was wanted, what was found."""
+    """What was wanted, what was found."""
 
-    number: str
     wanted: str
     measured: str
     met: bool

@@ -159,9 +159,7 @@ def _targets(result: SoakResult) -> list[Target]:
     grown = [after - before for before, after in zip(middle, last, strict=True)]
     measured = ", ".join(f"{each:+.0f} MiB" for each in grown)
     return [
-        Target("soak", "no reply is wrong", f"{wrong} of {sum(result.replies.values())}", wrong == 0),
-        Target("soak", "one worker from the start to the end", f"{len(result.workers)}", len(result.workers) == 1),
-        Target(
-            "soak", f"second half: at most {MAX_GROWTH} MiB more, web and worker", measured, max(grown) <= MAX_GROWTH
-        ),
+        Target("no reply is wrong", f"{wrong} of {sum(result.replies.values())}", wrong == 0),
+        Target("one worker from the start to the end", f"{len(result.workers)}", len(result.workers) == 1),
+        Target(f"second half: at most {MAX_GROWTH} MiB more, web and worker", measured, max(grown) <= MAX_GROWTH),
     ]

@@ -141,7 +141,7 @@ TOLERANCE = 1e-9  # of a located special point from the known one, as a share of
 
 
 def measure() -> Report:
-    """The tables of special points, and T9."""
+    """The tables of special points."""
     torch.set_num_threads(1)
     points = sum(len(each.points) for each in FUNCTIONS)
     right, false, judged, misnamed = _on_points()
@@ -165,17 +165,16 @@ def measure() -> Report:
     )
     targets = [
         Target(
-            "T9",
             f"all special points named right, at least {MIN_SPECIAL_POINTS}",
             f"{right} of {2 * points}",
             right == 2 * points and points >= MIN_SPECIAL_POINTS,
         ),
-        Target("T9", "at most 3 false of some 41 000", f"{false} of {judged}", false <= 3),
-        Target("T9", "all between the points located and told apart", f"{found} of {hidden}", found == hidden),
-        Target("T9", "none found where there is none", str(extra), extra == 0),
-        Target("T9", "a correct kinked Function is never called wrong", f"{wrong} of {looks}", wrong == 0),
+        Target("at most 3 false of some 41 000", f"{false} of {judged}", false <= 3),
+        Target("all between the points located and told apart", f"{found} of {hidden}", found == hidden),
+        Target("none found where there is none", str(extra), extra == 0),
+        Target("a correct kinked Function is never called wrong", f"{wrong} of {looks}", wrong == 0),
     ]
-    return Report([Table("Special points (T9)", ("what", "measured", "missed"), rows, note)], targets)
+    return Report([Table("Special points", ("what", "measured", "missed"), rows, note)], targets)
 
 
 def _on_points() -> tuple[int, int, int, str]:

@@ -57,7 +57,7 @@ def cases(count: int) -> list[Case]:
 
 
 def measure() -> Report:
-    """The tables of speed, and T1."""
+    """The tables of speed."""
     torch.set_num_threads(1)
     rows, targets = [], []
     for count in COUNTS:
@@ -81,7 +81,7 @@ def measure() -> Report:
         "*differentiate* is y, the analytical and the numerical gradient, error bound and status of every point; "
         "*evaluate* also finds the kinks between the points and looks twice at lone contradictions."
     )
-    return Report([Table("Speed (T1)", headings, rows, note), _against_peers()], targets)
+    return Report([Table("Speed", headings, rows, note), _against_peers()], targets)
 
 
 def _row(case: Case, count: int, found: Slopes, times: Times) -> tuple[str, ...]:
@@ -105,9 +105,8 @@ def _targets(case: Case, found: Slopes, times: Times) -> list[Target]:
     over = 1e6 * (times.median("differentiate") - times.median("limit"))
     allowed = 80 + 0.17 * case.x.size + 200 * unsettled
     return [
-        Target("T1", f"{case.name}, N = 1000: at most {most:g} × floor", f"{ratio:.2f}", ratio <= most),
+        Target(f"{case.name}, N = 1000: at most {most:g} × floor", f"{ratio:.2f}", ratio <= most),
         Target(
-            "T1, its second form",
             f"{case.name}: at most {allowed:.0f} µs over backward + 8 forwards",
             f"{over:.0f} µs",
             over <= allowed,

@@ -42,7 +42,7 @@ class Running:
 
 
 def measure() -> Report:
-    """The tables of starts and of memory; T14, T15 and T18."""
+    """The tables of starts and of memory."""
     free = free_cores()
     starts: dict[str, list[Start]] = {"ours": [], "eager": []}
     running: dict[str, list[Running]] = {"ours": [], "eager": []}
@@ -131,7 +131,7 @@ def _timed(starts: dict[str, list[Start]], running: dict[str, list[Running]]) ->
         f"Medians of {ROUNDS} fresh processes each, in turns, from the launch. *eager* is the same app in one process "
         "that imports torch before it listens. Our first page says that torch is loading, and fetches its curve itself."
     )
-    return Table("Start (T14, T15)", headings, rows, note)
+    return Table("Start", headings, rows, note)
 
 
 def _weighed(running: dict[str, list[Running]], alone: Memory) -> Table:
@@ -151,7 +151,7 @@ def _weighed(running: dict[str, list[Running]], alone: Memory) -> Table:
         for name, each in found.items()
     ]
     note = "PSS counts a page that several processes share once. After 41 evaluations of 1000 points."
-    return Table("Memory at rest (T18)", ("", "RSS", "× torch alone", "PSS", "× torch alone"), rows, note)
+    return Table("Memory at rest", ("", "RSS", "× torch alone", "PSS", "× torch alone"), rows, note)
 
 
 def _middle(running: list[Running]) -> Memory:
@@ -164,10 +164,10 @@ def _start_targets(starts: dict[str, list[Start]], running: dict[str, list[Runni
     first = median(each.first / each.later for each in running["ours"])
     most, when = (0.9, "two free cores") if both else (1.15, "cores in use by others")
     return [
-        Target("T14", "first page at most 0.35 × eager", f"{page:.2f}", page <= 0.35),
-        Target("T14", f"first curve at most {most:g} × eager ({when})", f"{curve:.2f}", curve <= most),
-        Target("T14", "a page while torch loads: at most 30 ms", f"{slowest:.0f} ms", slowest <= 30),
-        Target("T15", "first evaluation at most 3 × a later one", f"{first:.1f}", first <= 3),
+        Target("first page at most 0.35 × eager", f"{page:.2f}", page <= 0.35),
+        Target(f"first curve at most {most:g} × eager ({when})", f"{curve:.2f}", curve <= most),
+        Target("a page while torch loads: at most 30 ms", f"{slowest:.0f} ms", slowest <= 30),
+        Target("first evaluation at most 3 × a later one", f"{first:.1f}", first <= 3),
     ]
 
 
@@ -175,4 +175,4 @@ def _memory_target(running: list[Running], alone: Memory) -> Target:
     ours = _middle(running)
     measured = f"{ours.pss / alone.rss:.2f}"
     wanted = "at most 1.3 × the RSS of `import torch`, what our processes share counted once"
-    return Target("T18", wanted, measured, ours.pss <= 1.3 * alone.rss)
+    return Target(wanted, measured, ours.pss <= 1.3 * alone.rss)

@@ -309,7 +309,7 @@ def test_the_page_of_measurements_is_the_one_that_make_bench_writes(monkeypatch)
     assert speed == (
         "## Speed\n\nA machine; 2 s.\n\n### Verdicts\n\n| what | measured |\n| --- | --- |\n| exp | 1 ms |\n"
     )
-    other = report.section("Load", "Another machine; 3 s.", report.Report([], [report.Target("", "few", "2", True)]))
+    other = report.section("Load", "Another machine; 3 s.", report.Report([], [report.Target("few", "2", True)]))
     page = report.with_section(report.with_section(report.HEADER, other, ["Speed", "Load"]), speed, ["Speed", "Load"])
     assert page == f"{report.HEADER}\n{speed}\n{other}"
     later = speed.replace("1 ms", "2 ms")

@@ -1,6 +1,8 @@
 """What a call costs is counted: the same on every machine; only what cannot be counted is timed."""
 
+import cProfile
 import math
+import pstats
 import sys
 import threading
 
@@ -44,3 +46,9 @@ def test_the_profiler_of_a_caller_goes_on() -> None:
         assert sys.getprofile() is profile
     finally:
         sys.setprofile(None)
+
+
+def test_a_profile_of_everything_may_be_taken_meanwhile() -> None:
+    with cProfile.Profile() as profile:
+        assert estimated_seconds(lambda: cosines(3)) > 0
+    assert any("cosines" in str(function) for function in pstats.Stats(profile).stats)  # type: ignore[attr-defined]

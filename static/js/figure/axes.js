@@ -59,7 +59,7 @@ export const baseTrace = (name, yaxis = "y") => ({
 });
 
 /** A filled shape from `low` to `high` between `left` and `right`, one rectangle for each row that `keep` keeps. */
-export function blocks(name, { left, right, low, high }, keep, fillcolor, opacity) {
+export function rectangles(name, { left, right, low, high }, keep, fillcolor, opacity) {
   const rows = left.map((_, row) => row).filter(keep);
   return {
     ...baseTrace(name),
@@ -74,7 +74,7 @@ export function blocks(name, { left, right, low, high }, keep, fillcolor, opacit
 }
 
 /** An upright stripe behind everything, from `x0` to `x1`. */
-export const stripe = (x0, x1, fillcolor, opacity, yref = "y domain") => ({
+export const verticalStripe = (x0, x1, fillcolor, opacity, yref = "y domain") => ({
   type: "rect",
   layer: "below",
   line: { width: 0 },

@@ -1,6 +1,6 @@
 // An answer in, a Plotly figure out: the two panels. Pure: no DOM, no memory.
 
-import { axisStyle, axisTitle, baseLayout, stripe, ticks, widest, xAxis } from "./axes.js";
+import { axisStyle, axisTitle, baseLayout, verticalStripe, ticks, widest, xAxis } from "./axes.js";
 import { axisWords } from "./legend.js";
 import { ranges, withoutPoles } from "./ranges.js";
 import { curves, errorBand } from "./traces.js";
@@ -76,7 +76,7 @@ function disagreements(answer, overlaid, palette) {
   const least = LEAST * (answer.stop - answer.start);
   return answer.verdict.intervals.flatMap(([from, to]) => {
     const more = Math.max(0, least - (to - from)) / 2;
-    return axes(overlaid).map((y) => stripe(from - more, to + more, palette.disagreement, opacity, `${y} domain`));
+    return axes(overlaid).map((y) => verticalStripe(from - more, to + more, palette.disagreement, opacity, `${y} domain`));
   });
 }
 

@@ -1,6 +1,6 @@
 // The words around the panels: legend, axes, and what things are called for the first derivative and the second.
 
-import { implied, isKink } from "./traces.js";
+import { impliedForward, isKink } from "./traces.js";
 
 /** Bring the words around `figure`, the element, into line with `answer`. Some of them may be left out. */
 export function updateLegend(figure, answer, layout) {
@@ -23,7 +23,7 @@ export function updateLegend(figure, answer, layout) {
 
 const curvesIn = (answer) => ({
   forward: true,
-  implied: implied(answer),
+  implied: impliedForward(answer),
   surrogate: answer.columns.surrogate,
   analytical: answer.columns.analytical,
   numerical: answer.columns.numerical,

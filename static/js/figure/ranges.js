@@ -2,7 +2,7 @@
 
 import { nearest } from "../number.js";
 import { nouns } from "./legend.js";
-import { implied, isKink } from "./traces.js";
+import { impliedForward, isKink } from "./traces.js";
 
 const AIR = 0.11;
 const BEYOND = 0.5;
@@ -100,8 +100,8 @@ export function ranges(whole, { layout, held }) {
   const [bottom, ceiling] = range(seen.values, { calm: quiet.values });
   const rise = ceiling - bottom;
   const inSight = (y) => (y > ceiling + rise || y < bottom - rise ? null : y);
-  const values = [...seen.values, implied(answer)?.map(inSight)];
-  const still = [...quiet.values, implied({ ...answer, columns })?.map(inSight)];
+  const values = [...seen.values, impliedForward(answer)?.map(inSight)];
+  const still = [...quiet.values, impliedForward({ ...answer, columns })?.map(inSight)];
   const natural = (Math.abs(nouns(answer).scale) || 1) * (rise / (answer.stop - answer.start));
   if (layout === "overlaid") {
     const all = [...values, ...seen.slopes];

@@ -24,7 +24,7 @@ export function soundButton({ plot, trace }) {
     if (parts.length === 0) return say("There is nothing to hear.");
     const context = new AudioContext();
     const begins = parts.map((_, i) => context.currentTime + LEAD + i * (SECONDS + PAUSE));
-    parts.forEach((part, i) => perform(context, part, begins[i]));
+    parts.forEach((part, i) => playPart(context, part, begins[i]));
     playing = { context, parts, begins, part: -1, frame: 0, moved: -Infinity };
     button.textContent = "Stop";
     playing.frame = requestAnimationFrame(accompany);
@@ -112,7 +112,7 @@ const FADE = 0.008; // seconds, so that a note neither begins nor ends with a cl
 const [CLICK, KNOCK] = [0.03, 1900];
 
 /** Let `context` play `part` from the time `begin` on, from the left ear to the right one. */
-export function perform(context, { beats, ticks }, begin) {
+export function playPart(context, { beats, ticks }, begin) {
   const out = context.createStereoPanner();
   out.connect(context.destination);
   out.pan.setValueCurveAtTime(new Float32Array([-1, 1]), begin, SECONDS);

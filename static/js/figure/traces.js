@@ -17,7 +17,7 @@ export function curves(answer, outline, overlaid, palette) {
   const kinks = answer.marks.filter(isKink);
   const jumps = answer.marks.filter((mark) => mark.kind === "jump");
 
-  const suggested = implied(answer);
+  const suggested = impliedForward(answer);
 
   const line = (name, y, yaxis, style, opacity = 1) => ({
     ...baseTrace(name, yaxis),
@@ -71,7 +71,7 @@ export function curves(answer, outline, overlaid, palette) {
 export const isKink = ({ kind }) => kind === "kink" || kind === "cusp";
 
 /** The column that forward would be if backward were its derivative, null where no eye can tell it from forward. */
-export function implied({ columns: { forward, implied: suggested }, verdict }) {
+export function impliedForward({ columns: { forward, implied: suggested }, verdict }) {
   if (RIGHT.includes(verdict.word) || !suggested) return null;
   const values = forward.filter((value) => Number.isFinite(value ?? NaN));
   const [low, high] = [Math.min(...values), Math.max(...values)];

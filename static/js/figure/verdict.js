@@ -1,7 +1,7 @@
 // The verdict in words, and the link to where backward differs out of sight.
 
 import { replaceWords, withCode } from "../dom.js";
-import { tidy } from "../number.js";
+import { roundForSpan } from "../number.js";
 
 /**
  * Returns `tell(answer)`, which writes into `box`, or nowhere if there is none. `link(range)` is the address of the
@@ -61,5 +61,5 @@ function rangeBeyond({ start, stop, verdict, wide }) {
   const far = away({ at, side }) > FAR * span;
   const seen = side > 0 ? [far ? at - more : start, at + more] : [at - more, far ? at + more : stop];
   const [low, high] = seen.map((end) => Math.max(-LARGEST, Math.min(LARGEST, end)));
-  return { start: tidy(low, high - low), stop: tidy(high, high - low) };
+  return { start: roundForSpan(low, high - low), stop: roundForSpan(high, high - low) };
 }

@@ -1,7 +1,7 @@
 // The figure in words and as a table of values, for those who do not see it and for those who want the numbers.
 
 import { grid, h } from "../dom.js";
-import { format, nearest, prose, telling } from "../number.js";
+import { format, nearest, typesetSentence, formatRangeEnd } from "../number.js";
 import { markRows } from "./cursor.js";
 import { nouns } from "./legend.js";
 import { poles, withoutPoles } from "./ranges.js";
@@ -22,11 +22,11 @@ function summary(answer) {
   const of = order === 2 ? `${said.of}, what backward returns for grad_output ${format(grad_output)},` : said.of;
   const worst = verdict.worst;
   const span = answer.stop - answer.start;
-  const infinite = poles(answer).map((row) => telling(columns.x[row], span));
+  const infinite = poles(answer).map((row) => formatRangeEnd(columns.x[row], span));
   const endless = infinite.length > 0;
   if (columns.x.length === 0) return ["Nothing could be computed, so there is nothing to draw."];
   return [
-    `${wrt} goes from ${telling(answer.start, span)} to ${telling(answer.stop, span)}; ` +
+    `${wrt} goes from ${formatRangeEnd(answer.start, span)} to ${formatRangeEnd(answer.stop, span)}; ` +
       `${of} ${endless ? `grows without bound at ${wrt} = ${infinite.join(", ")}` : extremes(columns.forward)}.`,
     columns.analytical &&
       !endless &&
@@ -37,7 +37,7 @@ function summary(answer) {
       !endless &&
       `The ${order === 2 ? "gradient of the " : ""}surrogate ${extremes(columns.surrogate)}.`,
     worst &&
-      `They differ most at ${wrt} = ${telling(worst.x, span)}: ` +
+      `They differ most at ${wrt} = ${formatRangeEnd(worst.x, span)}: ` +
         `analytical ${apart(worst.analytical, worst.numerical)}, ` +
         `numerical ${apart(worst.numerical, worst.analytical)}.`,
     marks.length === 0 &&
@@ -52,7 +52,7 @@ function extremes(column) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   return high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high))
     ? `is ${format(high)} everywhere`
-    : `lies between ${telling(low, high - low)} and ${telling(high, high - low)}`;
+    : `lies between ${formatRangeEnd(low, high - low)} and ${formatRangeEnd(high, high - low)}`;
 }
 
 /** `value` with the digits that tell it from `other`. */
@@ -60,7 +60,7 @@ const apart = (value, other) =>
   value === null
     ? "no number"
     : Number.isFinite(other ?? NaN)
-      ? telling(value, Math.abs(value - other))
+      ? formatRangeEnd(value, Math.abs(value - other))
       : format(value);
 
 /** A table of kinks and jumps: {head, rows}, null where there is none. */
@@ -73,7 +73,7 @@ function marksTable(answer) {
   const rows = marks
     .slice(0, MOST)
     .map((mark) => [
-      telling(mark.x, answer.stop - answer.start),
+      formatRangeEnd(mark.x, answer.stop - answer.start),
       mark.kind,
       ...(isKink(mark) ? [slope(mark.left, jumps), slope(mark.right, jumps)] : [format(mark.below), format(mark.above)]),
       format(mark.analytical),
@@ -87,7 +87,7 @@ const slope = (value, labelled) => (labelled ? "slope " : "") + (value === null 
 function method(answer) {
   const { numerical, tolerance, structure, dtype, device, columns, verdict, order } = answer;
   const { of } = nouns(answer);
-  return prose(
+  return typesetSentence(
     [
       `backward${order === 2 ? " and double backward" : ""} ran in ${dtype} on ${device.name ?? device.kind}.`,
       numerical &&

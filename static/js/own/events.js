@@ -43,7 +43,7 @@ if (given) {
 }
 
 /** The word, "" where it is not known. */
-export const token = () => sessionStorage.getItem(KEY) ?? "";
+export const pageToken = () => sessionStorage.getItem(KEY) ?? "";
 
 let latest = 0;
 

@@ -2,7 +2,7 @@
 // fault; what was drawn last stays.
 
 import { h } from "../dom.js";
-import { listenToServer, token } from "./events.js";
+import { listenToServer, pageToken } from "./events.js";
 
 const aside = document.querySelector("#following");
 const [sign, room, button] = [".lamp", ".mishap", "button"].map((each) => aside.querySelector(each));
@@ -24,7 +24,7 @@ export function followFile(changed) {
 }
 
 /** Say beside the figure what else there is to say, with `links` to go to; "" for nothing. */
-export function remark(sentence, links = []) {
+export function showNote(sentence, links = []) {
   const items = links.map(([text, href]) => h("li", {}, h("a", { href }, text)));
   const [paragraph, list] = ["p", "ul"].map((each) => aside.querySelector(`.remark ${each}`));
   if (paragraph.textContent !== sentence) paragraph.textContent = sentence;
@@ -35,18 +35,18 @@ export function remark(sentence, links = []) {
  * Whether one of these Functions is not in the file any more, which is said beside the figure with what there is
  * instead; `besides` is what else there is to say. Of a file that cannot be loaded that is said, and no more.
  */
-export function tellIfMissing({ digests: known, trouble }, names, besides = "") {
+export function showIfMissing({ digests: known, trouble }, names, besides = "") {
   const lost = names.find((name) => !(name in known));
   const links = Object.keys(known).map((each) => [each, `/ops/${encodeURIComponent(each)}`]);
   const gone = lost !== undefined && links.length > 0;
   const there = links.length > 1 ? "There are" : "There is";
-  if (gone && !trouble) remark(`${lost} is no longer in ${file}${besides}. ${there}:`, links);
-  else remark("");
+  if (gone && !trouble) showNote(`${lost} is no longer in ${file}${besides}. ${there}:`, links);
+  else showNote("");
   return gone;
 }
 
 /** Say that what was loaded fails: `elements` tell how (see `troubleElements`); null where it does not any more. */
-export function tellFailure(elements) {
+export function showFailure(elements) {
   if (!elements && !failing) return;
   failing = elements;
   shown = "";
@@ -76,12 +76,12 @@ export function troubleElements({ sentence, excerpt, line, traceback }, stays) {
   const told = [h("p", { class: "why" }, ...said)];
   if (excerpt.length > 0) told.push(lines(excerpt, line));
   if (traceback) told.push(h("details", {}, h("summary", {}, "Traceback"), preformatted("traceback", traceback)));
-  if (stays) told.push(curvesStay());
+  if (stays) told.push(staleCurvesNote());
   return told;
 }
 
 /** What is said of the curves that stay. */
-export const curvesStay = () => h("p", { class: "stays" }, "The curves are those of the last good save.");
+export const staleCurvesNote = () => h("p", { class: "stays" }, "The curves are those of the last good save.");
 
 function lines(excerpt, line) {
   const rows = excerpt.map(([number, text]) => {
@@ -94,15 +94,15 @@ function preformatted(className, ...children) {
   return h("pre", { class: className, tabindex: 0 }, h("code", {}, ...children));
 }
 
-button.hidden = token() === "";
+button.hidden = pageToken() === "";
 button.addEventListener("click", async () => {
   button.disabled = true;
   try {
-    const response = await fetch("/reload", { method: "POST", headers: { "X-Gradloupe-Token": token() } });
+    const response = await fetch("/reload", { method: "POST", headers: { "X-Gradloupe-Token": pageToken() } });
     const { detail } = await response.json();
-    remark(response.ok ? "" : (detail ?? `The server answered ${response.status}.`));
+    showNote(response.ok ? "" : (detail ?? `The server answered ${response.status}.`));
   } catch {
-    remark("The server does not answer. Is it still running?");
+    showNote("The server does not answer. Is it still running?");
   } finally {
     button.disabled = false;
   }

@@ -1,7 +1,7 @@
 // A page that follows the visitor's file by being opened anew: short pages, and that of a pair.
 
 import { reloadWhenReady } from "./events.js";
-import { followFile, tellFailure, tellIfMissing, troubleElements } from "./follow.js";
+import { followFile, showFailure, showIfMissing, troubleElements } from "./follow.js";
 
 const { name, digest, digests, generation } = document.querySelector("#following").dataset;
 if (digests) followPair(JSON.parse(digests));
@@ -11,7 +11,7 @@ else followPage();
 function followPage() {
   let leaving = false;
   followFile((state) => {
-    if (name) tellIfMissing(state, [name]);
+    if (name) showIfMissing(state, [name]);
     const old = name ? name in state.digests && state.digests[name] !== digest : String(state.generation) !== generation;
     if (old && !leaving) {
       leaving = true;
@@ -25,12 +25,12 @@ function followPair(drawn) {
   const names = Object.keys(drawn);
   let asked = JSON.stringify(drawn);
   followFile((state) => {
-    if (tellIfMissing(state, names, "; the last curves stay") || names.some((each) => !(each in state.digests))) return;
+    if (showIfMissing(state, names, "; the last curves stay") || names.some((each) => !(each in state.digests))) return;
     const now = JSON.stringify(Object.fromEntries(names.map((each) => [each, state.digests[each]])));
     if (now === asked) return;
     asked = now;
     reloadWhenReady(`/compare.json${location.search}`, (sentence) =>
-      tellFailure(troubleElements({ sentence, excerpt: [], line: null, traceback: "" }, true)),
+      showFailure(troubleElements({ sentence, excerpt: [], line: null, traceback: "" }, true)),
     );
   });
 }

@@ -2,7 +2,7 @@
 // stays, and what is not of the file stays as it was left.
 
 import { makeScrollable } from "../dom.js";
-import { curvesStay, followFile, remark, tellFailure, tellIfMissing, troubleElements } from "./follow.js";
+import { staleCurvesNote, followFile, showNote, showFailure, showIfMissing, troubleElements } from "./follow.js";
 
 const PARTS = [".opening", ".prose"]; // what the file says, beside the curves
 const BESIDE = ["theme", "hide", "layout", "view", "grad_output", "count", "device"]; // what holds for every op
@@ -20,18 +20,18 @@ export function refreshOnSave(figure, closeLook) {
   tellWhatWasLeft();
 
   followFile((state) => {
-    const gone = tellIfMissing(state, [name], "; its last curves stay");
+    const gone = showIfMissing(state, [name], "; its last curves stay");
     idle(gone);
     if (gone || !(name in state.digests)) return; // a server that has just begun knows none yet
-    remark(aside.dataset.remark ?? "");
+    showNote(aside.dataset.remark ?? "");
     if (state.digests[name] !== wanted) renew(state.digests[name]);
   });
 
   /** Whether the curves that are drawn are to stay, since the answer of a save has none; why is told. */
   function keeps({ failure, columns }) {
     const lost = saved && failure !== null && Object.keys(columns).length === 0;
-    if (!lost && failure?.phase !== "backward") tellFailure(null);
-    else if (saved) tellFailure(failureElements(failure, lost));
+    if (!lost && failure?.phase !== "backward") showFailure(null);
+    else if (saved) showFailure(failureElements(failure, lost));
     return lost;
   }
 
@@ -67,7 +67,7 @@ export function refreshOnSave(figure, closeLook) {
     saved = true;
     if (fault) {
       aside.dataset.digest = theirs.dataset.digest;
-      return tellFailure([...fault.children, curvesStay()]);
+      return showFailure([...fault.children, staleCurvesNote()]);
     }
     if (theirs?.dataset.form !== aside.dataset.form) return location.reload();
     for (const each of PARTS) replaceContent(document.querySelector(each), page.querySelector(each));
@@ -75,7 +75,7 @@ export function refreshOnSave(figure, closeLook) {
     document.title = page.title;
     aside.dataset.digest = theirs.dataset.digest;
     closeLook.expire();
-    tellFailure(null);
+    showFailure(null);
     return figure.refresh(figure.here() === search ? (page.querySelector("#answer")?.textContent ?? "") : "");
   }
 
@@ -138,5 +138,5 @@ function tellWhatWasLeft() {
   if (path !== location.pathname || !left.length) return;
   const one = left.length === 1;
   aside.dataset.remark = `The address said ${left.join(", ")}, which ${one ? "does" : "do"} not fit any more since the save; ${one ? "it was" : "they were"} left out.`;
-  remark(aside.dataset.remark);
+  showNote(aside.dataset.remark);
 }

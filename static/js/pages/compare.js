@@ -7,7 +7,7 @@ import { afterFirstPaint, loadPlotly, onPaletteChange, plotter } from "../figure
 import { ranges } from "../figure/ranges.js";
 import { readout } from "../figure/reading.js";
 import { verdictWriter } from "../figure/verdict.js";
-import { nearest, prose, tidy, typographic } from "../number.js";
+import { nearest, typesetSentence, roundForSpan, typographic } from "../number.js";
 import { queryOf, showInAddressBar } from "../state/address.js";
 import { formDefaults, listenToForm, markInvalid, readForm, updateWidgets, writeForm } from "../state/controls.js";
 import { displayError, latestOnly, serverSource } from "../state/session.js";
@@ -88,7 +88,7 @@ let drawing = 0;
 const figures = SIDES.map((name) =>
   side(find(`#${name}`), name, {
     load,
-    zoomed: (start, stop) => move({ start: String(tidy(start, stop - start)), stop: String(tidy(stop, stop - start)) }),
+    zoomed: (start, stop) => move({ start: String(roundForSpan(start, stop - start)), stop: String(roundForSpan(stop, stop - start)) }),
     widened: () => move({ start: "", stop: "" }),
     link: ({ start, stop }) => PATH + queryOf(usual, { ...state, start: String(start), stop: String(stop) }),
     other: () => figures.find((each) => each.name !== name),
@@ -174,7 +174,7 @@ function hideIdle() {
 }
 
 function complain(sentence, _, wrong = false) {
-  if (find("#trouble").textContent !== prose(sentence)) find("#trouble").textContent = prose(sentence);
+  if (find("#trouble").textContent !== typesetSentence(sentence)) find("#trouble").textContent = typesetSentence(sentence);
   markInvalid(form, sentence);
   if (sentence) for (const each of figures) each.plot.unzoom();
   // A link to what cannot be would lose everything else it says: the address stays that of the picture.

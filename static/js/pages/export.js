@@ -4,7 +4,7 @@ import { makeScrollable } from "../dom.js";
 import { loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
 import { writeValues, writeWords } from "../figure/words.js";
-import { closest } from "../number.js";
+import { closestIndex } from "../number.js";
 import { session } from "../state/session.js";
 
 const find = (selector) => document.querySelector(selector);
@@ -47,6 +47,6 @@ function stored({ axes, parts, pool, documents }) {
 
 /** The place of the value that `text` says, or comes closest to. */
 function place({ kind, values, at }, text) {
-  if (kind === "float" || kind === "int") return closest(values.map(Number), Number(text));
+  if (kind === "float" || kind === "int") return closestIndex(values.map(Number), Number(text));
   return values.includes(text) ? values.indexOf(text) : at;
 }

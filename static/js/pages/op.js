@@ -5,7 +5,7 @@ import { titleFor } from "../figure/legend.js";
 import { afterFirstPaint, loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
 import { writeValues, writeWords } from "../figure/words.js";
-import { prose } from "../number.js";
+import { typesetSentence } from "../number.js";
 import { otherInputs } from "../own/other_inputs.js";
 import { testDialog } from "../share/clipboard.js";
 import { joinQueries, showInAddressBar } from "../state/address.js";
@@ -101,7 +101,7 @@ function reveal() {
 function annotate({ failure, notes, numerical, tolerance }) {
   for (const line of document.querySelectorAll(".source .failed")) line.classList.remove("failed");
   if (failure?.line) find(`#L${failure.line}`)?.classList.add("failed");
-  const items = notes.map((note) => h("li", {}, prose(note)));
+  const items = notes.map((note) => h("li", {}, typesetSentence(note)));
   find("#notes").replaceChildren(...items);
   const chosen = { step: numerical?.step, atol: tolerance?.atol, rtol: tolerance?.rtol };
   for (const [name, value] of Object.entries(chosen)) {

@@ -1,20 +1,20 @@
 // The form beside the figure. Its fields hold the state; sliders, steppers and buttons only write into fields.
 
 import { h } from "../dom.js";
-import { closest, plain, plainList, prose, tidy, typographic } from "../number.js";
+import { closestIndex, asciiNumber, asciiNumbers, typesetSentence, roundForSpan, typographic } from "../number.js";
 
 const fieldOf = (form, name) => [...form.elements].find((each) => each.name === name && each.matches(".field"));
 const isNumber = (field) => field.matches("[data-number], [data-list]");
 const shown = (field, text) =>
   "list" in field.dataset ? rows(field, text) : isNumber(field) ? typographic(text) : text;
-const textOf = (field) => (isNumber(field) ? plainList(field.value).join(",") : field.value);
+const textOf = (field) => (isNumber(field) ? asciiNumbers(field.value).join(",") : field.value);
 /** The other sign; an empty field stands for 1. */
 const flipped = (value) => (Number.isNaN(value) ? "-1" : String(-value || 0));
-const valueOf = (field) => (plain(field.value) === "" ? NaN : Number(plain(field.value)));
+const valueOf = (field) => (asciiNumber(field.value) === "" ? NaN : Number(asciiNumber(field.value)));
 
 /** A flat list of numbers as rows, the way the tensor lies. */
 function rows(field, text) {
-  const numbers = plainList(text).map(typographic);
+  const numbers = asciiNumbers(text).map(typographic);
   const width = Number(field.dataset.list);
   const starts = numbers.map((_, i) => i).filter((i) => i % width === 0);
   return starts.map((i) => numbers.slice(i, i + width).join(", ")).join("\n");
@@ -24,7 +24,7 @@ function rows(field, text) {
 export function formDefaults(form) {
   // Without JavaScript a list of two words stands in for a switch, and bears its name.
   for (const box of form.querySelectorAll("[data-switch]")) box.name = box.dataset.switch;
-  const text = (name, said) => (isNumber(fieldOf(form, name) ?? form) ? plainList(said).join(",") : said);
+  const text = (name, said) => (isNumber(fieldOf(form, name) ?? form) ? asciiNumbers(said).join(",") : said);
   const usual = JSON.parse(form.dataset.defaults).map(([name, said]) => [name, text(name, said)]);
   const extents = JSON.parse(form.dataset.extents);
   const ranged = (texts, wrt) => {
@@ -69,11 +69,11 @@ export function updateWidgets(form, state, usual) {
     const value = valueOf(field);
     if (!Number.isFinite(value)) continue;
     const own = listed(slider);
-    slider.value = own ? closest(own, value) : value;
+    slider.value = own ? closestIndex(own, value) : value;
     if (own) slider.setAttribute("aria-valuetext", field.value);
   }
   for (const button of form.querySelectorAll("[data-reset]")) {
-    const [now, then] = [state, usual].map((texts) => String(plainList(texts[button.dataset.reset])));
+    const [now, then] = [state, usual].map((texts) => String(asciiNumbers(texts[button.dataset.reset])));
     button.disabled = now === then;
   }
   for (const control of form.querySelectorAll("[data-control]")) {
@@ -115,7 +115,7 @@ export function listenToForm(form, usual, changed) {
   hear("change", ({ target }) => {
     if (target.matches("[data-slider]")) changed(target.dataset.slider, false);
     else if (target.name) {
-      if (isNumber(target) && plainList(target.value).every((text) => Number.isFinite(Number(text)))) {
+      if (isNumber(target) && asciiNumbers(target.value).every((text) => Number.isFinite(Number(text)))) {
         target.value = shown(target, target.value);
       }
       changed(target.name, false);
@@ -151,7 +151,7 @@ function onSlider(slider) {
   const { value, min, max, dataset } = slider;
   const own = listed(slider);
   if (own) return own[value];
-  return "whole" in dataset ? Math.round(Number(value)) : tidy(Number(value), Number(max) - Number(min));
+  return "whole" in dataset ? Math.round(Number(value)) : roundForSpan(Number(value), Number(max) - Number(min));
 }
 
 /** The field's value `count` steps on: a fiftieth of its slider, or the last digit that counts. */
@@ -175,14 +175,14 @@ export function companionErrors(section, trouble) {
   }
 
   function again() {
-    if (trouble.textContent !== prose(said)) trouble.textContent = prose(said);
+    if (trouble.textContent !== typesetSentence(said)) trouble.textContent = typesetSentence(said);
     section.classList.toggle("refused", said !== "");
     const elements = [...section.querySelectorAll("[name][form]")];
     const culprit = markInvalid({ elements }, said);
     for (const each of elements) each.removeAttribute("aria-describedby");
     beside.remove();
     if (!culprit || culprit.closest("[hidden]")) return;
-    beside.textContent = prose(said);
+    beside.textContent = typesetSentence(said);
     culprit.closest(".control").append(beside);
     culprit.setAttribute("aria-describedby", beside.id);
   }

@@ -5,7 +5,7 @@ import { curveCursor } from "../figure/cursor.js";
 import { onPaletteChange, plotter } from "../figure/plot.js";
 import { readout } from "../figure/reading.js";
 import { verdictWriter } from "../figure/verdict.js";
-import { prose, tidy } from "../number.js";
+import { typesetSentence, roundForSpan } from "../number.js";
 import { isOfView, joinQueries, parseAddress, splitQuery } from "./address.js";
 import { formDefaults, listenToForm, markInvalid, readForm, updateWidgets, writeForm } from "./controls.js";
 
@@ -47,7 +47,7 @@ export function session({
 
   const plot = plotter(find("#canvas"), {
     load,
-    zoomed: (start, stop) => travel({ start: tidy(start, stop - start), stop: tidy(stop, stop - start) }),
+    zoomed: (start, stop) => travel({ start: roundForSpan(start, stop - start), stop: roundForSpan(stop, stop - start) }),
     widened: () => travel(usual()),
     drawn: () => {
       page.dataset.ready = "1";
@@ -115,7 +115,7 @@ export function session({
   function complain(sentence, address, wrong = false) {
     if (address === waited) waited = "";
     const trouble = find("#trouble");
-    if (trouble.textContent !== prose(sentence)) trouble.textContent = prose(sentence);
+    if (trouble.textContent !== typesetSentence(sentence)) trouble.textContent = typesetSentence(sentence);
     markInvalid(form, sentence);
     if (sentence) plot.unzoom();
     // A link to what cannot be would lose everything else it says: the address stays that of the picture.

@@ -1,6 +1,6 @@
 // The view "area": in every cell the rise of forward less the area under backward.
 
-import { axisStyle, axisTitle, baseLayout, blocks, ticksAndUnit, xAxis } from "../figure/axes.js";
+import { axisStyle, axisTitle, baseLayout, rectangles, ticksAndUnit, xAxis } from "../figure/axes.js";
 import { range } from "../figure/ranges.js";
 
 const MOST = 0.9;
@@ -19,7 +19,7 @@ export function areaFigure(answer, view, palette) {
   const [low, high] = range([seen, [-ROOM * reach, ROOM * reach]], { zero: true, natural: 0 });
   const zero = residual.map(() => 0);
   const cells = (name, keep, color, opacity) =>
-    blocks(
+    rectangles(
       name,
       { left, right, low: zero, high: residual.map((value) => value ?? 0) },
       (_, row) => keep(said(row)),
@@ -32,7 +32,7 @@ export function areaFigure(answer, view, palette) {
   return {
     words,
     data: [
-      blocks("allowed", band, () => true, palette.numerical, 0.22),
+      rectangles("allowed", band, () => true, palette.numerical, 0.22),
       cells("agrees", (each) => each === "agrees" || each === "subgradient", palette.muted, 0.75),
       cells("not judged", (each) => !["agrees", "subgradient", "differs"].includes(each), palette.muted, 0.3),
       cells("differs", (each) => each === "differs", palette.disagreement, view.designed ? 0.4 : 0.9),

@@ -5,11 +5,11 @@ import { grid, styleSheet, withCode } from "../dom.js";
 import { nouns } from "../figure/legend.js";
 import { hasRoom, loadPlotly, palette, PLOTLY_CONFIG } from "../figure/plot.js";
 import { SURROGATE } from "../figure/traces.js";
-import { format, tidy } from "../number.js";
+import { format, roundForSpan } from "../number.js";
 import { companionErrors } from "../state/controls.js";
 import { displayError, latestOnly } from "../state/session.js";
 import { areaFigure } from "./area.js";
-import { level, mapFigure } from "./map.js";
+import { gradOutputLine, mapFigure } from "./map.js";
 import { precisionFigure, precisionTable } from "./precision.js";
 import { stepFigure } from "./step.js";
 import { wideFigure } from "./wide.js";
@@ -187,12 +187,12 @@ export function companion(section, { source, place, put, move, drawn }) {
     const { _offset: top, _length: length, range } = element._fullLayout.yaxis;
     const share = 1 - (event.clientY - element.getBoundingClientRect().top - top) / length;
     const [low, high] = range;
-    return tidy(low + Math.min(1, Math.max(0, share)) * (high - low), high - low);
+    return roundForSpan(low + Math.min(1, Math.max(0, share)) * (high - low), high - low);
   }
 
   function dragTo(event) {
     held = height(event);
-    plotly.relayout(element, { shapes: level(held, palette()) });
+    plotly.relayout(element, { shapes: gradOutputLine(held, palette()) });
     steer(held, true);
   }
 

@@ -1,6 +1,6 @@
 // The view "contract": what was checked of a Function, what was found, and what torch made of what backward returned.
 
-import { h, ledger, svg, withCode } from "../dom.js";
+import { h, responsiveTable, svg, withCode } from "../dom.js";
 
 const OPEN = ["error", "warning"];
 const [NONE, NOTHING] = ["None", "–"];
@@ -116,7 +116,7 @@ function returnedTable(raw) {
     const kept = out === came || (out === NONE && came === NOTHING);
     return [row.input, row.shape || NOTHING, out, kept ? came : [came, h("i", { class: "changed" }, " changed")]];
   });
-  return ledger("What backward returned, and what torch made of it", head, rows);
+  return responsiveTable("What backward returned, and what torch made of it", head, rows);
 }
 
 const typeAndShape = (shape, dtype) => (dtype ? `${dtype} ${shape}` : shape || NONE);

@@ -1,7 +1,7 @@
 // The companion figure as a PNG: with axis titles, a legend and its sentence, which the page has beside it.
 
 import { palette } from "../figure/plot.js";
-import { format, prose } from "../number.js";
+import { format, typesetSentence } from "../number.js";
 
 const SIZE = { width: 1200, height: 900, rem: 20, gap: 40 };
 const LETTERS = 100;
@@ -23,7 +23,7 @@ export async function saveCompanion({ answer, plotly, figure: builder, ...judged
 
 /** The figure with everything that the page says around it. */
 function titled(data, frame, title, said) {
-  const lines = wrapped(prose(said));
+  const lines = wrapped(typesetSentence(said));
   const top = 95 + lines.length * 26;
   return {
     data,

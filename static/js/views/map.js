@@ -52,13 +52,13 @@ export function mapFigure(answer, view, palette) {
         ...labels,
         title: axisTitle(view.titles ? words : "", palette),
       },
-      shapes: level(view.grad_output, palette),
+      shapes: gradOutputLine(view.grad_output, palette),
     },
   };
 }
 
 /** The line at the grad_output of the curves above. */
-export function level(y, palette) {
+export function gradOutputLine(y, palette) {
   const line = (width, color) => ({
     type: "line",
     xref: "x domain",

@@ -1,6 +1,6 @@
 // The view "wide", over all of the dtype: how far apart analytical and numerical are, relative to the larger of them.
 
-import { axisStyle, axisTitle, baseLayout, baseTrace, decade, decades, stripe, widest } from "../figure/axes.js";
+import { axisStyle, axisTitle, baseLayout, baseTrace, decade, decades, verticalStripe, widest } from "../figure/axes.js";
 
 const FLOOR = -17; // relative differences below are rounding
 const MOST = 0.5; // two numbers differ by twice the larger one at most
@@ -66,9 +66,9 @@ export function wideFigure(answer, view, palette) {
         title: axisTitle(view.titles ? words : "", palette),
       },
       shapes: [
-        stripe(place(answer.start), place(answer.stop), palette.muted, 0.14),
+        verticalStripe(place(answer.start), place(answer.stop), palette.muted, 0.14),
         ...answer.intervals.map(([from, to]) =>
-          stripe(place(from ?? -Infinity), place(to ?? Infinity), palette.disagreement, 0.15),
+          verticalStripe(place(from ?? -Infinity), place(to ?? Infinity), palette.disagreement, 0.15),
         ),
       ],
     },

@@ -163,7 +163,7 @@ const LARGEST = 3; // rem, of a cell
 const LABELLED = 16; // rows or columns, with a number for each
 
 /** {svg, paint(values, start, most)} for a tensor of this `shape`, rows of its last dimension. `name` names elements. */
-export function heat(shape, name) {
+export function heatMap(shape, name) {
   const columns = shape.at(-1);
   const rows = shape.reduce((a, b) => a * b, 1) / columns;
   const labelled = Math.max(rows, columns) <= LABELLED;

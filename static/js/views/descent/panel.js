@@ -3,7 +3,7 @@
 import { grid, h } from "../../dom.js";
 import { hasRoom, PLOTLY_CONFIG } from "../../figure/plot.js";
 import { format, typographic } from "../../number.js";
-import { groundFigure, heat, lossFigure } from "./figures.js";
+import { groundFigure, heatMap, lossFigure } from "./figures.js";
 
 const RUNS = [
   { name: "with this backward", color: "analytical", prefix: "" },
@@ -161,7 +161,7 @@ function fillPlaceholders({ at, lr, steps, goal, shape }) {
 function layOutFields({ fields, least, most }, { answer, most: size }) {
   for (const field of fields) {
     field.heat?.svg.remove();
-    field.heat = heat(answer.shape, answer.wrt.split("[")[0]);
+    field.heat = heatMap(answer.shape, answer.wrt.split("[")[0]);
     field.box.prepend(field.title, field.heat.svg);
   }
   [least.textContent, most.textContent] = [format(-size, 3), format(size, 3)];

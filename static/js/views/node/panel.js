@@ -1,6 +1,6 @@
 // The view "node": the picture of the graph around a call, and in tables what its node holds, got and returned.
 
-import { h, ledger, svg, withCode } from "../../dom.js";
+import { h, responsiveTable, svg, withCode } from "../../dom.js";
 import { format } from "../../number.js";
 import { picture } from "./graph.js";
 
@@ -64,7 +64,7 @@ function legend({ vertices, edges }) {
 /** The picture as a table, for those who do not see it. */
 function graphTable({ vertices, edges }, open) {
   const rows = edges.map((edge) => [name(vertices[edge.source]), name(vertices[edge.target]), BACK[edge.back](edge)]);
-  const table = ledger("Forward and back", ["from", "to", "came back"], rows);
+  const table = responsiveTable("Forward and back", ["from", "to", "came back"], rows);
   return h("details", { open }, h("summary", {}, "The graph as a table"), table);
 }
 
@@ -102,7 +102,7 @@ function tables({ arguments: given, outputs, saved, attributes, ran, more }) {
     ]);
     const head = ["argument", "value", "needs a gradient", "backward returned", "torch delivered"];
     found.push(
-      ledger(
+      responsiveTable(
         "Into forward, out of backward",
         ran ? head : head.slice(0, 3),
         ran ? rows : rows.map((row) => row.slice(0, 3)),
@@ -114,7 +114,7 @@ function tables({ arguments: given, outputs, saved, attributes, ran, more }) {
     const head = ["output", "value", "grad_output that arrived", "strides"];
     const rows = outputs.map((each) => [each.name, value(each.thing), value(each.arrived), strides(each.arrived)]);
     found.push(
-      ledger(
+      responsiveTable(
         "Out of forward, into backward",
         ran ? head : head.slice(0, 2),
         ran ? rows : rows.map((row) => row.slice(0, 2)),
@@ -124,12 +124,12 @@ function tables({ arguments: given, outputs, saved, attributes, ran, more }) {
   }
   if (saved.length)
     found.push(
-      ledger("Saved for backward", ["tensor", "value", "bytes", "memory", "used"], saved.map(savedRow)),
+      responsiveTable("Saved for backward", ["tensor", "value", "bytes", "memory", "used"], saved.map(savedRow)),
       ...moreRows(more.saved),
     );
   if (attributes.length) {
     const rows = attributes.map((each) => [each.name, each.thing.kind, value(each.thing), each.role || "–"]);
-    found.push(ledger("On ctx", ["attribute", "kind", "value", "is"], rows));
+    found.push(responsiveTable("On ctx", ["attribute", "kind", "value", "is"], rows));
   }
   return found;
 }

@@ -48,7 +48,7 @@ function lengths(answer) {
 const finite = (grid) => (grid ?? []).flat().filter((value) => value !== null);
 
 /** The least and the largest number of a grid, null where it has none. */
-export function ends(grid) {
+export function gridExtent(grid) {
   const values = finite(grid);
   return values.length > 0
     ? values.reduce(([low, high], each) => [Math.min(low, each), Math.max(high, each)], [Infinity, -Infinity])

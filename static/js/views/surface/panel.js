@@ -2,11 +2,11 @@
 
 import { h, svg } from "../../dom.js";
 import { hasRoom, PLOTLY_CONFIG } from "../../figure/plot.js";
-import { fixed, format, tidy } from "../../number.js";
-import { ends, grids, scales } from "./field.js";
+import { fixed, format, roundForSpan } from "../../number.js";
+import { gridExtent, grids, scales } from "./field.js";
 import { mapOf, margins } from "./map.js";
 import { pointer } from "./pointer.js";
-import { solid } from "./space.js";
+import { surfaceCanvas } from "./space.js";
 
 const MAPS = ["forward", "returned", "numerical", "difference"];
 
@@ -65,11 +65,11 @@ export function panel(element, { place, move, loadPlotly, palette, loadSheet }) 
     shown.grid = grid;
     const most = scales(grid);
     const scale = Object.fromEntries(
-      MAPS.map((name) => [name, name === "forward" ? (ends(grid.forward) ?? [0, 1]) : [-most[name], most[name]]]),
+      MAPS.map((name) => [name, name === "forward" ? (gridExtent(grid.forward) ?? [0, 1]) : [-most[name], most[name]]]),
     );
     for (const name of MAPS) {
       const { chart, map } = built.charts[name];
-      chart.classList.toggle("blank", !grid[name] || ends(grid[name]) === null);
+      chart.classList.toggle("blank", !grid[name] || gridExtent(grid[name]) === null);
       key(built.charts[name], name, scale[name], answer, component);
       if (name === "forward" && space) continue;
       const view = { width: map.clientWidth, height: map.clientHeight, rem, held, scale: scale[name] };
@@ -101,7 +101,7 @@ export function panel(element, { place, move, loadPlotly, palette, loadSheet }) 
     return [x, y].map((share, i) => {
       const numbers = [columns.x, columns.y][i];
       if (near) return numbers[Math.round(share * (numbers.length - 1))];
-      return tidy(numbers[0] + share * (numbers.at(-1) - numbers[0]), numbers.at(-1) - numbers[0]);
+      return roundForSpan(numbers[0] + share * (numbers.at(-1) - numbers[0]), numbers.at(-1) - numbers[0]);
     });
   }
 
@@ -171,7 +171,7 @@ export function panel(element, { place, move, loadPlotly, palette, loadSheet }) 
   }
 
   function raised() {
-    space = solid(built.charts.forward.map, "forward as a surface: arrow keys or a drag turn it");
+    space = surfaceCanvas(built.charts.forward.map, "forward as a surface: arrow keys or a drag turn it");
     built.spatial(true);
     turn(palette());
     read(null);

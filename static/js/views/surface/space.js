@@ -10,7 +10,7 @@ const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDow
 const SHADE = 0.35;
 
 /** A canvas in `place` and `draw(grid, {row, colors, names})`: heights `grid.z` over x and y, null for a hole. */
-export function solid(place, label) {
+export function surfaceCanvas(place, label) {
   const named = { class: "solid", tabindex: 0, role: "application", "aria-label": label };
   const canvas = place.appendChild(h("canvas", named));
   let [turned, tilted] = [-0.65, 0.55];
