@@ -24,7 +24,7 @@ from gradloupe.server.runtime.batching import batched_section
 
 COUNTS = (200, 1000)
 MIN_FACTOR = {200: 40, 1000: 200}
-MIN_REQUEST_FACTOR = 150
+MIN_REQUEST_FACTOR = 40
 
 
 def measure() -> Report:

@@ -23,7 +23,6 @@ from gelu import op as gelu  # isort: skip
 
 SPAN = 8.0
 COUNTS = (200, 1000, 10_000)
-CLIP = 2.0
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Case:
 
     def apply(self, x: torch.Tensor) -> torch.Tensor:
         """The Function itself, with nothing of ours around it."""
-        return self.op(x, CLIP) if self.op.parameters else self.op(x)
+        return self.op(x, *(each.default for each in self.op.parameters))
 
     def bare(self, x: Array) -> Array:
         """Its forward, of arrays."""
