@@ -72,13 +72,18 @@ def test_the_badges_say_why_and_compile_is_tried_when_asked(page: Page) -> None:
     assert badges.locator(".badge").all_inner_texts()[:4] == ["vmap no", "jvp no", "func.grad no", "compile unknown"]
     badges.locator("summary").click()
     expect(badges.locator("dl")).to_contain_text("Write jvp as a staticmethod.")
-    with withheld(page, "**/exp.json?view=contract&compile=true"):
+    address = "**/exp.json?view=contract&compile=true"
+    with page.expect_response(address, timeout=120_000) as answered, withheld(page, address):
         page.get_by_label("try torch.compile").check()
         expect(badges.locator(".badge", has_text="compile")).to_have_text("compile compiling…")
     expect(page.locator("html")).to_have_attribute(
         "data-companion", "/ops/exp?view=contract&compile=true", timeout=120_000
     )
-    expect(badges.locator(".badge", has_text="compile")).to_have_text("compile works")
+    (compiled,) = (each for each in answered.value.json()["badges"] if each["name"] == "compile")
+    # On a slow machine time may be up before torch has loaded its compiler.
+    in_time = "was not done after" not in compiled["sentence"]
+    expect(badges.locator(".badge", has_text="compile")).to_have_text(f"compile {'works' if in_time else 'unknown'}")
+    expect(badges).to_contain_text(compiled["sentence"])
     expect(badges).to_have_attribute("open", "")
 
 
