@@ -20,10 +20,10 @@ SCORE = (
 # What an ear would make of it: loudness of both sides and the pitch, for each of 30 stretches of the part.
 RENDERED = (
     "async (part) => {"
-    + MODULE % ("perform", "../figure/sound.js")
+    + MODULE % ("playPart", "../figure/sound.js")
     + """
     const rate = 44100, stretches = 30, context = new OfflineAudioContext(2, 3 * rate, rate);
-    perform(context, part, 0);
+    playPart(context, part, 0);
     const buffer = await context.startRendering();
     const sides = [0, 1].map((side) => buffer.getChannelData(side)), length = buffer.length / stretches;
     return Array.from({length: stretches}, (_, i) => {
