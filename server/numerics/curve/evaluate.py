@@ -15,7 +15,7 @@ from ...runtime.rejected_points import find_rejected
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.finite_differences import PointKind
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
-from ..differentiation.reference import find_reference, is_deterministic, with_one_draw
+from ..differentiation.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
 from ..linearity.laws import Linearity, above_rounding, check_linearity, surrogate_explains_scaling
 from ..sampling.grid import Grid, Rows, grid_rows, thin_grid
 from ..sampling.refinement import kink_sides, refinement_points
@@ -217,16 +217,10 @@ def _precision_loss(
     section: Section, reference: Section, at: Rows, returned: BackwardResult, grad_output: float, scale: float
 ) -> Array:
     """How far what backward returned is from what it returns in double precision, up to some places of ``scale``."""
-    lost, gradient = np.zeros(at.x.size), returned.grad_input
-    if gradient is None or reference.dtype == section.dtype:
-        return lost
-    try:
-        exact = reference.backward(at.x, grad_output).grad_input
-    except FunctionFailed:
-        return lost
-    if exact is None:
-        return lost
-    return np.minimum(np.nan_to_num(np.abs(gradient - exact), posinf=0.0), tolerance_for(scale, section.dtype).atol)
+    if returned.grad_input is None:
+        return np.zeros(at.x.size)
+    lost = lost_to_double(section, reference, at.x, grad_output, returned.grad_input)
+    return np.minimum(lost, tolerance_for(scale, section.dtype).atol)
 
 
 def _largest_inwards(wide: WholeRangeCheck | None, grid: Grid) -> float:

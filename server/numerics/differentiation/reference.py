@@ -41,6 +41,18 @@ def rounded_inputs(section: Section) -> tuple[tuple[str, tuple[float, ...]], ...
     return tuple((name, tuple(torch.tensor(values, dtype=section.dtype).tolist())) for name, values in section.inputs)
 
 
+def lost_to_double(section: Section, reference: Section, x: Array, grad_output: float, gradient: Array) -> Array:
+    """How far the ``gradient`` of a section is off what its ``reference`` returns; 0 where that is not known."""
+    nothing = np.zeros(x.size)
+    if reference.dtype == section.dtype:
+        return nothing
+    try:
+        exact = reference.backward(x, grad_output).grad_input
+    except FunctionFailed:
+        return nothing
+    return nothing if exact is None else np.nan_to_num(np.abs(gradient - exact), posinf=0.0)
+
+
 def is_deterministic(batch: Batch, x: Array, y: Array) -> bool:
     """Whether forward is deterministic: a second call gives the same values ``y``, but for a device's last places."""
     section, results = batch.section, batch.results

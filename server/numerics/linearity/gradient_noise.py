@@ -12,14 +12,14 @@ from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.noise import moving_maximum, noise_along, noise_probes
-from ..differentiation.reference import reference_of
+from ..differentiation.reference import lost_to_double, reference_of
 
 # The distance of the points at which the noise of a tensor's gradient is measured, as a fraction of the range: so large
 # that terms near 1 change by some last places; and the order of the differences that cancel whatever is smooth.
 _NOISE_DISTANCE, _NOISE_ORDER = 1e-4, 6
+_NOISE_GAIN = math.sqrt(math.comb(2 * _NOISE_ORDER, _NOISE_ORDER))
 # What is lost at a row may be lost at so many rows on either side of it.
 _NEAR = 2
-_NOISE_GAIN = math.sqrt(math.comb(2 * _NOISE_ORDER, _NOISE_ORDER))
 
 
 def gradient_noise_along(section: Section, x: Array, base: float, of_base: Array) -> Array:
@@ -27,27 +27,14 @@ def gradient_noise_along(section: Section, x: Array, base: float, of_base: Array
 
     Another kernel than the one that returned ``of_base`` loses as much, but at other points.
     """
-    lost = _lost_to_double(section, x, base, of_base)
+    lost = np.zeros(x.size)
+    if section.dtype != torch.float64:
+        lost = moving_maximum(lost_to_double(section, reference_of(section, x, base), x, base, of_base), _NEAR)
     try:
         gradient = section.backward(section.snap(noise_probes(x, float(x[-1] - x[0]))), base).grad_input
     except FunctionFailed:
         return lost
     return lost if gradient is None else np.maximum(lost, noise_along(gradient, x, largest_magnitude(of_base)))
-
-
-def _lost_to_double(section: Section, x: Array, base: float, of_base: Array) -> Array:
-    """How far the gradient is off what the same backward returns in double precision, the most of a few rows."""
-    none = np.zeros(x.size)
-    if section.dtype == torch.float64:
-        return none
-    reference = reference_of(section, x, base)
-    if reference.dtype == section.dtype:
-        return none
-    try:
-        exact = reference.backward(x, base).grad_input
-    except FunctionFailed:
-        return none
-    return none if exact is None else moving_maximum(np.nan_to_num(np.abs(of_base - exact), posinf=0.0), _NEAR)
 
 
 def gradient_noise_at(
