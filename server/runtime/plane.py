@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .arrays import Array
 from .failure import FunctionFailed, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
-from .section import Index, Section, batch_size
+from .section import Section, batch_size
 from .vjp import dense, float64_array, make_cotangent, pull_back
 
 # A tensor with more elements than this is large.
@@ -58,7 +58,7 @@ class Plane:
     @property
     def expensive(self) -> bool:
         """Whether a point is expensive: it needs a call of its own, or a large tensor."""
-        return not self.stacked or max(math.prod(self._shape(name)) for name in self.stacked) > _LARGE
+        return not self.stacked or max(math.prod(self.along.shape(name)) for name in self.stacked) > _LARGE
 
     def forward(self, s: Array, t: Array) -> Array:
         """The output element at every point (s, t), both 1-D, as float64. Raises ``FunctionFailed``."""
@@ -125,16 +125,14 @@ class Plane:
     def _places(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
         """The two swept elements: the name of the tensor, and the index into its batch of copies."""
         for name, index in ((self.along.wrt, self.along.wrt_index), (self.across.wrt, self.across.wrt_index)):
-            yield name, (slice(None), *(index or (0,) * len(self._shape(name))))
+            yield name, (slice(None), *(index or (0,) * len(self.along.shape(name))))
 
     def _arguments(self, s: Array, t: Array) -> dict[str, torch.Tensor]:
         """The inputs; the stacked ones have one copy per point."""
         found = {}
-        for name, values in self.along.inputs:
-            copies, shape = s.size if name in self.stacked else 1, self._shape(name)
-            flat = torch.tensor(values, dtype=self.along.dtype, device=self.along.device)
-            stack = (copies, *shape) if self.above and name in self.stacked else (copies * shape[0], *shape[1:])
-            found[name] = flat.repeat(copies).reshape(stack)
+        for name, _ in self.along.inputs:
+            stacked = name in self.stacked
+            found[name] = self.along.copies(name, s.size if stacked else 1, stacked and self.above)
         for (name, place), swept in zip(self._places, (s, t), strict=True):
             self._view(found[name], name)[place] = torch.from_numpy(swept).to(self.along.device, self.along.dtype)
         return found
@@ -142,25 +140,16 @@ class Plane:
     def _called(self, arguments: dict[str, torch.Tensor], copies: int) -> torch.Tensor:
         """The output, with the copies along its first dimension."""
         section = self.along
-        try:
-            y = section.call(*arguments.values(), *(value for _, value in section.parameters))
-        except FunctionFailed:
-            raise
-        except Exception as error:
-            raise failure_of(error, section.op, "forward" if section.call is section.op else "surrogate") from error
+        y = section.called_with([*arguments.values(), *(value for _, value in section.parameters)])
         out = section.output(y)
         over = self.above and out.dim() > 1 and out.shape[0] == copies
         return out.reshape(-1, *out.shape[2:]) if over else out
 
     def _view(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
-        return tensor.view(-1, *self._shape(name)) if tensor.is_contiguous() else tensor.reshape(-1, *self._shape(name))
-
-    def _shape(self, name: str) -> Index:
-        """The shape of one copy of an input; a single number is passed as a tensor of one element."""
-        return next(each.shape for each in self.along.op.inputs if each.name == name) or (1,)
+        return tensor.reshape(-1, *self.along.shape(name))
 
     def _chunks(self, count: int) -> Iterator[slice]:
-        size = batch_size(max(math.prod(self._shape(name)) for name in self.stacked))
+        size = batch_size(max(math.prod(self.along.shape(name)) for name in self.stacked))
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
     def output_size(self, s: Array, t: Array) -> int:

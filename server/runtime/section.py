@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,8 @@ class Section:
         return any(name == self.wrt for name, _ in self.parameters)
 
     @property
-    def _phase(self) -> Phase:
+    def phase(self) -> Phase:
+        """What a call of it is: the op's forward, or that of its surrogate."""
         return "surrogate" if self.call is not self.op else "forward"
 
     def at(self, dtype: torch.dtype, device: str) -> Section:
@@ -160,7 +161,7 @@ class Section:
             raise failure_of(error, self.op, "backward" if self.order == 1 else "double backward") from error
 
     def _of_wrt(self, gradient: torch.Tensor) -> Array:
-        pick = partial(self._pick, gradient, self._shapes[self.wrt])
+        pick = partial(self._pick, gradient, self.shape(self.wrt))
         own = float64_array(pick(self.wrt_index))
         return own + float64_array(pick(self.mirror)) if self.mirror else own
 
@@ -182,7 +183,11 @@ class Section:
         return self.element(self.output(self._called(t, None)), len(t))
 
     def _called(self, t: Array, swept: torch.Tensor | None) -> Any:
-        arguments = list(self._arguments(t, swept))
+        return self.called_with(self._arguments(t, swept))
+
+    def called_with(self, arguments: Iterable[Any]) -> Any:
+        """What the Function returns for these arguments, inputs first. Raises ``FunctionFailed``."""
+        arguments = list(arguments)
         if self.one_draw:
             seed_all_generators(SEED)
         try:
@@ -190,7 +195,7 @@ class Section:
         except FunctionFailed:
             raise
         except Exception as error:
-            raise failure_of(error, self.op, self._phase) from error
+            raise failure_of(error, self.op, self.phase) from error
 
     def forward_and_size(self, t: Array) -> tuple[Array, int]:
         """The output element at every ``t``, and the number of elements of the output in all calls together.
@@ -209,13 +214,13 @@ class Section:
     @cached_property
     def copy_size(self) -> int:
         """The number of elements in one copy of the largest stacked input."""
-        return max(math.prod(self._shapes[name]) for name in self.stacked)
+        return max(math.prod(self.shape(name)) for name in self.stacked)
 
     def element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
         """The element ``of`` of every copy, as a 1-D tensor; raises ``FunctionFailed``."""
         shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
         if out.numel() != copies * math.prod(shape) or not self._fits(shape):
-            raise self._wrong(f"{self._phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element.")
+            raise self._wrong(f"{self.phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element.")
         return self._pick(out, shape, self.of_index)
 
     def output(self, y: Any) -> torch.Tensor:
@@ -224,7 +229,7 @@ class Section:
         position = self._output_position
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
             found = describe_result(y, len(outputs))
-            raise self._wrong(f"{self._phase} returned {found} where a tensor {self.of!r} was declared.")
+            raise self._wrong(f"{self.phase} returned {found} where a tensor {self.of!r} was declared.")
         return outputs[position]
 
     @cached_property
@@ -237,44 +242,55 @@ class Section:
         return len(self.of_index) == len(shape) and all(i < n for i, n in zip(self.of_index, shape, strict=True))
 
     def _wrong(self, message: str) -> FunctionFailed:
-        return FunctionFailed(Failure(self._phase, "WrongShape", message))
+        return FunctionFailed(Failure(self.phase, "WrongShape", message))
 
     def _pick(self, tensor: torch.Tensor, shape: Index, index: Index) -> torch.Tensor:
         if tensor.dim() == 1 and math.prod(shape) == 1:
             return tensor
-        return tensor.reshape(-1, *shape)[_every_copy(index)].reshape(-1)
+        return tensor.reshape(-1)[_every_copy(shape, index)]
 
     def _arguments(self, t: Array, swept: torch.Tensor | None) -> Iterator[Any]:
         for name, _ in self.inputs:
             if name == self.wrt:
                 yield self._swept(t) if swept is None else swept
             else:
-                yield self._held(name, len(t) if name in self.stacked else 1)
+                yield self.copies(name, len(t) if name in self.stacked else 1)
         for name, value in self.parameters:
             yield float(t[0]) if name == self.wrt else value
 
     def _swept(self, t: Array) -> torch.Tensor:
-        shape = self._shapes[self.wrt]
+        shape = self.shape(self.wrt)
         if math.prod(shape) == 1:
             flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
             return flat if len(shape) == 1 else flat.reshape(-1, *shape[1:])
-        tensor = self._held(self.wrt, len(t))
+        tensor = self.copies(self.wrt, len(t))
         for index in filter(None, (self.wrt_index, self.mirror)):
-            tensor.view(-1, *shape)[_every_copy(index)] = torch.from_numpy(t).to(self.device, self.dtype)
+            tensor.view(-1)[_every_copy(shape, index)].copy_(torch.from_numpy(t))
         return tensor
 
-    def _held(self, name: str, copies: int) -> torch.Tensor:
-        shape = self._shapes[name]
-        return self._tensors[name].repeat(copies).reshape(copies * shape[0], *shape[1:])
+    def copies(self, name: str, count: int, above: bool = False) -> torch.Tensor:
+        """A new tensor of so many copies of a held input, along its first dimension or, ``above``, along a new one."""
+        held, shape = self._tensors[name], self.shape(name)
+        if count == 1 and not above:
+            return held.clone()
+        # repeat() takes three times as long for a few numbers
+        stack = held.expand(count, *shape).clone()
+        return stack if above else stack.view(count * shape[0], *shape[1:])
+
+    def shape(self, name: str) -> Index:
+        """The shape of one copy of an input; a single number, a parameter too, is a tensor of one element."""
+        return self._shapes.get(name, (1,))
 
     @cached_property
     def _tensors(self) -> dict[str, torch.Tensor]:
-        """The held inputs, flattened; only copies of them are passed to a Function."""
-        return {name: torch.tensor(values, dtype=self.dtype, device=self.device) for name, values in self.inputs}
+        """The held inputs; only copies of them are passed to a Function."""
+        return {
+            name: torch.tensor(values, dtype=self.dtype, device=self.device).reshape(self.shape(name))
+            for name, values in self.inputs
+        }
 
     @cached_property
     def _shapes(self) -> dict[str, Index]:
-        """The shape of one copy of each input; a single number is passed as a tensor of one element."""
         return {each.name: each.shape or (1,) for each in self.op.inputs}
 
     @cached_property
@@ -291,6 +307,8 @@ def batch_size(size: int) -> int:
     return max(1, min(_BATCH_ELEMENTS // size, _BATCH_TENSORS if size > 1 else _BATCH_NUMBERS))
 
 
-def _every_copy(index: Index) -> tuple[Any, ...]:
-    """An index that selects the element at ``index`` of every copy."""
-    return (slice(None), *index)
+@lru_cache(maxsize=1024)
+def _every_copy(shape: Index, index: Index) -> slice:
+    """Where the element at ``index`` of every copy of a tensor of ``shape`` lies in all of them, flattened."""
+    first = sum(i * math.prod(shape[axis + 1 :]) for axis, i in enumerate(index))
+    return slice(first, None, math.prod(shape))

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from .arrays import Array
-from .failure import Failure, FunctionFailed, Phase, failure_of
+from .failure import Failure, FunctionFailed, failure_of
 from .section import Section
 from .vjp import float64_array, pull_back
 
@@ -171,12 +171,7 @@ class InputCopies:
             else:
                 arguments.append(self._held(name, len(points)))
         arguments += [float(points[0, 0]) if name == section.wrt else held for name, held in section.parameters]
-        try:
-            return section.call(*arguments)
-        except FunctionFailed:
-            raise
-        except Exception as error:
-            raise failure_of(error, section.op, self._phase) from error
+        return section.called_with(arguments)
 
     def _swept(self, points: Array) -> torch.Tensor:
         return self._tensor(np.array(points))
@@ -198,28 +193,15 @@ class InputCopies:
         return not np.array_equal(points[0], self.here, equal_nan=True)
 
     def _held(self, name: str, copies: int) -> torch.Tensor:
-        if name not in self.stacked:
-            return self._tensors[name].clone().reshape(self._shapes[name])
-        return self._tensors[name].repeat(copies).reshape(self._laid(name, copies))
+        stacked = name in self.stacked
+        return self.section.copies(name, copies if stacked else 1, stacked and self.above)
 
     def _laid(self, name: str, copies: int) -> _Shape:
         """The shape of a batch of copies of an input."""
-        shape = self._shapes[name]
+        shape = self.section.shape(name)
         if self.above and self.stacked:
             return (copies, *shape)
         return (copies * shape[0], *shape[1:])
-
-    @cached_property
-    def _shapes(self) -> dict[str, _Shape]:
-        """The shapes of the inputs; a single number is passed as a tensor of one element."""
-        return {each.name: each.shape or (1,) for each in self.section.op.inputs}
-
-    @cached_property
-    def _tensors(self) -> dict[str, torch.Tensor]:
-        section = self.section
-        return {
-            name: torch.tensor(values, dtype=section.dtype, device=section.device) for name, values in section.inputs
-        }
 
     def _flat(self, points: Array, y: Any) -> Array:
         out, copies = self.section.output(y), len(points)
@@ -230,10 +212,6 @@ class InputCopies:
             raise self.wrong(f"returned {self.section.of!r} in several shapes")
         return float64_array(out.reshape(copies, self.size)[:, self._seen])
 
-    @property
-    def _phase(self) -> Phase:
-        return "surrogate" if self.section.call is not self.section.op else "forward"
-
     def wrong(self, message: str) -> FunctionFailed:
         """A ``FunctionFailed`` of kind WrongShape with this message."""
-        return FunctionFailed(Failure(self._phase, "WrongShape", f"{self._phase} {message}"))
+        return FunctionFailed(Failure(self.section.phase, "WrongShape", f"{self.section.phase} {message}"))

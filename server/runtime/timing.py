@@ -88,10 +88,11 @@ class Deadline:
     until: float = field(default_factory=lambda: now() + 10)
     took: tuple[float, ...] = ()
     over: bool = False
+    waited: int = field(default_factory=_wait_time)
 
     def timed(self, begun: float) -> None:
-        """Record a call that started at ``begun`` and has just ended."""
-        self.took = (*self.took[-1:], now() - begun)
+        """Record a call that started at ``begun`` (``time.monotonic``) and has just ended."""
+        self.took = (*self.took[-1:], time.monotonic() - begun)
 
     @property
     def seconds(self) -> float:
@@ -100,6 +101,8 @@ class Deadline:
 
     def has(self, calls: int) -> bool:
         """Whether there is time for this many calls; once there was no time for one, there is none for any."""
-        fits = not self.over and now() + calls * self.seconds <= self.until
+        # Asking how long the thread has waited takes longer than many a call; it cannot be less than at the start.
+        soonest = time.monotonic() - 1e-9 * self.waited + calls * self.seconds
+        fits = not self.over and (soonest <= self.until or now() + calls * self.seconds <= self.until)
         self.over = self.over or (not fits and calls == 1)
         return fits

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..numerics.descent.descent import DescentPair, Landscape, TooLarge, descend
-from ..numerics.descent.loss import moved_shape
 from ..numerics.descent.optimizer import DescentRun, descent_outcome
 from ..numerics.descent.plan import DescentRequest
 from ..numerics.descent.text import MovingNames, descent_sentence
@@ -27,7 +26,7 @@ def descent_view(section: Section, question: Question) -> ViewDocument:
     """
     goal = None if question.goal is None else tuple(question.goal)
     request = DescentRequest(question.start, question.stop, goal, question.lr, question.steps, question.at)
-    shape = list(moved_shape(section, section.wrt))
+    shape = list(section.shape(section.wrt))
     try:
         pair = descend(section, request)
     except TooLarge as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -56,7 +57,7 @@ class RepeatableCall:
     def within(self, seconds: float) -> RepeatableCall:
         """The same with a shorter time limit."""
         own, now = self.deadline, timing.now()
-        return replace(self, deadline=Deadline(min(own.until, now + seconds), own.took, own.over))
+        return replace(self, deadline=Deadline(min(own.until, now + seconds), own.took, own.over, own.waited))
 
     def with_values(self, values: Mapping[str, Any]) -> RepeatableCall:
         """The same with other values."""
@@ -75,7 +76,7 @@ class RepeatableCall:
                     value = value * 1
             arguments.append(copy_if_mutable(value))
         seed_all_generators(self.seed)
-        begun = timing.now()
+        begun = time.monotonic()
         try:
             with torch.set_grad_enabled(track):
                 return leaves, as_tensor_or_tuple(callable_of(self.function)(*arguments))
@@ -102,7 +103,7 @@ class RepeatableCall:
         """
         if self.out_of_time:
             return None
-        begun = timing.now()
+        begun = time.monotonic()
         try:
             leaves, returned = self.forward(track=True)
             out = result_tuple(returned)[output]

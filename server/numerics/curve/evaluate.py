@@ -56,12 +56,15 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     double = find_reference(batch if section is batch.section else Batch(section), x, grad_output)
     reference = double.section
     y = reference.forward(x)
+    returned, failure = _backward(section, x, y, grad_output)
+    if reference == section and not failure:
+        double = Batch(section, returned)
     deterministic, one_draw = is_deterministic(double, x, y), False
     if not deterministic and (same_draw := with_one_draw(section, x)):
         section, reference, one_draw = same_draw, same_draw, True
         y = section.forward(x)
+        returned, failure = _backward(section, x, y, grad_output)
     precision = relative_precision(nan_outside_domain(reference, x), x, y)
-    returned, failure = _backward(section, x, y, grad_output)
     linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
@@ -153,7 +156,7 @@ class _RowValues:
         """The same at these points, calling the Function for those only that are new."""
         place = np.minimum(np.searchsorted(self.x, x), self.x.size - 1)
         new = self.x[place] != x
-        if self.failure or not self.section.stacked or self.section.one_draw:
+        if self.failure or self.section.one_draw:
             return self._again(x)
         y, known = self.y[place], self.returned.at(place)
         if not new.any():

@@ -77,14 +77,7 @@ def output_at(section: Section, position: torch.Tensor, copies: int = 1) -> torc
 
     Raises ``FunctionFailed``.
     """
-    arguments = list(_arguments(section, position, copies))
-    try:
-        returned = section.call(*arguments)
-    except FunctionFailed:
-        raise
-    except Exception as error:
-        raise failure_of(error, section.op, "forward") from error
-    return section.output(returned)
+    return section.output(section.called_with(_arguments(section, position, copies)))
 
 
 def backpropagate(section: Section, loss: torch.Tensor) -> None:
@@ -96,32 +89,25 @@ def backpropagate(section: Section, loss: torch.Tensor) -> None:
 
 
 def _arguments(section: Section, position: torch.Tensor, copies: int) -> Iterator[Any]:
-    for name, values in section.inputs:
+    for name, _ in section.inputs:
         if name == section.wrt:
             yield position.clone()  # one that works in place would refuse a leaf, and spoil what is not its own
-            continue
-        times, shape = copies if name in section.stacked else 1, moved_shape(section, name)
-        held = torch.tensor(values, dtype=section.dtype, device=section.device)
-        yield held.repeat(times).reshape(times * shape[0], *shape[1:])
+        else:
+            yield section.copies(name, copies if name in section.stacked else 1)
     for name, value in section.parameters:
         yield float(position) if name == section.wrt else value
 
 
-def moved_shape(section: Section, name: str) -> tuple[int, ...]:
-    """The shape in which an input, or a parameter, moves: a single number as a tensor of one element."""
-    return next((each.shape for each in section.op.inputs if each.name == name), ()) or (1,)
-
-
 def moved_size(section: Section) -> int:
     """How many elements move."""
-    return math.prod(moved_shape(section, section.wrt))
+    return math.prod(section.shape(section.wrt))
 
 
 def position_tensor(section: Section, position: Array) -> torch.Tensor:
     """The flat ``position`` as the tensor that moves."""
     dtype = torch.float64 if section.sweeps_parameter else section.dtype
     tensor = torch.from_numpy(np.ascontiguousarray(position, dtype=np.float64)).to(section.device, dtype, copy=True)
-    return tensor.reshape(moved_shape(section, section.wrt))
+    return tensor.reshape(section.shape(section.wrt))
 
 
 def flat_array(tensor: torch.Tensor) -> Array:

@@ -125,9 +125,8 @@ class InputOutputMap:
     def _tensor(self, name: str, by: Array | None = None) -> torch.Tensor:
         section = self.section
         values: Any = np.array(dict(section.inputs)[name])
-        shape = next(each.shape for each in section.op.inputs if each.name == name) or (1,)
         flat = torch.from_numpy(values if by is None else values + by)
-        return flat.to(section.device, section.dtype).reshape(shape)
+        return flat.to(section.device, section.dtype).reshape(section.shape(name))
 
 
 def tensor_elements(tensor: torch.Tensor) -> Array:
