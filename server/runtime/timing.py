@@ -81,6 +81,15 @@ def minimum_time(call: Callable[[], object], enough: float) -> float:
     return min(times)
 
 
+def start() -> tuple[float, float]:
+    """The time, and what this thread has computed so far, in seconds."""
+    return time.monotonic(), thread_time()
+
+
+# Seconds of a call in which its thread did not compute that may be overlooked.
+_IDLE = 1e-4
+
+
 @dataclass
 class Deadline:
     """A deadline at ``until``; ``took`` holds the seconds of the last calls, from which the next are predicted."""
@@ -90,9 +99,17 @@ class Deadline:
     over: bool = False
     waited: int = field(default_factory=_wait_time)
 
-    def timed(self, begun: float) -> None:
-        """Record a call that started at ``begun`` (``time.monotonic``) and has just ended."""
-        self.took = (*self.took[-1:], time.monotonic() - begun)
+    def timed(self, begun: tuple[float, float]) -> None:
+        """Record a call that started at ``begun``, which is ``start()``, and has just ended.
+
+        What the thread has waited for a processor does not count; that is asked only where it has not computed, for it
+        takes longer than many a call.
+        """
+        elapsed, computed = time.monotonic() - begun[0], thread_time() - begun[1]
+        if elapsed - computed > _IDLE:
+            before, self.waited = self.waited, _wait_time()
+            elapsed = max(computed, elapsed - 1e-9 * (self.waited - before))
+        self.took = (*self.took[-1:], elapsed)
 
     @property
     def seconds(self) -> float:
@@ -101,7 +118,7 @@ class Deadline:
 
     def has(self, calls: int) -> bool:
         """Whether there is time for this many calls; once there was no time for one, there is none for any."""
-        # Asking how long the thread has waited takes longer than many a call; it cannot be less than at the start.
+        # The thread has waited at least as long as when that was asked last.
         soonest = time.monotonic() - 1e-9 * self.waited + calls * self.seconds
         fits = not self.over and (soonest <= self.until or now() + calls * self.seconds <= self.until)
         self.over = self.over or (not fits and calls == 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -76,7 +75,7 @@ class RepeatableCall:
                     value = value * 1
             arguments.append(copy_if_mutable(value))
         seed_all_generators(self.seed)
-        begun = time.monotonic()
+        begun = timing.start()
         try:
             with torch.set_grad_enabled(track):
                 return leaves, as_tensor_or_tuple(callable_of(self.function)(*arguments))
@@ -103,7 +102,7 @@ class RepeatableCall:
         """
         if self.out_of_time:
             return None
-        begun = time.monotonic()
+        begun = timing.start()
         try:
             leaves, returned = self.forward(track=True)
             out = result_tuple(returned)[output]
