@@ -25,7 +25,7 @@ class Evaluation:
     ``grad_output``. ``largest_gradient`` is the largest ``grad_input`` that forward or its surrogate calls for,
     ``local_scale`` the largest near each row as a share of it, ``precision_loss`` how far a shorter dtype is off in
     what backward returns. ``area`` and ``surrogate_area`` are the checks between the rows. ``special`` are the kinks,
-    cusps, jumps and poles that were located. ``structure`` says how many rows shared a call. ``deterministic`` says
+    cusps, jumps and poles that were located. ``structure`` says whether rows shared calls. ``deterministic`` says
     that forward answers the same when asked again, ``one_draw`` that it does not, but was made to, by the same random
     numbers in every call. ``linearity`` holds the laws that backward breaks, ``whole_range`` the check beyond the
     range. ``follows_sign`` says that the surrogate changes with the sign of ``grad_output``, ``surrogate_nonlinear``

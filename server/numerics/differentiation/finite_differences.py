@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -13,7 +14,7 @@ from .noise import moving_maximum, noise_along, noise_probes
 from .richardson import extrapolate, tableau
 
 LEVELS, RATIO = 4, 3.0
-LADDER = RATIO ** -np.arange(LEVELS)[:, None]
+LADDER: Array = RATIO ** -np.arange(float(LEVELS))[:, None]
 # The widest step, as a fraction of the visible range: wide enough to average rounding away, narrow enough
 # for four Richardson columns to converge on whatever can be seen at that range.
 WIDEST_STEP = 2e-3
@@ -34,6 +35,10 @@ _OTHER_WIDEST = 0.6
 _MIN_GAIN = 10.0
 
 
+# The least slope that counts at each of n points, or at all of them, told from their slopes.
+VisibleSlope = Callable[[Array], Array | float]
+
+
 class PointKind(IntEnum):
     """Local behaviour of forward at a point, judged from its differences."""
 
@@ -50,8 +55,9 @@ class Slopes:
     """Numerical slopes of a forward at n points.
 
     ``error`` bounds the error of ``value``; ``left`` and ``right`` are the one-sided slopes, equal to ``value`` where
-    the point is smooth, with bounds of their own; ``noise`` bounds the rounding error of forward. ``forwards`` is the
-    mean number of forward values used per point.
+    the point is smooth, with bounds of their own; ``curvature`` is at least how fast the slope changes at a smooth
+    point; ``noise`` bounds the rounding error of forward. ``forwards`` is the mean number of forward values used per
+    point.
     """
 
     value: Array
@@ -61,6 +67,7 @@ class Slopes:
     left_error: Array
     right_error: Array
     kind: NDArray[np.int8]
+    curvature: Array
     noise: Array
     forwards: float
     step: float
@@ -72,64 +79,103 @@ class Slopes:
         return np.where(self.kind == PointKind.KINK, np.maximum(self.left_error, self.right_error), self.error)
 
 
+@dataclass(frozen=True)
+class Ladder:
+    """Forward on both sides of n points ``x``, where it has the values ``y``, at the four steps of ``LADDER``.
+
+    ``above``, ``below`` and ``gaps``, the distances between the two, are (levels × n), ``steps`` (levels × n or 1).
+    ``noise`` bounds the rounding error of forward at every point as far as it was measured, ``precision`` is half a
+    unit in the last place of what forward computes in.
+    """
+
+    x: Array
+    y: Array
+    above: Array
+    below: Array
+    steps: Array
+    gaps: Array
+    noise: Array | float
+    precision: float
+
+    def slopes(
+        self, forward_at: Callable[[NDArray[np.intp]], Forward], visible: VisibleSlope, neighbours: bool = False
+    ) -> Slopes:
+        """The slope at every point; points that the ladder cannot settle are measured by ``differentiate_one_sided``.
+
+        ``forward_at`` makes the forward of some of the points, for numbers in their order, over and over. ``visible``
+        tells from the slopes the least one that counts at each point. With ``neighbours`` the points lie side by side
+        on one curve, and share their error bounds.
+        """
+        x, y, precision, n = self.x, self.y, self.precision, self.x.size
+        rounding = np.maximum(2 * precision * np.maximum(np.abs(self.above), np.abs(self.below)), LEAST_ROUNDING)
+        np.maximum(rounding, 2 * self.noise, out=rounding)
+        last = rounding[-1]
+        central = (self.above - self.below) / self.gaps
+        scatter = (rounding + precision * np.abs(x * central[-1])) / self.gaps
+        value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
+        least = np.broadcast_to(visible(value), n)
+        second = self.above[-2:] + self.below[-2:] - 2 * y
+        unsettled = ~(error <= 1e-9 * (np.abs(value) + least) + 30 * noise) | ~np.isfinite(y)
+        unsettled |= kink_indicator(second, 8 * last + 8 * precision * np.abs(x * value), least * self.steps[-1])
+        if neighbours:
+            error = _largest_nearby(error, unsettled)
+        rough = np.flatnonzero(unsettled)
+        kind = np.zeros(n, np.int8)
+        left, right, left_error, right_error = value.copy(), value.copy(), error.copy(), error.copy()
+        curvature = np.abs(second[-1]) / self.steps[-1] ** 2
+        forwards = 2.0 * LEVELS
+        if rough.size:
+            fine_steps = FINE_WIDEST_STEP * np.broadcast_to(self.steps[0], n)[rough]
+            fine = differentiate_one_sided(
+                forward_at(rough), x[rough], y[rough], fine_steps, last[rough], precision, least[rough]
+            )
+            forwards += fine.forwards * rough.size / n
+            agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
+            coarse_wins = (fine.kind == PointKind.SMOOTH) & (error[rough] < fine.error) & agreed
+            finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
+            for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
+                ours[rough] = np.where(coarse_wins, ours[rough], theirs)
+            kind[rough], curvature[rough] = fine.kind, fine.curvature
+        for each in (error, left_error, right_error):
+            each += 1e-17 * least
+        sides, widest = (left, right, left_error, right_error), float(self.steps[0].max(initial=0.0))
+        return Slopes(value, error, *sides, kind, curvature, last, forwards, widest, precision)
+
+
 @np.errstate(all="ignore")
 def differentiate(
     forward: Forward, x: Array, y: Array, span: float, step: float | None = None, precision: float = EPSILON
 ) -> Slopes:
     """The slope of ``forward`` at every ``x`` (1-D, where it has the values ``y``), with its error bound.
 
-    Eight forwards a point: central differences at four steps, from ``step`` (0.2 % of ``span`` unless
-    given) down by factors of three, extrapolated. Points where these do not converge are measured again with
-    finer, one-sided steps, which distinguish kinks, jumps and edges of the domain. ``precision`` is half a unit
-    in the last place of the precision that forward computes in.
+    Eight forwards a point: central differences at four steps, from ``step`` (unless given 0.2 % of ``span``, or 5 % in
+    a short precision) down by factors of three, extrapolated. Points where these do not converge are measured again
+    with finer, one-sided steps, which distinguish kinks, jumps and edges of the domain. ``precision`` is half a unit in
+    the last place of the precision that forward computes in.
     """
-    widest = step or (WIDEST_STEP if precision == EPSILON else WIDEST_LOW_PRECISION) * span
-    n = x.size
+    widest = step or widest_step(span, precision)
+    n, ends = x.size, 2 * LEVELS * x.size
     finite = y[np.isfinite(y)]
     rise = float(finite.max() - finite.min()) if finite.size else 0.0
-    visible = rise / span
-    wide = widest * _step_factors(x)
-    steps = wide * LADDER
+    steps = widest * _step_factors(x) * LADDER
     probes = noise_probes(x, span) if precision == EPSILON else np.empty(0)
-    points = np.empty(2 * LEVELS * n + probes.size)
-    ladder = points[: 2 * LEVELS * n].reshape(2, LEVELS, n)
+    points = np.empty(ends + probes.size)
+    ladder = points[:ends].reshape(2, LEVELS, n)
     np.add(x, steps, out=ladder[0])
     np.subtract(x, steps, out=ladder[1])
-    points[2 * LEVELS * n :] = probes
+    points[ends:] = probes
     values = forward(points)
-    above, below = values[: 2 * LEVELS * n].reshape(2, LEVELS, n)
-    gaps = ladder[0] - ladder[1]
-    rounding = np.maximum(2 * precision * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
-    if precision == EPSILON:
-        noise_here = noise_along(values[2 * LEVELS * n :], x, rise)
-        np.maximum(rounding, 2 * noise_here, out=rounding)
-    central = (above - below) / gaps
-    scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
-    value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
-    unsettled = ~(error <= 1e-9 * (np.abs(value) + visible) + 30 * noise) | ~np.isfinite(y)
-    unsettled |= kink_indicator(
-        above[-2:] + below[-2:] - 2 * y, 8 * rounding[-1] + 8 * precision * np.abs(x * value), visible * steps[-1]
+    above, below = values[:ends].reshape(2, LEVELS, n)
+    noise = noise_along(values[ends:], x, rise) if precision == EPSILON else 0.0
+    found = Ladder(x, y, above, below, steps, ladder[0] - ladder[1], noise, precision).slopes(
+        lambda rows: forward, lambda slopes: rise / span, neighbours=True
     )
-    error = _largest_nearby(error, unsettled)
-    rough = np.flatnonzero(unsettled)
-    kind = np.zeros(n, np.int8)
-    left, right, left_error, right_error = value.copy(), value.copy(), error.copy(), error.copy()
-    forwards = 2.0 * LEVELS + probes.size / n
-    if rough.size:
-        fine = differentiate_one_sided(
-            forward, x[rough], y[rough], FINE_WIDEST_STEP * wide[rough], rounding[-1, rough], precision, visible
-        )
-        forwards += fine.forwards * rough.size / n
-        agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
-        coarse_wins = (fine.kind == PointKind.SMOOTH) & (error[rough] < fine.error) & agreed
-        finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
-        for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
-            ours[rough] = np.where(coarse_wins, ours[rough], theirs)
-        kind[rough] = fine.kind
-    for each in (error, left_error, right_error):
-        each += 1e-17 * visible
-    sides = left, right, left_error, right_error
-    return Slopes(value, error, *sides, kind, rounding[-1], forwards, widest, precision)
+    return replace(found, forwards=found.forwards + probes.size / n, step=widest)
+
+
+def widest_step(span: float, precision: float) -> float:
+    """The first step of a ladder on a range of this length."""
+    return (WIDEST_STEP if precision == EPSILON else WIDEST_LOW_PRECISION) * span
 
 
 def _step_factors(x: Array) -> Array:
@@ -185,6 +231,10 @@ def differentiate_one_sided(
         )
 
     _, value, error, noise = slope(above - below, ahead + behind, 2)
+    # Of the second differences counts what is neither noise nor the slope between two runs of different lengths.
+    bend, run = above + below - 2 * y - value * (ahead - behind), (ahead + behind) / 2
+    curvature, doubt, _ = extrapolate(bend / run**2, 4 * rounding / run**2, tableau(FINE_LEVELS, ratio, 2))
+    curvature = np.fmax(np.abs(curvature) - doubt, 0.0)
     to_right, right, right_error, _ = slope(above - y, ahead, 1)
     to_left, left, left_error, _ = slope(y - below, behind, 1)
     kind = np.zeros(x.size, np.int8)
@@ -230,7 +280,8 @@ def differentiate_one_sided(
     kind[undefined] = PointKind.NONFINITE
     value[undefined], error[undefined] = np.nan, np.inf
     sides = left, right, left_error, right_error
-    return Slopes(value, error, *sides, kind, rounding, 2.0 * FINE_LEVELS, float(np.max(widest)), precision)
+    widest = float(np.max(widest))
+    return Slopes(value, error, *sides, kind, curvature, rounding, 2.0 * FINE_LEVELS, widest, precision)
 
 
 def _nonzero_runs(run: Array) -> Array:
@@ -269,7 +320,8 @@ def remeasure(
     value, error = slopes.value.copy(), slopes.error.copy()
     error[rows] = np.where(confirmed, widened, fine.error)
     value[rows] = np.where(confirmed, value[rows], fine.value)
-    columns = {name: getattr(slopes, name).copy() for name in ("left", "right", "left_error", "right_error", "kind")}
+    names = ("left", "right", "left_error", "right_error", "kind", "curvature")
+    columns = {name: getattr(slopes, name).copy() for name in names}
     for name, column in columns.items():
         column[rows] = getattr(fine, name)
     return replace(slopes, value=value, error=error, **columns)

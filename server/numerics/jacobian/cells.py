@@ -12,20 +12,7 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
 from ...runtime.stacked_inputs import Indices
-from ..differentiation.finite_differences import (
-    EVIDENCE_BOUNDS,
-    FINE_WIDEST_STEP,
-    LADDER,
-    LEAST_ROUNDING,
-    LEVELS,
-    RATIO,
-    WIDEST_LOW_PRECISION,
-    WIDEST_STEP,
-    PointKind,
-    Slopes,
-    differentiate_one_sided,
-    kink_indicator,
-)
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
 from ..differentiation.noise import (
     COARSE_DISTANCE,
     COARSE_PROBES,
@@ -36,7 +23,6 @@ from ..differentiation.noise import (
     noise_level,
     relative_precision,
 )
-from ..differentiation.richardson import extrapolate, tableau
 
 # The number of random lines through all elements of ``wrt`` along which noise is probed.
 _NOISE_LINES = 2
@@ -108,7 +94,7 @@ class BasePoint:
     @property
     def widest(self) -> float:
         """The first step."""
-        return (WIDEST_STEP if self.precision == EPSILON else WIDEST_LOW_PRECISION) * self.span
+        return widest_step(self.span, self.precision)
 
 
 @np.errstate(all="ignore")
@@ -118,36 +104,16 @@ def jacobian_slopes(ground: BasePoint, rows: Indices, columns: Indices) -> Slope
     Eight forwards a column, and a finer ladder with both sides for the cells that these cannot settle.
     """
     t, y = ground.copies.here[columns], ground.y[rows]
-    steps, cells = ground.widest * LADDER, y.size * columns.size
+    steps = ground.widest * LADDER
+    cells = y.size * columns.size
     values = ground.copies.moved(np.tile(columns, 2 * LEVELS), np.concatenate((t + steps, t - steps)).ravel(), rows)
     above, below = values.reshape(2, LEVELS, columns.size, y.size).swapaxes(2, 3).reshape(2, LEVELS, cells)
     gaps = np.tile((t + steps) - (t - steps), y.size)
     by, at, noise = np.tile(t, y.size), np.repeat(y, columns.size), np.repeat(ground.noise[rows], columns.size)
-    rounding = np.maximum(2 * ground.precision * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
-    np.maximum(rounding, 2 * noise, out=rounding)
-    central = (above - below) / gaps
-    scatter = (rounding + ground.precision * np.abs(by * central[-1])) / gaps
-    value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
-    last, visible = rounding[-1], steepest_per_output(value, columns.size)
-    unsettled = ~(error <= 1e-9 * (np.abs(value) + visible) + 30 * noise) | ~np.isfinite(at)
-    unsettled |= kink_indicator(
-        above[-2:] + below[-2:] - 2 * at, 8 * last + 8 * ground.precision * np.abs(by * value), visible * steps[-1]
+    return Ladder(by, at, above, below, steps, gaps, noise, ground.precision).slopes(
+        lambda some: forward_of_cells(ground.copies, rows, columns, some),
+        lambda value: steepest_per_output(value, columns.size),
     )
-    kind, left, right = np.zeros(cells, np.int8), value.copy(), value.copy()
-    left_error, right_error = error.copy(), error.copy()
-    if (rough := np.flatnonzero(unsettled)).size:
-        widest, forward = FINE_WIDEST_STEP * ground.widest, forward_of_cells(ground.copies, rows, columns, rough)
-        fine = differentiate_one_sided(
-            forward, by[rough], at[rough], widest, last[rough], ground.precision, visible[rough]
-        )
-        agreed = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
-        coarse_wins = (fine.kind == PointKind.SMOOTH) & (error[rough] < fine.error) & agreed
-        finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
-        for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
-            ours[rough] = np.where(coarse_wins, ours[rough], theirs)
-        kind[rough] = fine.kind
-    sides = left, right, left_error, right_error
-    return Slopes(value, error, *sides, kind, last, 2.0 * LEVELS, ground.widest, ground.precision)
 
 
 def steepest_per_output(value: Array, columns: int) -> Array:

@@ -14,21 +14,15 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
 from ..differentiation.finite_differences import (
     EVIDENCE_BOUNDS,
-    FINE_WIDEST_STEP,
     LADDER,
-    LEAST_ROUNDING,
     LEVELS,
-    RATIO,
-    WIDEST_LOW_PRECISION,
-    WIDEST_STEP,
+    Ladder,
     PointKind,
     Slopes,
-    differentiate_one_sided,
-    kink_indicator,
     remeasure,
+    widest_step,
 )
 from ..differentiation.noise import noise_along, noise_probes, relative_precision
-from ..differentiation.richardson import extrapolate, tableau
 
 # The values of a forward at points of its plane: where along one axis, and which row of the grid each belongs to.
 AxisForward = Callable[[Array, NDArray[np.intp]], Array]
@@ -47,46 +41,14 @@ def partial_slopes(
     (chosen if None), ``precision`` half a unit in the last place of what forward computes in. Eight forwards a point,
     fourteen more where these cannot settle it.
     """
-    rows = np.arange(x.size)
-    widest = step or (WIDEST_STEP if precision == EPSILON else WIDEST_LOW_PRECISION) * span
+    widest = step or widest_step(span, precision)
     finite = y[np.isfinite(y)]
     visible = float(np.ptp(finite)) / span if finite.size else 0.0
     steps = np.full(x.size, widest) * LADDER
     points = np.stack((x + steps, x - steps))
-    above, below = ask(points.ravel(), np.tile(rows, 2 * LEVELS)).reshape(points.shape)
-    gaps = points[0] - points[1]
-    rounding = np.maximum(2 * precision * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
-    rounding = np.maximum(rounding, 2 * noise)
-    central = (above - below) / gaps
-    scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
-    value, error, slope_noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
-    unsettled = ~(error <= 1e-9 * (np.abs(value) + visible) + 30 * slope_noise) | ~np.isfinite(y)
-    second = above[-2:] + below[-2:] - 2 * y
-    unsettled |= kink_indicator(second, 8 * rounding[-1] + 8 * precision * np.abs(x * value), visible * steps[-1])
-    left, right, kind = value.copy(), value.copy(), np.zeros(x.size, np.int8)
-    left_error, right_error = error.copy(), error.copy()
-    rough = np.flatnonzero(unsettled)
-    if rough.size:
-        fine = differentiate_one_sided(
-            _rows_forward(ask, rough),
-            x[rough],
-            y[rough],
-            FINE_WIDEST_STEP * widest,
-            rounding[-1, rough],
-            precision,
-            visible,
-        )
-        consistent = np.abs(value[rough] - fine.value) <= error[rough] + fine.error
-        stands = (fine.kind == PointKind.SMOOTH) & (error[rough] < fine.error) & consistent
-        finer = (fine.value, fine.error, fine.left, fine.right, fine.left_error, fine.right_error)
-        for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
-            ours[rough] = np.where(stands, ours[rough], theirs)
-        kind[rough] = fine.kind
-    forwards = 2.0 * LEVELS + (fine.forwards * rough.size / x.size if rough.size else 0.0)
-    for each in (error, left_error, right_error):
-        each += 1e-17 * visible
-    sides = left, right, left_error, right_error
-    return Slopes(value, error, *sides, kind, rounding[-1], forwards, widest, precision)
+    above, below = ask(points.ravel(), np.tile(np.arange(x.size), 2 * LEVELS)).reshape(points.shape)
+    ladder = Ladder(x, y, above, below, steps, points[0] - points[1], noise, precision)
+    return ladder.slopes(lambda rows: _rows_forward(ask, rows), lambda slopes: visible)
 
 
 def remeasure_contradicted(

@@ -223,12 +223,15 @@ def judge_kinks(
 
 
 def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
-    """The change of each slope when ``x`` moves by half an ulp of the dtype: no backward can be more accurate."""
+    """The change of each slope when ``x`` moves by half an ulp of the dtype: no backward can be more accurate.
+
+    A slope changes with the curvature at its point, and as on the way to the next row, on which there may be a kink.
+    """
     x = evaluation.rows.x
     turn = np.abs(np.diff(slopes.value) / np.diff(x))
     turn[~np.isfinite(turn)] = 0.0
-    steepest = np.zeros_like(x)
-    steepest[1:] = turn
+    steepest = np.nan_to_num(slopes.curvature)
+    np.maximum(steepest[1:], turn, out=steepest[1:])
     np.maximum(steepest[:-1], turn, out=steepest[:-1])
     return torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * steepest
 

@@ -100,7 +100,7 @@ def test_where_both_halves_cancel_their_rounding_is_no_error_of_backward():
     assert look(written(value, lambda x: 1.000001 * derivative(x)))[1].word == "differs"
 
 
-@pytest.mark.parametrize("frequency", [20.0, 50.0, 130.0, 140.0, 200.0, 300.0])
+@pytest.mark.parametrize("frequency", [20.0, 50.0, 100.0, 130.0, 140.0, 200.0, 300.0])
 def test_a_forward_that_is_rounded_more_at_its_kinks_than_beside_them_is_right(frequency: float) -> None:
     triangle_wave = op_of(lambda x: torch.asin(torch.sin(frequency * x)))
     assert look(triangle_wave)[1].word == "matches"

@@ -1,6 +1,7 @@
 """The judge on trial: a slightly wrong gradient must be caught, a right one never accused."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -326,3 +327,10 @@ def test_tolerances_can_be_chosen():
     evaluation, strict = look(op)
     assert strict.word == "differs"
     assert judge(evaluation, atol=0.0, rtol=0.01).word == "matches"
+
+
+@pytest.mark.parametrize("count", [101, 401, 1001])
+def test_a_wave_faster_than_the_rows_is_judged_by_its_own_curvature(count):
+    wave = partial(written, lambda x: torch.sin(10_000 * x))
+    assert look(wave(lambda x: 10_000 * torch.cos(10_000 * x)), count=count, dtype=torch.float32)[1].word == "matches"
+    assert look(wave(lambda x: 11_000 * torch.cos(10_000 * x)), count=count, dtype=torch.float32)[1].word == "differs"
