@@ -54,3 +54,10 @@ def test_functions_as_people_write_them_are_not_accused(name: str) -> None:
     op = replace(innocent.op, function=Recomputed, call=partial(Recomputed.apply, innocent.op.call))
     found = contract_xray(section(op, innocent.wrt, innocent.of)).checks
     assert [each for each in found if each.level in GRAVE] == []
+
+
+@pytest.mark.parametrize("name", ["singular values", "eigenvalues"])
+def test_another_algorithm_without_a_gradient_is_not_accused_of_its_rounding(name: str) -> None:
+    innocent = INNOCENTS[name]
+    found = contract_xray(section(innocent.op, innocent.wrt, innocent.of)).checks
+    assert [each for each in found if each.level in GRAVE] == []

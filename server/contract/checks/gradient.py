@@ -11,25 +11,24 @@ import torch
 from torch.autograd.gradcheck import GradcheckError
 
 from ...numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
-from ...numerics.formatting.numbers import format_number
-from ...runtime.arrays import Array
+from ...numerics.formatting.numbers import format_distinct, format_number
+from ...numerics.tolerance import tolerance_for
+from ...runtime.arrays import EPSILON
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
 from ...runtime.timeouts import note_call_start
 from ..examination.call import Call, TensorsByName, irregular_tensor, reset_seeds
 from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
-from ..examination.slopes import TensorSlopes, tensor_slopes, weighted_sum
+from ..examination.slopes import TensorSlopes, function_along, precision_of, tensor_slopes, total_of
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
-# Relative tolerance of a gradient, in addition to the error of the differences.
-_TOLERANCE = 1e-3
-# At how many elements a gradient that seems wrong is measured again, and the widest step for that.
-_REMEASURED, _WIDEST_STEP = 4, 0.05
+# At how many elements a gradient that seems wrong is measured again, and the range around them in double precision.
+_REMEASURED, _RANGE = 4, 0.05
 # Checks whose findings already explain a wrong gradient.
 _EXPLAIN = {
     *("GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR"),
-    *("GRADOUT-INPLACE", "NESTED-ARG", "DIRTY-MISSING"),
+    *("GRADOUT-INPLACE", "NESTED-ARG", "DIRTY-MISSING", "GRAD-DTYPE"),
 }
 _DIFFERS = "The derivative of its surrogate is yet another."
 # Declared inputs are moved to irregular values up to this fraction of their domain away.
@@ -91,7 +90,7 @@ def _wrong(
     """The element whose gradient is farthest from the slope of forward, and a sentence; None if all are right."""
     if found is None or found.shape != measured.value.shape or found.is_complex():
         return None
-    off = measured.differs(found)
+    off = measured.doubts(found)
     if not bool(off.any()) or measured.of_a_triangle(found):
         return None
     far = torch.where(off, torch.nan_to_num(found.detach() - measured.value, nan=torch.inf).abs(), -1.0).reshape(-1)
@@ -100,14 +99,15 @@ def _wrong(
             break
         slope, error = _slope_at(call, name, given, place)
         returned = float(found.detach().reshape(-1)[place])
-        largest = abs(slope) + measured.largest
-        if np.isfinite(slope) and not abs(returned - slope) <= EVIDENCE_BOUNDS * error + _TOLERANCE * largest:
+        tolerance = tolerance_for(measured.largest, found.dtype)
+        allowed = tolerance.atol + tolerance.rtol * abs(slope) + EVIDENCE_BOUNDS * error
+        if np.isfinite(slope) and not abs(returned - slope) <= allowed:
             at = ",".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
             is_ = format_number(float(call.tensors[name].reshape(-1)[place]))
             element = f"{name}[{at}]" if at else name
             seen = (
-                f"for {element} = {is_} backward returned {format_number(returned)}, "
-                f"and the slope is {format_number(slope)}."
+                f"for {element} = {is_} backward returned {format_distinct(returned, slope)}, "
+                f"and the slope is {format_distinct(slope, returned)}."
             )
             return element, seen
     return None
@@ -118,17 +118,10 @@ def _slope_at(call: Call, name: str, given: TensorsByName, place: int) -> tuple[
     held = call.tensors[name]
     x = float(held.reshape(-1)[place])
 
-    def along(t: Array) -> Array:
-        values = []
-        for each in t:
-            moved = held.clone()
-            moved.view(-1)[place] = float(each)
-            outputs = call.value(**{name: moved})
-            values.append(sum(weighted_sum(outputs[out], weight) for out, weight in given.items()))
-        return np.array(values)
-
-    here = np.array([x])
-    found = differentiate(along, here, along(here), _WIDEST_STEP * max(1.0, abs(x)))
+    along, here = function_along(total_of(call, name, given), held, np.array([place])), np.array([x])
+    precision = precision_of(held)
+    span = (_RANGE if precision == EPSILON else 1.0) * max(1.0, abs(x))
+    found = differentiate(along, here, along(here), span, precision=precision)
     if found.kind[0] != PointKind.SMOOTH:
         return float("nan"), 0.0
     return float(found.value[0]), float(found.error[0])

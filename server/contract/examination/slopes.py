@@ -4,30 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from ...runtime import timing
+from ...numerics.differentiation.finite_differences import (
+    EVIDENCE_BOUNDS,
+    LADDER,
+    LEVELS,
+    Ladder,
+    PointKind,
+    widest_step,
+)
+from ...numerics.tolerance import tolerance_for
+from ...runtime.arrays import EPSILON, Forward
+from ...runtime.call_cost import estimated_seconds
 from .call import Call, TensorsByName
 
-# How many elements of a tensor are measured, and the time limit for all of them in seconds.
-_LIMIT, _SECONDS = 24, 0.1
-_STEP, _LEVELS = 1e-3, 3
+# How many elements of a tensor are measured: at most, at least, and in between as many as take so long.
+_MOST, _LEAST, _SECONDS = 24, 2, 0.1
 # A slope counts as known if its error is at most this fraction of 1 + its magnitude.
-_TOLERANCE = 1e-4
-# Where forward is smooth, the difference between the two one-sided slopes shrinks with the step; at a kink it stays.
-_KINK_RATIO = 0.6
+_KNOWN = 1e-4
 
 
 @dataclass(frozen=True)
 class TensorSlopes:
-    """The derivative by each element of a tensor, and whether it is ``known``; both in the shape of the tensor.
+    """The derivative by each element of a tensor, its error bound, and whether it is ``known``, in the tensor's shape.
 
-    It is not known at kinks, jumps and the edge of a domain, nor for elements that were not measured.
+    It is not known at kinks, jumps and the edge of a domain, nor for elements that were not measured. The bound counts
+    no noise of forward but the rounding of its result.
     """
 
     value: torch.Tensor
+    error: torch.Tensor
     known: torch.Tensor
 
     def differs(self, gradient: torch.Tensor | None) -> torch.Tensor:
@@ -37,6 +47,12 @@ class TensorSlopes:
             return self.known
         scale = self.value.abs() + self._largest()
         return self.known & ~((given - self.value).abs() <= 1e-6 + 1e-3 * scale)
+
+    def doubts(self, gradient: torch.Tensor) -> torch.Tensor:
+        """Where a gradient differs from a known slope by more than the error bound and the tolerance of the curves."""
+        tolerance = tolerance_for(self.largest, self.value.dtype)
+        allowed = tolerance.atol + tolerance.rtol * self.value.abs() + EVIDENCE_BOUNDS * self.error
+        return self.known & ~((gradient.detach().to(self.value) - self.value).abs() <= allowed)
 
     def agrees(self, gradient: torch.Tensor | None) -> bool:
         """Whether some slopes are known, and a gradient equals all of those."""
@@ -75,13 +91,17 @@ class TensorSlopes:
 
 def tensor_slopes(call: Call, name: str, weights: TensorsByName) -> TensorSlopes:
     """The derivative of Σ weight · output by the elements of one tensor. Raises whatever forward raises."""
-    held = call.tensors[name]
+    return slopes_of_function(total_of(call, name, weights), call.tensors[name])
+
+
+def total_of(call: Call, name: str, weights: TensorsByName) -> Callable[[torch.Tensor], float]:
+    """Σ weight · output as a function of one tensor."""
 
     def total(x: torch.Tensor) -> float:
         outputs = call.value(**{name: x})
         return sum(weighted_sum(outputs[each], weight) for each, weight in weights.items())
 
-    return slopes_of_function(total, held)
+    return total
 
 
 def weighted_sum(output: torch.Tensor, weight: torch.Tensor) -> float:
@@ -90,41 +110,53 @@ def weighted_sum(output: torch.Tensor, weight: torch.Tensor) -> float:
     return float(summed.real if summed.is_complex() else summed)
 
 
+@np.errstate(all="ignore")
 def slopes_of_function(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> TensorSlopes:
-    """The derivative of a scalar function by the elements of a tensor: at most 24 of them, and within the time limit.
+    """The derivative of a scalar function by the elements of a tensor, or by some of many, with the ladder of curves.
 
-    Central differences with Richardson extrapolation.
+    Raises whatever ``total`` raises.
     """
-    value = torch.zeros_like(held)
-    known = torch.zeros(held.shape, dtype=torch.bool)
-    middle, until = total(held), timing.now() + _SECONDS
-    count = held.numel()
-    for place in {round(k * (count - 1) / max(1, min(_LIMIT, count) - 1)) for k in range(min(_LIMIT, count))}:
-        found, known_slope = _slope(total, held, place, middle)
-        value.view(-1)[place], known.view(-1)[place] = found, known_slope
-        if timing.now() > until:
-            break
-    typical = float(value[known].abs().max()) if bool(known.any()) else 0.0
-    return TensorSlopes(value, known & (value.abs() <= 1e8 * (1 + typical)))
+    seconds = estimated_seconds(lambda: total(held))
+    affordable = int(_SECONDS / max(2 * LEVELS * seconds, EPSILON))
+    count = min(held.numel(), max(_LEAST, min(_MOST, affordable)))
+    places = np.unique(np.linspace(0, held.numel() - 1, count).round().astype(np.intp))
+    x = held.detach().reshape(-1).double().numpy(force=True)[places]
+    y = np.full(x.size, total(held))
+    precision = precision_of(held)
+    steps = widest_step(1.0, precision) * np.maximum(1.0, np.abs(x)) * LADDER
+    sides = torch.from_numpy(np.stack((x + steps, x - steps))).to(held.dtype).double().numpy()
+    above, below = function_along(total, held, places)(sides.ravel()).reshape(sides.shape)
+    slopes = Ladder(x, y, above, below, steps, sides[0] - sides[1], 0.0, precision).slopes(
+        lambda rows: function_along(total, held, places[rows]), lambda value: 1.0
+    )
+    known = (slopes.kind == PointKind.SMOOTH) & (slopes.error <= _KNOWN * (np.abs(slopes.value) + 1))
+    typical = np.abs(slopes.value[known]).max(initial=0.0)
+    known &= np.abs(slopes.value) <= 1e8 * (1 + typical)
+    return TensorSlopes(*(_tensor_of(each, places, held) for each in (slopes.value, slopes.error, known)))
 
 
-def _slope(total: Callable[[torch.Tensor], float], held: torch.Tensor, place: int, middle: float) -> tuple[float, bool]:
-    x = float(held.view(-1)[place])
+def function_along(total: Callable[[torch.Tensor], float], held: torch.Tensor, places: NDArray[np.intp]) -> Forward:
+    """A scalar function as one of single elements of a tensor: of those at ``places`` in turn, over and over."""
 
-    def at(where: float) -> float:
-        moved = held.clone()
-        moved.view(-1)[place] = where
-        return total(moved)
+    def forward(t: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = np.empty(t.size)
+        for row, number in enumerate(t):
+            moved = held.clone()
+            moved.view(-1)[places[row % places.size]] = float(number)
+            values[row] = total(moved)
+        return values
 
-    central, sides, step = [], [], _STEP * max(1.0, abs(x))
-    for level in range(_LEVELS):
-        h = step / 2**level
-        above, below = at(x + h), at(x - h)
-        central.append((above - below) / (2 * h))
-        sides.append((above + below - 2 * middle) / h)
-    once = [(4 * fine - coarse) / 3 for coarse, fine in pairwise(central)]
-    best = (16 * once[1] - once[0]) / 15
-    rounding = 16 * torch.finfo(held.dtype).eps * (abs(middle) + abs(x * best)) / (step / 4)
-    error = abs(best - once[1]) + rounding
-    kinked = abs(sides[2]) > _KINK_RATIO * abs(sides[0]) and abs(sides[2]) > 16 * rounding + _TOLERANCE * abs(best)
-    return best, error <= _TOLERANCE * (abs(best) + 1) and not kinked
+    return forward
+
+
+def _tensor_of(found: NDArray[np.generic], places: NDArray[np.intp], like: torch.Tensor) -> torch.Tensor:
+    """A tensor in the shape of another with what was found at some places, and zeros elsewhere."""
+    numbers = np.zeros(like.numel(), found.dtype)
+    numbers[places] = found
+    tensor = torch.from_numpy(numbers).reshape(like.shape)
+    return tensor if found.dtype == np.bool_ else tensor.to(like.dtype)
+
+
+def precision_of(tensor: torch.Tensor) -> float:
+    """Half a unit in the last place of a tensor's dtype."""
+    return torch.finfo(tensor.dtype).eps / 2
