@@ -25,7 +25,7 @@ from .typography import (
 
 _MAX_ROWS = 24
 _STRUCTURES = {
-    "together": "All points went through the Function in one call.",
+    "together": "Many points went through the Function in one call.",
     "one by one": "The Function was called once for each point.",
 }
 _CODE = re.compile(

@@ -10,7 +10,7 @@ import { isKink } from "./traces.js";
 
 const MOST = 24;
 const STRUCTURES = {
-  together: "All points went through the Function in one call.",
+  together: "Many points went through the Function in one call.",
   "one by one": "The Function was called once for each point.",
 };
 

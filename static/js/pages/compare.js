@@ -10,12 +10,12 @@ import { verdictWriter } from "../figure/verdict.js";
 import { nearest, typesetSentence, roundForSpan, typographic } from "../number.js";
 import { queryOf, showInAddressBar } from "../state/address.js";
 import { formDefaults, listenToForm, markInvalid, readForm, updateWidgets, writeForm } from "../state/controls.js";
-import { displayError, latestOnly, serverSource } from "../state/session.js";
+import { displayError, latestOnly, serverSource } from "../state/live_section.js";
 
 let leading = null; // the side on which a hand moves the cursor
 
 /**
- * One of the two figures: what session.js is to a page of its own, without a form and an address.
+ * One of the two figures: what live_section.js is to a page of its own, without a form and an address.
  * `load`, `zoomed` and `widened` are those of a plotter, `link(range)` is the address of another range, and `other()`
  * the other side, which shows the cursor where this one has it.
  */

@@ -5,7 +5,7 @@ import { loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
 import { writeValues } from "../figure/words.js";
 import { isOfSection } from "../state/address.js";
-import { serverSource, session } from "../state/session.js";
+import { liveSection, serverSource } from "../state/live_section.js";
 
 const LATEST = 500; // milliseconds that a busy page may keep a figure waiting that is in sight
 const THEMES = ["auto", "light", "dark"];
@@ -17,7 +17,7 @@ const hurried = new Promise((resolve) => (hurry = resolve));
 const whenDue = Promise.race([whenVisible(find("#canvas")), hurried]);
 let lastAddress = "";
 
-const figure = session({
+const section = liveSection({
   source(address, signal) {
     if (lastAddress !== "") hurry(); // what stands there is no longer what is asked for
     return source(address, signal);
@@ -25,7 +25,7 @@ const figure = session({
   load: () => whenDue.then(() => loadPlotly("curves")),
   search: location.search,
   addressChanged(said, here) {
-    find("#whole").href = figure.path + said;
+    find("#whole").href = section.path + said;
     try {
       history.replaceState(null, "", location.pathname + here + location.hash);
     } catch {
@@ -43,12 +43,12 @@ const figure = session({
   },
 });
 
-const sound = soundButton(figure);
+const sound = soundButton(section);
 
 const parentPage = messenger({
   moved(state) {
-    const known = Object.entries(state ?? {}).filter(([name]) => name in figure.state() && isOfSection(name));
-    figure.move(Object.fromEntries(known.map(([name, value]) => [name, String(value)])));
+    const known = Object.entries(state ?? {}).filter(([name]) => name in section.state() && isOfSection(name));
+    section.move(Object.fromEntries(known.map(([name, value]) => [name, String(value)])));
   },
   themed(theme) {
     if (THEMES.includes(theme)) page.dataset.theme = theme;
@@ -56,7 +56,7 @@ const parentPage = messenger({
 });
 
 function report({ address, verdict: { word, sentence } }) {
-  const said = Object.entries(figure.stateOf(address)).filter(([name]) => isOfSection(name));
+  const said = Object.entries(section.stateOf(address)).filter(([name]) => isOfSection(name));
   return { address, state: Object.fromEntries(said), verdict: { word, sentence } };
 }
 
@@ -68,7 +68,7 @@ function measure() {
 
 if (!page.dataset.high) new ResizeObserver(measure).observe(document.body);
 if (page.dataset.shown) import("../own/events.js").then(({ followInFrame }) => followInFrame(page.dataset));
-figure.start();
+section.start();
 
 /**
  * `moved(state)` and `themed(theme)` hear what the page around asks for. Returns `tell(type, more)`, and

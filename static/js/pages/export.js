@@ -5,11 +5,11 @@ import { loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
 import { writeValues, writeWords } from "../figure/words.js";
 import { closestIndex } from "../number.js";
-import { session } from "../state/session.js";
+import { liveSection } from "../state/live_section.js";
 
 const find = (selector) => document.querySelector(selector);
 
-const figure = session({
+const section = liveSection({
   source: stored(JSON.parse(find("#answers").textContent)),
   load: () => loadPlotly("curves"),
   search: find("#controls").dataset.search,
@@ -21,9 +21,9 @@ const figure = session({
   },
   drawn() {},
 });
-const sound = soundButton(figure);
+const sound = soundButton(section);
 makeScrollable(document.querySelectorAll(".formulas dd, .scroll"));
-figure.start();
+section.start();
 
 /** What stands in for the server in a file of its own: answers addresses from `stored`: with the nearest values that there are. */
 function stored({ axes, parts, pool, documents }) {

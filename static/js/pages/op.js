@@ -9,7 +9,7 @@ import { typesetSentence } from "../number.js";
 import { otherInputs } from "../own/other_inputs.js";
 import { testDialog } from "../share/clipboard.js";
 import { joinQueries, showInAddressBar } from "../state/address.js";
-import { serverSource, session } from "../state/session.js";
+import { liveSection, serverSource } from "../state/live_section.js";
 import { companion, isPanel } from "../views/companion.js";
 import { saveCompanion } from "../views/download.js";
 
@@ -26,7 +26,7 @@ let following = null; // of a visitor's own op
 const painted = afterFirstPaint(); // before Plotly is read
 const plotly = () => painted.then(() => loadPlotly("curves"));
 
-const figure = session({
+const section = liveSection({
   source,
   load: plotly,
   search: location.search,
@@ -44,21 +44,21 @@ const figure = session({
     updateView();
     if (name === "view") reveal();
   },
-  pointPicked: (x) => AT.includes(figure.state().view) && figure.put("at", String(x)),
+  pointPicked: (x) => AT.includes(section.state().view) && section.put("at", String(x)),
 });
 const closeLook = companion(find("#companion"), {
   source,
-  place: figure.plot.state,
-  put: figure.put,
-  move: figure.move,
+  place: section.plot.state,
+  put: section.put,
+  move: section.move,
   drawn() {
-    figure.plot.mark(closeLook.state().answer.at ?? null);
+    section.plot.mark(closeLook.state().answer.at ?? null);
     compareInputs();
   },
 });
 const tellOtherInputs = otherInputs(find("#pair"), {
-  link: (wrt) => location.pathname + joinQueries(...Object.values(figure.parts({ ...jacobianBy(wrt), start: "", stop: "" }))),
-  follow: (wrt) => figure.move(jacobianBy(wrt)),
+  link: (wrt) => location.pathname + joinQueries(...Object.values(section.parts({ ...jacobianBy(wrt), start: "", stop: "" }))),
+  follow: (wrt) => section.move(jacobianBy(wrt)),
   open: () => find("[name=view][value=contract]").click(),
 });
 const jacobianBy = (wrt) => ({ wrt, view: "jacobian" });
@@ -66,7 +66,7 @@ const jacobianBy = (wrt) => ({ wrt, view: "jacobian" });
 /** What the contract, if that is open, says of inputs that are not drawn. */
 function compareInputs() {
   const contract = closeLook.state()?.answer;
-  const drawn = figure.plot.state()?.answer;
+  const drawn = section.plot.state()?.answer;
   if (drawn) tellOtherInputs(contract?.view === "contract" ? contract : null, drawn);
 }
 
@@ -80,20 +80,20 @@ function addressChanged(said, here) {
 
 /** Open the companion figure for the section that is drawn, or close it. */
 function updateView() {
-  const { section: said, view: closest } = figure.parts();
-  const { view } = figure.state();
+  const { section: said, view: closest } = section.parts();
+  const { view } = section.state();
   page.dataset.view = view;
   if (closest === "") {
     closeLook.close();
-    figure.plot.mark(null);
+    section.plot.mark(null);
     compareInputs();
-  } else closeLook.follow(view, `${figure.path}.json${joinQueries(said, closest)}`, titleFor(titles[view], figure.state()), figure.dragging());
+  } else closeLook.follow(view, `${section.path}.json${joinQueries(said, closest)}`, titleFor(titles[view], section.state()), section.dragging());
 }
 
 /** What was opened is brought into sight, below the curves as far as there is room. */
 function reveal() {
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-  const [place, block] = isPanel(figure.state().view) ? ["sentence", "center"] : ["plot", "nearest"];
+  const [place, block] = isPanel(section.state().view) ? ["sentence", "center"] : ["plot", "nearest"];
   requestAnimationFrame(() => find(`#companion-${place}`).scrollIntoView({ block, behavior }));
 }
 
@@ -109,11 +109,11 @@ function annotate({ failure, notes, numerical, tolerance }) {
   }
 }
 
-addEventListener("popstate", () => figure.visit(location.search));
+addEventListener("popstate", () => section.visit(location.search));
 
 makeScrollable(document.querySelectorAll(".formulas dd, .scroll"));
 find("#companion-save").addEventListener("click", () => {
-  if (closeLook.state()) saveCompanion(closeLook.state(), titles[figure.state().view]);
+  if (closeLook.state()) saveCompanion(closeLook.state(), titles[section.state().view]);
 });
 find("#copy").addEventListener("click", async ({ target }) => {
   await navigator.clipboard.writeText(location.href);
@@ -122,7 +122,7 @@ find("#copy").addEventListener("click", async ({ target }) => {
 });
 find("#copy").hidden = !navigator.clipboard;
 testDialog(find("#as-test"), find("#pytest"));
-const sound = soundButton(figure);
+const sound = soundButton(section);
 shareButton({
   dialog: find("#sharing"),
   button: find("#share"),
@@ -132,8 +132,8 @@ shareButton({
   },
 });
 plotly().catch(() => {}); // whoever draws says that it is not there
-figure.start();
-if (find("#following")) import("../own/refresh.js").then(({ refreshOnSave }) => (following = refreshOnSave(figure, closeLook)));
+section.start();
+if (find("#following")) import("../own/refresh.js").then(({ refreshOnSave }) => (following = refreshOnSave(section, closeLook)));
 
 /** `current()` tells what is shown: {path, query, title, op}. Without JavaScript there is no button. */
 function shareButton({ dialog, button, current }) {

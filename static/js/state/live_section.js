@@ -17,7 +17,7 @@ const UNSET_SECOND = { wrt2: "", start2: "", stop2: "" }; // what another elemen
  * `keepsCurves(answer)`, whether an answer without curves leaves those that are drawn; `answered(answer)`;
  * `drawn(state)`; `viewChanged(name)` when the companion's own controls change; and `pointPicked(x)`.
  */
-export function session({
+export function liveSection({
   source,
   load,
   search,

@@ -7,7 +7,7 @@ import { hasRoom, loadPlotly, palette, PLOTLY_CONFIG } from "../figure/plot.js";
 import { SURROGATE } from "../figure/traces.js";
 import { format, roundForSpan } from "../number.js";
 import { companionErrors } from "../state/controls.js";
-import { displayError, latestOnly } from "../state/session.js";
+import { displayError, latestOnly } from "../state/live_section.js";
 import { areaFigure } from "./area.js";
 import { gradOutputLine, mapFigure } from "./map.js";
 import { precisionFigure, precisionTable } from "./precision.js";
