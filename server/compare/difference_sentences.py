@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..documents.json_document import document_columns
+from ..documents.columns import document_columns
 from ..documents.nouns import Nouns, nouns
 from ..documents.pole_rows import nearest_row
 from ..documents.typography import number_within_span, typeset_number

@@ -11,7 +11,7 @@ import orjson
 from markupsafe import Markup
 
 from ..protocol.frames import Frame
-from .json_document import document_columns
+from .columns import document_columns
 
 _DIGITS = 8  # significant digits of a value, beyond the leading ones that its column shares
 _FEW = 3  # of an error bound

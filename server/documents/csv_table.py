@@ -8,7 +8,7 @@ from typing import Any
 
 from ..protocol.frames import Frame
 from ..protocol.question import element_names
-from .json_document import DOCUMENT_COLUMNS, text_columns
+from .columns import DOCUMENT_COLUMNS, text_columns
 
 _Columns = Mapping[str, Any]
 

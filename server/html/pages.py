@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from ..documents.compact import compact_document, script_json
 from ..documents.nouns import reworded_for_order
-from ..documents.summary import (
+from ..documents.text_alternative import (
     code_markup,
     data_table,
     kink_table,

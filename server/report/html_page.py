@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ... import __version__
-from ..documents.summary import code_markup
+from ..documents.text_alternative import code_markup
 from ..documents.typography import typeset_number, typeset_powers
 from ..documents.typography import typeset_sentence as typeset
 from ..figure.sheet_svg import figure_svg

@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..documents.summary import code_markup
+from ..documents.text_alternative import code_markup
 from ..documents.typography import typeset_number, typeset_sentence
 from ..protocol.frames import Frame
 

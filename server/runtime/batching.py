@@ -32,14 +32,25 @@ _TOLERANCE = {8: 1e-11, 4: 1e-5, 2: 1e-2}
 
 
 @dataclass(frozen=True)
+class MixedGradient:
+    """The gradient of a point ``x`` in one call with all others, and alone, where forward answers both the same."""
+
+    x: float
+    together: float
+    alone: float
+
+
+@dataclass(frozen=True)
 class Batch:
     """A section as it is to be called, and its ``results`` at the points for which that was found out.
 
-    These are None where the Function was called for the witnesses only.
+    These are None where the Function was called for the witnesses only. ``mixed`` is where backward alone prevents
+    that points share a call, although each is a single number.
     """
 
     section: Section
     results: BackwardResult | None = None
+    mixed: MixedGradient | None = None
 
 
 def batched_section(section: Section, t: Array, grad_output: float = 1.0) -> Section:
@@ -71,7 +82,27 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
         results = _batch_results(together, t, witnesses, grad_output, wanted)
         if results is not None:
             return Batch(together, results.at(back))
-    return Batch(alone)
+    single = all(len(values) == 1 for _, values in section.inputs)
+    together = replace(section, stacked=every)
+    return Batch(alone, mixed=_mixed_gradient(together, t, witnesses, grad_output, wanted) if single else None)
+
+
+def _mixed_gradient(
+    section: Section, t: Array, witnesses: NDArray[np.intp], grad_output: float, wanted: BackwardResult
+) -> MixedGradient | None:
+    """The worst of the witnesses whose gradient among all points is not the ``wanted`` one, while its value is."""
+    try:
+        found = section.backward(t, grad_output)
+    except FunctionFailed:
+        return None
+    here, equal = found.at(witnesses), partial(_equal, section.dtype)
+    if found.elements * witnesses.size != wanted.elements * t.size or not equal(here.values, wanted.values):
+        return None
+    together, alone = here.grad_input, wanted.grad_input
+    if together is None or alone is None or equal(together, alone):
+        return None
+    worst = int(np.nan_to_num(np.abs(together - alone), nan=np.inf).argmax())
+    return MixedGradient(float(t[witnesses[worst]]), float(together[worst]), float(alone[worst]))
 
 
 @lru_cache(maxsize=16)

@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from gradloupe.server.documents.json_document import document_columns
+from gradloupe.server.documents.columns import document_columns
 from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.url.address import default_address
 

@@ -22,7 +22,7 @@ from support.servers import Server, copy_of_the_package, serving
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.catalogue.op_description import parse_element
-from gradloupe.server.documents.json_document import DOCUMENT_COLUMNS, TEXT_COLUMNS
+from gradloupe.server.documents.columns import DOCUMENT_COLUMNS, TEXT_COLUMNS
 from gradloupe.server.protocol.answer_header import empty_answer
 from gradloupe.server.protocol.question import VIEW_NAMES, Question
 from gradloupe.server.schema import jacobian, node, section, surface, views

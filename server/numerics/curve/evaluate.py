@@ -16,7 +16,7 @@ from ...runtime.section import BackwardResult, Section
 from ..differentiation.finite_differences import PointKind
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
 from ..differentiation.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
-from ..linearity.laws import Linearity, above_rounding, check_linearity, surrogate_explains_scaling
+from ..linearity.laws import Linearity, above_rounding, check_linearity, surrogate_explains_scaling, with_mixed_batch
 from ..sampling.grid import Grid, Rows, grid_rows, thin_grid
 from ..sampling.refinement import kink_sides, refinement_points
 from ..singularities.special_points import SpecialPoint
@@ -66,9 +66,11 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         returned, failure = _backward(section, x, y, grad_output)
     precision = relative_precision(nan_outside_domain(reference, x), x, y)
     linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
+    if repeats_so_far := deterministic and not failure:
+        linearity = with_mixed_batch(linearity, batch.mixed, grad_output)
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
-    repeats = deterministic and not failure and not linearity.breaks("repeats")
+    repeats = repeats_so_far and not linearity.breaks("repeats")
     special = forward_singularities(section, reference, grid, precision, (x, y)) if deterministic or one_draw else ()
     jumps = gradient_jumps(section, x, returned.grad_input, special, grad_output) if repeats else ()
     at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
@@ -100,11 +102,15 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
         noise = forward_rounding(section.dtype, at.x, numerical, returned.values)
-        target = Antiderivative(section.forward, returned.values, noise, returned.grad_input, reference.forward)
+        target = Antiderivative(
+            section.forward, returned.values, numerical.slopes, noise, returned.grad_input, reference.forward
+        )
         area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty)
         if meant and surrogate:
             noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values)
-            target = Antiderivative(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
+            target = Antiderivative(
+                meant.forward, surrogate.values, surrogate.slopes, noise, returned.grad_input, meant.forward
+            )
             surrogate_area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty)
     return Evaluation(
         rows=at,

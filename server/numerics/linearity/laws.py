@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.batching import WITNESSES, batched_section
+from ...runtime.batching import WITNESSES, MixedGradient, batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import BackwardResult, Section
 from ...runtime.vjp import MonitoredLayout
@@ -42,7 +42,8 @@ class Linearity:
     * ``odd``: backward(−g) = −backward(g);
     * ``adds``: backward(g + h) = backward(g) + backward(h);
     * ``mixes``: in an elementwise Function, grad_input of one element does not depend on grad_output of the others;
-    * ``layout``: the memory layout of grad_output does not matter.
+    * ``layout``: the memory layout of grad_output does not matter;
+    * ``batch``: where each element of forward depends on one alone, so does grad_input.
     """
 
     findings: tuple[Violation, ...] = ()
@@ -86,6 +87,13 @@ def check_linearity(section: Section, x: Array, grad_output: float, returned: Ba
     if linearity.breaks("mixes"):
         linearity = linearity if _elementwise_when_spread(section, x) else linearity.but("mixes")
     return linearity
+
+
+def with_mixed_batch(linearity: Linearity, mixed: MixedGradient | None, grad_output: float) -> Linearity:
+    """The same with the finding of a gradient that depends on the other numbers of its call, if it repeats itself."""
+    if mixed is None or linearity.breaks("repeats"):
+        return linearity
+    return Linearity((*linearity.findings, Violation("batch", mixed.x, grad_output, mixed.together, mixed.alone)))
 
 
 def _holds_in_double(section: Section, x: Array, grad_output: float) -> bool:

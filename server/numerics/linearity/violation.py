@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..formatting.numbers import format_distinct, format_number
 
-Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout"]
+Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout", "batch"]
 
 # A result below this fraction of the expected one is called clipped.
 _CLIPPED = 0.5
@@ -71,6 +71,7 @@ def _fault(finding: Violation) -> str:
         "odd": "backward depends on the sign of grad_output",
         "adds": "backward does not return for a sum the sum of what it returns for the parts",
         "mixes": "backward lets the grad_output of other elements into what it returns for one",
+        "batch": "backward lets other numbers in the same call into what it returns for one, as forward does not",
         "scales": "backward does not bear every size of grad_output",
     }[finding.law]
 
@@ -86,7 +87,7 @@ def _scale_fault(finding: Violation) -> str:
 def _expectation(finding: Violation, expected: str) -> str:
     if finding.law == "zero":
         return ""
-    link = "instead of" if finding.law in ("layout", "adds", "mixes") else "where linearity calls for"
+    link = "instead of" if finding.law in ("layout", "adds", "mixes", "batch") else "where linearity calls for"
     return f" {link} {expected}"
 
 

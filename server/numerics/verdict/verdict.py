@@ -18,11 +18,11 @@ VerdictWord = Literal[
     "matches", "matches its surrogate", "matches here", "differs", "undecided", "no gradient", "unsupported", "failed"
 ]
 
-_LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout")
+_LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout", "batch")
 # The linearity laws that must hold for a surrogate that depends on the sign of grad_output …
-_LAWS_WITHOUT_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout")
+_LAWS_WITHOUT_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout", "batch")
 # … and for one that depends on its size too.
-_LAWS_WITHOUT_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout")
+_LAWS_WITHOUT_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout", "batch")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from functions.basics import with_backward
 from functions.correct import RIGHT
-from support.sections import Counted, Written, op_of, section
+from support.sections import Counted, Written, look, op_of, section, written
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.numerics.linearity.laws import Violation, check_linearity, describe_violation
@@ -432,3 +432,23 @@ def test_the_check_of_the_laws_costs_no_more_than_some_calls():
     check_linearity(cut, x, 1.0, returned)
     assert forward.calls <= 8
     assert backward.calls <= 8
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda x: torch.cos(x) * x.numel(),
+        lambda x: torch.cos(x) + x - x.mean(),
+        lambda x: torch.cos(x.mean()).expand_as(x),
+    ],
+)
+def test_a_gradient_that_is_right_for_one_number_alone_but_not_among_others_is_accused(derivative):
+    found, verdict = look(written(torch.sin, derivative))
+    assert verdict.word == "differs"
+    assert [each.law for each in found.linearity.findings] == ["batch"]
+    assert "lets other numbers in the same call" in describe_violation(found.linearity.findings[0])
+
+
+def test_a_function_that_mixes_its_batch_in_forward_too_is_looked_at_alone_and_not_accused():
+    found, verdict = look(op_of(lambda x: torch.sin(x) + x - x.mean()))
+    assert (verdict.word, found.linearity.findings) == ("matches", ())
