@@ -12,9 +12,10 @@ import torch
 from numpy.typing import NDArray
 
 from .arrays import Array
+from .batch_size import batch_size
 from .failure import FunctionFailed, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
-from .section import Section, batch_size
+from .section import Section
 from .vjp import dense, float64_array, make_cotangent, pull_back
 
 # A tensor with more elements than this is large.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...ops import Op
 from .arrays import Array
+from .batch_size import batch_size
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
@@ -54,10 +55,6 @@ def _joined(parts: Sequence[BackwardResult]) -> BackwardResult:
 
 
 Index = tuple[int, ...]
-# Limits of one batch: beyond some megabytes bigger batches are slower, and a Function that compares each element with
-# every other costs the square of their number.
-_BATCH_ELEMENTS = 1 << 20
-_BATCH_TENSORS, _BATCH_NUMBERS = 1 << 10, 9 << 10  # the eight steps of 1000 points, and the probes for noise
 
 
 @dataclass(frozen=True)
@@ -300,11 +297,6 @@ class Section:
     def _chunks(self, count: int) -> Iterator[slice]:
         size = self._batch_size
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
-
-
-def batch_size(size: int) -> int:
-    """The batch size for copies of ``size`` elements each."""
-    return max(1, min(_BATCH_ELEMENTS // size, _BATCH_TENSORS if size > 1 else _BATCH_NUMBERS))
 
 
 @lru_cache(maxsize=1024)

@@ -12,7 +12,7 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.sentences.places import describe_point, join_words
-from ..numerics.sentences.verdict import verdict_sentence
+from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import Status
 from ..numerics.studies.implied_forward import implied_forward
 from ..numerics.verdict.verdict import Verdict, judged_curve

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.sentences.places import Names
-from ..numerics.sentences.verdict import whole_range_sentences
+from ..numerics.sentences.verdict_sentence import whole_range_sentences
 from ..numerics.status import Status
 from ..numerics.whole_range.check import WholeRangeCheck
 from ..protocol.question import Question

@@ -9,7 +9,7 @@ from support.sections import look, op_of, written
 
 from gradloupe.ops import Input
 from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.verdict import verdict_sentence
+from gradloupe.server.numerics.sentences.verdict_sentence import verdict_sentence
 from gradloupe.server.views.curves import curve_columns, point_marks
 
 NAMES = Names("x", "y", "exact")

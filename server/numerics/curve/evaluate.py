@@ -55,6 +55,8 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     x = np.unique(section.snap(grid.points())) if grid.count < x.size else x
     double = find_reference(batch if section is batch.section else Batch(section), x, grad_output)
     reference = double.section
+    # In a shorter dtype other code for single numbers may round otherwise.
+    mixed = double.mixed if reference.dtype == torch.float64 else None
     y = reference.forward(x)
     returned, failure = _backward(section, x, y, grad_output)
     if reference == section and not failure:
@@ -67,7 +69,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     precision = relative_precision(nan_outside_domain(reference, x), x, y)
     linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
     if repeats_so_far := deterministic and not failure:
-        linearity = with_mixed_batch(linearity, batch.mixed, grad_output)
+        linearity = with_mixed_batch(linearity, mixed, grad_output)
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
     repeats = repeats_so_far and not linearity.breaks("repeats")
@@ -102,15 +104,11 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
         noise = forward_rounding(section.dtype, at.x, numerical, returned.values)
-        target = Antiderivative(
-            section.forward, returned.values, numerical.slopes, noise, returned.grad_input, reference.forward
-        )
+        target = Antiderivative(section.forward, returned.values, noise, returned.grad_input, reference.forward)
         area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty)
         if meant and surrogate:
             noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values)
-            target = Antiderivative(
-                meant.forward, surrogate.values, surrogate.slopes, noise, returned.grad_input, meant.forward
-            )
+            target = Antiderivative(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
             surrogate_area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty)
     return Evaluation(
         rows=at,

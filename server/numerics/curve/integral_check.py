@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Forward, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, Slopes
 from ..differentiation.noise import noise_near
 from ..differentiation.quadrature import integral_rounding, quadrature
 from ..sampling.grid import Rows
@@ -32,8 +31,6 @@ _MAX_PARTS, _MAX_PARTS_ONE_BY_ONE = 256, 16
 # than _CHANGE of it under subdivision.
 _CLUMPED = 0.6
 _CHANGE = 0.125
-# The trapezoidal rule is off by a quarter of the end for what grows from nothing with the third power of x.
-_TRAPEZOID = 0.25
 # Safety factor on the noise estimated from six values.
 _NOISE_SAFETY = 10.0
 # Subdivisions that confirm it: the residual must stay the same in each.
@@ -73,13 +70,11 @@ class IntegralCheck:
 class Antiderivative:
     """The function that backward should be the gradient of: a forward, its ``values`` at the rows, their error bound.
 
-    ``slopes`` are its slopes there and ``gradient`` is what backward returned; ``precise`` is forward in double
-    precision, where it can be had.
+    ``gradient`` is what backward returned there; ``precise`` is forward in double precision, where it can be had.
     """
 
     forward: Forward
     values: Array
-    slopes: Slopes
     noise: Array
     gradient: Array
     precise: Forward
@@ -130,11 +125,11 @@ def check_integrals(
         slack = (right - left) * atol + tolerance.rtol * np.abs(area)
         rounding = noise[:-1] + noise[1:] + unsure
         truncated = _truncation(area, right - left, target.gradient[ends]) > _SLACK_SHARE * slack
-        residual = np.abs(rise - area)
-        doubtful = (truncated | (residual > _NOISE_SHARE * rounding)) & (residual > _SLACK_SHARE * slack)
-        doubtful &= ~_seen_at_rows(rise - area, right - left, target, ends, grad_output, tolerance)
+        doubtful = np.flatnonzero(
+            (truncated | (np.abs(rise - area) > _NOISE_SHARE * rounding)) & (np.abs(rise - area) > _SLACK_SHARE * slack)
+        )
         cells = _Cells(section, target.forward, target.precise, grad_output, left, right, rise, area, rounding)
-        area, leaps, hidden = _refine_doubtful(cells, np.flatnonzero(doubtful), slack + rounding)
+        area, leaps, hidden = _refine_doubtful(cells, doubtful, slack + rounding)
     except FunctionFailed:  # it accepts the rows, and not what lies between them
         return None
     return IntegralCheck(ends, left, right, rise, area, noise, unsure + hidden, leaps)
@@ -153,29 +148,6 @@ def _truncation(area: Array, width: Array, gradient: Array) -> Array:
     """The truncation error of three Gauss nodes in each cell, extrapolated from the error of the trapezoidal rule."""
     share = np.abs(width * (gradient[:-1] + gradient[1:]) / 2 - area) / np.abs(area)
     return TRUNCATION_SHARE * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
-
-
-def _seen_at_rows(
-    residual: Array,
-    width: Array,
-    target: Antiderivative,
-    ends: NDArray[np.intp],
-    grad_output: float,
-    tolerance: Tolerance,
-) -> Mask:
-    """Where a residual is about what backward is off by at the rows on both sides, and so needs no closer look.
-
-    What may be an error of the slopes there explains nothing.
-    """
-    slopes, scale = target.slopes, abs(grad_output)
-    sides = ((slopes.right, slopes.right_error, ends[:-1]), (slopes.left, slopes.left_error, ends[1:]))
-    offs, heard = [], np.zeros(residual.size)
-    for slope, error, rows in sides:
-        off = grad_output * slope[rows] - target.gradient[rows]
-        allowed = tolerance.atol + tolerance.rtol * scale * np.abs(slope[rows]) + EVIDENCE_BOUNDS * scale * error[rows]
-        np.maximum(heard, np.where(np.abs(off) > allowed, np.abs(off), 0.0), out=heard)
-        offs.append(off)
-    return np.abs(width * (offs[0] + offs[1]) / 2 - residual) < _TRAPEZOID * width * heard
 
 
 def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask, Array]:

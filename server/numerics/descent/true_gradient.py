@@ -8,9 +8,10 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import EPSILON, Array
+from ...runtime.batch_size import batch_size
 from ...runtime.batching import GOLDEN_RATIO, batched_section
 from ...runtime.failure import FunctionFailed
-from ...runtime.section import Section, batch_size
+from ...runtime.section import Section
 from ..differentiation.finite_differences import (
     FINE_WIDEST_STEP,
     LEAST_ROUNDING,

@@ -15,7 +15,7 @@ from ..curve.evaluation import Evaluation
 from ..diagnosis.diagnose import Diagnosis, diagnose
 from ..formatting.numbers import format_distinct, format_number
 from ..sentences.places import Names, describe_intervals, describe_point, describe_range, join_words
-from ..sentences.verdict import verdict_sentence
+from ..sentences.verdict_sentence import verdict_sentence
 from ..verdict.verdict import Verdict, VerdictWord
 
 UNNAMED_TENSOR = "a saved tensor"

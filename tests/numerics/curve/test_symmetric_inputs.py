@@ -11,7 +11,7 @@ from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.second_order.grad_input import grad_input_section
 from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.verdict import verdict_sentence
+from gradloupe.server.numerics.sentences.verdict_sentence import verdict_sentence
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.numerics.verdict.verdict import judge
 

@@ -6,7 +6,7 @@ from support.sections import look, op_of, written
 
 from gradloupe.server.numerics.formatting.numbers import format_number
 from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.verdict import verdict_sentence
+from gradloupe.server.numerics.sentences.verdict_sentence import verdict_sentence
 
 
 def sentence(op, *range_, claim="exact", wrt="x", **asked):
