@@ -36,18 +36,15 @@ PRIMITIVES: dict[str, tuple[Torch, Exact]] = {
     "floor": (torch.floor, mpmath.floor),
 }
 JUMPS = {"step", "floor"}
-NOTCHES = (-1.0, 0.0, 1.0)
-CORNERS = {"abs": (0.0,), "relu": (0.0,), "leaky": (0.0,), "step": (0.0,), "clamp": (-1.0, 1.0), "floor": NOTCHES}
 
 
 @dataclass(frozen=True)
 class RandomFunction:
-    """A function, what it is made of, itself with exact numbers, and where the innermost of it bends or jumps."""
+    """A function, what it is made of, and itself with exact numbers."""
 
     name: str
     value: Torch
     exact: Exact
-    corners: tuple[float, ...] = ()
 
 
 def random_function(seed: int, jumps: bool = True) -> RandomFunction:
@@ -60,14 +57,12 @@ def random_function(seed: int, jumps: bool = True) -> RandomFunction:
             f"{one.name} + {other.name}",
             lambda x: one.value(x) + other.value(x),
             lambda x: one.exact(x) + other.exact(x),
-            one.corners + other.corners,
         )
     if kind == "product":
         return RandomFunction(
             f"{one.name} * {other.name}",
             lambda x: one.value(x) * other.value(x),
             lambda x: one.exact(x) * other.exact(x),
-            one.corners + other.corners,
         )
     return one
 
@@ -83,5 +78,4 @@ def _composition(draw: random.Random, jumps: bool) -> RandomFunction:
         return exact_f(mpmath.mpf(a) * exact_g(mpmath.mpf(b) * x + mpmath.mpf(c)) + mpmath.mpf(d))
 
     name = f"{outer}({a:.3g} {inner}({b:.3g} x + {c:.3g}) + {d:.3g})"
-    corners = tuple((corner - c) / b for corner in CORNERS.get(inner, ()))
-    return RandomFunction(name, lambda x: f(a * g(b * x + c) + d), exact, corners)
+    return RandomFunction(name, lambda x: f(a * g(b * x + c) + d), exact)

@@ -4,9 +4,10 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from functions.random_functions import random_function
 from functions.smooth import SMOOTH, on_tensors
 
-from gradloupe.server.numerics.differentiation.finite_differences import PointKind, differentiate
+from gradloupe.server.numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
 from gradloupe.server.numerics.differentiation.noise import COARSE_PROBES, FINE_PROBES, PROBED_PLACES
 
 mpmath.mp.dps = 40
@@ -97,3 +98,15 @@ def test_no_value_is_given_where_the_forward_is_not_finite():
     slopes = differentiate(forward, x, forward(x), 2.0)
     assert np.isnan(slopes.value[x < 0]).all()
     assert (slopes.kind[x < 0] == PointKind.NONFINITE).all()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_function_drawn_at_random_has_its_slopes_within_ten_error_bounds(seed):
+    function, x = random_function(seed), np.linspace(-3.0, 3.0, 101)
+    forward = on_tensors(function.value)
+    slopes, step = differentiate(forward, x, forward(x), 6.0), mpmath.mpf(10) ** -16
+    for row in np.random.default_rng(seed).choice(np.flatnonzero(slopes.kind == PointKind.SMOOTH), 8, replace=False):
+        with mpmath.workdps(60):
+            at = mpmath.mpf(float(x[row]))
+            slope = float((function.exact(at + step) - function.exact(at - step)) / (2 * step))
+        assert abs(slopes.value[row] - slope) <= EVIDENCE_BOUNDS * slopes.error[row] + 1e-15 * abs(slope)
