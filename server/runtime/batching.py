@@ -82,9 +82,9 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
         results = _batch_results(together, t, witnesses, grad_output, wanted)
         if results is not None:
             return Batch(together, results.at(back))
-    single = all(len(values) == 1 for _, values in section.inputs)
-    together = replace(section, stacked=every)
-    return Batch(alone, mixed=_mixed_gradient(together, t, witnesses, grad_output, wanted) if single else None)
+    if not _of_single_numbers(section):
+        return Batch(alone)
+    return Batch(alone, mixed=_mixed_gradient(replace(section, stacked=every), t, witnesses, grad_output, wanted))
 
 
 def _mixed_gradient(
@@ -114,8 +114,13 @@ def _shuffle(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def _witness_indices(section: Section, count: int) -> NDArray[np.intp]:
     """The indices of the witnesses among ``count`` points."""
-    single = all(len(values) == 1 for _, values in section.inputs)
-    return np.unique(((WITNESSES if single else _TENSOR_WITNESSES) * count).astype(np.intp))
+    shares = WITNESSES if _of_single_numbers(section) else _TENSOR_WITNESSES
+    return np.unique((shares * count).astype(np.intp))
+
+
+def _of_single_numbers(section: Section) -> bool:
+    """Whether every input is a single number."""
+    return all(len(values) == 1 for _, values in section.inputs)
 
 
 def section_structure(section: Section) -> str:

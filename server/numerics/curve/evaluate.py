@@ -68,11 +68,11 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         returned, failure = _backward(section, x, y, grad_output)
     precision = relative_precision(nan_outside_domain(reference, x), x, y)
     linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
-    if repeats_so_far := deterministic and not failure:
+    if deterministic and not failure:
         linearity = with_mixed_batch(linearity, mixed, grad_output)
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
-    repeats = repeats_so_far and not linearity.breaks("repeats")
+    repeats = deterministic and not failure and not linearity.breaks("repeats")
     special = forward_singularities(section, reference, grid, precision, (x, y)) if deterministic or one_draw else ()
     jumps = gradient_jumps(section, x, returned.grad_input, special, grad_output) if repeats else ()
     at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
