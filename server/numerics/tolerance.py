@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+
+T = TypeVar("T", float, NDArray[np.float64], torch.Tensor)
 
 # The units in the last place that a correct backward may lose, of its own slope and of the largest visible one, by the
 # size of the dtype in bytes: a long dtype can spare more of them.
@@ -17,6 +22,10 @@ class Tolerance:
 
     atol: float
     rtol: float
+
+    def margin(self, expected: T, share: T | float = 1.0) -> T:
+        """The largest difference from ``expected`` that is tolerated; ``share`` is how much of ``atol`` holds there."""
+        return self.atol * share + self.rtol * abs(expected)
 
 
 def tolerance_for(largest_gradient: float, dtype: torch.dtype) -> Tolerance:

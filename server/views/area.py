@@ -10,7 +10,8 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.curve.integral_check import IntegralCheck
 from ..numerics.formatting.numbers import format_number
 from ..numerics.status import Status
-from ..numerics.verdict.point_judge import Statuses, allowed_residual
+from ..numerics.verdict.point_judge import allowed_residual
+from ..numerics.verdict.slope_judge import Statuses
 from ..numerics.verdict.verdict import Verdict
 from ..protocol.question import Question
 from ..runtime.arrays import Interval

@@ -7,10 +7,11 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+SECONDS = 300.0  # after them the test fails where it waits
 T = TypeVar("T")
 
 
 def run(scene: Coroutine[Any, Any, T]) -> T:
     """What ``scene`` returns; in this thread the browser's own loop may be running."""
     with ThreadPoolExecutor(1) as alone:
-        return alone.submit(asyncio.run, scene).result()
+        return alone.submit(asyncio.run, asyncio.wait_for(scene, SECONDS)).result()

@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
-from ...numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
+from ...numerics.differentiation.finite_differences import PointKind, differentiate
 from ...numerics.formatting.numbers import format_distinct, format_number
-from ...numerics.tolerance import tolerance_for
 from ...runtime.arrays import EPSILON
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
@@ -99,9 +98,7 @@ def _wrong(
             break
         slope, error = _slope_at(call, name, given, place)
         returned = float(found.detach().reshape(-1)[place])
-        tolerance = tolerance_for(measured.largest, found.dtype)
-        allowed = tolerance.atol + tolerance.rtol * abs(slope) + EVIDENCE_BOUNDS * error
-        if np.isfinite(slope) and not abs(returned - slope) <= allowed:
+        if np.isfinite(slope) and not abs(returned - slope) <= measured.allowed(slope, error):
             at = ",".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
             is_ = format_number(float(call.tensors[name].reshape(-1)[place]))
             element = f"{name}[{at}]" if at else name

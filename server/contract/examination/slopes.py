@@ -17,7 +17,7 @@ from ...numerics.differentiation.finite_differences import (
     PointKind,
     widest_step,
 )
-from ...numerics.tolerance import tolerance_for
+from ...numerics.tolerance import T, tolerance_for
 from ...runtime.arrays import EPSILON, Forward
 from ...runtime.call_cost import estimated_seconds
 from .call import Call, TensorsByName
@@ -50,9 +50,12 @@ class TensorSlopes:
 
     def doubts(self, gradient: torch.Tensor) -> torch.Tensor:
         """Where a gradient differs from a known slope by more than the error bound and the tolerance of the curves."""
-        tolerance = tolerance_for(self.largest, self.value.dtype)
-        allowed = tolerance.atol + tolerance.rtol * self.value.abs() + EVIDENCE_BOUNDS * self.error
-        return self.known & ~((gradient.detach().to(self.value) - self.value).abs() <= allowed)
+        apart = (gradient.detach().to(self.value) - self.value).abs()
+        return self.known & ~(apart <= self.allowed(self.value, self.error))
+
+    def allowed(self, slope: T, error: T) -> T:
+        """The largest difference of a right gradient from a ``slope`` with this error bound."""
+        return tolerance_for(self.largest, self.value.dtype).margin(slope) + EVIDENCE_BOUNDS * error
 
     def agrees(self, gradient: torch.Tensor | None) -> bool:
         """Whether some slopes are known, and a gradient equals all of those."""

@@ -15,13 +15,11 @@ from ..curve.symmetric_inputs import mirrored_index, swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, remeasure
 from ..status import Status
 from ..tolerance import Tolerance, tolerance_for
-from ..verdict.point_judge import UNDECIDED_SHARE, judge_kinks
+from ..verdict.slope_judge import judge_slopes
 from .cells import BasePoint, forward_of_cells, partials_add_up, steepest_per_output
 
 # A cell that is off by more than this and its error bound is measured again before backward is accused.
 _RECHECK_RTOL = 1e-13
-# Where forward has underflowed to 0, gradients below this are accepted.
-_UNDERFLOW = 1e-30
 _Places = NDArray[np.intp]
 
 
@@ -73,9 +71,7 @@ def judge_jacobian_cells(
             steepest_per_output(slopes.value, columns.size),
         )
         slopes = remeasure(forward, by, at, slopes, doubtful, visible[doubtful])
-    status = _statuses(slopes, returned, tolerance, height)
-    beyond = np.isinf(returned) & (np.abs(slopes.value) > torch.finfo(dtype).max)
-    status[beyond & (np.sign(returned) == np.sign(slopes.value))] = Status.GAP
+    status = judge_slopes(returned, slopes, 1.0, tolerance, dtype, largest_magnitude(slopes.value) + height)
     _acquit(ground, rows, columns, slopes, status)
     return JudgedCells(slopes, status, tolerance)
 
@@ -91,32 +87,6 @@ def _acquit(ground: BasePoint, rows: Indices, columns: Indices, slopes: Slopes, 
     inconsistent = suspects[~partials_add_up(ground, rows[suspects], columns, partials)]
     affected = np.isin(np.arange(status.size) // columns.size, inconsistent)
     status[accused & affected] = Status.UNDECIDED
-
-
-def _statuses(slopes: Slopes, returned: Array, tolerance: Tolerance, height: float) -> NDArray[np.int8]:
-    off, expected, kind = np.abs(returned - slopes.value), np.abs(slopes.value), slopes.kind
-    allowed, band = tolerance.atol + tolerance.rtol * expected, EVIDENCE_BOUNDS * slopes.error
-    # A constant has no slope to measure the band by, but it has a height.
-    scale = expected + largest_magnitude(slopes.value) + height
-    near = off <= allowed + band
-    if not scale.any():  # what is so small that nothing was seen of it is nothing
-        near |= off <= _UNDERFLOW
-    vague = (band > allowed + UNDECIDED_SHARE * scale) | (band > UNDECIDED_SHARE * np.abs(returned)) & (
-        np.abs(returned) > allowed
-    )
-    smooth = kind == PointKind.SMOOTH
-    status = np.full(kind.shape, Status.UNDECIDED, np.int8)
-    status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
-    edge = kind == PointKind.EDGE
-    status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
-    kink = kind == PointKind.KINK
-    status[kink] = judge_kinks(1.0, returned, slopes, tolerance.atol, tolerance.rtol)[kink]
-    status[kind == PointKind.NONFINITE] = Status.GAP
-    status[kind == PointKind.JUMP] = Status.JUMP
-    measured = smooth | kink | (kind == PointKind.UNRESOLVED)
-    status[measured & np.isnan(returned)] = Status.DIFFERS
-    status[smooth & ~np.isfinite(returned)] = Status.DIFFERS
-    return status
 
 
 def accept_symmetric_pairs(section: Section, columns: _Places, returned: Array, judged: JudgedCells) -> JudgedCells:

@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
+from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.noise import STEEPNESS_QUANTILE
 from ..status import Status
 from ..tolerance import Tolerance, tolerance_for
-from ..verdict.point_judge import UNDECIDED_SHARE, Statuses, judge_kinks
+from ..verdict.slope_judge import Statuses, error_band, judge_slopes
 from .axes import PlaneGrid
 
 _Combine = Callable[[NDArray[np.generic], NDArray[np.generic]], NDArray[np.generic]]
@@ -26,38 +26,17 @@ def plane_tolerance(slopes: Slopes, grad_output: float, dtype: torch.dtype) -> T
     return tolerance_for(abs(grad_output) * largest_magnitude(slopes.value, share), dtype)
 
 
-@np.errstate(all="ignore")
 def judge_plane_points(
-    returned: Array, slopes: Slopes, grad_output: float, tolerance: Tolerance, lost: Array, height: float
+    returned: Array, slopes: Slopes, grad_output: float, dtype: torch.dtype, height: float, lost: Array | float
 ) -> Statuses:
     """A status a point, as for curves: ``returned`` against ``grad_output`` times the slopes of a forward.
 
     ``lost`` is what a short dtype has lost of what backward returns, ``height`` the largest value of forward for the
-    length of the axis: a constant has no slope to measure bounds by.
+    length of the axis.
     """
-    kind, scale = slopes.kind, abs(grad_output)
-    expected, off = scale * np.abs(slopes.value), np.abs(returned - grad_output * slopes.value)
-    allowed, band = tolerance.atol + tolerance.rtol * expected, EVIDENCE_BOUNDS * scale * slopes.error + lost
-    near = off <= allowed + band
-    vague = band > allowed + UNDECIDED_SHARE * (expected + scale * (largest_magnitude(slopes.value) + height))
-    status = np.full(kind.shape, Status.GAP, np.int8)
-    smooth, edge, kink = kind == PointKind.SMOOTH, kind == PointKind.EDGE, kind == PointKind.KINK
-    status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
-    status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
-    if kink.any():
-        status[kink] = judge_kinks(grad_output, returned, slopes, tolerance.atol, tolerance.rtol)[kink]
-    status[kind == PointKind.UNRESOLVED] = Status.UNDECIDED
-    status[kind == PointKind.JUMP] = Status.JUMP
-    status[(smooth | kink) & ~np.isfinite(returned)] = Status.DIFFERS
-    return status
-
-
-@np.errstate(all="ignore")
-def allowed_plane_error(slopes: Slopes, grad_output: float, tolerance: Tolerance, lost: Array) -> Array:
-    """The largest distance of what is returned from the numerical slope that is tolerated."""
-    scale = abs(grad_output)
-    allowed = tolerance.atol + tolerance.rtol * scale * np.abs(slopes.value)
-    return allowed + EVIDENCE_BOUNDS * scale * slopes.error + lost
+    tolerance = plane_tolerance(slopes, grad_output, dtype)
+    largest = abs(grad_output) * (largest_magnitude(slopes.value) + height)
+    return judge_slopes(returned, slopes, grad_output, tolerance, dtype, largest, lost=lost)
 
 
 @np.errstate(all="ignore")
@@ -86,7 +65,7 @@ def accept_subgradients(
     error = slopes.error_by_kind
     measured = (slopes.kind == PointKind.KINK) | (slopes.kind == PointKind.SMOOTH)
     measurable = measured & np.isfinite(error)
-    band = abs(grad_output) * EVIDENCE_BOUNDS * np.where(measurable, error, 0.0)
+    band = error_band(np.where(measurable, error, 0.0), grad_output)
     low = np.asarray(_with_neighbours(reduce(np.fmin, sides) - band, np.fmin, shape), np.float64)
     high = np.asarray(_with_neighbours(reduce(np.fmax, sides) + band, np.fmax, shape), np.float64)
     slack = tolerance.atol + tolerance.rtol * (high - low + np.abs(returned))

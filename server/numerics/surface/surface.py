@@ -16,10 +16,10 @@ from ...runtime.section import Section
 from ..differentiation.finite_differences import Slopes
 from ..differentiation.reference import REPEAT_TOLERANCE, REPEAT_TOLERANCE_ELSEWHERE, reference_of
 from ..status import Status
-from ..verdict.point_judge import Statuses
+from ..verdict.slope_judge import Statuses, error_band
 from .axes import PlaneGrid
 from .curl import CurlTest, field_components, run_curl_test
-from .point_status import accept_subgradients, allowed_plane_error, judge_plane_points, plane_tolerance
+from .point_status import accept_subgradients, judge_plane_points, plane_tolerance
 from .singular_lines import SingularLines, find_singular_lines
 
 
@@ -171,10 +171,9 @@ def _component(
     elif not deterministic:
         status = np.full(numerical.size, Status.UNDECIDED, np.int8)
     else:
-        status = judge_plane_points(returned, slopes, grad_output, tolerance, lost, height)
-    return GradientComponent(
-        returned, none, numerical, slopes, allowed_plane_error(slopes, grad_output, tolerance, lost), status
-    )
+        status = judge_plane_points(returned, slopes, grad_output, dtype, height, lost)
+    allowed = tolerance.margin(numerical) + error_band(slopes.error, grad_output) + lost
+    return GradientComponent(returned, none, numerical, slopes, allowed, status)
 
 
 def _accept_at_kinks(
@@ -229,9 +228,8 @@ def _agrees_with(
     for component, axis_slopes, height in zip(returned, slopes, ground.heights, strict=True):
         if component is None:
             continue
-        tolerance = plane_tolerance(axis_slopes, grad_output, dtype)
-        lost = np.full(component.size, tolerance.atol)
-        status = judge_plane_points(component, axis_slopes, grad_output, tolerance, lost, height)
+        lost = plane_tolerance(axis_slopes, grad_output, dtype).atol
+        status = judge_plane_points(component, axis_slopes, grad_output, dtype, height, lost)
         if (status == Status.DIFFERS).any() or not (status == Status.AGREES).any():
             return False
     return any(axis_slopes is not None for axis_slopes in returned)

@@ -13,19 +13,17 @@ from ...runtime.arrays import Array, Interval, Mask, largest_magnitude
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..curve.integral_check import IntegralCheck
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
+from ..differentiation.finite_differences import PointKind, Slopes
 from ..status import Status
 from ..tolerance import Tolerance
+from .slope_judge import UNDECIDED_SHARE, Statuses, judge_slopes
 
-Statuses = NDArray[np.int8]
 # Cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while rounding
 # enters only at its two ends.
 _RUNS = (1, 4, 16, 64)
 # A cell is undecided if its tolerance is more than this share of the steepest slope times its width.
 _MAX_TOLERANCE = 0.1
 _NO_CELLS: Statuses = np.empty(0, np.int8)
-# If the error bound exceeds this share of the largest slope in the range, the point is undecided.
-UNDECIDED_SHARE = 0.1
 # Two intervals no farther apart than this many grid cells are joined if no point between them agrees.
 _MAX_BRIDGE = 2.0
 # Rows within this share of the largest error count as equally bad.
@@ -129,7 +127,7 @@ def judge_points(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, sha
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
         rounded = conditioning(evaluation, slopes)
-        status = _statuses(evaluation, analytical, off, slopes, tolerance, share, rounded)
+        status = _statuses(evaluation, analytical, slopes, tolerance, share, rounded)
         area = evaluation.area_under(curve)
         cells = _NO_CELLS
         if area is not None:
@@ -164,62 +162,23 @@ def _moves_too_finely(evaluation: Evaluation, analytical: Array, off: Array, slo
 
 
 def _statuses(
-    evaluation: Evaluation,
-    analytical: Array,
-    off: Array,
-    slopes: Slopes,
-    tolerance: Tolerance,
-    share: Array,
-    rounded: Array,
+    evaluation: Evaluation, analytical: Array, slopes: Slopes, tolerance: Tolerance, share: Array, rounded: Array
 ) -> Statuses:
-    scale, kind = abs(evaluation.grad_output), slopes.kind
-    expected = scale * np.abs(slopes.value)
-    allowed = tolerance.atol * share + tolerance.rtol * expected
-    band = EVIDENCE_BOUNDS * scale * (slopes.error + rounded) + evaluation.precision_loss
-    # A constant has no slope to measure the band by, but it has a height.
-    height = scale * largest_magnitude(evaluation.numerical.values) / evaluation.grid.span
-    near = off <= allowed + band
-    vague = band > allowed + UNDECIDED_SHARE * (expected + evaluation.largest_gradient + height)
-    # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
-    vague |= (band > UNDECIDED_SHARE * np.abs(analytical)) & (np.abs(analytical) > np.maximum(allowed, tolerance.atol))
-    finite = np.isfinite(evaluation.forward) & ~_overflows(evaluation, analytical, slopes)
-
-    status = np.full(kind.shape, Status.GAP, np.int8)
-    smooth = kind == PointKind.SMOOTH
-    status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
-    edge = kind == PointKind.EDGE
-    status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
-    kink = kind == PointKind.KINK
-    if kink.any():
-        atol = tolerance.atol * share + evaluation.precision_loss
-        status[kink] = judge_kinks(evaluation.grad_output, analytical, slopes, atol, tolerance.rtol)[kink]
-    status[kind == PointKind.UNRESOLVED] = Status.UNDECIDED
-    status[~finite] = Status.GAP
-    status[kind == PointKind.JUMP] = Status.JUMP
-    status[smooth & finite & ~np.isfinite(analytical)] = Status.DIFFERS
-    status[((kind == PointKind.UNRESOLVED) | kink) & finite & np.isnan(analytical)] = Status.DIFFERS
+    # A constant has no slope to measure error bounds by, but it has a height.
+    height = abs(evaluation.grad_output) * largest_magnitude(evaluation.numerical.values) / evaluation.grid.span
+    status = judge_slopes(
+        analytical,
+        slopes,
+        evaluation.grad_output,
+        tolerance,
+        evaluation.dtype,
+        evaluation.largest_gradient + height,
+        share,
+        rounded,
+        evaluation.precision_loss,
+    )
+    status[~np.isfinite(evaluation.forward) & (slopes.kind != PointKind.JUMP)] = Status.GAP
     return status
-
-
-def _overflows(evaluation: Evaluation, analytical: Array, slopes: Slopes) -> Mask:
-    """Where the gradient is more than the dtype can hold, and backward returned the infinity of its sign."""
-    expected = evaluation.grad_output * slopes.value
-    unsure = EVIDENCE_BOUNDS * np.abs(evaluation.grad_output) * slopes.error
-    beyond = np.abs(expected) + unsure > torch.finfo(evaluation.dtype).max
-    return np.isinf(analytical) & beyond & (np.sign(analytical) == np.sign(expected))
-
-
-def judge_kinks(
-    grad_output: float, analytical: Array, slopes: Slopes, atol: Array | float, rtol: float
-) -> NDArray[np.int8]:
-    """The status at kinks: any slope between the two one-sided slopes, within their error bounds, is a subgradient."""
-    sides = grad_output * np.stack((slopes.left, slopes.right))
-    bands = EVIDENCE_BOUNDS * abs(grad_output) * np.stack((slopes.left_error, slopes.right_error))
-    low, high = (sides - bands).min(axis=0), (sides + bands).max(axis=0)
-    slack = atol + rtol * (np.abs(analytical) + np.abs(high - low))
-    between = (analytical >= low - slack) & (analytical <= high + slack)
-    unknown = ~(np.isfinite(low) & np.isfinite(high) | np.isnan(analytical))
-    return np.where(unknown, Status.UNDECIDED, np.where(between, Status.SUBGRADIENT, Status.DIFFERS)).astype(np.int8)
 
 
 def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:

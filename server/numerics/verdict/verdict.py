@@ -88,7 +88,7 @@ def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
     if wide is None or not wide.intervals:
         return False
     off = np.abs(wide.analytical - wide.numerical)
-    tolerated = off <= tolerance.atol + tolerance.rtol * np.abs(wide.numerical)
+    tolerated = off <= tolerance.margin(wide.numerical)
     return bool((~tolerated & (wide.status == Status.DIFFERS)).any())
 
 

@@ -1,0 +1,87 @@
+"""The judge of a point: a status for a gradient that was returned, from the measured slope of forward there."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...runtime.arrays import Array, Mask
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
+from ..status import Status
+from ..tolerance import Tolerance
+
+Statuses = NDArray[np.int8]
+# If the error bound exceeds this share of the largest slope in sight, the point is undecided.
+UNDECIDED_SHARE = 0.1
+# Where forward has underflowed to 0, gradients below this are accepted.
+_UNDERFLOW = 1e-30
+
+
+@np.errstate(all="ignore")
+def judge_slopes(
+    returned: Array,
+    slopes: Slopes,
+    grad_output: float,
+    tolerance: Tolerance,
+    dtype: torch.dtype,
+    largest: float,
+    share: Array | float = 1.0,
+    rounded: Array | float = 0.0,
+    lost: Array | float = 0.0,
+) -> Statuses:
+    """A status for each number that backward ``returned`` for ``grad_output``, against the ``slopes`` of forward.
+
+    ``largest`` is the size of the gradients in sight: the largest slope and, as a constant has none, the height of
+    forward for its range, both times ``grad_output``. ``share`` is how much of ``tolerance.atol`` holds at each point.
+    Without being wrong, a slope may be off by ``rounded`` as ``x`` is rounded, and what was returned by ``lost`` in a
+    short ``dtype``.
+    """
+    kind, scale = slopes.kind, abs(grad_output)
+    expected, off = scale * np.abs(slopes.value), np.abs(returned - grad_output * slopes.value)
+    allowed, band = tolerance.margin(expected, share), error_band(slopes.error + rounded, grad_output) + lost
+    near = off <= allowed + band
+    if not (largest or expected.any()):  # what is so small that nothing was seen of it is nothing
+        near |= off <= _UNDERFLOW
+    vague = band > allowed + UNDECIDED_SHARE * (expected + largest)
+    # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
+    size = np.abs(returned)
+    vague |= (band > UNDECIDED_SHARE * size) & (size > np.maximum(allowed, tolerance.atol))
+
+    status = np.full(kind.shape, Status.GAP, np.int8)
+    smooth, edge, kink = kind == PointKind.SMOOTH, kind == PointKind.EDGE, kind == PointKind.KINK
+    status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
+    status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
+    if kink.any():
+        atol = tolerance.atol * share + lost
+        status[kink] = judge_kinks(grad_output, returned, slopes, atol, tolerance.rtol)[kink]
+    unresolved = kind == PointKind.UNRESOLVED
+    status[unresolved] = Status.UNDECIDED
+    status[smooth & ~np.isfinite(returned)] = Status.DIFFERS
+    status[(unresolved | kink) & np.isnan(returned)] = Status.DIFFERS
+    status[_overflows(returned, slopes, grad_output, dtype)] = Status.GAP
+    status[kind == PointKind.JUMP] = Status.JUMP
+    return status
+
+
+def judge_kinks(grad_output: float, returned: Array, slopes: Slopes, atol: Array | float, rtol: float) -> Statuses:
+    """The status at kinks: any slope between the two one-sided slopes, within their error bounds, is a subgradient."""
+    sides = grad_output * np.stack((slopes.left, slopes.right))
+    bands = error_band(np.stack((slopes.left_error, slopes.right_error)), grad_output)
+    low, high = (sides - bands).min(axis=0), (sides + bands).max(axis=0)
+    slack = atol + rtol * (np.abs(returned) + np.abs(high - low))
+    between = (returned >= low - slack) & (returned <= high + slack)
+    unknown = ~(np.isfinite(low) & np.isfinite(high) | np.isnan(returned))
+    return np.where(unknown, Status.UNDECIDED, np.where(between, Status.SUBGRADIENT, Status.DIFFERS)).astype(np.int8)
+
+
+def error_band(error: Array, grad_output: float = 1.0) -> Array:
+    """How far a gradient may be from a measured slope, times ``grad_output``, because of the error of that."""
+    return EVIDENCE_BOUNDS * abs(grad_output) * error
+
+
+def _overflows(returned: Array, slopes: Slopes, grad_output: float, dtype: torch.dtype) -> Mask:
+    """Where the gradient is more than the dtype can hold, and backward returned the infinity of its sign."""
+    expected = grad_output * slopes.value
+    beyond = np.abs(expected) + error_band(slopes.error, grad_output) > torch.finfo(dtype).max
+    return np.isinf(returned) & beyond & (np.sign(returned) == np.sign(expected))
