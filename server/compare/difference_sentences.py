@@ -148,11 +148,11 @@ class _Comparison:
                 first = i
             elif not differs and first is not None:
                 alone = first == i - 1 and 0 < first < len(found.rows) - 1
-                low, high = self._end(found, first, first - 1), self._end(found, i - 1, i)
+                low, high = self._stretch_end(found, first, first - 1), self._stretch_end(found, i - 1, i)
                 yield (_StretchEnd(found.rows[first][0], True),) * 2 if alone else (low, high)
                 first = None
 
-    def _end(self, found: _ComparedRows, last: int, beyond: int) -> _StretchEnd:
+    def _stretch_end(self, found: _ComparedRows, last: int, beyond: int) -> _StretchEnd:
         """The end of a stretch with this last row: at a special point, else at the first row beyond it."""
         x = found.rows[last][0]
         if not 0 <= beyond < len(found.rows):

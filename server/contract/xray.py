@@ -15,13 +15,13 @@ from ..runtime.isolation import quietly
 from ..runtime.recorder import has_setup_context, short_dtype
 from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, time_limit
-from .capabilities import registry
+from .capabilities import all_badges
+from .capabilities.all_badges import capability_badges
 from .capabilities.badges import CapabilityBadge
-from .capabilities.registry import capability_badges
+from .check_order import run_checks
 from .examination.call import STACK_SIZE, Call, call_succeeds
 from .examination.contract_check import CheckRow, ReturnedGradient
 from .examination.session import CheckSession
-from .registry import run_checks
 
 
 def _returned(session: CheckSession) -> tuple[ReturnedGradient, ...]:
@@ -104,7 +104,7 @@ def contract_xray(section: Section, reach: tuple[float, float] | None = None, co
             session.section, session.call, until if compiled else min(until, timing.now() + _BADGE_SECONDS), compiled
         )
         return ContractResult(
-            (*rows, *registry.badge_rows(session, given)),
+            (*rows, *all_badges.badge_rows(session, given)),
             given,
             _returned(session),
             _input_note(session),

@@ -21,7 +21,7 @@ def _span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = Fal
     ``quiet``, which lack the neighbourhood of poles, by half of it at most on either side.
     """
     unit = min(max(natural, _LEAST), _MOST)
-    low, high = _within(_extent(columns) or (-unit, unit), _extent(quiet), zero)
+    low, high = _visible_range(_extent(columns) or (-unit, unit), _extent(quiet), zero)
     low, high = max(-_MOST, min(_MOST, low)), max(-_MOST, min(_MOST, high))
     if max(abs(low), abs(high)) <= _NOISE * unit:
         low, high = -unit, unit
@@ -39,7 +39,7 @@ def _extent(columns: Iterable[Numbers]) -> AxisRange | None:
     return (min(numbers), max(numbers)) if numbers else None
 
 
-def _within(everything: AxisRange, quiet: AxisRange | None, zero: bool) -> AxisRange:
+def _visible_range(everything: AxisRange, quiet: AxisRange | None, zero: bool) -> AxisRange:
     if quiet is None:
         return everything
     low, high = (min(quiet[0], 0.0), max(quiet[1], 0.0)) if zero else quiet

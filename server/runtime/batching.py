@@ -22,8 +22,8 @@ from .stacked_inputs import InputCopies
 
 # The witnesses, points that are also evaluated alone, as fractions of all points: not symmetric, not at the ends.
 # For a tensor there are more of them: where elements are masked or cut off, some are right by chance.
-WITNESSES = np.array([0.13, 0.41, 0.87])
-_TENSOR_WITNESSES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.74, 0.87, 0.94])
+WITNESS_SHARES = np.array([0.13, 0.41, 0.87])
+_TENSOR_WITNESS_SHARES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.74, 0.87, 0.94])
 # This many copies of one point must give equal results, whatever their position in the batch.
 _EQUAL_COPIES = 16
 # Golden ratio: sorting by multiples of it modulo 1 shuffles the points so that no neighbours stay neighbours.
@@ -114,7 +114,7 @@ def _shuffle(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def _witness_indices(section: Section, count: int) -> NDArray[np.intp]:
     """The indices of the witnesses among ``count`` points."""
-    shares = WITNESSES if _of_single_numbers(section) else _TENSOR_WITNESSES
+    shares = WITNESS_SHARES if _of_single_numbers(section) else _TENSOR_WITNESS_SHARES
     return np.unique((shares * count).astype(np.intp))
 
 

@@ -74,11 +74,11 @@ class WorkerConnection:
         self._transport, channel = await asyncio.get_running_loop().create_unix_connection(
             lambda: FrameProtocol(self._hear), sock=self._process.channel
         )
-        self.ended = asyncio.create_task(self._end(self._transport, channel))
+        self.ended = asyncio.create_task(self._wait_for_end(self._transport, channel))
         loading = self._process.job.loading
         await self._wait_until_forked({reply, self.ended}, max(loading, _FORK_TIMEOUT))
         left = loading if self.pid else 0.0
-        hello = (await self._within(left, f"time of {loading:g} s to load (--loading)", reply)).header
+        hello = (await self._reply_within(left, f"time of {loading:g} s to load (--loading)", reply)).header
         self.greeted = "broken" not in hello
         return hello
 
@@ -89,7 +89,7 @@ class WorkerConnection:
         reply = self._expect_reply()
         self._transport.write(pack(Frame(request)))
         deadline = self._process.job.deadline
-        return await self._within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
+        return await self._reply_within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
 
     async def close(self) -> None:
         """End the process: kill it while it is busy, else let it run its exit handlers."""
@@ -112,7 +112,7 @@ class WorkerConnection:
         self._reply = asyncio.get_running_loop().create_future()
         return self._reply
 
-    async def _within(self, seconds: float, limit_name: str, reply: asyncio.Future[Frame]) -> Frame:
+    async def _reply_within(self, seconds: float, limit_name: str, reply: asyncio.Future[Frame]) -> Frame:
         """The reply; raises ``WorkerLost`` where the worker ends first, or is killed at a limit."""
         assert self.ended is not None
         futures: set[asyncio.Future[Any]] = {reply, self.ended}
@@ -169,7 +169,7 @@ class WorkerConnection:
                 return
             last_stack = stack
 
-    async def _end(self, transport: asyncio.Transport, channel: FrameProtocol) -> str:
+    async def _wait_for_end(self, transport: asyncio.Transport, channel: FrameProtocol) -> str:
         await channel.closed
         transport.close()
         return await asyncio.to_thread(self._process.reap)

@@ -75,7 +75,7 @@ class Supervisor:
         try:
             failed_starts = idle_deaths = 0
             while not self.broken:
-                lost = await self._accompany(self.connection)
+                lost = await self._run_until_it_ends(self.connection)
                 idle_deaths = 0 if self.connection.asked else idle_deaths + 1
                 failed_starts = 0 if self.connection.greeted else failed_starts + 1
                 if failed_starts == MAX_FAILED_STARTS or (failed_starts and self._is_users_fault(lost)):
@@ -96,7 +96,7 @@ class Supervisor:
         self.broken = self.broken or CLOSED
         await self._notify()
 
-    async def _accompany(self, connection: WorkerConnection) -> WorkerLost:
+    async def _run_until_it_ends(self, connection: WorkerConnection) -> WorkerLost:
         """Do the handshake, wait for the end of the worker, and return how it ended."""
         loss: WorkerLost | None = None
         try:

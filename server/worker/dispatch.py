@@ -17,7 +17,7 @@ from . import answer
 from .child_processes import child_pids, end_children, referenced_children
 
 if TYPE_CHECKING:
-    from ..user_code.registry import UserFunctions
+    from ..user_code.user_functions import UserFunctions
 
 _MAX_MESSAGE = 2000  # characters of a sentence about a fault
 _EXIT_TIMEOUT = 0.05  # seconds for child processes to end, once the Function has returned
@@ -95,7 +95,7 @@ def _recipe_arguments(request: dict[str, str]) -> tuple[str, str, str]:
 def _collection(job: Job) -> Gallery | UserFunctions:
     if not job.targets:
         return Gallery()
-    from ..user_code.registry import UserFunctions
+    from ..user_code.user_functions import UserFunctions
 
     return UserFunctions(job.targets, job.again)
 

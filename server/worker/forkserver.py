@@ -20,7 +20,7 @@ from ..protocol.job import Job
 from .child_processes import end_children
 from .sandbox import Sandbox, become_subreaper, die_with_parent
 
-_NAMES = ("worker.dispatch", "user_code.registry", "worker.main")
+_NAMES = ("worker.dispatch", "user_code.user_functions", "worker.main")
 MODULES = (*(f"{PACKAGE}.server.{name}" for name in _NAMES), "numpy.ma")
 DEFERRED_MODULE = "torch.fx.experimental.symbolic_shapes"  # takes half a second, needed by the view `contract`
 _RETRY_INTERVAL = 1.0  # seconds before a refused fork is retried, or idle before the deferred import

@@ -14,9 +14,9 @@ from support.sections import section
 from support.servers import children
 
 from gradloupe.ops import OPS, Input, Op
+from gradloupe.server.contract.capabilities.all_badges import capability_badges
 from gradloupe.server.contract.capabilities.badges import MAX_MESSAGE, exception_summary
 from gradloupe.server.contract.capabilities.compile import _apart, compile_badge
-from gradloupe.server.contract.capabilities.registry import capability_badges
 from gradloupe.server.contract.examination.call import Call
 from gradloupe.server.runtime import timing
 

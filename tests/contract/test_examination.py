@@ -19,11 +19,11 @@ from functions.contract_broken import BREACHES, KeepsItsOutput, OnCtx, Swapped, 
 from support.sections import op_of, section
 
 from gradloupe.ops import Input, Op
+from gradloupe.server.contract.check_order import SLOW, _findings
 from gradloupe.server.contract.examination.call import Call
 from gradloupe.server.contract.examination.contract_check import CheckRow, ContractCheck
 from gradloupe.server.contract.examination.session import CheckSession
 from gradloupe.server.contract.examination.slopes import slopes_of_function
-from gradloupe.server.contract.registry import SLOW, _findings
 from gradloupe.server.contract.xray import ContractResult, contract_xray
 from gradloupe.server.runtime import timing
 from gradloupe.server.runtime.recorder import instrument, replace_references

@@ -176,7 +176,7 @@ STACK_SIZE, _SHIFT = 8, 0.41
 _OTHER_SPREAD = 0.06
 # Elements declared with one common value are moved by up to this fraction of the domain: most kinks are at 0 and 1.
 _ELEMENT_SPREAD = 0.0137
-_WITNESSES = (1, 6)
+_COMPARED_ROWS = (1, 6)
 _ALIKE = 1e-8
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -252,7 +252,7 @@ def _same_as_alone(call: Call) -> bool:
         alone = [each for row in range(STACK_SIZE) if (each := _results(_row(call, row)))]
         if not together or len(alone) < STACK_SIZE or any(math.prod(t.shape[1:]) > 1 for t in together[0].values()):
             return False
-        return is_random or all(_row_agrees(call, together, alone, row) for row in _WITNESSES)
+        return is_random or all(_row_agrees(call, together, alone, row) for row in _COMPARED_ROWS)
     except Exception:  # noqa: BLE001 then they are not stacked
         return False
 

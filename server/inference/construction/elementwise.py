@@ -11,7 +11,7 @@ from ..search.trial import TRIAL_SEED, OptionalTensors, RepeatableCall
 # Large steps too: small ones do not change a ranking of the elements, such as a mask of the k largest.
 _STEPS = (0.05, 1.3, -1.3, 10.0, -10.0)
 _LENGTH, _SHORTER_LENGTHS = 7, (5, 1)
-_WITNESSES = (0, 3, 6)
+_COMPARED_ELEMENTS = (0, 3, 6)
 
 
 def elementwise_inputs(attempt: RepeatableCall, base: OptionalTensors) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _backward_is_elementwise(row: RepeatableCall, out: OptionalTensors, names: t
         repeated = replace(row, seed=TRIAL_SEED + 1).vjp(place, ones)
         if not (full and none and repeated) or any(not _close(full[name], repeated[name]) for name in names):
             continue
-        for element in _WITNESSES:
+        for element in _COMPARED_ELEMENTS:
             hot = torch.arange(_LENGTH) == element
             found = row.vjp(place, hot.double())
             if found and any(not _close(found[name], torch.where(hot, full[name], none[name])) for name in names):

@@ -83,7 +83,7 @@ def _int_range(value: int, works: Callable[[object], bool], far: int = _INT_STEP
 
 def _float_range(value: float, name: str, works: Callable[[object], bool]) -> tuple[float, float]:
     low, high = _usual_range(value, name)
-    return _end(value, low, works), _end(value, high, works)
+    return _shrunken_bound(value, low, works), _shrunken_bound(value, high, works)
 
 
 def _usual_range(value: float, name: str) -> tuple[float, float]:
@@ -98,7 +98,7 @@ def _usual_range(value: float, name: str) -> tuple[float, float]:
     return -far, far
 
 
-def _end(value: float, end: float, works: Callable[[object], bool]) -> float:
+def _shrunken_bound(value: float, end: float, works: Callable[[object], bool]) -> float:
     """The usual end, or one closer to the value, such that sampled points between them work."""
     for _ in range(_SHRINKINGS):
         if all(works(value + (end - value) * share) for share in _SAMPLED_FRACTIONS[::-1]):

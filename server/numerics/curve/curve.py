@@ -15,7 +15,7 @@ from ..differentiation.noise import moving_maximum
 from ..sampling.grid import Rows
 
 # At most this many points that contradict backward, by more than this relative tolerance, are measured twice.
-_WITNESSES = 32
+_MAX_SAMPLED = 32
 _RTOL = 1e-13
 # The second measurement disagrees with the first where it explains this share of the contradiction …
 _FINER = 0.1
@@ -95,7 +95,7 @@ def nan_outside_domain(section: Section, x: Array) -> Forward:
 def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Array | None, grad_output: float) -> Curve:
     """The curve, with some points measured again by the finer ladder where it seems to contradict backward.
 
-    A few points may have a bound too tight, and are all looked at again. Of many, some are witnesses: if the
+    A few points may have a bound too tight, and are all looked at again. Of many, some are sampled: if the
     finer ladder finds something else there, steps have gone unseen between the points of the coarser one, and
     no point of the curve is to be believed before it has been looked at again.
     """
@@ -108,12 +108,12 @@ def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Arr
     if not doubtful.size:
         return curve
     forward = nan_outside_domain(section, at.x)
-    witnesses = doubtful[np.linspace(0, doubtful.size - 1, min(_WITNESSES, doubtful.size)).astype(np.intp)]
+    sampled = doubtful[np.linspace(0, doubtful.size - 1, min(_MAX_SAMPLED, doubtful.size)).astype(np.intp)]
     visible = _visible_slopes(at.x, curve.values, slopes)
-    finer = remeasure(forward, at.x, curve.values, slopes, witnesses, visible[witnesses])
+    finer = remeasure(forward, at.x, curve.values, slopes, sampled, visible[sampled])
     with np.errstate(all="ignore"):
         differs = (finer.kind != PointKind.SMOOTH) | (np.abs(finer.value - slopes.value) + finer.error > _FINER * off)
-    unseen = bool(doubtful.size > _WITNESSES and differs[witnesses].mean() > _UNSEEN)
+    unseen = bool(doubtful.size > _MAX_SAMPLED and differs[sampled].mean() > _UNSEEN)
     if unseen:
         finer = remeasure(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
     return Curve(curve.values, finer, unseen or curve.unseen)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...runtime.arrays import Array
-from ...runtime.batching import WITNESSES, batched_section
+from ...runtime.batching import WITNESS_SHARES, batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Index, Section
 
@@ -29,7 +29,7 @@ def with_mirrored_element(section: Section, x: Array, grad_output: float) -> Sec
     if not other or not grad_output:
         return section
     held = dict(section.inputs)[section.wrt][int(np.ravel_multi_index(section.wrt_index, swept_shape(section)))]
-    t = section.snap(held + _OFFSET * WITNESSES * float(x[-1] - x[0]))
+    t = section.snap(held + _OFFSET * WITNESS_SHARES * float(x[-1] - x[0]))
     alone = replace(section, stacked=())
     try:
         read = [each for each in (alone, replace(alone, wrt_index=other)) if _depends(each, t)]

@@ -13,7 +13,7 @@ from ...runtime.graph import CallGraph
 from ...runtime.section import Section
 
 # The points at which it is tried, as shares of all: on both sides of most masks.
-_WITNESSES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
+_TRIED_SHARES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
 # NaN alone is fooled by comparisons, a large number alone by those the other way.
 _POISONS = (math.nan, 1e6, -1e6)
 
@@ -33,12 +33,12 @@ def saved_tensor_usage(section: Section, x: Array) -> tuple[tuple[str, bool | No
     """
     if section.sweeps_parameter or section.order == 2:
         return ()
-    witnesses = x[np.unique((_WITNESSES * (x.size - 1)).astype(np.intp))].tolist()
+    tried = x[np.unique((_TRIED_SHARES * (x.size - 1)).astype(np.intp))].tolist()
     try:
-        names = _saved_names(CallGraph.of(section, witnesses[0]))
+        names = _saved_names(CallGraph.of(section, tried[0]))
     except Exception:  # noqa: BLE001 what fails here is shown where the section itself is evaluated
         return ()
-    return tuple((name, not _unused(section, witnesses, place) if name else None) for place, name in enumerate(names))
+    return tuple((name, not _unused(section, tried, place) if name else None) for place, name in enumerate(names))
 
 
 def _saved_names(graph: CallGraph) -> list[str]:
@@ -55,9 +55,9 @@ def _can_be_poisoned(tensor: torch.Tensor) -> bool:
     return tensor.is_floating_point() or tensor.dtype == torch.bool
 
 
-def _unused(section: Section, witnesses: list[float], place: int) -> bool:
+def _unused(section: Section, tried: list[float], place: int) -> bool:
     try:
-        for t in witnesses:
+        for t in tried:
             plain = CallGraph.of(section, t).gradients()
             if not all(_equal_gradients(plain, _poisoned_gradients(section, t, place, poison)) for poison in _POISONS):
                 return False

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.batching import WITNESSES, MixedGradient, batched_section
+from ...runtime.batching import WITNESS_SHARES, MixedGradient, batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import BackwardResult, Section
 from ...runtime.vjp import MonitoredLayout
@@ -170,7 +170,7 @@ def surrogate_explains_scaling(section: Section, x: Array, grad_output: float, l
     """
     if not (section.op.follows_sign and grad_output and linearity.breaks("scales")):
         return False
-    at = x[(WITNESSES * x.size).astype(np.intp)]
+    at = x[(WITNESS_SHARES * x.size).astype(np.intp)]
     try:
         return all(_follows_surrogate(section, at, size * grad_output) for size in _FACTORS)
     except FunctionFailed:

@@ -41,7 +41,7 @@ _ORDINARY_POWER, _MAX_ORDINARY = 0.25, 1e6
 # some last places, allows for a gradient that is off by a multiple of it over |x|.
 _MAX_DEVIATION, _DEVIATION, _LAST_ULPS = 0.1, 4.0, 8.0
 # The number of differing points that are evaluated again one by one, and the relative tolerance of the comparison.
-_WITNESSES, _RTOL = 4, 1e-2
+_REPEATED, _REPEAT_RTOL = 4, 1e-2
 # The number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
 _STEP_COUNT, _WIDEST, _MIN_WIDEST, _FINEST_ULPS = 22, 0.1, 1e-3, 16.0
 # The least ratio of the widest to the finest step.
@@ -208,12 +208,14 @@ def missing_gradients(data: RangeMeasurements) -> Mask:
 def repeats_alone(data: RangeMeasurements, differs: Mask) -> bool:
     """Whether some of the differing points give the same results when evaluated one by one."""
     rows = np.flatnonzero(differs)
-    for row in rows[np.linspace(0, rows.size - 1, min(_WITNESSES, rows.size)).astype(np.intp)]:
+    for row in rows[np.linspace(0, rows.size - 1, min(_REPEATED, rows.size)).astype(np.intp)]:
         alone = data.section.backward(data.x[[row]], data.grad_output)
         again = [alone.values, alone.grad_input if alone.grad_input is not None else np.zeros(1)]
         again.append(data.reference.forward(data.x[[row]]))
         before = [data.values[row], data.analytical[row], data.measured.y[row]]
-        if not all(np.allclose(a, b, rtol=_RTOL, atol=0.0, equal_nan=True) for a, b in zip(again, before, strict=True)):
+        if not all(
+            np.allclose(a, b, rtol=_REPEAT_RTOL, atol=0.0, equal_nan=True) for a, b in zip(again, before, strict=True)
+        ):
             return False
     return True
 

@@ -1,4 +1,4 @@
-"""Registry of the capability badges: tries each under a time limit, and turns them into rows of the report."""
+"""All capability badges: tries each under a time limit, and turns them into rows of the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registry of the user's Functions: each is turned into an ``Op`` when it is first asked for, and kept per recipe."""
+"""The user's Functions: each is turned into an ``Op`` when it is first asked for, and kept per recipe."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Registry of all checks, in the order in which they run: those for nondeterminism come before any that compares two
-calls. Each runs under a time limit.
-"""
+"""All checks, in the order in which they run under time limits: nondeterminism before any that compares two calls."""
 
 from __future__ import annotations
 
