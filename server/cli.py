@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,7 +18,8 @@ from .protocol.job import Job
 from .supervisor.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from types import FrameType
 
     import uvicorn
 
@@ -119,7 +120,8 @@ def _report(chosen: Settings, problem: str) -> NoReturn:
         process = None if problem else WorkerProcess(_job(chosen))
     except OSError as refused:
         raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
-    from .report.command import report_bad_target, run_report
+    with _no_lost_interrupt():
+        from .report.command import report_bad_target, run_report
 
     try:
         code = report_bad_target(problem, chosen) if process is None else run_report(process, chosen)
@@ -160,13 +162,42 @@ def _open(url: str) -> None:
 
 
 def _serve(listener: socket.socket, make_engine: Callable[[], AnyEngine], chosen: Settings) -> None:
-    from logging.config import dictConfig
+    with _no_lost_interrupt():
+        from logging.config import dictConfig
 
-    from .http.access_log import logging_config
+        from .http.access_log import logging_config
 
-    server = make_server(make_engine(), chosen)
-    dictConfig(logging_config(chosen.log))
+        server = make_server(make_engine(), chosen)
+        server.config.get_loop_factory()  # imported now, and not while no one notes a Ctrl-C
+        dictConfig(logging_config(chosen.log))
     server.run(sockets=[listener])
+
+
+@contextmanager
+def _no_lost_interrupt() -> Iterator[None]:
+    """Raises ``KeyboardInterrupt`` at the end if one was raised inside and did not get here.
+
+    Python swallows an exception in the callback of a weak reference, as imports have them, or in ``__del__``.
+    """
+    seen = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal seen
+        seen = True
+        raise KeyboardInterrupt
+
+    replaced = [
+        each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is signal.default_int_handler
+    ]
+    for each in replaced:
+        signal.signal(each, interrupt)
+    try:
+        yield
+    finally:
+        for each in replaced:
+            signal.signal(each, signal.default_int_handler)
+    if seen:
+        raise KeyboardInterrupt
 
 
 def make_server(engine: AnyEngine, chosen: Settings) -> uvicorn.Server:

@@ -116,7 +116,8 @@ def test_what_the_description_allows_and_forbids_is_answered_as_described(
     command = [Path(sys.executable).with_name("schemathesis"), "run", "--phases", phases, "--max-examples", "80"]
     options = ["--seed", "7", "--no-color", "--request-timeout", "60", f"{server}/openapi.json"]
     environment = os.environ | {"SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(tmp_path)}
-    ran = subprocess.run([*command, *options], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    line = [*command, *options]
+    ran = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500)
     assert ran.returncode == 0, ran.stdout
     assert re.search(r"([1-9]\d*) selected / \1 total", ran.stdout)
 

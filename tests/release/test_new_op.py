@@ -67,6 +67,7 @@ def test_a_file_dropped_into_ops_is_judged_by_the_tests(package_copy: Path) -> N
         env=os.environ | {"PYTHONPATH": str(package_copy.parent)},
         capture_output=True,
         text=True,
+        timeout=300,
         check=False,
     )
     found = re.findall(

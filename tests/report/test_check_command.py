@@ -24,6 +24,7 @@ from support import event_loop
 from support.browser import POLICY, resized
 from support.command_line import NO_HURRY, OF_THE_TERMINAL, Ran, in_every_form, ran
 from support.own_worker import LAST
+from support.waiting import written_into
 
 from gradloupe.server.protocol import load_error
 from gradloupe.server.protocol.job import Job
@@ -539,7 +540,7 @@ def test_ctrl_c_ends_a_check_wherever_it_is(tmp_path: Path, place: str) -> None:
     command = [sys.executable, "-m", "gradloupe", "slow.py", "--check"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            (tmp_path / "begun").read_text()
+            written_into(tmp_path / "begun")
             process.send_signal(signal.SIGINT)
             assert process.communicate(timeout=60) == ("", "")
         finally:
@@ -555,7 +556,7 @@ def test_what_was_found_until_ctrl_c_is_told(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gradloupe", "two.py", "--check"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            (tmp_path / "begun").read_text()
+            written_into(tmp_path / "begun")
             process.send_signal(signal.SIGINT)
             said, _ = process.communicate(timeout=60)
         finally:

@@ -122,5 +122,5 @@ def _written(path: Path, text: str) -> str:
 
 
 def _run(module: str, *arguments: str) -> None:
-    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr

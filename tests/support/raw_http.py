@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from itertools import takewhile
 from typing import Protocol
 
 
@@ -26,6 +27,6 @@ def read(connection: socket.socket) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body of the one response that is on its way."""
     with connection.makefile("rb") as stream:
         status = int(stream.readline().split()[1])
-        lines = [line.decode("latin-1").rstrip() for line in iter(stream.readline, b"\r\n")]
+        lines = [line.decode("latin-1").rstrip() for line in takewhile(bytes.strip, stream)]
         headers = dict(line.split(": ", 1) for line in lines)
         return status, headers, stream.read(int(headers.get("content-length", -1)))

@@ -23,7 +23,7 @@ from gradloupe.server.cli import make_server, start_engine
 from gradloupe.server.config.settings import parse_settings
 from gradloupe.server.reload.composite_engine import AnyEngine, CompositeEngine
 from support import http
-from support.waiting import SECONDS, until
+from support.waiting import SECONDS, first_line, until
 
 HERE = Path(__file__).parents[2]
 PACKAGE = ("__init__.py", "__main__.py", "ops", "server", "static", "templates")
@@ -120,8 +120,8 @@ def serving(
     )
     assert process.stdout is not None
     with process.stdout:
-        said = process.stdout.readline()
         try:
+            said = first_line(process.stdout)
             url = next(word for word in said.split() if word.startswith("http://"))
             yield InProcess(url.partition("/own#")[0], process)
         finally:
