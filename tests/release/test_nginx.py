@@ -80,7 +80,10 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
                 yield Front(f"http://127.0.0.1:{port}", behind)
             finally:
                 process.send_signal(signal.SIGQUIT)
-                _, said = process.communicate(timeout=60)
+                try:
+                    _, said = process.communicate(timeout=60)
+                finally:
+                    process.kill()
     assert (process.returncode, "emerg" in said) == (0, False), said
 
 
