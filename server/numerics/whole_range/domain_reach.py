@@ -18,8 +18,9 @@ from ...runtime.section import Section
 # round numbers, at which a Function with a pole there might return at once.
 _IRREGULAR = 0.9862703241
 _RADII = tuple(_IRREGULAR * each for each in (1, 1e2, 1e4, 1e6, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
-# The radii at which backward, which is slower, is called too; also at the last.
-_BACKWARD = frozenset(_RADII[index] for index in (0, 2, 4))
+# The radii at which backward, which is slower, is called too; also at the last. A cost of its own shows, as that of
+# forward does, before the next call takes a hundred times as long.
+_BACKWARD = frozenset(_RADII[:6])
 # Where the Function refuses the first of them, the least that is tried.
 _SMALLEST = 1e-2 * _IRREGULAR
 # A call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not batched),
@@ -121,7 +122,8 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
     while reached < top:
         radius = min(reached * _SMALL_STEP, top) if cautious else _next_radius(reached, top)
         deep = cautious or radius in _BACKWARD or radius == top
-        too_long = max(_SLOW_RATIO * usual[deep], least)
+        known = usual[True] if deep else min(usual.values())  # forward alone takes no longer than backward too
+        too_long = max(_SLOW_RATIO * known, least)
         try:
             times = _times(partial(call, radius, deep), too_long)
         except _Refused as refused:
@@ -130,7 +132,7 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
         if seconds > too_long or spent > _BUDGET:
             return _End(_power_of_ten_below(reached), "slow")
         usual[deep] = min(usual[deep], seconds)
-        cautious = seconds > _WARNING_RATIO * usual[deep] + _WARNING_SECONDS
+        cautious = seconds > _WARNING_RATIO * min(known, seconds) + _WARNING_SECONDS
         reached = radius
     return _End(reached, "")
 
