@@ -9,6 +9,7 @@ import socket
 import sys
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
+from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, NoReturn
 
 from .. import __version__
@@ -148,8 +149,6 @@ def _greet(chosen: Settings, listener: socket.socket) -> None:
         taken = f"port {chosen.port} is taken; " if chosen.port not in (0, port) else ""
         print(f"Gradloupe shows {', '.join(chosen.targets)} at {url} ({taken}Ctrl-C ends it)", flush=True)
     if chosen.open:
-        from threading import Thread
-
         Thread(target=_open, args=(url,), daemon=True).start()
 
 
@@ -186,9 +185,8 @@ def _no_lost_interrupt() -> Iterator[None]:
         seen = True
         raise KeyboardInterrupt
 
-    replaced = [
-        each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is signal.default_int_handler
-    ]
+    ends = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()  # others get no signals
+    replaced = [each for each in ends if signal.getsignal(each) is signal.default_int_handler]
     for each in replaced:
         signal.signal(each, interrupt)
     try:
