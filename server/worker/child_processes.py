@@ -23,7 +23,7 @@ def end_children(spared: Container[int] = (), patience: float = 0.0) -> int:
     """
     ended, until = 0, time.monotonic() + patience
     while children := [child for child in child_pids() if child not in spared]:
-        ended += sum(_kill_if_alive(child, until) for child in children)
+        ended += sum(_wait_or_kill(child, until) for child in children)
     return ended
 
 
@@ -58,7 +58,7 @@ def referenced_children() -> set[int]:
     return {each for each in (*pids, *(child.pid for child in active_children())) if each is not None}
 
 
-def _kill_if_alive(child: int, until: float) -> bool:
+def _wait_or_kill(child: int, until: float) -> bool:
     """Whether the child had to be killed, or is a forked copy that had returned into our code."""
     with suppress(ChildProcessError):
         while not (status := os.waitpid(child, os.WNOHANG))[0]:

@@ -27,14 +27,19 @@ def plane_tolerance(slopes: Slopes, grad_output: float, dtype: torch.dtype) -> T
 
 
 def judge_plane_points(
-    returned: Array, slopes: Slopes, grad_output: float, dtype: torch.dtype, height: float, lost: Array | float
+    returned: Array,
+    slopes: Slopes,
+    grad_output: float,
+    tolerance: Tolerance,
+    dtype: torch.dtype,
+    height: float,
+    lost: Array | float,
 ) -> Statuses:
     """A status a point, as for curves: ``returned`` against ``grad_output`` times the slopes of a forward.
 
     ``lost`` is what a short dtype has lost of what backward returns, ``height`` the largest value of forward for the
     length of the axis.
     """
-    tolerance = plane_tolerance(slopes, grad_output, dtype)
     largest = abs(grad_output) * (largest_magnitude(slopes.value) + height)
     return judge_slopes(returned, slopes, grad_output, tolerance, dtype, largest, lost=lost)
 

@@ -171,7 +171,7 @@ def _component(
     elif not deterministic:
         status = np.full(numerical.size, Status.UNDECIDED, np.int8)
     else:
-        status = judge_plane_points(returned, slopes, grad_output, dtype, height, lost)
+        status = judge_plane_points(returned, slopes, grad_output, tolerance, dtype, height, lost)
     allowed = tolerance.margin(numerical) + error_band(slopes.error, grad_output) + lost
     return GradientComponent(returned, none, numerical, slopes, allowed, status)
 
@@ -228,8 +228,8 @@ def _agrees_with(
     for component, axis_slopes, height in zip(returned, slopes, ground.heights, strict=True):
         if component is None:
             continue
-        lost = plane_tolerance(axis_slopes, grad_output, dtype).atol
-        status = judge_plane_points(component, axis_slopes, grad_output, dtype, height, lost)
+        tolerance = plane_tolerance(axis_slopes, grad_output, dtype)
+        status = judge_plane_points(component, axis_slopes, grad_output, tolerance, dtype, height, tolerance.atol)
         if (status == Status.DIFFERS).any() or not (status == Status.AGREES).any():
             return False
     return any(axis_slopes is not None for axis_slopes in returned)
