@@ -21,7 +21,7 @@ class Sparsemax(torch.autograd.Function):
         ordered = x.sort(dim=-1, descending=True).values
         rank = torch.arange(1, x.shape[-1] + 1, dtype=x.dtype, device=x.device)
         excess = ordered.cumsum(dim=-1) - 1
-        size = (rank * ordered > excess).sum(dim=-1, keepdim=True)
+        size = (rank * ordered > excess).sum(dim=-1, keepdim=True).clamp(min=1)  # 0 if 1 is lost beside a large score
         y = (x - excess.gather(-1, size - 1) / size).clamp(min=0)
         ctx.save_for_backward(y)
         return y

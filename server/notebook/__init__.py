@@ -74,9 +74,6 @@ def look(
         return notebook_figure(function, CheckArguments(recipe, x, wrt, of, example_inputs, parameters), height)
 
 
-_CUDA: Any = torch.cuda  # partly untyped
-
-
 @contextmanager
 def process_restored() -> Iterator[None]:
     """Restore random state, default dtype, threads, modes of torch, ``sys.path`` and the working directory at the end.
@@ -84,7 +81,6 @@ def process_restored() -> Iterator[None]:
     Inside, torch computes in one thread: for tensors of this size more threads are many times slower.
     """
     path, folder = list(sys.path), working_directory()
-    cuda = _CUDA.get_rng_state_all() if _CUDA.is_initialized() else []
     errors = np.geterr()
     with preserve_torch_settings(), preserve_rng():
         torch.set_num_threads(1)
@@ -93,7 +89,5 @@ def process_restored() -> Iterator[None]:
         finally:
             np.seterr(**errors)
             sys.path[:] = path
-            if cuda:
-                _CUDA.set_rng_state_all(cuda)
             with suppress(OSError):
                 os.chdir(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import torch
 
@@ -34,6 +35,20 @@ def devices() -> tuple[Device, ...]:
     if torch.backends.mps.is_available():
         found.append(Device("mps", "Apple GPU (Metal)", tuple(name for name in TORCH_DTYPES if name != "float64")))
     return (*found, Device("cpu", _processor(), tuple(TORCH_DTYPES)))
+
+
+def gpu_error() -> str:
+    """The error after which this process can use its GPU no more, on one line; empty where there is none.
+
+    CUDA reports it late, and to whoever waits for the GPU next.
+    """
+    cuda: Any = torch.cuda  # partly untyped
+    if cuda.is_initialized():
+        try:
+            cuda.synchronize()
+        except RuntimeError as error:
+            return str(error).partition("\n")[0]
+    return ""
 
 
 def _processor() -> str:

@@ -1,4 +1,4 @@
-"""The random number generators of torch, NumPy and Python: seeding, saving and restoring, detecting draws."""
+"""The random number generators of torch (CPU and CUDA), NumPy and Python: seeding, restoring, detecting draws."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import torch
 
-# NumPy's stubs lack some of these functions.
+# The stubs of NumPy lack some of these functions, and those of torch.cuda their types.
 _NUMPY: Any = np.random
+_CUDA: Any = torch.cuda
 # The seed before every call that has to draw the same random numbers.
 SEED = 1234
 
 
 @dataclass(frozen=True)
 class GeneratorStates:
-    """The states of the three generators, and which bit generator NumPy uses."""
+    """The states of all generators, one of torch for each device, and which bit generator NumPy uses."""
 
-    torch: torch.Tensor
+    torch: tuple[torch.Tensor, ...]
     numpy: Any
     python: Any
     generator: Any
@@ -30,13 +31,13 @@ class GeneratorStates:
     def now(cls) -> GeneratorStates:
         """The current states."""
         generator = _NUMPY.get_bit_generator()
-        return cls(torch.get_rng_state(), np.random.get_state(legacy=False), random.getstate(), generator)
+        return cls(_torch_states(), np.random.get_state(legacy=False), random.getstate(), generator)
 
     def changed(self) -> tuple[str, ...]:
         """The generators that have been drawn from since: ``torch``, ``NumPy``, ``Python``."""
         now = GeneratorStates.now()
         moved = {
-            "torch": not torch.equal(self.torch, now.torch),
+            "torch": not all(map(torch.equal, self.torch, now.torch)),
             "NumPy": not _equal_states(self.numpy, now.numpy),
             "Python": self.python != now.python,
         }
@@ -44,7 +45,9 @@ class GeneratorStates:
 
     def restore(self) -> None:
         """Set all generators back to these states."""
-        torch.set_rng_state(self.torch)
+        torch.set_rng_state(self.torch[0])
+        if self.torch[1:]:
+            _CUDA.set_rng_state_all(self.torch[1:])
         if _NUMPY.get_bit_generator() is not self.generator:
             _NUMPY.set_bit_generator(self.generator)
         np.random.set_state(self.numpy)
@@ -62,14 +65,21 @@ def preserve_rng() -> Iterator[None]:
 
 
 def seed_all_generators(seed: int) -> None:
-    """Seed all three generators, whichever bit generator NumPy uses."""
+    """Seed all generators, whichever bit generator NumPy uses."""
     torch.default_generator.manual_seed(seed)
+    if _CUDA.is_initialized():
+        _CUDA.manual_seed_all(seed)
     random.seed(seed)
     generator = _NUMPY.get_bit_generator()
     if isinstance(generator, np.random.MT19937):
         np.random.seed(seed)
     else:
         generator.state = type(generator)(seed).state
+
+
+def _torch_states() -> tuple[torch.Tensor, ...]:
+    """The state of torch's generator for the CPU, then those for the CUDA devices that are in use."""
+    return torch.get_rng_state(), *(_CUDA.get_rng_state_all() if _CUDA.is_initialized() else ())
 
 
 def _equal_states(some: Any, others: Any) -> bool:

@@ -105,6 +105,17 @@ class WorkerLost(Exception):
         return f"; last line: {last}{advice}" if last else ""
 
 
+class GpuLost(WorkerLost):
+    """The worker ended after an ``error`` of the GPU, which no process survives that uses it; asked again, it repeats.
+
+    The message goes on after "The worker process".
+    """
+
+    def __init__(self, ended: str, error: str) -> None:
+        super().__init__(ended, ExceededLimit("GPU", ""))
+        self.args, self.error = (f"could not use the GPU any more after “{error}”",), error
+
+
 def _describe_exit(ended: str, located: bool) -> str:
     """An exit status from ``WorkerProcess.reap``, in words that go on after "The worker process".
 

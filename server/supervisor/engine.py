@@ -14,12 +14,15 @@ from ..protocol.frames import Frame
 from ..protocol.job import Job
 from ..protocol.load_error import load_error
 from ..protocol.question import Question
-from .crash_report import WorkerLost, crash_answer, inference_crash
+from .crash_report import GpuLost, WorkerLost, crash_answer, inference_crash
 from .supervisor import EngineCounters, Supervisor
 from .worker_process import WorkerProcess
 
 QUEUE_SIZE = 64
 _RETRY_AFTER = 60.0  # seconds until inference that has crashed its worker is tried again
+_ON_THE_CPU = (
+    "On the GPU it caused “{}”, after which a process cannot use the GPU any more; so the CPU was used instead."
+)
 _MAX_DESCRIBED = 512  # cached descriptions of user Functions, one a recipe
 
 Answer = Frame
@@ -196,11 +199,21 @@ class Engine:
         return frame
 
     async def _answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
+        before = self._previous_recipes.get((question.op, question.recipe), "")
+        fields = asdict(question) | ({"before": before} if before else {})
         try:
-            before = self._previous_recipes.get((question.op, question.recipe), "")
-            return await self._exchange({"question": asdict(question) | ({"before": before} if before else {})}, gone)
+            return await self._answer_on_a_device(fields, gone)
         except WorkerLost as lost:
             return crash_answer(lost, question, await self.stub(question.op), await self.device())
+
+    async def _answer_on_a_device(self, fields: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Answer:
+        """The answer on the device that is asked for, or on the CPU where the Function breaks the GPU."""
+        try:
+            return await self._exchange({"question": fields}, gone)
+        except GpuLost as lost:
+            frame = await self._exchange({"question": fields | {"device": "cpu"}}, gone)
+            frame.header["notes"].append(_ON_THE_CPU.format(lost.error))
+            return frame
 
     async def _report_of(self, kind: str, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
         previous = self._previous_recipes.get((stub["name"], recipe), "")

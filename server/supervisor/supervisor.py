@@ -14,7 +14,7 @@ from ..protocol.errors import EngineBroken, EngineFault
 from ..protocol.frames import Frame
 from ..protocol.job import Job
 from .connection import WorkerConnection
-from .crash_report import WorkerLost, startup_crash
+from .crash_report import GpuLost, WorkerLost, startup_crash
 from .worker_process import WorkerProcess
 
 MAX_FAILED_STARTS = 3  # workers in a row that may die while they load
@@ -66,6 +66,9 @@ class Supervisor:
         frame = await connection.ask(request)
         if late := frame.header.pop("read", None):
             self.counters.late(late, since)
+        if "lost_gpu" in frame.header:
+            assert connection.ended is not None
+            raise GpuLost(await asyncio.shield(connection.ended), frame.header["lost_gpu"])
         if "fault" in frame.header:
             raise EngineFault(frame.header["fault"])
         return frame

@@ -25,6 +25,8 @@ from ..views.curves import curve_columns
 from ..views.second_order import second_order_view
 
 torch.set_num_threads(1)
+# Else backward runs in a thread of its own on a GPU, where no time limit interrupts it and no profiler sees it.
+torch.autograd.set_multithreading_enabled(False)
 
 
 def device_summary() -> dict[str, Any]:

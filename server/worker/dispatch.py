@@ -12,6 +12,7 @@ from ..protocol.errors import BadQuestion, Unsolved
 from ..protocol.frames import BadFrame, Frame, pack
 from ..protocol.job import Job
 from ..protocol.question import Element, Question
+from ..runtime.devices import gpu_error
 from ..user_code.codegen import pytest_source
 from . import answer
 from .child_processes import child_pids, end_children, referenced_children
@@ -33,6 +34,7 @@ class Dispatcher:
         self._collection = _collection(job)
         self._initial = set(child_pids())
         self._referenced = set[int]()  # later ones that user code still refers to
+        self.lost_gpu = ""  # the error after which this process can use its GPU no more
 
     def hello(self) -> bytes:
         """The greeting, as a frame: catalogue, devices and notes."""
@@ -44,7 +46,15 @@ class Dispatcher:
             raise BadFrame(f"what the ops declare is too large, most of all {largest['file']}: {problem}") from None
 
     def respond(self, request: dict[str, Any]) -> bytes:
-        """The reply to one request, as a frame; ``read`` lists the user files that were read meanwhile."""
+        """The reply to one request, as a frame; ``read`` lists the user files that were read meanwhile.
+
+        It is ``lost_gpu`` alone where the Function has broken the GPU: nothing after that can be believed.
+        """
+        reply = self._reply(request)
+        self.lost_gpu = gpu_error()
+        return pack(Frame({"lost_gpu": self.lost_gpu})) if self.lost_gpu else reply
+
+    def _reply(self, request: dict[str, Any]) -> bytes:
         try:
             frame = self._with_leftovers_ended(self._answer(request))
             late = self._collection.late()
@@ -56,7 +66,8 @@ class Dispatcher:
             op = fields["op"]
             return pack(Frame({"bad": f"What was found of {op} cannot be sent: {problem}; ask for fewer points."}))
         except Exception as problem:
-            logging.exception("a fault of Gradloupe itself")
+            if not gpu_error():
+                logging.exception("a fault of Gradloupe itself")
             return pack(Frame({"fault": f"{type(problem).__name__}: {problem}"[:_MAX_MESSAGE]}))
 
     def _answer(self, asked: dict[str, Any]) -> Frame:

@@ -69,6 +69,8 @@ def _serve(channel: socket.socket, job: Job) -> None:
             os._exit(0)
         signal.alarm(0)
         channel.sendall(reply)
+        if dispatcher.lost_gpu:
+            return
 
 
 def _disconnect(channel: socket.socket) -> None:

@@ -16,7 +16,7 @@ from support.servers import children
 from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.contract.capabilities.all_badges import capability_badges
 from gradloupe.server.contract.capabilities.badges import MAX_MESSAGE, exception_summary
-from gradloupe.server.contract.capabilities.compile import _apart, compile_badge
+from gradloupe.server.contract.capabilities.compile import compile_badge, in_a_copy, in_this_process, try_compile
 from gradloupe.server.contract.examination.call import Call
 from gradloupe.server.runtime import timing
 
@@ -230,7 +230,7 @@ def test_a_function_of_float64_alone_is_said_to_refuse_float32():
     assert "does not even take float32: ValueError: float64 only." in badge("autocast", op_with(Double)).sentence
 
 
-@pytest.mark.parametrize(
+compiled_states = pytest.mark.parametrize(
     ("op", "state", "said"),
     [
         (OPS["functional_linear"], "yes", "compiles as one graph"),
@@ -238,11 +238,34 @@ def test_a_function_of_float64_alone_is_said_to_refuse_float32():
         (op_with(InPlace), "wrong", "the gradients are others"),
     ],
 )
+
+
+@compiled_states
 def test_compiled_apart_in_every_state(op, state, said):
     loaded = set(sys.modules)
     found = compile_badge(Call.of(section(op)), True, 60.0)
     assert (found.state, said in found.sentence) == (state, True), found
     assert not {name for name in set(sys.modules) - loaded if name.startswith("torch._dynamo")}
+
+
+@compiled_states
+def test_where_no_copy_can_differentiate_it_is_compiled_here_and_forgotten(op, state, said):
+    before = sys.getrecursionlimit()
+    found, sentence = in_this_process(lambda: try_compile(Call.of(section(op))), 60.0)
+    assert (found, said in sentence) == (state, True), sentence
+    assert sys.getrecursionlimit() == before
+
+
+def test_what_hangs_or_raises_in_this_process_is_told():
+    def hang():
+        while True:
+            pass
+
+    def fail():
+        raise ValueError("no")
+
+    assert in_this_process(hang, 0.05) == ("unknown", "torch.compile was not done after 0.05 seconds.")
+    assert in_this_process(fail, 0.05)[1] == "What should be compiled raises ValueError: no already before."
 
 
 def test_what_is_not_done_in_time_is_ended():
@@ -304,7 +327,7 @@ def test_the_copy_ends_with_its_parent():
     reading, writing = os.pipe()
     parent = os.fork()
     if parent == 0:
-        _apart(lambda: ("yes", str(os.write(writing, b"born") and signal.pause())), 60.0)
+        in_a_copy(lambda: ("yes", str(os.write(writing, b"born") and signal.pause())), 60.0)
         os._exit(0)
     os.close(writing)
     with open(reading, "rb", buffering=0) as copy:

@@ -236,6 +236,16 @@ def test_what_is_there_lies_still_while_the_rest_of_the_page_arrives(
     assert places[0] == places[1] != []
 
 
+def test_links_are_shown_when_all_of_them_have_arrived(browser: Browser, server: str) -> None:
+    warmed(server, "/ops/cube")
+    whole = http.get(f"{server}/ops/cube").text.replace('<script type="module"', '<script type="later"')
+    with alone(browser, server) as page:
+        for text, visible in ((whole[: whole.index('<a id="csv"')], False), (whole, True)):
+            page.route("**/ops/*", lambda route, _, text=text: route.fulfill(body=text, content_type="text/html"))
+            page.goto("/ops/cube")
+            expect(page.locator(".tools .links")).to_be_visible(visible=visible)
+
+
 def test_what_is_seen_first_is_there_before_plotly(browser: Browser, server: str) -> None:
     warmed(server, "/ops/clamp_with_grad")
     with alone(browser, server) as page:

@@ -1,4 +1,4 @@
-"""Badge for torch.compile: tried in a forked child process, which is killed after a time limit."""
+"""Badge for torch.compile: tried within a time limit, in a forked child process where torch allows that."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from typing import Any
 import torch
 
 from ...runtime.arguments import tensors_of
+from ...runtime.devices import devices
+from ...runtime.timeouts import TookTooLong, time_limit
 from ..examination.call import Call, reset_seeds
 from .badges import BadgeState, CapabilityBadge, exception_summary
 
@@ -26,9 +28,10 @@ from .badges import BadgeState, CapabilityBadge, exception_summary
 _MAX_SECONDS, _MIN_SECONDS = 60.0, 0.02
 _KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 _TOLERANCE = 1e-6
+_RECURSION_LIMIT = 10_000  # the compiler recurses deeply
 _MAX_BYTES = 65536  # bytes of an answer
 
-_Answer = tuple[BadgeState, str]
+Answer = tuple[BadgeState, str]
 
 
 def compile_badge(call: Call, asked: bool, patience: float = _MAX_SECONDS) -> CapabilityBadge:
@@ -39,11 +42,14 @@ def compile_badge(call: Call, asked: bool, patience: float = _MAX_SECONDS) -> Ca
         return CapabilityBadge("compile", "unknown", "It can be tried only where a process can be copied.")
     if patience < _MIN_SECONDS:
         return CapabilityBadge("compile", "unknown", "The Function is too slow: no time was left to try torch.compile.")
-    state, sentence = _apart(lambda: _compiled(call), min(patience, _MAX_SECONDS))
+    # Where torch has a GPU, it refuses to differentiate in the copy of a process that has done so.
+    run = in_a_copy if devices()[0].kind == "cpu" else in_this_process
+    state, sentence = run(lambda: try_compile(call), min(patience, _MAX_SECONDS))
     return CapabilityBadge("compile", state, sentence)
 
 
-def _compiled(call: Call) -> _Answer:
+def try_compile(call: Call) -> Answer:
+    """What becomes of the forward and the gradients of a call when they are compiled."""
     ran = call.run()
     given = call.grad_outputs(ran)
     if not given:
@@ -78,7 +84,32 @@ def _same(found: torch.Tensor | None, wanted: torch.Tensor | None) -> bool:
     return found.shape == wanted.shape and torch.allclose(found, wanted, _TOLERANCE, _TOLERANCE, equal_nan=True)
 
 
-def _apart(work: Callable[[], _Answer], patience: float) -> _Answer:
+def in_this_process(work: Callable[[], Answer], patience: float) -> Answer:
+    """The result of ``work`` in this process; what torch has compiled is forgotten."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
+    try:
+        with warnings.catch_warnings(), time_limit(patience):
+            warnings.simplefilter("ignore")
+            return work()
+    except TookTooLong:
+        return _late(patience)
+    except Exception as error:  # noqa: BLE001
+        return _raises_before(error)
+    finally:
+        sys.setrecursionlimit(before)
+        torch.compiler.reset()
+
+
+def _late(patience: float) -> Answer:
+    return "unknown", f"torch.compile was not done after {patience:g} seconds."
+
+
+def _raises_before(error: Exception) -> Answer:
+    return "unknown", f"What should be compiled raises {exception_summary(error)} already before."
+
+
+def in_a_copy(work: Callable[[], Answer], patience: float) -> Answer:
     """The result of ``work`` in a forked child, so that nothing that it imports, changes or hangs in stays behind."""
     reading, writing = os.pipe()
     library, parent = ctypes.CDLL(None), os.getpid()
@@ -98,7 +129,7 @@ def _apart(work: Callable[[], _Answer], patience: float) -> _Answer:
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     if answer is None:
-        return "unknown", f"torch.compile was not done after {patience:g} seconds."
+        return _late(patience)
     try:
         state, sentence = json.loads(answer)
     except ValueError:
@@ -116,18 +147,18 @@ def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
             os._exit(1)
 
 
-def _answer(work: Callable[[], _Answer], writing: int) -> None:
+def _answer(work: Callable[[], Answer], writing: int) -> None:
     """Main function of the child: write the result to the pipe and exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for each in (1, 2):
             os.dup2(nowhere, each)
         warnings.simplefilter("ignore")
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))  # the compiler recurses deeply
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
         try:
             said: Any = work()
         except Exception as error:  # noqa: BLE001
-            said = ("unknown", f"What should be compiled raises {exception_summary(error)} already before.")
+            said = _raises_before(error)
         os.write(writing, json.dumps(said).encode()[:_MAX_BYTES])
     finally:
         os._exit(0)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array, Forward
+from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
-from .loss import Loss, LossGradient, flat_array, moved_size, output_at, position_tensor, seed_generators
+from .loss import Loss, LossGradient, flat_array, moved_size, output_at, position_tensor
 from .optimizer import DescentRun, GradientFunction, run_descent
 from .plan import DescentPlan, DescentRequest, plan_descent
 from .true_gradient import TrueForward, downhill_gradient
@@ -120,7 +121,7 @@ def _true_gradient(truth: TrueForward, loss: Loss, random: bool, kinks: list[int
 
 
 def _output_at_start(section: Section, start: torch.Tensor) -> torch.Tensor:
-    seed_generators(_SEEDS[0])
+    seed_all_generators(_SEEDS[0])
     with torch.no_grad():
         return output_at(section, start)
 
@@ -129,7 +130,7 @@ def _is_random(loss: Loss, start: torch.Tensor) -> bool:
     """Whether the Function answers differently when its random numbers are others."""
     answers = []
     for each in _SEEDS:
-        seed_generators(each)
+        seed_all_generators(each)
         answer = loss.pull(start)
         answers.append((answer.loss, None if answer.gradient is None else flat_array(answer.gradient)))
     losses = np.array([loss for loss, _ in answers])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -113,12 +112,3 @@ def position_tensor(section: Section, position: Array) -> torch.Tensor:
 def flat_array(tensor: torch.Tensor) -> Array:
     """The elements of a tensor as float64, in row-major order."""
     return cast(Array, tensor.detach().to_dense().to("cpu", torch.float64).numpy(force=True).reshape(-1).copy())
-
-
-def seed_generators(step: int) -> None:
-    """Begin the random numbers of torch, NumPy and Python anew: the same ones whenever ``step`` is the same."""
-    torch.default_generator.manual_seed(step)
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        torch.cuda.manual_seed_all(step)
-    np.random.seed(step)  # what users draw from
-    random.seed(step)

@@ -12,7 +12,8 @@ import torch
 from ...runtime import timing
 from ...runtime.arrays import Array
 from ...runtime.failure import Failure, FunctionFailed
-from .loss import LossGradient, flat_array, seed_generators
+from ...runtime.rng import seed_all_generators
+from .loss import LossGradient, flat_array
 
 # The loss and its gradient at a position, in a step.
 GradientFunction = Callable[[torch.Tensor, int], LossGradient]
@@ -73,7 +74,7 @@ def run_descent(start: torch.Tensor, lr: float, steps: int, pull: GradientFuncti
     nothing = np.full(position.numel(), np.nan)
     while True:
         step = len(losses)
-        seed_generators(step)
+        seed_all_generators(step)
         try:
             pulled = pull(position, step)
         except FunctionFailed as error:

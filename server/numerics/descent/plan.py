@@ -12,8 +12,9 @@ import numpy as np
 from ....ops import Descent
 from ...runtime.arrays import Array
 from ...runtime.failure import FunctionFailed
+from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
-from .loss import Loss, backpropagate, flat_array, moved_size, output_at, position_tensor, seed_generators
+from .loss import Loss, backpropagate, flat_array, moved_size, output_at, position_tensor
 from .true_gradient import TrueForward
 
 _STEPS = 40
@@ -154,7 +155,7 @@ def _norms(section: Section, loss: Loss, position: Array, least: float) -> Itera
     with suppress(FunctionFailed):  # the descent itself will say what is wrong
         for sign in (None, 1.0, -1.0):
             leaf = position_tensor(section, position).requires_grad_()
-            seed_generators(0)
+            seed_all_generators(0)
             y = output_at(section, leaf)
             if not loss.of(y).requires_grad:
                 return

@@ -11,6 +11,7 @@ from ...runtime.arrays import EPSILON, Array
 from ...runtime.batch_size import batch_size
 from ...runtime.batching import GOLDEN_RATIO, batched_section
 from ...runtime.failure import FunctionFailed
+from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
 from ..differentiation.finite_differences import (
     FINE_WIDEST_STEP,
@@ -23,7 +24,7 @@ from ..differentiation.finite_differences import (
 )
 from ..differentiation.noise import relative_precision
 from ..differentiation.reference import reference_of
-from .loss import flat_array, moved_size, output_at, position_tensor, seed_generators
+from .loss import flat_array, moved_size, output_at, position_tensor
 
 _NONSMOOTH = (PointKind.KINK, PointKind.JUMP)
 
@@ -117,7 +118,7 @@ class TrueForward:
 
     def _outputs(self, chunk: Array, step: int) -> Array:
         position = position_tensor(self.section, chunk.reshape(-1)) if len(chunk) == 1 else self._stacked(chunk)
-        seed_generators(step)
+        seed_all_generators(step)
         with torch.no_grad():
             return flat_array(output_at(self.section, position, len(chunk))).reshape(len(chunk), -1)
 

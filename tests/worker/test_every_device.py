@@ -1,0 +1,89 @@
+"""What holds on each device that torch has here: on a GPU where there is one, on the CPU always."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from support.engines import engine_of, question_of
+from support.event_loop import run
+
+from gradloupe.server.runtime.devices import devices, gpu_error
+from gradloupe.server.runtime.rng import SEED, GeneratorStates, preserve_rng, seed_all_generators
+
+TABLE = """
+import torch
+
+
+class Table(torch.autograd.Function):
+    '''The squares of 0 to 9, looked up. There is nothing beyond: on a GPU such an index ends the use of it.'''
+
+    @staticmethod
+    def forward(ctx, x):
+        return torch.arange(10, dtype=x.dtype, device=x.device).square()[x.long()]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.zeros_like(grad_output)
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+"""
+each_device = pytest.mark.parametrize("device", [each.kind for each in devices()])
+
+
+@each_device
+def test_an_index_out_of_range_is_survived_and_spoils_no_later_answer(tmp_path: Path, device: str) -> None:
+    (tmp_path / "tables.py").write_text(TABLE)
+
+    async def ask() -> None:
+        async with engine_of(tmp_path / "tables.py") as engine:
+            within = await question_of(engine, "Table", start=0.0, stop=9.5, device=device)
+            looked_up = (await engine.answer(within)).header
+            assert looked_up["failure"] is None
+            assert looked_up["verdict"]["word"] == "matches"
+            used_the_cpu = any("the CPU was used instead" in note for note in looked_up["notes"])
+            assert used_the_cpu == (device == "cuda")
+            for _ in range(2):
+                later = (await engine.answer(await question_of(engine, "Double", device=device))).header
+                assert later["verdict"]["word"] == "matches"
+                assert later["device"]["kind"] == device
+
+    run(ask())
+
+
+@each_device
+def test_what_backward_returned_is_seen(device: str) -> None:
+    async def ask() -> None:
+        async with engine_of() as engine:
+            question = await question_of(engine, "exp", view="node", dtype="float32", device=device)
+            (argument,) = (await engine.answer(question)).header["functions"][0]["arguments"]
+            assert argument["returned"] == argument["delivered"]
+
+    run(ask())
+
+
+@each_device
+def test_the_same_seed_draws_the_same_numbers(device: str) -> None:
+    with preserve_rng():
+        seed_all_generators(SEED)
+        before = GeneratorStates.now()
+        drawn = torch.rand(5, device=device)
+        assert before.changed() == ("torch",)
+        seed_all_generators(SEED)
+        assert torch.equal(torch.rand(5, device=device), drawn)
+        before.restore()
+        assert before.changed() == ()
+        assert torch.equal(torch.rand(5, device=device), drawn)
+
+
+def test_no_gpu_is_said_to_be_lost_before_a_function_has_broken_one() -> None:
+    assert not gpu_error()
