@@ -34,11 +34,11 @@ _FAMILIES: tuple[tuple[str, tuple[ContractCheck, ...]], ...] = (
     ("Numbers", DTYPE_CHECKS),
     ("torch's own checkers", GRADCHECK_CHECKS),
 )
-# Time limits in seconds: for all checks together, and for one of them.
+# budget: time limits in seconds: for all checks together, and for one of them.
 _TOTAL_SECONDS, _CHECK_SECONDS = 4.0, 1.5
 _HANGS = "the Function was not back"
 SLOW = f"more than {_CHECK_SECONDS:g} s would be needed"
-# A check that timed out counts as hung if its call ran this many times longer than the first call did.
+# pattern: a check that timed out counts as hung if its call ran this many times longer than the first call did.
 _HUNG_RATIO = 30
 _OUT_OF_TIME = "the Function takes too long for all checks"
 

@@ -65,7 +65,7 @@ def _load(function: type[torch.autograd.Function]) -> None:
 
 
 NO_FUNCTION = "NO-FUNCTION"
-# Time limits in seconds: finding a working call, the badges, everything with torch.compile (about five by itself).
+# budget: seconds for finding a working call, the badges, everything with torch.compile (about five by itself).
 _CALL_SECONDS, _BADGE_SECONDS, _COMPILE_SECONDS = 1.5, 1.5, 8.5
 
 

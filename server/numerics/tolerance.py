@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 T = TypeVar("T", float, NDArray[np.float64], torch.Tensor)
 
-# The units in the last place that a correct backward may lose, of its own slope and of the largest visible one, by the
-# size of the dtype in bytes: a long dtype can spare more of them.
+# ulps: what a correct backward may lose, of its own slope and of the largest visible one, by the size of the dtype in
+# bytes: a long dtype can spare more of them.
 TOLERANCE_ULPS = {8: 4096.0, 4: 1024.0, 2: 8.0}
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Forward = Callable[[Array], Array]
-EPSILON = 2.0**-53
+EPSILON = 2.0**-53  # unit: half a unit in the last place of 1.0
 
 
 def largest_magnitude(values: Array, share: float = 1.0) -> float:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-# Limits of one batch: beyond some megabytes bigger batches are slower, and a Function that compares each element with
-# every other costs the square of their number.
+# budget: limits of one batch: beyond some megabytes bigger batches are slower, and a Function that compares each
+# element with every other costs the square of their number.
 _BATCH_ELEMENTS = 1 << 20
-_BATCH_TENSORS, _BATCH_NUMBERS = 1 << 10, 9 << 10  # the eight steps of 1000 points, and the probes for noise
+_BATCH_TENSORS, _BATCH_NUMBERS = 1 << 10, 9 << 10  # budget: the eight steps of 1000 points, and the probes for noise
 
 
 def batch_size(size: int) -> int:

@@ -20,15 +20,15 @@ from .plane import Plane
 from .section import BackwardResult, Section
 from .stacked_inputs import InputCopies
 
-# The witnesses, points that are also evaluated alone, as fractions of all points: not symmetric, not at the ends.
-# For a tensor there are more of them: where elements are masked or cut off, some are right by chance.
+# sample: the witnesses, points also evaluated alone, as fractions of all points: not symmetric, not at the ends.
 WITNESS_SHARES = np.array([0.13, 0.41, 0.87])
+# sample: for a tensor there are more of them: where elements are masked or cut off, some are right by chance.
 _TENSOR_WITNESS_SHARES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.74, 0.87, 0.94])
-# This many copies of one point must give equal results, whatever their position in the batch.
+# budget: this many copies of one point must give equal results, whatever their position in the batch.
 _EQUAL_COPIES = 16
-# Golden ratio: sorting by multiples of it modulo 1 shuffles the points so that no neighbours stay neighbours.
+# unit: the golden ratio; sorting by multiples of it modulo 1 shuffles the points so that no neighbours stay neighbours.
 GOLDEN_RATIO = (5**0.5 - 1) / 2
-_TOLERANCE = {8: 1e-11, 4: 1e-5, 2: 1e-2}
+_TOLERANCE = {8: 1e-11, 4: 1e-5, 2: 1e-2}  # bound: by the size of the dtype: its last places may be rounded otherwise
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _plane_results(plane: Plane, s: Array, t: Array, grad_output: float) -> tupl
     return field.values, *field.both
 
 
-# The cost of one stacked copy, as a fraction of a call of its own.
+# budget: the cost of one stacked copy, as a fraction of a call of its own.
 _STACKED_SHARE = 0.2
 
 
@@ -236,9 +236,9 @@ def seconds_per_copy(copies: InputCopies) -> float:
     return estimated_seconds(lambda: copies.forward(copies.repeated(1))) * share
 
 
-# The distances of the witnesses from the held ``wrt``, as fractions of the range …
+# sample: the distances of the witnesses from the held ``wrt``, as fractions of the range.
 _SPREAD = np.array([0.0, 1e-3, 0.03, 0.3, 1.0])
-# … and the largest output (elements) and slowest call (seconds) for which batching is tried at all.
+# budget: the largest output (elements) and slowest call (seconds) for which batching is tried at all.
 _MOST_ELEMENTS, _SLOWEST = 1 << 20, 0.03
 
 

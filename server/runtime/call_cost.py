@@ -9,10 +9,10 @@ from types import FrameType
 
 from .timing import minimum_time
 
-# What each function that a call calls, of Python or of C, is taken to cost. On a slow core the Functions of the gallery
-# took 1.3 to 5.3 µs for each, half of them less than 2.3 µs.
+# budget: what each function that a call calls, of Python or of C, is taken to cost. On a slow core the Functions of the
+# gallery took 1.3 to 5.3 µs for each, half of them less than 2.3 µs.
 _SECONDS_PER_FUNCTION = 2.5e-6
-# A call that takes this many times as long does something that is not counted: it sleeps, reads, or has large tensors.
+# pattern: a call that takes this many times as long does what is not counted: it sleeps, reads, or has large tensors.
 _OUT_OF_PROPORTION = 4.0
 
 

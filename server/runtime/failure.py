@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ...ops import Op
 
 Phase = Literal["forward", "backward", "surrogate", "double backward"]
-_MESSAGE_LIMIT = 2000
+_MESSAGE_LIMIT = 2000  # budget: characters of a message that are kept
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 NOT_REPRESENTABLE = "NotHeld"  # the device lacks the dtype, or the dtype cannot represent the numbers
 # Kinds of failure that no Function raised: its result was rejected, or it was never called.
@@ -103,7 +103,7 @@ def _is_beside(file: Path, folder: Path) -> bool:
     return file.is_relative_to(folder) and not _INSTALLED & set(file.relative_to(folder).parts)
 
 
-# The maximum number of characters quoted from an exception.
+# budget: the maximum number of characters quoted from an exception.
 _MOST_QUOTED = 300
 
 

@@ -18,7 +18,7 @@ from .rejected_points import MISSING_VALUE, skip_rejected
 from .section import Section
 from .vjp import dense, float64_array, make_cotangent, pull_back
 
-# A tensor with more elements than this is large.
+# budget: a tensor with more elements than this is large: few points of a plane should be asked for.
 _LARGE = 1024
 
 

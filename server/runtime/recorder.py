@@ -17,7 +17,7 @@ from torch.autograd.function import _SingleLevelFunction
 
 from .arguments import BoundFunction, result_tuple
 
-# The depth of the call graph to which references to a Function are replaced.
+# budget: the depth of the call graph to which references to a Function are replaced.
 _MOST_NESTED = 4
 
 
@@ -153,7 +153,7 @@ class CallRecord:
 
 
 FunctionClass = type[torch.autograd.Function]
-# The depth of nested containers to which tensors are searched for.
+# budget: the depth of nested containers to which tensors are searched for.
 _MAX_DEPTH = 4
 
 

@@ -12,7 +12,7 @@ from .failure import REJECTED_KINDS, FunctionFailed
 
 _T = TypeVar("_T")
 
-# At most this many points may be rejected, and at most one in this many.
+# budget: at most this many points may be rejected, and at most one in this many.
 _MAX_REJECTED, _POINTS_PER_REJECTED = 8, 8
 # The value at a rejected point.
 MISSING_VALUE = np.array([np.nan])

@@ -14,7 +14,7 @@ import torch
 # The stubs of NumPy lack some of these functions, and those of torch.cuda their types.
 _NUMPY: Any = np.random
 _CUDA: Any = torch.cuda
-# The seed before every call that has to draw the same random numbers.
+# sample: the seed before every call that has to draw the same random numbers.
 SEED = 1234
 
 

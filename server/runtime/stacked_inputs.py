@@ -19,7 +19,7 @@ from .vjp import float64_array, pull_back
 Indices = NDArray[np.intp]
 _Shape = tuple[int, ...]
 
-# The numbers in one batch (2 MiB of float64): bigger batches are slower.
+# budget: the numbers in one batch (2 MiB of float64): bigger batches are slower.
 BATCH_ELEMENTS = 1 << 18
 
 

@@ -10,7 +10,7 @@ from types import FrameType
 
 from . import timing
 
-# Seconds: the shortest alarm, and the interval at which it repeats where a Function has swallowed the first.
+# budget: seconds of the shortest alarm, and between its repetitions where a Function has swallowed the first.
 _SHORTEST, _INTERVAL = 1e-3, 0.1
 
 

@@ -61,8 +61,8 @@ def _wait_time() -> int:
         return 0
 
 
-# On a busy machine a call is timed again until it was quick enough, from the sixth time on by the better clock, within
-# a limit of CPU seconds and one of elapsed seconds.
+# budget: on a busy machine a call is timed again until it was quick enough, from the sixth time on by the better clock,
+# within a limit of CPU seconds and one of elapsed seconds.
 _REPEATS, _MAX_REPEATS, _MAX_CPU_SECONDS, _MAX_SECONDS = 5, 60, 0.1, 1.0
 
 
@@ -86,7 +86,7 @@ def start() -> tuple[float, float]:
     return time.monotonic(), thread_time()
 
 
-# Seconds of a call in which its thread did not compute that may be overlooked.
+# bound: seconds of a call in which its thread did not compute that may be overlooked.
 _IDLE = 1e-4
 
 

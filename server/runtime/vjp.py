@@ -13,7 +13,7 @@ from .arrays import Array
 
 _ENGINE: Any = torch.autograd.Variable._execution_engine
 Layout = Callable[[torch.Tensor], torch.Tensor]
-# Fills the memory between and behind the cotangent's elements: a backward that ignores strides returns this multiple.
+# sample: fills the memory between and behind the cotangent's elements: what ignores strides returns this multiple.
 _FILLER = -3.0
 
 

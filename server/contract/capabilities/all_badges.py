@@ -65,7 +65,7 @@ def _row(session: CheckSession, badge: CapabilityBadge) -> CheckRow:
 
 # The order in which they are shown; torch.compile is tried last, in the time that is left.
 _ORDER = ("vmap", "jvp", "func.grad", "compile", "autocast", "complex", "half")
-# Time limit in seconds for each of the others.
+# budget: time limit in seconds for each of the others.
 _BADGE_SECONDS = 1.5
 
 

@@ -23,7 +23,7 @@ from ..checks.state import random_sources
 from ..examination.call import Call, ForwardRun, irregular_tensor, reset_seeds
 
 BadgeState = Literal["yes", "no", "wrong", "unknown"]
-# At most so many characters of a message of torch are quoted.
+# budget: at most so many characters of a message of torch are quoted.
 MAX_MESSAGE = 160
 
 
@@ -43,9 +43,9 @@ def exception_summary(error: BaseException) -> str:
     return f"{kind}: {text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 1] + '…'}" if text else kind
 
 
-# Batch size under vmap, and the tolerance for its outputs and gradients against plain calls.
+# budget: batch size under vmap; the other, a bound, is the tolerance of vmap and torch.func.grad against plain calls.
 _BATCH, _TOLERANCE = 3, 1e-9
-# Widest step along the tangent, in units of it, for the finite difference, and the tolerance of the comparison.
+# sample: the range of the difference along the tangent (steps: 0.2 % and less); the other, a bound, is its tolerance.
 _WIDEST_STEP, _JVP_TOLERANCE = 0.05, 1e-5
 _CONTEXT = "forward takes ctx. Move what it does with ctx into setup_context"
 _RULE = "it has no rule for vmap: set generate_vmap_rule = True, or write vmap as a staticmethod"
@@ -226,9 +226,9 @@ def _refused(what: str, error: Exception) -> str:
     return f"{what} raises {exception_summary(error)}."
 
 
-# Tolerance of gradients in half precision, relative to the largest one.
+# bound: tolerance of gradients in half precision, relative to the largest one.
 _HALF_TOLERANCE = {torch.float16: 0.05, torch.bfloat16: 0.2}
-_POINTS = 41
+_POINTS = 41  # budget: points of the domain at which complex numbers are tried
 _RANDOM_SENTENCE = "other random numbers are drawn in another dtype, so gradients cannot be compared."
 _STATES: dict[str, BadgeState] = {
     "matches": "yes",

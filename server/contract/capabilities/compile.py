@@ -23,13 +23,13 @@ from ...runtime.timeouts import TookTooLong, time_limit
 from ..examination.call import Call, reset_seeds
 from .badges import BadgeState, CapabilityBadge, exception_summary
 
-# Time limit in seconds, and the least that is worth a try. Most of it is spent on what torch imports when it compiles
-# for the first time; a request has ten seconds.
+# budget: time limit in seconds, and the least that is worth a try. Most of it is spent on what torch imports when it
+# compiles for the first time; a request has ten seconds.
 _MAX_SECONDS, _MIN_SECONDS = 60.0, 0.02
-_KILL_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
-_TOLERANCE = 1e-6
-_RECURSION_LIMIT = 10_000  # the compiler recurses deeply
-_MAX_BYTES = 65536  # bytes of an answer
+_KILL_WITH_PARENT = 1  # unit: PR_SET_PDEATHSIG of Linux
+_TOLERANCE = 1e-6  # bound: of compiled outputs and gradients against plain ones, absolute and relative
+_RECURSION_LIMIT = 10_000  # budget: the compiler recurses deeply
+_MAX_BYTES = 65536  # budget: bytes of an answer
 
 Answer = tuple[BadgeState, str]
 

@@ -18,7 +18,7 @@ from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession, gradients_close
 from .surrogate import SURROGATE_SENTENCE, follows_surrogate
 
-_LARGER = 1024.0
+_LARGER = 1024.0  # sample: the factor of a larger grad_output; a power of two, which rounds nothing
 
 
 @contract_check("GRADOUT-INPLACE", "Writing to grad_output", EXTENDING, "backward leaves grad_output as it is.")

@@ -17,7 +17,7 @@ from ..examination.call import GradientsByName
 from ..examination.contract_check import EXTENDING, MECHANICS, SAVE_FOR_BACKWARD, CheckFinding, contract_check
 from ..examination.session import CheckSession, differing_gradients, farthest_elements, gradients_close
 
-_POINTS = 33
+_POINTS = 33  # budget: points of the range at which saved tensors are tried
 # Findings that explain a wrong gradient better than "a mask was forgotten" does.
 _EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE"}
 # Attributes that methods of torch itself set on ctx.

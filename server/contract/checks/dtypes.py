@@ -14,11 +14,11 @@ from ..examination.contract_check import MECHANICS, PRECISION, CheckFinding, con
 from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession
 
-# Tolerance of the gradient in each dtype, relative to the largest one.
+# bound: tolerance of the gradient in each dtype, relative to the largest one.
 _TOLERANCES = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
-# Inputs tried in addition to the ends of the range: 0 and numbers close to it, and large ones.
+# sample: inputs tried in addition to the ends of the range: 0 and numbers close to it …
 _CRITICAL = (0.0, 1e-12, -1e-12)
-_LARGE = (1e2, -1e2, 1e4, -1e4)
+_LARGE = (1e2, -1e2, 1e4, -1e4)  # sample: … and large ones, in the range or not
 
 
 @contract_check(

@@ -22,7 +22,7 @@ from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, function_along, precision_of, tensor_slopes, total_of
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
-# At how many elements a gradient that seems wrong is measured again, and the range around them in double precision.
+# budget: at how many elements a doubted gradient is measured again; the other, a sample, is the range around them.
 _REMEASURED, _RANGE = 4, 0.05
 # Checks whose findings already explain a wrong gradient.
 _EXPLAIN = {
@@ -30,7 +30,7 @@ _EXPLAIN = {
     *("GRADOUT-INPLACE", "NESTED-ARG", "DIRTY-MISSING", "GRAD-DTYPE"),
 }
 _DIFFERS = "The derivative of its surrogate is yet another."
-# Declared inputs are moved to irregular values up to this fraction of their domain away.
+# sample: declared inputs are moved by 0.5 to 2 times this fraction of their domain, to irregular values.
 _SPREAD = 0.02
 
 
@@ -144,9 +144,9 @@ def _irregular_call(session: CheckSession) -> Call | None:
 
 
 GRADIENT_CHECKS = (_gradient,)
-# With more elements than this they run in fast mode, which tests one random direction.
+# budget: with more elements than this they run in fast mode, which tests one random direction.
 _MAX_FULL_SIZE = 16
-_MAX_LENGTH = 120
+_MAX_LENGTH = 120  # budget: characters of what the checker says
 
 
 def _run(checker: Callable[..., bool], name: str, session: CheckSession) -> Iterator[CheckFinding]:

@@ -19,7 +19,7 @@ from ..examination.contract_check import FUNCTION, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession, all_gradients_close
 
-_MAX_NUMBERS = 12
+_MAX_NUMBERS = 12  # budget: numbers that are changed, one after another
 
 
 @contract_check(

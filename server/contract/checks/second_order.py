@@ -15,7 +15,7 @@ from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, slopes_of_function
 
-# A steeper slope of the gradient is taken for a kink.
+# pattern: a steeper slope of the gradient is taken for a kink.
 _KINK_SLOPE = 1e4
 
 

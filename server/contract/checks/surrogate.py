@@ -10,7 +10,7 @@ from ..examination.call import GradientsByName, TensorsByName
 from ..examination.session import CheckSession, gradients_close
 
 SURROGATE_SENTENCE = "Its surrogate declares so."
-# The values of grad_output at which a surrogate that depends on it is compared.
+# sample: the values of grad_output at which a surrogate that depends on it is compared.
 _GRAD_OUTPUTS = (1.0, -1.0, 2.0**8, -(2.0**8), 2.0**-8, 0.0)
 
 

@@ -169,16 +169,16 @@ def reset_seeds() -> None:
     rng.seed_all_generators(rng.SEED)
 
 
-# How many numbers are stacked in one call, and their offset in the interval, which keeps them off its middle, off
-# halves and off whole numbers.
+# budget: how many numbers are stacked in one call; the other, a sample, is their offset in the interval, which keeps
+# them off its middle, off halves and off whole numbers.
 STACK_SIZE, _SHIFT = 8, 0.41
-# Inputs that are not swept are varied by at most this fraction of their domain.
+# sample: inputs that are not swept are varied by at most this fraction of their domain.
 _OTHER_SPREAD = 0.06
-# Elements declared with one common value are moved by up to this fraction of the domain: most kinks are at 0 and 1.
+# sample: elements declared with one value are moved by up to this fraction of the domain: most kinks are at 0 and 1.
 _ELEMENT_SPREAD = 0.0137
-_COMPARED_ROWS = (1, 6)
-_ALIKE = 1e-8
-_GOLDEN = (5**0.5 - 1) / 2
+_COMPARED_ROWS = (1, 6)  # sample: the stacked rows that are compared with calls of their own, none at an end
+_ALIKE = 1e-8  # bound: the tolerance of that comparison, absolute and relative
+_GOLDEN = (5**0.5 - 1) / 2  # unit: the golden ratio
 
 
 def _declared(section: Section, name: str) -> Input:

@@ -33,7 +33,7 @@ from .call import Call, ForwardRun, GradientsByName, TensorsByName
 from .function_lines import FunctionSource
 from .slopes import TensorSlopes, tensor_slopes
 
-# How many points linearity is checked at, and how many where each point needs calls of its own.
+# budget: how many points linearity is checked at, and about how many where each point needs calls of its own.
 _POINTS, _UNBATCHED_POINTS = 33, 4
 
 
@@ -200,10 +200,10 @@ class CheckSession:
         return _laws_along(self.section, self.reach)
 
 
-# Time limit of the first call in seconds.
+# budget: time limit of the first call in seconds.
 _FIRST_CALL_SECONDS = 1.5
-# Relative tolerance within which two gradients differ by rounding only: in float64, and in any other dtype.
 _DOUBLE = (torch.float64, torch.complex128)
+# bound: relative tolerance within which two gradients differ by rounding only: in float64, and in any other dtype.
 _ROUNDING, _ROUNDING_IN_FLOAT = 1e-6, 1e-3
 # Once one of these checks has found something, two calls cannot be compared any more.
 _NONDETERMINISM = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "BWD-REPEAT", "GLOBAL-STATE"}

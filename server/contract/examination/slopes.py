@@ -22,9 +22,9 @@ from ...runtime.arrays import EPSILON, Forward
 from ...runtime.call_cost import estimated_seconds
 from .call import Call, TensorsByName
 
-# How many elements of a tensor are measured: at most, at least, and in between as many as take so long.
+# budget: how many elements of a tensor are measured: at most, at least, and in between as many as take so long.
 _MOST, _LEAST, _SECONDS = 24, 2, 0.1
-# A slope counts as known if its error is at most this fraction of 1 + its magnitude.
+# bound: a slope counts as known if its error is at most this fraction of 1 + its magnitude.
 _KNOWN = 1e-4
 
 

@@ -14,20 +14,20 @@ from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slo
 from ..differentiation.noise import moving_maximum
 from ..sampling.grid import Rows
 
-# At most this many points that contradict backward, by more than this relative tolerance, are measured twice.
+# budget: at most this many of the points that contradict backward are measured twice.
 _MAX_SAMPLED = 32
-_RTOL = 1e-13
-# The second measurement disagrees with the first where it explains this share of the contradiction …
+_RTOL = 1e-13  # bound: a point off by this share of the slope or less, on top of its error band, contradicts nothing
+# bound: the second measurement disagrees with the first where it explains this share of the contradiction …
 _FINER = 0.1
-# … and forward moves in steps finer than the grid where it disagrees at this share of the points.
+# pattern: … and forward moves in steps finer than the grid where it does so at this share of the points (or cells).
 _UNSEEN = 0.25
-# Between two points the slope may be at most this many times as large as at either of them.
+# pattern: between two points the slope may be at most this many times as large as at either of them.
 _STEEPER = 4.0
-# A change of at most this many ulps counts as none.
+# ulps: a change of at most this many counts as none.
 _ULPS = 16.0
-# The visible slope at a row is taken from neighbours within this share of the range.
+# bound: the slope below which nothing is seen at a row is taken from neighbours within this share of the range.
 _NEIGHBOURHOOD = 0.05
-# More rows than this on a jump mean that the jumps were not all located between the rows.
+# pattern: more rows than this on a jump mean that the jumps were not all located between the rows.
 _JUMP_ROWS = 2
 
 

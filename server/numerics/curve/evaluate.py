@@ -28,18 +28,18 @@ from .integral_check import Antiderivative, check_integrals
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
 from .symmetric_inputs import with_mirrored_element
 
-# Noise of forward, as a share of its rise, above which it looks like jumps; and above which it disturbs the small
-# differences by which the grid is refined.
+# bound: the noise of forward, as a share of its rise, above which it looks like jumps; and above which it disturbs the
+# small differences by which the grid is refined.
 _JUMP_NOISE, _REFINEMENT_NOISE = 1e-5, 1e-11
-# The slopes that set the tolerance of a point lie within this share of the range.
+# bound: the slopes that set the tolerance of a point lie within this share of the range.
 _NEIGHBOURHOOD = 0.05
-# Safety factor on the noise estimated from a few samples …
+# bound: a safety factor on the noise estimated from a few samples.
 _SAFETY = 3.0
-# … within this many rows. The difference to double precision is a smooth bias and not noise if it is _BIAS_RATIO times
-# its own third difference, and forward takes distinct values at a share _MIN_DISTINCT of the rows.
+# bound: what a short dtype has lost at a row, it may have lost within this many rows of it. That is a smooth bias, and
+# no noise, if it is _BIAS_RATIO times its own third difference and forward is no staircase.
 _NOISE_REACH = 25
-_BIAS_RATIO = 100.0
-_MIN_DISTINCT = 0.5
+_BIAS_RATIO = 100.0  # pattern: so much larger than what is rough about it, it is another function that is computed
+_MIN_DISTINCT = 0.5  # pattern: with distinct values at less than this share of the rows, it is a staircase
 
 
 @np.errstate(all="ignore")  # what overflows or is no number is told by the rows where it is

@@ -15,12 +15,12 @@ from ..sampling.grid import Grid
 from ..singularities.special_points import SpecialPoint, special_points
 from .curve import nan_outside_domain
 
-# The least number of grid points with which a kink is told from curvature.
+# budget: the least number of grid points with which a kink is told from curvature.
 _MIN_POINTS = 401
-_MIN_ROWS = 3
-# A jump of less than this many times the noise is ignored.
+_MIN_ROWS = 3  # budget: among fewer rows no jump of backward is looked for
+# bound: a jump of less than this many times the noise is ignored.
 _NOISE_FACTOR = 30.0
-# The two sides of a jump of backward differ by more than this share.
+# bound: the two sides of a jump of backward differ by more than this share.
 _MIN_DIFFERENCE = 1e-6
 
 

@@ -11,9 +11,9 @@ from ...runtime.batching import WITNESS_SHARES, batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Index, Section
 
-# It is tried beside where the matrix is held, for elsewhere it may be none that forward takes.
+# sample: tried this share of the range beside where the matrix is held: elsewhere forward may not take it.
 _OFFSET = 1e-2
-# Two gradients are the same up to this share.
+# bound: two gradients are the same up to this share.
 _RTOL = 1e-6
 
 

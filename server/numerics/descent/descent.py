@@ -17,25 +17,25 @@ from .optimizer import DescentRun, GradientFunction, run_descent
 from .plan import DescentPlan, DescentRequest, plan_descent
 from .true_gradient import TrueForward, downhill_gradient
 
-# Time limit in seconds of both runs together, and the least that the second gets.
+# budget: time limit in seconds of both runs together, and the least that the second gets.
 _SECONDS, _MIN_SECONDS = 3.0, 1.0
-# The most elements that a picture can show, and the most pairs of input and output element that are measured.
+# budget: the most elements that a picture can show, and the most pairs of input and output element measured.
 MOST_DESCENT_ELEMENTS, _MAX_PAIRS = 256, 1 << 16
-# Numbers of all steps together.
+# budget: the most numbers of all steps together.
 _MAX_NUMBERS = 1 << 15
-# Beside the start, as a share of the range.
+# sample: how far beside the start forward is asked whether it is flat there, as a share of the range.
 _FLAT_DISTANCE = 1e-3
-# An output is on goal that is off by no more than this share of the largest.
+# bound: an output is on goal that is off by no more than this share of the largest.
 _GOAL_RTOL = 1e-12
-# The seeds with which the Function is called to see whether it draws random numbers.
+# sample: the seeds with which the Function is called to see whether it draws random numbers.
 _SEEDS = (0, 7919, 104729, 1299709)
-_MIN_POINTS, _MAX_POINTS = 201, 801
-# The picture holds the range and the start, with room for so many more ranges on either side; where the start is
-# farther away than that many ranges, only what is around it, in numbers that can be told apart.
+_MIN_POINTS, _MAX_POINTS = 201, 801  # budget: the points of the picture, at least and at most, without those at jumps
+# sample: the picture holds the range and the start, with room for so many more ranges on either side; where the start
+# is farther away than that many ranges, only what is around it, this share of it wide, to tell numbers apart.
 _MARGIN, _MAX_DISTANCE, _RESOLUTION = 1.0, 32.0, 1e-4
-# A cell that rises _STEEP times the median is bisected _BISECTIONS times; a jump if _JUMP_SHARE of its rise is left.
+# pattern: a cell of _STEEP median rises is halved _BISECTIONS times (a budget): a jump keeps _JUMP_SHARE of its rise.
 _STEEP, _BISECTIONS, _JUMP_SHARE = 6.0, 44, 0.5
-_MAX_JUMPS = 24
+_MAX_JUMPS = 24  # budget: the most cells that are searched for a jump, the steepest of them
 
 
 class TooLarge(Exception):

@@ -21,17 +21,17 @@ _MovingOutcome = Literal["falls", "rises", "level", "oscillates", "diverges"]
 _RestingOutcome = Literal["there", "reached", "stays", "stuck", "small", "settles"]
 _BrokenOutcome = Literal["infinite", "nan", "bare", "failed"]
 DescentOutcome = _MovingOutcome | _RestingOutcome | _BrokenOutcome
-# The goal is reached where the loss is below this share of the first one.
+# bound: the goal is reached where the loss is no more than this share of the first one.
 REACHED = 1e-6
-# A loss that has grown by this factor, and still grows, diverges.
+# pattern: a loss that has grown by this factor, and still grows, diverges.
 _DIVERGED = 1e3
-# Of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
+# pattern: of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
 _MIN_TURNS, _MIN_FALL = 0.2, 0.1
-# A run has settled if in the last quarter of its steps it moves by less than this share of its whole path.
+# pattern: a run has settled if the last quarter of its steps spans no more than this share of its whole path.
 _STANDSTILL = 1e-6
-# Too few steps to tell whether they go back and forth.
+# pattern: fewer steps do not tell whether they have settled, nor, in the last half, whether they go back and forth.
 _MIN_STEPS = 6
-# Losses nearer to each other than this share of the first are the same.
+# bound: losses nearer to each other than this share of the first are the same.
 _RTOL = 1e-9
 
 

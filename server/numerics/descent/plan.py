@@ -17,18 +17,18 @@ from ...runtime.section import Section
 from .loss import Loss, backpropagate, flat_array, moved_size, output_at, position_tensor
 from .true_gradient import TrueForward
 
-_STEPS = 40
-# The learning rate as a share of 1/slope²: where forward is straight, the distance to the goal halves in each step.
+_STEPS = 40  # budget: the steps where neither question nor op says how many
+# sample: the learning rate times slope²: where forward is straight, the distance to the goal halves in each step.
 _STABLE_RATE = 0.25
-_MANTISSAS = (5.0, 2.5, 2.0, 1.0)
-# Where to begin and what to reach, as shares of the range, and the places among which the slopes are looked at.
+_MANTISSAS = (5.0, 2.5, 2.0, 1.0)  # unit: the leading digits that a chosen learning rate may have
+# sample: where to begin and what to reach, as shares of the range.
 _START_SHARES = (0.75, 0.25)
-_SAMPLES = np.linspace(1 / 8, 7 / 8, 7)
-# And those on the way to where the goal is reached, which does not lead through its middle: that may be 0.
+_SAMPLES = np.linspace(1 / 8, 7 / 8, 7)  # sample: the places at which slopes, and another goal, are looked for
+# sample: the places on the way to where the goal is reached, as shares of it; not its middle, for that may be 0.
 _PATH = (0.0, 0.25, 0.75, 1.0)
-# A gradient of this share of the first says nothing of how long steps may be: it is what rounding leaves of 0.
+# bound: a gradient of this share of the first tells nothing of how long steps may be: it is what rounding leaves of 0.
 _MIN_GRADIENT = 1e-6
-# Outputs nearer to each other than this share of their size are no goal.
+# bound: outputs nearer to each other than this share of their size are no goal; a rate may pass its limit by as much.
 _RTOL = 1e-6
 
 

@@ -10,7 +10,7 @@ from ..formatting.numbers import format_distinct, format_number
 from .descent import DescentPair
 from .optimizer import REACHED, DescentOutcome, DescentRun, descent_outcome
 
-# Two descents are one where they are nowhere farther apart than this share of the way.
+# bound: two descents are one where they are nowhere farther apart than this share of the way; for a loss, of itself.
 _RTOL = 1e-6
 
 

@@ -58,13 +58,13 @@ def _loss_slopes(slope: Array, residual: Array) -> Array:
     return np.where(residual == 0, 0.0, slope * residual).sum(axis=1)
 
 
-# The points along the range, no round numbers, that tell whether many copies may be asked at once, and how finely
-# forward rounds.
+# budget: the points along the range, no round numbers, that tell whether many copies may be asked at once, and how
+# finely forward rounds.
 _PROBES = 33
-# Half ulps by which forward's values may be off, vector lanes of the processor differing among themselves.
+# ulps: half ulps by which forward's values may be off, vector lanes of the processor differing among themselves.
 _ULPS = 8.0
-# Apparent kinks are measured again with steps shorter by _SHRINKING, up to _RETRIES times; a smooth slope is accepted
-# with a relative error of at most _MAX_ERROR.
+# sample: apparent kinks are measured again with steps shorter by _SHRINKING, up to _RETRIES times (a budget); a smooth
+# slope is accepted with a relative error of at most _MAX_ERROR (a bound).
 _SHRINKING, _RETRIES, _MAX_ERROR = 2.0**-9, 3, 1e-3
 
 

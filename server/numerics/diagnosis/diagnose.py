@@ -21,7 +21,7 @@ from .scaled import constant_factor, constant_response, factor_of_x, zero_gradie
 from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped_inputs
 
-# Ratios to slopes below this share of the largest are left out of the summary.
+# pattern: ratios to slopes below this share of the largest are left out of the summary, which is wording alone.
 _MIN_SLOPE = 0.1
 # From the simplest to the most contrived: the first that fits is reported.
 _HYPOTHESES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (

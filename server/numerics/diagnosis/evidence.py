@@ -23,17 +23,17 @@ from ..verdict.point_judge import Comparison, conditioning
 Hypothesis = tuple[str, str]
 
 JUDGED_STATUSES = np.array([each in (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS) for each in Status])
-# The share of the wrong rows that a story may leave unexplained, and the share that it must explain with certainty.
-EXCEPTIONS = 0.01
-SURE = 0.9
-# A row is certain if its error bound is below this share of the slope that the story predicts.
+# The two shares of the wrong rows that decide whether a story is told.
+EXCEPTIONS = 0.01  # pattern: the share that a story may leave unexplained; its sentence names those rows
+SURE = 0.9  # pattern: the share that it must explain with certainty; also how many values must be near a typical one
+# bound: a row is certain if its error bound is below this share of the slope that the story predicts.
 SURE_ERROR = 0.1
-# Forward is known to be flat where its slope is known to be less than this share of what backward returned.
+# bound: forward is called flat only where its error bound is below this share of the most that backward returned.
 _MAX_FLAT_SLOPE = 1e-3
-_ZERO_SLOPE = 4096 * torch.finfo(torch.float64).eps
-# Values that scatter by more than this share are not typical of one another.
+_ZERO_SLOPE = 4096 * torch.finfo(torch.float64).eps  # ulps: of the steepest slope; what is no more counts as 0
+# pattern: values that scatter by more than this share are not typical of one another.
 _MAX_SCATTER = 0.1
-# The last places that a product of grad_output may lose.
+# ulps: the last places that a product of grad_output may lose.
 _PRODUCT_ULPS = 2.0
 
 

@@ -11,8 +11,8 @@ from ..sentences.places import MOST_PLACES, join_words, runs_among
 from .evidence import EXCEPTIONS, SURE, Evidence, Hypothesis, describe_factor
 from .unused_saved import unused_saved
 
-_MIN_ROWS = 3
-# A formula whose mask is missing is continuous at the border: it changes there by at most this share of its size.
+_MIN_ROWS = 3  # pattern: the fewest rows that show that backward is right there, or by what factor it is off
+# pattern: a formula without its mask is continuous at the border: it changes there by at most this share of its size.
 _MAX_LEAP = 0.1
 
 

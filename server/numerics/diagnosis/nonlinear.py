@@ -21,14 +21,14 @@ from ..tolerance import tolerance_for
 from ..verdict.verdict import Verdict
 from .evidence import JUDGED_STATUSES, Hypothesis, times_grad_output
 
-# How much larger and smaller grad_output is made, by the size of the dtype, and the last places two answers may differ.
-_FACTOR = {8: 1024.0, 4: 1024.0, 2: 16.0}
-_ULPS = {8: 64.0, 4: 64.0, 2: 4.0}
-# The number of points evaluated where they share a call, and where each needs a call of its own.
+# By the size of the dtype in bytes. The factors are powers of two, which change no digit.
+_FACTOR = {8: 1024.0, 4: 1024.0, 2: 16.0}  # sample: how many times larger and smaller grad_output is made
+_ULPS = {8: 64.0, 4: 64.0, 2: 4.0}  # ulps: the last places by which two answers may differ
+# budget: the number of points evaluated where they share a call, and where each needs a call of its own.
 _MAX_TOGETHER, _MAX_ALONE = 1024, 12
-# Values that were computed in the same way, but for the order of vectorised code.
+# bound: values that differ by no more than this share were computed alike, but for the order of vectorised code.
 _RTOL = 1e-2
-# grad_output itself is the base if it is neither huge nor tiny.
+# sample: grad_output itself is the base if its size lies between these, neither huge nor tiny; else ±1 is.
 _ORDINARY = (0.03, 1000.0)
 # The laws, the gravest first, and what breaking them makes of backward.
 _KINDS: dict[Law, str] = {
@@ -43,7 +43,7 @@ _KINDS: dict[Law, str] = {
 # Those of which more can be told than their finding says.
 _EXPLAINED: tuple[Law, ...] = ("zero", "odd", "scales")
 _POWER = "What backward returns grows with grad_output to the power {}."
-# Tolerance of an estimated power of grad_output.
+# bound: how far the measured power of grad_output may be from a multiple of one half.
 _POWER_TOLERANCE = 1e-3
 
 

@@ -11,14 +11,14 @@ from ..formatting.numbers import format_measured
 from ..tolerance import TOLERANCE_ULPS
 from .evidence import Evidence, Hypothesis
 
-# The fewest rows that show an added term; rows where its unit is below _MIN_UNIT of the largest are not divided by.
-_MIN_ROWS = 8
-_MIN_UNIT = 1e-3
-# A number this many powers of two smaller still has all its bits where numbers are rounded as they are computed.
+# An added term is a multiple of a unit, which is 1, x or y.
+_MIN_ROWS = 8  # pattern: the fewest rows that show an added term, or rounding
+_MIN_UNIT = 1e-3  # sample: the term is estimated from rows where its unit is more than this share of the largest
+# pattern: a number this many powers of two smaller still has all its bits where numbers are rounded as computed.
 _SMALL_BITS = 4
-# Rounding has no memory: from one row to the next it changes by about as much as it is.
+# pattern: rounding has no memory: from one row to the next it changes by at least this share of its own size.
 _MIN_ROUGHNESS = 0.5
-# The rounding error, in ulps, of a few operations in float32.
+# ulps: the rounding error of a few operations in float32.
 _FLOAT32_ULPS = 16
 
 

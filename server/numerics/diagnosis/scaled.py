@@ -19,21 +19,21 @@ from ..sentences.places import join_words
 from .evidence import Evidence, Hypothesis, describe_factor
 from .swapped_inputs import swapped_inputs
 
-# The fewest rows with a nonzero slope for a constant factor, and for a factor of x or y.
-_MIN_ROWS = 3
-_MIN_ROWS_OF_X = 8
-# Looked at for a factor first: some rows, and what scatters less than this may be constant.
-_SAMPLES = 64
-_MAX_SCATTER = 1e-2
-# Next to the zero of a factor there is nothing to divide by.
+# The fewest rows with a nonzero slope for a factor.
+_MIN_ROWS = 3  # pattern: for a constant factor
+_MIN_ROWS_OF_X = 8  # pattern: for a factor of x or y
+# What is looked at first for a factor of x or y; the story that passes is then held against every row.
+_SAMPLES = 64  # budget: the most rows
+_MAX_SCATTER = 1e-2  # pattern: ratios whose logarithms scatter by no more than this may be constant
+# pattern: where a factor is no more than this share of its largest nothing is divided by it, and any answer fits.
 _MIN_FACTOR = 1e-6
-_POWERS = (1, -1, 2, -2)
-# Two factors are one if they differ by less than this share.
+_POWERS = (1, -1, 2, -2)  # pattern: the powers of a held value that a factor may be
+# bound: two factors are one if they differ by less than this share; where the dtype is coarser, its tolerance counts.
 _RTOL = 1e-6
-# A value is moved by a share that no other is likely to be: up, or down where that is out of bounds.
+# sample: a held value is multiplied by this, as no other is likely to be: up, or down where that is out of bounds.
 _CHANGES = (1.1875, 0.8125)
-_FACTOR_ROWS = 5
-# In a tensor larger than this no element is looked for.
+_FACTOR_ROWS = 5  # budget: the rows at which the factor is measured again with the held value changed
+# budget: in a tensor larger than this no element is looked for.
 _MAX_ELEMENTS = 64
 
 

@@ -9,11 +9,11 @@ from ..formatting.numbers import format_measured
 from ..sentences.places import MOST_PLACES, runs_among
 from .evidence import Evidence, Hypothesis, describe_factor
 
-# The fewest rows of a window, or of one flank of a bump.
+# pattern: the fewest rows of a window; a bump has more than twice as many different values.
 _MIN_ROWS = 3
-# Beside a bump there may be lobes of this share of its height.
+# pattern: beside a bump there may be lobes of this share of its height.
 _MAX_LOBE = 0.25
-# Safety factor on rounding where the flanks of a bump are checked to be monotone.
+# ulps: the flanks of a bump may go the wrong way by so many; a lobe is mentioned if it is so many tolerances deep.
 _MONOTONE_ULPS = 4.0
 
 

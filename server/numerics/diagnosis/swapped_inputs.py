@@ -16,11 +16,11 @@ from ..differentiation.reference import reference_of
 from ..differentiation.richardson import extrapolate, tableau
 from .evidence import EXCEPTIONS, SURE, SURE_ERROR, Evidence, Hypothesis
 
-# Beside the size of the value that is moved, and of 1.
+# sample: the widest step, as a share of the value that is moved, or of 1 where that is more.
 _WIDEST = 2e-3
-# Rows that are looked at where they share a call and where each costs one.
+# budget: the rows that are looked at where they share a call and where each costs one.
 _MAX_TOGETHER, _MAX_ALONE = 128, 12
-# Where the other input is swept, beside its value.
+# sample: where the other input is swept, beside its value, as shares of that, or of 1 where that is more.
 _OFFSETS = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
 
 

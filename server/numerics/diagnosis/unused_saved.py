@@ -12,9 +12,9 @@ from ...runtime.arrays import Array
 from ...runtime.graph import CallGraph
 from ...runtime.section import Section
 
-# The points at which it is tried, as shares of all: on both sides of most masks.
+# sample: the points at which it is tried, as shares of all: on both sides of most masks.
 _TRIED_SHARES = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
-# NaN alone is fooled by comparisons, a large number alone by those the other way.
+# sample: NaN alone is fooled by comparisons, a large number alone by those the other way.
 _POISONS = (math.nan, 1e6, -1e6)
 
 

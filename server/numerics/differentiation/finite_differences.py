@@ -13,25 +13,26 @@ from ...runtime.arrays import EPSILON, Array, Forward
 from .noise import moving_maximum, noise_along, noise_probes
 from .richardson import extrapolate, tableau
 
-LEVELS, RATIO = 4, 3.0
+LEVELS, RATIO = 4, 3.0  # budget: steps on either side, so eight forwards a point; each a third (a sample) of the last
 LADDER: Array = RATIO ** -np.arange(float(LEVELS))[:, None]
-# The widest step, as a fraction of the visible range: wide enough to average rounding away, narrow enough
+# sample: the widest step, as a fraction of the visible range: wide enough to average rounding away, narrow enough
 # for four Richardson columns to converge on whatever can be seen at that range.
 WIDEST_STEP = 2e-3
-WIDEST_LOW_PRECISION = 0.05
+WIDEST_LOW_PRECISION = 0.05  # sample: the same in a short precision, where there is more rounding to average away
+# budget: steps on either side, so 14 forwards a point; then (samples) their ratio, and that in a short precision.
 FINE_LEVELS, FINE_RATIO, FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
-FINE_WIDEST_STEP = 0.2
-# The spacing of float64 next to 0.
+FINE_WIDEST_STEP = 0.2  # sample: where the finer ladder begins, as a fraction of the widest step of the first
+# unit: the spacing of float64 next to 0.
 LEAST_ROUNDING = 2.0**-1074
-# Where points are closer than this fraction of the usual distance, steps shrink in proportion, down to the least.
-_DENSE_SPACING, _MIN_STEP_FACTOR = 0.4, 1 / 256
-# A change smaller than this many rounding errors counts as zero.
+# sample: where points are closer than this fraction of the usual, steps shrink in proportion, down to the least factor.
+_DENSE_SPACING, _MIN_STEP_FACTOR = 0.4, 1 / 256  # Points are closer where forward is curved.
+# ulps: a change smaller than this many rounding errors counts as zero.
 _NOISE_FACTOR = 32.0
-# A deviation counts as evidence only beyond this many error bounds.
+# bound: a deviation counts as evidence only beyond this many error bounds: one alone may fail at 3 % of the points.
 EVIDENCE_BOUNDS = 10.0
-# Other steps, in between those of the first ladder.
+# sample: other steps, in between those of the first ladder.
 _OTHER_WIDEST = 0.6
-# The finer ladder is also preferred where its error bound is this many times smaller.
+# bound: the finer ladder is also preferred where its error bound is this many times smaller.
 _MIN_GAIN = 10.0
 
 

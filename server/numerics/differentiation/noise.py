@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward
 
-PROBED_PLACES = 24
-# The distance of the fine and of the coarse probes, as fractions of the visible range, and their number on each side.
+PROBED_PLACES = 24  # budget: the most places that are probed
+# sample: the distance of the fine and of the coarse probes, as fractions of the visible range.
 FINE_DISTANCE, COARSE_DISTANCE = 2e-10, 1e-6
-FINE_PROBES, COARSE_PROBES = 3, 6
-_MIN_SEPARATION = 32.0
-_TINY = 1e-300
-_MAX_SHARE = 0.05
-_SMOOTHING = 1
-_FEW_STEPS = 0.5
-# Coarse probes this many times noisier than the fine ones show rounding that the fine ones miss.
+FINE_PROBES, COARSE_PROBES = 3, 6  # budget: their number on each side: second and fifth differences are taken
+_MIN_SEPARATION = 32.0  # sample: the next point is at least this many probe distances away
+_TINY = 1e-300  # unit: stands for no noise, as 0 has no logarithm
+_MAX_SHARE = 0.05  # bound: noise is at most this share of the rise of the curve
+_SMOOTHING = 1  # bound: the noise of a place is the largest within this many probed places of it
+_FEW_STEPS = 0.5  # pattern: values that change at fewer than this share of the steps are a staircase
+# pattern: coarse probes this many times noisier than the fine ones show rounding that the fine ones miss.
 _COARSE_EXCESS = 8.0
-# A step above this fraction of the rise, and this many times the next largest, is a jump between two probes.
+# pattern: a step above this fraction of the rise, and this many times the next largest, is a jump between two probes.
 _JUMP, _JUMP_RATIO = 1e-4, 100.0
-# With noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
+# ulps: with noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
 EXACT_NOISE = 64 * EPSILON
-# Steps up to this size may be the rounding of a larger intermediate result.
+# bound: steps up to this size may be the rounding of a larger intermediate result.
 ROUNDING_STEP = 1e-12
-_FLOAT32_BITS = 24
-_IRRATIONAL_SHIFT = 1 / math.pi
-_SMALL_BITS = 4
-_MIN_VALUES = 4
-# The quantile of slopes that sets a scale: next to a pole the steepest percent is not representative.
+_FLOAT32_BITS = 24  # unit: the significant bits of float32
+_IRRATIONAL_SHIFT = 1 / math.pi  # sample: points are moved by this share of a cell, so that none has few bits
+_SMALL_BITS = 4  # pattern: values this many powers of two below the largest are small: a staircase has fewer bits there
+_MIN_VALUES = 4  # pattern: fewer small values than this say nothing against rounding
+# bound: the quantile of slopes that sets a scale: next to a pole the steepest percent is not representative.
 STEEPNESS_QUANTILE = 0.99
 
 

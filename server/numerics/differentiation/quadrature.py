@@ -8,15 +8,15 @@ import torch
 from ...runtime.arrays import Array, Forward
 from ...runtime.section import Section
 
-# Three Gauss–Legendre nodes integrate a polynomial of degree 5 exactly.
+# unit: three Gauss–Legendre nodes integrate a polynomial of degree 5 exactly.
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)
-NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2
-# Within these distances from a node (in last places) a smooth curve is straight, and any deviation is rounding: it
-# changes from each number to the next, or stays for thousands of them. It may grow towards one end of a cell, and is
-# therefore estimated in several parts of it; fewer distances and parts where each point is a call.
-_MAX_OFFSET = 1e-4  # relative to x; in half precision no number is that close
+NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2  # unit: the same from 0 to 1 instead of from −1 to 1
+_MAX_OFFSET = 1e-4  # sample: the largest offset, relative to x; in half precision no number is that close
+# sample: within these distances from a node (in last places) a smooth curve is straight, and any deviation is rounding:
+# it changes from each number to the next, or stays for thousands of them. It may grow towards one end of a cell, and is
+# therefore estimated in several parts of it (a budget).
 _OFFSETS, _PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
-_OFFSETS_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2
+_OFFSETS_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2  # sample: fewer of both where a point is a call
 
 
 def quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:

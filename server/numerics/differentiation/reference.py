@@ -12,9 +12,9 @@ from ...runtime.batching import Batch, batched_section, find_batch
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 
-# The relative difference between two calls of a deterministic forward: last places on a CPU, more on other devices.
+# bound: the relative difference between two calls of a deterministic forward: last places on a CPU.
 REPEAT_TOLERANCE = {"cpu": 1e-14}
-REPEAT_TOLERANCE_ELSEWHERE = 1e-5
+REPEAT_TOLERANCE_ELSEWHERE = 1e-5  # bound: the same on other devices, where two calls differ by more
 
 
 def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Section:

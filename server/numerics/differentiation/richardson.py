@@ -9,11 +9,11 @@ import numpy as np
 
 from ...runtime.arrays import Array
 
-# The next change is extrapolated from the last two. The truncation error is taken as ten times that,
+# bound: the next change is extrapolated from the last two. The truncation error is taken as ten times that,
 # and at most the last change itself.
 _SAFETY = 10.0
-_TINY = 1e-300
-# The last change counts if above this multiple of its rounding and this fraction of the two differences.
+_TINY = 1e-300  # unit: added to a divisor that may be 0
+# ulps: the last change counts if above this multiple of its rounding and this fraction (a pattern) of the differences.
 _NOISE_FACTOR, _GROSS = 30.0, 0.2
 
 

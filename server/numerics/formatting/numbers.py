@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from ...runtime.arrays import EPSILON
 
-# A number with more digits than this was not meant as a decimal.
+# pattern: a number with more digits than this was not meant as a decimal.
 MOST_DIGITS = 6
 _NAMED = {
     "π": math.pi,
@@ -38,7 +38,7 @@ _NAMED = {
     "2/3": 2 / 3,
     "1/6": 1 / 6,
 }
-# The relative error above which no name is given.
+# bound: the relative error above which no name is given.
 _PRECISE = 1e-6
 
 

@@ -18,7 +18,7 @@ from ..tolerance import Tolerance, tolerance_for
 from ..verdict.slope_judge import judge_slopes
 from .cells import BasePoint, forward_of_cells, partials_add_up, steepest_per_output
 
-# A cell that is off by more than this and its error bound is measured again before backward is accused.
+# bound: a cell that is off by more than this and its error bound is measured again before backward is accused.
 _RECHECK_RTOL = 1e-13
 _Places = NDArray[np.intp]
 

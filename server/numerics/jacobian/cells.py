@@ -24,14 +24,14 @@ from ..differentiation.noise import (
     relative_precision,
 )
 
-# The number of random lines through all elements of ``wrt`` along which noise is probed.
+# budget: the number of random lines through all elements of ``wrt`` along which noise is probed.
 _NOISE_LINES = 2
-# Relative tolerance for two calls of a deterministic forward.
+# bound: relative tolerance for two calls of a deterministic forward, which may differ in last places only.
 _REPEAT_RTOL = 1e-14
-# The precision of forward is estimated from this many values along a line, within this share of the range.
+# budget: forward's precision is estimated from this many values on a line; the other, a sample, is how far they reach.
 _SAMPLES, _SAMPLE_SHARE = 24, 0.1
 _Outputs = Callable[[Array], Array]
-# Slopes along a line are compared to this share of what they are made of.
+# bound: slopes along a line are compared to this share of what they are made of.
 _DIRECTIONAL_RTOL = 1e-6
 
 

@@ -23,9 +23,9 @@ from .cells import BasePoint, Line, jacobian_slopes, random_direction
 _Link = Literal["arrives", "dropped", "unfounded", "nothing", "unknown"]
 _Links = tuple[tuple[_Link, ...], ...]
 _UNKNOWN: _Link = "unknown"
-# Slopes along one line are compared to this share of the largest.
+# bound: a slope along a line counts as 0 below this share of the largest one plus the height over the range.
 _SLOPE_RTOL = 1e-6
-# The most output elements, the time budget in seconds, and the estimated calls for each input.
+# budget: the most output elements, the seconds for everything, and the estimated calls for each input.
 _MAX_ELEMENTS, _SECONDS, _CALLS_PER_INPUT = 1 << 18, 1.5, 26
 
 

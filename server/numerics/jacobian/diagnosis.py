@@ -18,7 +18,7 @@ from .cells import BasePoint, jacobian_slopes
 from .jacobian import Jacobian
 from .sparsity import dependence_mask, element_positions
 
-# A hypothesis has to fit within this share of the largest slope.
+# bound: a hypothesis has to fit within this share of the largest slope, besides the error bounds.
 _RTOL = 1e-6
 
 

@@ -21,11 +21,10 @@ from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cel
 from .cells import BasePoint, jacobian_slopes
 from .scan import ScanResult, scan_jacobian
 
-# The side of a block: the largest that is estimated to stay within the budget (seconds), from the duration of a call
-# and the number of forwards and backwards for each row and column.
+# budget: the sides that a block may have; taken is the largest that is estimated to stay within the seconds.
 _BLOCK_SIDES = (64, 16, 4, 1)
-_SECONDS = 1.5
-_FORWARDS, _BACKWARDS, _PROBES = 12, 2, 121
+_SECONDS = 1.5  # budget: for the block, for the probes at its base point, and for the scan of the rest: each so long
+_FORWARDS, _BACKWARDS, _PROBES = 12, 2, 121  # budget: calls for each row and column, and those of BasePoint.of
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,17 @@ from ..tolerance import tolerance_for
 from .cell_status import judge_jacobian_cells
 from .cells import BasePoint, jacobian_slopes
 
-# The most cells that are scanned; eight bytes each.
+# budget: the most cells that are scanned; eight bytes each.
 _MAX_CELLS = 1 << 21
-# The most elements of the output: more would need too much memory for the noise probes.
+# budget: the most elements of the output: more would need too much memory for the noise probes.
 _MAX_OUTPUTS = 1 << 14
-# The step of the one difference, as a share of the range.
+# sample: the step of the one difference, as a share of the range; how wrong that makes it is measured.
 _STEP = 1e-5
-# Random directions in which the differences are tried: one that misses an error is rare, four of them hardly are.
+# budget: random directions in which the differences are tried: one may miss an error, that four do is hardly possible.
 _DIRECTIONS = 4
-# Errors below this share of the largest slope are ignored.
+# bound: errors below this share of the largest slope are ignored, and slopes by a direction have to be known to it.
 _MIN_ERROR = 1e-7
-# This many of the worst suspects, with their rows and columns, are measured as thoroughly as a block.
+# budget: this many of the worst suspects, with their rows and columns, are measured as thoroughly as a block.
 _SUSPECTS = 32
 
 

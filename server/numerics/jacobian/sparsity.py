@@ -9,7 +9,7 @@ from ...runtime.arrays import Mask
 from ..differentiation.finite_differences import PointKind
 from .jacobian import ElementRange, Jacobian
 
-# A slope counts as 0 below this share of the largest slope, or within this many of its error bounds.
+# bound: a slope counts as 0 below this share of the largest slope, or within this many of its error bounds.
 _ZERO, _BOUNDS = 1e-9, 10.0
 
 _PATTERNS = {

@@ -23,30 +23,30 @@ from .gradient_noise import gradient_noise_along, gradient_noise_at
 from .violation import Law, Violation
 
 G = TypeVar("G")
-# Units in the last place for a repeated call and for a change of sign, neither of which adds rounding.
+# ulps: for a repeated call and for a change of sign, neither of which adds rounding; by the bytes of the dtype.
 _ULPS = {8: 16.0, 4: 16.0, 2: 4.0}
-# The relative tolerance for sums …
+# bound: the relative tolerance for sums and for other magnitudes of grad_output …
 SUM_TOLERANCE = {8: 2.0**-20, 4: 2.0**-14, 2: 2.0**-4}
-# … and for other magnitudes or memory layouts of grad_output, for which a different kernel may run.
+# bound: … and for other memory layouts of grad_output, for which a different kernel may run.
 KERNEL_TOLERANCE = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
-# Within this factor of the largest number of the dtype, results may overflow on the way.
+# bound: within this factor of the largest number of the dtype, results may overflow on the way.
 _OVERFLOW_ROOM = 16.0
-# Deviations within this factor of the largest count as equally large.
+# pattern: deviations within this factor of the largest count as equally large.
 _TIED = 0.999
-# The powers of two by which all grad_outputs are scaled, and by which the random one at each point is scaled …
+# sample: the powers of two by which all grad_outputs are scaled, and by which the random one at each point is scaled …
 _SCALE, _SPREAD_SCALE = 20, 10
-# … and in half precision, which has a smaller range.
+# sample: … and in half precision, which has a smaller range.
 _SCALE_HALF, _SPREAD_SCALE_HALF = 5, 3
-# Random grad_outputs are drawn from this many powers of two on either side of 1.
+# sample: random grad_outputs are drawn from this many powers of two on either side of 1.
 _SPREAD = 3.0
-# The mantissa bits of shorter dtypes.
+# unit: the mantissa bits of shorter dtypes.
 _SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))
 # The laws whose terms are rounded in different ways; to repeat a call, or to change its sign, changes no rounding.
 _ROUNDED: tuple[Law, ...] = ("scales", "adds", "layout")
 _Cotangent = Callable[[torch.Tensor], torch.Tensor]
-# The number of elements passed at once to a Function that is otherwise evaluated one number at a time.
+# budget: the number of elements passed at once to a Function that is otherwise evaluated one number at a time.
 _ELEMENTS = 7
-_FACTOR = 32.0
+_FACTOR = 32.0  # sample: what the grad_output of a whole tensor is multiplied by; a power of two adds no rounding
 
 
 @dataclass(frozen=True)

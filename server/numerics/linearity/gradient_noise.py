@@ -14,11 +14,11 @@ from ...runtime.section import Section
 from ..differentiation.noise import moving_maximum, noise_along, noise_probes
 from ..differentiation.reference import lost_to_double, reference_of
 
-# The distance of the points at which the noise of a tensor's gradient is measured, as a fraction of the range: so large
-# that terms near 1 change by some last places; and the order of the differences that cancel whatever is smooth.
+# sample: the distance of the points at which the noise of a tensor's gradient is measured, as a share of the range: so
+# large that terms near 1 change by some last places; and the order of the differences that cancel whatever is smooth.
 _NOISE_DISTANCE, _NOISE_ORDER = 1e-4, 6
-_NOISE_GAIN = math.sqrt(math.comb(2 * _NOISE_ORDER, _NOISE_ORDER))
-# What is lost at a row may be lost at so many rows on either side of it.
+_NOISE_GAIN = math.sqrt(math.comb(2 * _NOISE_ORDER, _NOISE_ORDER))  # unit: by which such a difference multiplies noise
+# bound: what is lost at a row may be lost at so many rows on either side of it.
 _NEAR = 2
 
 

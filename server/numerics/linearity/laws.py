@@ -20,14 +20,14 @@ from .check import KERNEL_TOLERANCE, pointwise_violations, tensorwise_violations
 from .violation import Law, Violation, describe_violation
 
 __all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
-# The most points examined where each needs a call of its own, and the most numbers in one call.
+# budget: the most points examined where each needs a call of its own.
 _MAX_ALONE = 12
-_MAX_NUMBERS = 1 << 15
+_MAX_NUMBERS = 1 << 15  # budget: the most numbers in one call
 # The laws that a linear backward may seem to break through rounding or underflow.
 _ROUNDED_LAWS: tuple[Law, ...] = ("scales", "adds", "mixes")
-# The factors of grad_output at which backward and surrogate are compared.
+# sample: the factors of grad_output at which backward and surrogate are compared.
 _FACTORS = (2.0**-8, -(2.0**-8), -1.0, 2.0**8, -(2.0**8))
-# The relative tolerance: the surrogate is differentiated in double precision, backward may run in half.
+# bound: the relative tolerance: the surrogate is differentiated in double precision, backward may run in half.
 _RTOL = 1e-2
 
 

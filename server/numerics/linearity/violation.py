@@ -10,7 +10,7 @@ from ..formatting.numbers import format_distinct, format_number
 
 Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout", "batch"]
 
-# A result below this fraction of the expected one is called clipped.
+# pattern: a result below this fraction of the expected one is called clipped.
 _CLIPPED = 0.5
 _LAYOUTS = {
     "expanded": "one number stands for all of it, as behind y.sum()",

@@ -15,13 +15,13 @@ from ...runtime.section import Section
 from ..singularities.special_points import SpecialPoint
 from .grid import Rows
 
-# The width and height of the picture in pixels, and the largest error of a line in pixels.
+# unit: the width and height of the picture in pixels; and the bound of a line's error, in pixels too.
 _PIXELS, _MAX_ERROR = 1000.0, 0.25
-# Cells with an estimated error above this fraction of it are examined.
+# bound: cells with an estimated error above this share of it are examined.
 _SUSPECT = 0.5
-# In cells: a narrower one only separates the two sides of one place.
+# sample: in cells: a narrower one only separates the two sides of one place.
 _MIN_CELL = 1e-4
-# Errors below this many units of rounding do not justify a point.
+# ulps: errors below this many units of rounding do not justify a point.
 _ULPS = 32.0
 
 
@@ -91,15 +91,15 @@ def _slopes_near(x: Array, values: Array) -> Array:
 
 
 _Curves = Callable[[Array], Array]
-# The distance, in pixels, of the extra points next to a kink, where the gradient jumps.
+# sample: the distance, in pixels, of the extra points next to a kink, where the gradient jumps.
 _KINK_DISTANCE = 0.1
-# The narrowest cell, in pixels, that is refined, however steep the curve; and next to a cusp, where the gradient is
-# unbounded and each point would extend the range of its panel.
+# sample: the narrowest cell, in pixels, that is refined, however steep the curve; and next to a cusp, where the
+# gradient is unbounded and each point would extend the range of its panel.
 _MIN_WIDTH, _MIN_WIDTH_AT_CUSP = 0.002, 0.05
-_MAX_POINTS, _PASSES = 580, 12
-# With fewer rows there are no second differences to look at.
+_MAX_POINTS, _PASSES = 580, 12  # budget: 401 rows become at most a thousand, and cells are cut so many times
+# budget: with fewer rows there are no second differences to look at.
 _MIN_ROWS = 5
-# The step, in cells, of the differences that approximate the numerical gradient.
+# sample: the step, in cells, of the differences that approximate the numerical gradient.
 _SLOPE_STEP = 1e-5
 
 

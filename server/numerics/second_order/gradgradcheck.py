@@ -20,11 +20,11 @@ from ...runtime.section import Section
 from ..formatting.numbers import format_number
 from ..sentences.places import join_words
 
-_SEED = 0
-# The most elements that are checked, and the most for which each is checked and not only a random direction.
+_SEED = 0  # sample: the seed of its grad_output
+# budget: the most elements that are checked, and the most for which each is checked and not only a random direction.
 _MAX_ELEMENTS, _MAX_EXHAUSTIVE = 1024, 16
-_SECONDS, _SLOW_CALL = 0.5, 0.01
-_MAX_MESSAGE = 120  # characters of what was raised
+_SECONDS, _SLOW_CALL = 0.5, 0.01  # budget: no point is begun later than that after the first, no slower call tried
+_MAX_MESSAGE = 120  # budget: characters of what was raised
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
 from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, join_words
 
-# If fewer of the points are judged, the sentence says how many.
+# pattern: if a smaller share of the points is judged, the sentence says how many.
 _NEARLY_ALL = 0.9
-_MAX_INTERVALS = 3
+_MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more the number is told
 
 
 def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:

@@ -21,16 +21,16 @@ from ..sampling.grid import Grid
 
 _Outcome = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
 
-# Points along each line, and of sections that need a call for each.
+# budget: the points along each line, and of sections that need a call for each.
 _POINTS, _POINTS_ONE_BY_ONE = 41, 3
-# How far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares of
-# the range, and at most _MAX_OFFSET.
+# sample: how far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares
+# of the range, and at most _MAX_OFFSET.
 _ASIDE, _CROSSING, _HEIGHT, _MAX_OFFSET = 0.23, 0.38, 0.5, 2.0
-# Last places do not count here: a conjugate is there or not.
+# bound: last places do not count here: a conjugate is there or not.
 _RTOL = 1e-6
-_ULPS = 64
-_MAX_BAND = 0.1
-_MIN_JUDGED = 0.5
+_ULPS = 64  # ulps: the last places of the larger part, real or imaginary, that the smaller may have lost
+_MAX_BAND = 0.1  # bound: a point is judged only where ten error bounds of its slope are within this share of the scale
+_MIN_JUDGED = 0.5  # pattern: where fewer of the points could be judged, no answer is given
 
 _Part = Literal["real", "imag"]
 _Line = Literal["along", "across"]

@@ -22,24 +22,24 @@ from ..differentiation.finite_differences import (
 from ..differentiation.noise import moving_maximum
 from ..differentiation.richardson import extrapolate, tableau
 
-# The number of steps over which a law is fitted, and the least ratio of error to noise.
+# pattern: the number of steps over which a law is fitted, and the least ratio of error to noise (a bound).
 _MIN_STEPS, _MIN_SIGNAL = 8, 30.0
-# The largest deviation from the line (in natural logarithms), and the least order.
+# pattern: the largest deviation from the line (in natural logarithms), and the least order.
 _MAX_DEVIATION, _MIN_ORDER = 0.15, 0.5
 _Kind = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", "no value"]
-# Each fourth step is an eighth, as in the finer ladder: 65 of them lead from 0.3 of the range to 1e-15 of it.
+# sample: each fourth step is an eighth, as in the finer ladder: 65 of them lead from 0.3 of the range to 1e-15 of it.
 _WIDEST, _EVERY, _COUNT = 0.3, 4, 65
 _STEP_SHARES = FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
-# The places, as shares of the range, that show the ladder how tall the picture is, and x itself among them.
+# sample: the places, as shares of the range, that show the ladder how tall the picture is, and x itself among them.
 _NEIGHBOURS = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
-_HERE = 4
-# The number of smallest steps at which only rounding error is left.
+_HERE = 4  # unit: where x itself stands among them
+# pattern: at so many of the smallest steps only rounding error is left; twice as many show the height of a jump.
 _TAIL = 8
-# The height of a jump may change by this share from one step to the next.
+# pattern: over those smallest steps the height of a jump may vary by this share of it.
 _MAX_VARIATION = 0.1
-# Between these steps a pole gains about as much each time; a bounded function does not.
+# sample: from each of these steps to the next a pole gains about as much as before; a bounded function does not.
 _POLE_STEPS = np.array([12, 24, 36, 48])
-_MIN_GAIN, _MIN_RISE = 0.5, 1e-6
+_MIN_GAIN, _MIN_RISE = 0.5, 1e-6  # pattern: least later gain over the first gain, least first gain over the height
 # In the order of ``Kind``.
 _KINDS: tuple[_Kind, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")
 

@@ -26,9 +26,9 @@ from ..differentiation.noise import noise_along, noise_probes, relative_precisio
 
 # The values of a forward at points of its plane: where along one axis, and which row of the grid each belongs to.
 AxisForward = Callable[[Array, NDArray[np.intp]], Array]
-# Relative tolerance, beside the error bounds, before a slope counts as contradicted.
+# bound: relative tolerance, beside the error bounds, before a slope counts as contradicted.
 _RECHECK_RTOL = 1e-13
-# The number of lines along each axis on which noise is probed, and that where each point needs a call of its own.
+# budget: the lines along each axis on which noise is probed, and those where each point needs a call of its own.
 _NOISE_LINES, _NOISE_LINES_EXPENSIVE = 5, 2
 
 

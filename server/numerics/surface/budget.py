@@ -8,13 +8,13 @@ from ...runtime.arrays import Array
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.plane import Plane
 
-# Seconds that the points may take, and all together.
+# budget: seconds that the points may take, and all together.
 _POINTS_TIME, _ALL_TIME = 3.0, 4.5
-# Points a side and cells a side of which as many are taken as there is time for, where each has calls of its own.
+# budget: points a side and cells a side: as many as there is time for, where each has calls of its own.
 _SIDES, _CELLS = (17, 9, 5, 3), (8, 4, 2)
-# Estimated calls: for the first probes, for a point, for a cell, for the curl test of another pair of elements; …
+# budget: estimated calls: for the first probes, for a point, for a cell, for the curl test of another pair of elements.
 _FIXED, _POINT, _CELL, _PAIR = 250, 28, 60, 1000
-# … for a line of points; and where all points share a call, in total and for each pair.
+# budget: estimated calls for a line of points; and where all points share a call, in total and for each pair.
 _LINE, _SHARED, _SHARED_PAIR = 60, 70, 25
 
 

@@ -14,16 +14,16 @@ from ..differentiation.quadrature import NODES, WEIGHTS
 
 # The two components of a field at points (s, t).
 VectorField = Callable[[Array, Array], tuple[Array, Array]]
-# What a field may lose by rounding, in units of the precision that it carries: a short one is felt at every node.
-_ULPS = {True: 256.0, False: 16.0}
-# The curl inside a cell is sampled by this many rectangles in each direction, of this share of its size …
+# ulps: what a field may lose by rounding, in units of the precision that it carries: a short one is felt at every node.
+_ULPS = {True: 256.0, False: 16.0}  # In double and in short precision.
+# sample: the curl inside a cell is sampled by rectangles of this share of its size, in double and in short precision, …
 _SAMPLE_SIZE = {True: 2.0**-8, False: 2.0**-3}
-RECTANGLES_ACROSS, _ACROSS_EXPENSIVE = 4, 3
-# … and by still smaller ones, in which a piecewise constant field has no circulation.
+RECTANGLES_ACROSS, _ACROSS_EXPENSIVE = 4, 3  # budget: there are this many of them in each direction of the cell
+# sample: … and by still smaller ones, in which a piecewise constant field has no circulation.
 _MIN_SIZE = 2.0**-14
-# It is a curl if this share of them has the cell's sign, their mean its density within _WITHIN, and a small scatter.
+# pattern: a curl if this share of them has the cell's sign, their mean its density within _WITHIN, and a small scatter.
 _MIN_SAME_SIGN, _WITHIN, _MIN_SIGNAL = 0.7, 0.5, 6.0
-# Where in its part of the cell each rectangle lies, so that none lies on a line that means something.
+# sample: where in its part of the cell each rectangle lies, so that none lies on a line that means something.
 _OFFSETS = np.array([0.382, 0.295])
 
 

@@ -28,20 +28,19 @@ from .circulation import (
     subdivide,
 )
 
-# Cells in each direction, and those where each point needs a call of its own (``expensive``).
+# budget: cells in each direction, and those where each point needs a call of its own (``expensive``).
 _CELLS, _CELLS_EXPENSIVE = 48, 8
-# The most cells with circulation that are examined for a curl; a single one where a side has fewer than _FEW_CELLS.
-_FEW_CELLS = 4
-_MAX_SUSPECTS, _MAX_SUSPECTS_EXPENSIVE = 192, 4
-# The cells begin so far inside the plane, so that none of their edges lies on a line that means something.
+_FEW_CELLS = 4  # budget: with fewer cells a side than this a single one with circulation is examined for a curl
+_MAX_SUSPECTS, _MAX_SUSPECTS_EXPENSIVE = 192, 4  # budget: the most cells with circulation that are examined for a curl
+# sample: the cells begin so far inside the plane, so that none of their edges lies on a line that means something.
 _INSET = (0.0382, 0.0295)
-# At most _MAX_STEEP cells in which the field is too steep for the quadrature are subdivided, _PARTS times each way.
+# budget: at most _MAX_STEEP cells in which the field is too steep for the quadrature are cut, _PARTS times each way.
 _MAX_STEEP, _PARTS = 96, 6
-# A cell whose rounding hides more than this share of what the field is along its edges tells nothing.
+# bound: a cell whose rounding hides more than this share of what the field is along its edges tells nothing.
 _MAX_ROUNDING = 1e-2
-# Of more elements than these not every two are tested.
+# budget: of more elements than these no pair is tested.
 _MAX_ELEMENTS = 6
-# Cells in each direction, and those where each point needs a call of its own.
+# budget: cells in each direction, and those where each point needs a call of its own, of the test of a pair.
 _PAIR_CELLS, _PAIR_CELLS_EXPENSIVE = 12, 4
 
 
@@ -70,7 +69,7 @@ class CurlTest:
     worst: _WorstRectangle | None
 
 
-NOT_TESTED = CurlTest(None, 0.0, 0.0, None)
+NOT_TESTED = CurlTest(None, 0.0, 0.0, None)  # unit: nothing is known, of no part of the plane
 
 
 @np.errstate(all="ignore")

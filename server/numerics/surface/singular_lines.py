@@ -11,15 +11,15 @@ from ...runtime.arrays import Array, Mask, largest_magnitude
 from ..differentiation.finite_differences import PointKind, Slopes
 from .axes import PlaneGrid
 
-# At a kink line the slope changes this many times as much as on either side, and by this share of the largest slope.
+# pattern: at a kink line the slope turns this many times as much as beside it, and by this share of the largest slope.
 _PROMINENCE, _MIN_TURN = 8.0, 1e-3
-# Steps of the bisection between two points, and the most kinks or jumps located along each axis.
+# budget: steps of the bisection between two points, and the most kinks or jumps located along each axis.
 _BISECTIONS, _MAX_LINES, _MAX_LINES_EXPENSIVE = 24, 512, 24
-# The distance from a kink, as a share of the grid step, at which its one-sided slopes are compared.
+# sample: the distance from a kink, as a share of the grid step, at which its one-sided slopes are compared.
 _SLOPE_DISTANCE = 1 / 16
-# Forward jumps if over _JUMP_DISTANCE of the axis it changes _RATIO times as much as its steepest slope allows.
+# sample: forward jumps if over this share of the axis it changes _RATIO (a pattern) times as much as any slope allows.
 _JUMP_DISTANCE, _RATIO = 1e-6, 100.0
-# A line of the grid is a ridge if this share of its points is one.
+# pattern: a line of the grid is a ridge if this share of its points is one.
 _MIN_SHARE = 0.9
 
 

@@ -15,9 +15,9 @@ from .surface import GradientComponent, Surface
 
 _Owner = Literal["forward", "surrogate", "another", "none", "unknown"]
 
-# More ridges than these are not listed.
+# budget: more ridges than these are not listed.
 _MAX_LINES = 4
-# With less of the plane judged than this, the verdict says how much.
+# pattern: with less of the plane judged than this, the verdict says how much.
 _NEARLY_ALL = 0.995
 
 

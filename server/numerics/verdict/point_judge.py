@@ -18,15 +18,15 @@ from ..status import Status
 from ..tolerance import Tolerance
 from .slope_judge import UNDECIDED_SHARE, Statuses, judge_slopes
 
-# Cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while rounding
-# enters only at its two ends.
+# sample: cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while
+# rounding enters only at its two ends.
 _RUNS = (1, 4, 16, 64)
-# A cell is undecided if its tolerance is more than this share of the steepest slope times its width.
+# bound: a cell is undecided if its tolerance is more than this share of the steepest slope times its width.
 _MAX_TOLERANCE = 0.1
-_NO_CELLS: Statuses = np.empty(0, np.int8)
-# Two intervals no farther apart than this many grid cells are joined if no point between them agrees.
+_NO_CELLS: Statuses = np.empty(0, np.int8)  # unit: where nothing was returned there is nothing to judge
+# pattern: two intervals no farther apart than this many grid cells are joined if no point between them agrees.
 _MAX_BRIDGE = 2.0
-# Rows within this share of the largest error count as equally bad.
+# pattern: rows within this share of the largest error count as equally bad.
 _TIED = 0.999
 
 

@@ -12,9 +12,9 @@ from ..status import Status
 from ..tolerance import Tolerance
 
 Statuses = NDArray[np.int8]
-# If the error bound exceeds this share of the largest slope in sight, the point is undecided.
+# bound: if the error bound exceeds this share of the largest slope in sight, the point is undecided.
 UNDECIDED_SHARE = 0.1
-# Where forward has underflowed to 0, gradients below this are accepted.
+# bound: where forward has underflowed to 0, gradients up to this are accepted.
 _UNDERFLOW = 1e-30
 
 

@@ -19,11 +19,11 @@ from .judge import RangeMeasurements, judge_range, measure_range, missing_gradie
 from .relative_steps import forward_within, relative_step_slopes
 
 _Statuses = NDArray[np.int8]
-# In the search for where a difference begins: the least relative difference, and the step relative to |x|.
+# bound: in the search for where a difference begins, the least relative difference; and the step relative to |x|.
 _MIN_DIFFERENCE, _RELATIVE_STEP = 1e-4, 1e-5
-# An allowance for cancellation inside forward: this many units of rounding of the neighbouring slopes.
+# ulps: an allowance for cancellation inside forward: this many units of rounding of the neighbouring slopes.
 _CANCELLATION = 2e4
-# The number of rounds, and of points in each.
+# budget: the rounds, and the points of each: an end is found to about 1/4000 of the distance of two points.
 _ROUNDS, _POINTS = 2, 66
 
 

@@ -14,26 +14,25 @@ from ...runtime import timing
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 
-# The radii of the calls, ever farther apart: a cost that grows with x shows before the next call takes too long. Not
-# round numbers, at which a Function with a pole there might return at once.
-_IRREGULAR = 0.9862703241
+_IRREGULAR = 0.9862703241  # sample: at a round number a Function with a pole there might return at once
+# sample: the radii of the calls, ever farther apart: a growing cost shows before the next call takes too long.
 _RADII = tuple(_IRREGULAR * each for each in (1, 1e2, 1e4, 1e6, 1e8, 1e10, 1e13, 1e20, 1e40, 1e100))
-# The radii at which backward, which is slower, is called too; also at the last. A cost of its own shows, as that of
-# forward does, before the next call takes a hundred times as long.
+# sample: the radii at which backward, which is slower, is called too; also at the last. A cost of its own shows, as
+# that of forward does, before the next call takes a hundred times as long.
 _BACKWARD = frozenset(_RADII[:6])
-# Where the Function refuses the first of them, the least that is tried.
+# sample: where the Function refuses the first of them, the least that is tried.
 _SMALLEST = 1e-2 * _IRREGULAR
-# A call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not batched),
-# in each of this many calls.
+# budget: a call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not
+# batched), in each of this many calls.
 _SLOW_RATIO, _SECONDS, _SECONDS_ALONE, _REPEATS = 20.0, 5e-3, 1e-3, 3
-# A call of twice the usual time, and these seconds more, is a warning: the radius then grows in small steps.
+# budget: a call of this multiple of the usual time, and these seconds more, is a warning: small steps follow.
 _WARNING_RATIO, _WARNING_SECONDS, _SMALL_STEP = 2.0, 2e-5, 10**0.125
-# The time limit of a walk, in seconds; checked between its calls.
+# budget: the time limit of a walk, in seconds; checked between its calls.
 _BUDGET = 0.5
-# The radius beyond which a Function raises is found as a power of this number, so that it does not depend on the steps
-# taken.
+# sample: the radius beyond which a Function raises is found as a power of this number, so that it does not depend on
+# the steps taken.
 _RATIO = 1.001
-# A margin below the largest number of a dtype, which differences need.
+# sample: the share of the largest number of a dtype that is reached: differences need a margin.
 _MARGIN = 0.995
 
 

@@ -24,37 +24,37 @@ from .relative_steps import (
     relative_step_slopes,
 )
 
-# The points where each costs a call of its own: few if a call takes these seconds, else the most.
+# budget: the points where each costs a call of its own: few if a call takes these seconds, else the most.
 _MIN_ALONE, _MAX_ALONE, _SECONDS = 12, 36, 2e-3
-# The tolerance, relative to the slope and to those around it; coarse, as only gross errors are looked for.
+# bound: the tolerance, relative to slopes here and around, by bytes of the dtype; else ulps. Only gross errors count.
 _TOLERANCE, _ULPS = {8: 1e-6, 4: 1e-3}, 16.0
-_UNDECIDED = 0.1
-# Closer to 0 than this, cancellation makes forward and backward unreliable.
+_UNDECIDED = 0.1  # bound: with an error band above this share of the slopes in sight, nothing is decided
+# bound: closer to 0 than this, cancellation makes forward and backward unreliable.
 _MIN_X = 1e-8
-# Three consecutive points beyond 0.1 with a relative error above 2 %: forward oscillates faster than the steps of
-# the differences, and nothing farther out is judged.
+# pattern: with this relative error at so many consecutive points, at this |x| or beyond, forward oscillates faster than
+# the steps of the differences, and nothing farther out is judged.
 _OSCILLATING, _IN_A_ROW, _MIN_OSCILLATING = 0.02, 3, 0.1
-# A NaN or infinite gradient is an error only if it occurs at an ordinary magnitude: up to the fourth root of the
+# bound: a NaN or infinite gradient is an error only if it occurs at an ordinary magnitude: up to this power of the
 # largest number, and this limit. Farther out, squares overflow in correct Functions too.
 _ORDINARY_POWER, _MAX_ORDINARY = 0.25, 1e6
-# Values that differ by more than this fraction from those in double precision are not judged; a smaller difference, or
-# some last places, allows for a gradient that is off by a multiple of it over |x|.
+# bound: values that differ by more than this share from those in double precision are not judged; a smaller difference,
+# or some last places, allows for a gradient that is off by a multiple of it over |x|.
 _MAX_DEVIATION, _DEVIATION, _LAST_ULPS = 0.1, 4.0, 8.0
-# The number of differing points that are evaluated again one by one, and the relative tolerance of the comparison.
+# budget: so many of the differing points are evaluated again one by one; and the relative tolerance of that.
 _REPEATED, _REPEAT_RTOL = 4, 1e-2
-# The number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
+# sample: the number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
 _STEP_COUNT, _WIDEST, _MIN_WIDEST, _FINEST_ULPS = 22, 0.1, 1e-3, 16.0
-# The least ratio of the widest to the finest step.
+# pattern: every scale is seen if the widest step is at least this many times the finest.
 _MIN_SPAN = 30.0
-# A step is sharp if it can separate the two disputed slopes: its error is at most this fraction of their difference.
+# bound: a step is sharp if it can separate the two disputed slopes: its error is at most this share of their distance.
 _SHARPNESS = 0.3
-# A step supports the measured slope if it is this close to it (relative to the difference). At least this many sharp
-# steps must support it, and all of the finer ones.
+# bound: a step supports the measured slope if it is this close to it (relative to the difference). At least this many
+# sharp steps must support it, and all of the finer ones.
 _SUPPORT, _MIN_SUPPORT = 0.25, 4
-_WIDE_STEP = 2e-3
-# The finest sharp steps must see a straight line: both one-sided slopes and the measured one agree to this fraction.
+_WIDE_STEP = 2e-3  # pattern: steps above this share of |x|, the widest that measured the slope, may see neither slope
+# pattern: so many of the finest sharp steps see a straight line: both sides and the measured slope agree to this share.
 _FINEST_STEPS, _STRAIGHTNESS = 3, 0.1
-# The error of x, in units in the last place of the dtype, that a gradient may suffer from.
+# ulps: the error of x, in units of the dtype, that a gradient may suffer from.
 _X_ULPS = 4.0
 _TINY = float(np.finfo(np.float64).tiny)
 
