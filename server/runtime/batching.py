@@ -5,6 +5,7 @@ witnesses called alone.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
@@ -64,9 +65,9 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     One copy of the inputs per point is stacked along the first dimension; the witnesses, shuffled among all other
     points, must then give the values and gradients that they give alone. Tried are all inputs together (elementwise
     Functions) and the swept one alone (independent rows); the latter first where another input is a tensor, of which
-    each row might be compared with every copy.
+    each row might be compared with every copy; after that other dimensions (``_columns``).
     """
-    alone = replace(section, stacked=())
+    alone = section.alone()
     if section.sweeps_parameter:
         return Batch(alone)
     order, back = _shuffle(t.size)
@@ -77,14 +78,30 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
         return Batch(alone)
     every, swept = tuple(name for name, _ in section.inputs), (section.wrt,)
     tensors = any(len(values) > 1 for name, values in section.inputs if name != section.wrt)
-    for names in dict.fromkeys((swept, every) if tensors else (every, swept)):
-        together = replace(section, stacked=names)
-        results = _batch_results(together, t, witnesses, grad_output, wanted)
-        if results is not None:
-            return Batch(together, results.at(back))
+    rows = [replace(alone, stacked=each) for each in dict.fromkeys((swept, every) if tensors else (every, swept))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
+        for together in (*rows, *(_columns(alone) if tensors else ())):
+            results = _batch_results(together, t, witnesses, grad_output, wanted)
+            if results is not None:
+                return Batch(together, results.at(back))
     if not _of_single_numbers(section):
         return Batch(alone)
-    return Batch(alone, mixed=_mixed_gradient(replace(section, stacked=every), t, witnesses, grad_output, wanted))
+    together = replace(alone, stacked=every)
+    return Batch(alone, mixed=_mixed_gradient(together, t, witnesses, grad_output, wanted))
+
+
+def _columns(alone: Section) -> Iterator[Section]:
+    """Ways to stack inputs so that the copies of the output are no rows of it: those of a linear layer are columns.
+
+    Its weight is stacked along the first dimension, or the last one where it is multiplied from the right; alone, or
+    with all other inputs but one. The channels of a convolution are its second dimension.
+    """
+    names, depth = [name for name, _ in alone.inputs], len(alone.of_index)
+    others = [name for name in names if name != alone.wrt]
+    if depth > 1:
+        for held, axes in product((others, *([each] for each in others)), ((0, -1), (-1, -1), (0, 1))[:depth]):
+            yield replace(alone, stacked=tuple(name for name in names if name not in held), copies_along=axes)
 
 
 def _mixed_gradient(
@@ -123,9 +140,9 @@ def _of_single_numbers(section: Section) -> bool:
     return all(len(values) == 1 for _, values in section.inputs)
 
 
-def section_structure(section: Section) -> str:
-    """How the points of the section are evaluated: ``together`` or ``one by one``."""
-    return "together" if section.stacked else "one by one"
+def structure_name(stacked: tuple[str, ...]) -> str:
+    """How points are evaluated with these inputs stacked: ``together`` or ``one by one``."""
+    return "together" if stacked else "one by one"
 
 
 def _batch_results(
@@ -133,8 +150,8 @@ def _batch_results(
 ) -> BackwardResult | None:
     """The results at all points in few calls; None if the witnesses among them do not get what is ``wanted``."""
     try:
-        few = np.concatenate((t[witnesses], np.full(_EQUAL_COPIES, t[0])))
-        same, elements = section.forward_and_size(few)
+        few = np.concatenate((t[witnesses], np.full(_EQUAL_COPIES, t[witnesses[0]])))
+        same, elements = section.in_one_call(few)
         # An outer product of all copies contains the right elements too, but has more elements in total.
         if elements * witnesses.size != wanted.elements * few.size:
             return None
@@ -175,7 +192,7 @@ def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_outp
     together (elementwise Functions) and the swept ones alone (independent rows), along their first dimension and along
     a new one; after that each section by itself.
     """
-    alone = Plane(replace(along, stacked=()), replace(across, stacked=()))
+    alone = Plane(along.alone(), across.alone())
     if not (along.sweeps_parameter or across.sweeps_parameter):
         s, t = (each.ravel() for each in np.meshgrid(x, y))
         order, _ = _shuffle(s.size)

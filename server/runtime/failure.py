@@ -90,11 +90,12 @@ def _place(error: Exception, op: Op) -> tuple[int | None, str]:
         return None, ""
     folder = Path(file).parent
     line, elsewhere = None, ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == file and frame.lineno is not None and op.first_line <= frame.lineno < last:
-            line, elsewhere = frame.lineno - op.first_line + 1, ""
-        elif line is not None and _is_beside(Path(frame.filename), folder):
-            elsewhere = f"{Path(frame.filename).relative_to(folder)}, line {frame.lineno}"
+    for frame, number in traceback.walk_tb(error.__traceback__):  # extract_tb would read all the source files
+        name = frame.f_code.co_filename
+        if name == file and op.first_line <= number < last:
+            line, elsewhere = number - op.first_line + 1, ""
+        elif line is not None and _is_beside(Path(name), folder):
+            elsewhere = f"{Path(name).relative_to(folder)}, line {number}"
     return line, elsewhere
 
 

@@ -18,7 +18,7 @@ from .batch_size import batch_size
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
-from .vjp import Layout, dense, float64_array, make_cotangent, pull_back
+from .vjp import Layout, dense, every_copy_along, float64_array, make_cotangent, pull_back
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class Section:
 
     All other elements are held at ``inputs`` (flattened in row-major order), all parameters at
     ``parameters``; both are tuples of (name, value) in the order of the op. ``stacked`` names the inputs
-    that are repeated along their first dimension so that many t are evaluated in one call; it is empty
-    where every t needs a call of its own. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2
-    where the op is itself the backward of another (``numerics.second_order.grad_input``). With ``one_draw`` all calls
-    draw the same random numbers. In a symmetric input the element at ``mirror`` moves with the swept one, and its
-    gradient is added.
+    that are repeated so that many t are evaluated in one call; it is empty where every t needs a call of its own.
+    ``copies_along`` are the dimensions of these inputs, and of the output, along which the copies lie. ``call`` is
+    what is evaluated: the op, or its surrogate. ``order`` is 2 where the op is itself the backward of another
+    (``numerics.second_order.grad_input``). With ``one_draw`` all calls draw the same random numbers. In a symmetric
+    input the element at ``mirror`` moves with the swept one, and its gradient is added.
     """
 
     op: Op
@@ -81,6 +81,7 @@ class Section:
     dtype: torch.dtype = torch.float64
     device: str = "cpu"
     stacked: tuple[str, ...] = ()
+    copies_along: tuple[int, int] = (0, 0)
     order: int = 1
     one_draw: bool = False
     mirror: Index = ()
@@ -98,6 +99,10 @@ class Section:
     def at(self, dtype: torch.dtype, device: str) -> Section:
         """The same section in another dtype, on another device."""
         return replace(self, dtype=dtype, device=device)
+
+    def alone(self, **changes: Any) -> Section:
+        """The same section with these changes, where every t has a call of its own."""
+        return replace(self, stacked=(), copies_along=(0, 0), **changes)
 
     def snap(self, t: Array) -> Array:
         """``t`` rounded to the section's dtype."""
@@ -126,7 +131,7 @@ class Section:
             if not out.requires_grad:
                 return BackwardResult(values, None, False, out.numel())
             given = grad_output[part] if isinstance(grad_output, np.ndarray) else grad_output
-            gradient = self._pulled(leaf, out, lambda y: make_cotangent(y, given, values.size, self.of_index, layout))
+            gradient = self._pulled(leaf, out, lambda y: self._cotangent(y, given, values.size, layout))
             if gradient is None:
                 return BackwardResult(values, np.zeros(values.size), True, out.numel())
             return BackwardResult(values, self._of_wrt(gradient), False, out.numel())
@@ -157,8 +162,11 @@ class Section:
         except Exception as error:
             raise failure_of(error, self.op, "backward" if self.order == 1 else "double backward") from error
 
+    def _cotangent(self, out: torch.Tensor, grad_output: float | Array, copies: int, layout: Layout) -> torch.Tensor:
+        return make_cotangent(out, grad_output, copies, self.of_index, layout, self.copies_along[1])
+
     def _of_wrt(self, gradient: torch.Tensor) -> Array:
-        pick = partial(self._pick, gradient, self.shape(self.wrt))
+        pick = partial(_pick, gradient, self.shape(self.wrt), axis=self.copies_along[0])
         own = float64_array(pick(self.wrt_index))
         return own + float64_array(pick(self.mirror)) if self.mirror else own
 
@@ -199,14 +207,14 @@ class Section:
 
         NaN at a few rejected points, which add no elements. Raises ``FunctionFailed``.
         """
-
-        def ask(part: slice) -> tuple[Array, int]:
-            out = self.output(self._called(t[part], None))
-            return float64_array(self.element(out, len(t[part]))), out.numel()
-
-        with torch.no_grad():
-            parts = skip_rejected(ask, self._chunks(len(t)), (MISSING_VALUE, 0))
+        parts = skip_rejected(lambda part: self.in_one_call(t[part]), self._chunks(len(t)), (MISSING_VALUE, 0))
         return np.concatenate([values for values, _ in parts]), sum(size for _, size in parts)
+
+    def in_one_call(self, t: Array) -> tuple[Array, int]:
+        """As ``forward_and_size``, in a single call, and with no point rejected. Raises ``FunctionFailed``."""
+        with torch.no_grad():
+            out = self.output(self._called(t, None))
+            return float64_array(self.element(out, len(t))), out.numel()
 
     @cached_property
     def copy_size(self) -> int:
@@ -215,10 +223,12 @@ class Section:
 
     def element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
         """The element ``of`` of every copy, as a 1-D tensor; raises ``FunctionFailed``."""
-        shape = (out.shape[0] // copies, *out.shape[1:]) if out.dim() else ()
+        shape, axis = list(out.shape), self.copies_along[1]
+        if shape:
+            shape[axis] //= copies
         if out.numel() != copies * math.prod(shape) or not self._fits(shape):
             raise self._wrong(f"{self.phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element.")
-        return self._pick(out, shape, self.of_index)
+        return _pick(out, tuple(shape), self.of_index, axis)
 
     def output(self, y: Any) -> torch.Tensor:
         """The tensor ``of`` in a call's result; raises ``FunctionFailed``."""
@@ -233,18 +243,13 @@ class Section:
     def _output_position(self) -> int:
         return self.op.outputs.index(self.of)
 
-    def _fits(self, shape: Index) -> bool:
+    def _fits(self, shape: Sequence[int]) -> bool:
         if not self.of_index:
             return math.prod(shape) == 1
         return len(self.of_index) == len(shape) and all(i < n for i, n in zip(self.of_index, shape, strict=True))
 
     def _wrong(self, message: str) -> FunctionFailed:
         return FunctionFailed(Failure(self.phase, "WrongShape", message))
-
-    def _pick(self, tensor: torch.Tensor, shape: Index, index: Index) -> torch.Tensor:
-        if tensor.dim() == 1 and math.prod(shape) == 1:
-            return tensor
-        return tensor.reshape(-1)[_every_copy(shape, index)]
 
     def _arguments(self, t: Array, swept: torch.Tensor | None) -> Iterator[Any]:
         for name, _ in self.inputs:
@@ -259,17 +264,19 @@ class Section:
         shape = self.shape(self.wrt)
         if math.prod(shape) == 1:
             flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
-            return flat if len(shape) == 1 else flat.reshape(-1, *shape[1:])
+            return flat if len(shape) == 1 else flat.reshape(_long(shape, self.copies_along[0], t.size))
         tensor = self.copies(self.wrt, len(t))
         for index in filter(None, (self.wrt_index, self.mirror)):
-            tensor.view(-1)[_every_copy(shape, index)].copy_(torch.from_numpy(t))
+            _pick(tensor, shape, index, self.copies_along[0]).copy_(torch.from_numpy(t))
         return tensor
 
     def copies(self, name: str, count: int, above: bool = False) -> torch.Tensor:
-        """A new tensor of so many copies of a held input, along its first dimension or, ``above``, along a new one."""
-        held, shape = self._tensors[name], self.shape(name)
+        """A new tensor of so many copies of a held input: along ``copies_along``, or ``above`` its first dimension."""
+        held, shape, axis = self._tensors[name], self.shape(name), self.copies_along[0]
         if count == 1 and not above:
             return held.clone()
+        if axis and not above:
+            return held.unsqueeze(axis - 1).expand(*shape[:axis], count, shape[axis]).reshape(_long(shape, axis, count))
         # repeat() takes three times as long for a few numbers
         stack = held.expand(count, *shape).clone()
         return stack if above else stack.view(count * shape[0], *shape[1:])
@@ -297,6 +304,22 @@ class Section:
     def _chunks(self, count: int) -> Iterator[slice]:
         size = self._batch_size
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
+
+
+def _pick(tensor: torch.Tensor, shape: Index, index: Index, axis: int) -> torch.Tensor:
+    """The element at ``index`` of every copy in a tensor whose copies, of this ``shape``, lie along ``axis``."""
+    if tensor.dim() == 1 and math.prod(shape) == 1:
+        return tensor
+    if axis:
+        return tensor[every_copy_along(axis, shape[axis], index)]
+    return tensor.reshape(-1)[_every_copy(shape, index)]
+
+
+def _long(shape: Index, axis: int, count: int) -> list[int]:
+    """The shape of so many copies along ``axis``."""
+    sizes = list(shape)
+    sizes[axis] *= count
+    return sizes
 
 
 @lru_cache(maxsize=1024)

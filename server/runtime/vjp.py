@@ -18,21 +18,35 @@ _FILLER = -3.0
 
 
 def make_cotangent(
-    out: torch.Tensor, grad_output: float | Array, copies: int, index: tuple[int, ...], layout: Layout
+    out: torch.Tensor,
+    grad_output: float | Array,
+    copies: int,
+    index: tuple[int, ...],
+    layout: Layout,
+    axis: int = 0,
 ) -> torch.Tensor:
-    """The cotangent of ``out``: at ``index`` one number, or one for each of the stacked ``copies``; 0 elsewhere."""
+    """The cotangent of ``out``: at ``index`` of each of the ``copies`` along ``axis`` the same number, or its own.
+
+    It is 0 elsewhere.
+    """
     if out.numel() == copies:
         if not isinstance(grad_output, np.ndarray):
             return layout(torch.full(out.shape, grad_output, dtype=out.dtype, device=out.device))
         return layout(torch.from_numpy(grad_output).to(out.device, out.dtype, copy=True).reshape(out.shape))
     cotangent = torch.zeros(out.shape, dtype=out.dtype, device=out.device)
-    place: tuple[slice | int, ...] = (slice(None), *index)
-    elements = cotangent.view(copies, -1, *out.shape[1:])[place]
+    elements = cotangent[every_copy_along(axis, out.shape[axis] // copies, index)]
     if isinstance(grad_output, np.ndarray):
         elements.copy_(torch.from_numpy(grad_output).reshape(elements.shape))
     else:
         elements.fill_(grad_output)
     return layout(cotangent)
+
+
+def every_copy_along(axis: int, size: int, index: tuple[int, ...]) -> tuple[slice | int, ...]:
+    """Where the element at ``index`` of every copy lies in a tensor with copies of this ``size`` along ``axis``."""
+    place: list[slice | int] = list(index)
+    place[axis] = slice(index[axis], None, size)
+    return tuple(place)
 
 
 def pull_back(

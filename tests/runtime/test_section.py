@@ -9,7 +9,7 @@ from functions.user_written import Doubled
 from support.sections import look, op_of, section
 
 from gradloupe.ops import OPS, Input, Parameter
-from gradloupe.server.runtime.batching import batched_section, section_structure
+from gradloupe.server.runtime.batching import batched_section, structure_name
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.rejected_points import find_rejected
 from gradloupe.server.runtime.vjp import dense, expanded, strided, transposed
@@ -54,13 +54,14 @@ def test_any_element_of_a_matrix_can_be_swept_and_looked_at(wrt, of):
         ("image_alpha", "b", "img", "together"),
         ("kill_head", "x[0,3]", "y[0,3]", "together"),
         ("functional_linear", "input[0,1]", "y[0,0]", "together"),
-        ("functional_linear", "weight[0,0]", "y[1,0]", "one by one"),
-        ("functional_linear", "weight[0,1]", "y[0,0]", "one by one"),
+        ("functional_linear", "weight[0,0]", "y[1,0]", "together"),
+        ("functional_linear", "bias[1]", "y[0,1]", "together"),
+        ("matrix_product", "B[2,0]", "Y[1,0]", "together"),
         ("clamp_with_grad", "min", "y", "one by one"),
     ],
 )
 def test_how_a_function_may_be_evaluated_is_found_by_measurement(op, wrt, of, found):
-    assert section_structure(batched_section(section(op, wrt=wrt, of=of), T)) == found
+    assert structure_name(batched_section(section(op, wrt=wrt, of=of), T).stacked) == found
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def test_what_only_looks_elementwise_is_evaluated_one_by_one(name, function):
     op = op_of(function)
     t = np.linspace(-2, 2, 41)
     cut = batched_section(section(op), t)
-    assert section_structure(cut) == "one by one"
+    assert structure_name(cut.stacked) == "one by one"
     alone = [float(function(torch.tensor([each]))[0]) for each in t]
     assert cut.forward(t) == pytest.approx(alone)
 
@@ -94,7 +95,7 @@ def test_a_mask_that_depends_on_the_shape_is_not_taken_for_elementwise():
             of="y[1]",
             wrt="x[1]",
         )
-        assert section_structure(batched_section(section(op), T)) == "one by one"
+        assert structure_name(batched_section(section(op), T).stacked) == "one by one"
 
 
 def test_no_more_copies_of_a_tensor_than_some_thousand_are_stacked():
@@ -147,7 +148,7 @@ def test_a_backward_that_clips_the_norm_of_all_gradients_is_asked_one_by_one(cou
 def test_the_rows_of_a_softmax_are_stacked():
     op = op_of(lambda x: torch.softmax(x, 1), Input("x", shape=(2, 3), value=0.5), of="y[1,0]", wrt="x[1,2]")
     cut = batched_section(section(op), T)
-    assert section_structure(cut) == "together"
+    assert structure_name(cut.stacked) == "together"
     wanted = [float(torch.softmax(torch.tensor([0.5, 0.5, t]), 0)[0]) for t in T]
     assert cut.forward(T) == pytest.approx(wanted, abs=1e-7)
 
@@ -301,3 +302,32 @@ def test_rows_held_against_all_rows_of_another_input_are_not_held_against_all_it
         Input("codebook", shape=(8, 4), value=tuple(some[:32])),
     )
     assert batched_section(section(op, wrt="z[0,0]", of="y[0,0]"), np.linspace(-3, 3, 401)).stacked == ("z",)
+
+
+@pytest.mark.parametrize("grad_output", [-0.5, T])
+@pytest.mark.parametrize(
+    ("op", "wrt", "of"),
+    [
+        ("functional_linear", "weight[1,2]", "y[0,1]"),
+        ("functional_linear", "bias[1]", "y[1,1]"),
+        ("matrix_product", "B[2,0]", "Y[1,0]"),
+    ],
+)
+def test_copies_that_are_columns_of_the_output_answer_as_each_does_alone(op, wrt, of, grad_output):
+    cut = section(op, wrt=wrt, of=of)
+    together, alone = batched_section(cut, T).backward(T, grad_output), cut.backward(T, grad_output)
+    np.testing.assert_allclose(together.values, alone.values, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(together.grad_input, alone.grad_input, rtol=0, atol=1e-15)
+
+
+def test_the_kernel_of_a_convolution_is_swept_in_one_call():
+    op = op_of(
+        torch.nn.functional.conv1d,
+        *(Input("x", shape=(2, 3, 5)), Input("kernel", shape=(2, 3, 2)), Input("bias", shape=(2,))),
+        wrt="kernel[1,2,0]",
+        of="y[1,1,3]",
+    )
+    cut = section(op)
+    together = batched_section(cut, T)
+    assert together.stacked == ("kernel", "bias")
+    np.testing.assert_allclose(together.backward(T, 1.0).grad_input, cut.backward(T, 1.0).grad_input, atol=1e-15)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -287,7 +287,7 @@ def complex_badge(section: Section) -> CapabilityBadge:
             "complex", "unknown", f"{section.wrt} is no tensor. Sweep an input to try complex numbers."
         )
     low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
-    grid, section = Grid(low, high, _POINTS), replace(section, dtype=torch.float64, device="cpu", stacked=())
+    grid, section = Grid(low, high, _POINTS), section.alone(dtype=torch.float64, device="cpu")
     seen: ComplexStudy = study_complex(batched_section(section, grid.points()), grid)
     state = _STATES[seen.answer]
     if state == "wrong" and seen.answer == "differs" and section.op.claim == "surrogate":

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.batching import Batch, batched_section, find_batch, section_structure
+from ...runtime.batching import Batch, batched_section, find_batch
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.rejected_points import find_rejected
 from ...runtime.section import BackwardResult, Section
@@ -127,7 +127,8 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
         area=area,
         surrogate_area=surrogate_area,
         special=special,
-        structure=section_structure(section),
+        stacked=section.stacked,
+        copies_along=section.copies_along,
         dtype=section.dtype,
         numerical_dtype=reference.dtype,
         numerical_device=reference.device,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from ...runtime.arrays import Array
+from ...runtime.batching import structure_name
 from ...runtime.failure import Failure
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, Rows
@@ -20,19 +21,19 @@ from .integral_check import IntegralCheck
 class Evaluation:
     """What was measured of one section. All arrays have one element a row; gradients are ``grad_input``.
 
-    ``forward`` holds the values in the chosen dtype, ``analytical`` what backward returned for ``grad_output`` (None
-    where nothing is returned), ``numerical`` the forward in double precision with its slopes, not yet multiplied by
-    ``grad_output``. ``largest_gradient`` is the largest ``grad_input`` that forward or its surrogate calls for,
-    ``local_scale`` the largest near each row as a share of it, ``precision_loss`` how far a shorter dtype is off in
-    what backward returns. ``area`` and ``surrogate_area`` are the checks between the rows. ``special`` are the kinks,
-    cusps, jumps and poles that were located. ``structure`` says whether rows shared calls. ``deterministic`` says
-    that forward answers the same when asked again, ``one_draw`` that it does not, but was made to, by the same random
-    numbers in every call. ``linearity`` holds the laws that backward breaks, ``whole_range`` the check beyond the
-    range. ``follows_sign`` says that the surrogate changes with the sign of ``grad_output``, ``surrogate_nonlinear``
-    that it is not in proportion to it. ``refused`` are the few points at which forward raises, and what. ``mirror`` is
-    the element across the diagonal that was moved too. ``returned_none`` says that backward returned None, and
-    ``failure`` that it raised. With ``order`` 2 all this is said of what backward returned, in the place of forward,
-    and of double backward.
+    ``forward`` holds the values in the chosen dtype, ``analytical`` what backward returned for ``grad_output``
+    (None where nothing is returned), ``numerical`` the forward in double precision with its slopes, not yet
+    multiplied by ``grad_output``. ``largest_gradient`` is the largest ``grad_input`` that forward or its surrogate
+    calls for, ``local_scale`` the largest near each row as a share of it, ``precision_loss`` how far a shorter
+    dtype is off in what backward returns. ``area`` and ``surrogate_area`` are the checks between the rows.
+    ``special`` are the kinks, cusps, jumps and poles that were located. ``stacked`` and ``copies_along`` say how
+    rows shared calls. ``deterministic`` says that forward answers the same when asked again, ``one_draw`` that it
+    does not, but was made to, by the same random numbers in every call. ``linearity`` holds the laws that backward
+    breaks, ``whole_range`` the check beyond the range. ``follows_sign`` says that the surrogate changes with the
+    sign of ``grad_output``, ``surrogate_nonlinear`` that it is not in proportion to it. ``refused`` are the few
+    points at which forward raises, and what. ``mirror`` is the element across the diagonal that was moved too.
+    ``returned_none`` says that backward returned None, and ``failure`` that it raised. With ``order`` 2 all this is
+    said of what backward returned, in the place of forward, and of double backward.
     """
 
     rows: Rows
@@ -48,7 +49,8 @@ class Evaluation:
     precision_loss: Array
     local_scale: Array
     special: tuple[SpecialPoint, ...]
-    structure: str
+    stacked: tuple[str, ...]
+    copies_along: tuple[int, int]
     dtype: torch.dtype
     numerical_dtype: torch.dtype
     numerical_device: str
@@ -63,6 +65,11 @@ class Evaluation:
     refused: tuple[tuple[float, str], ...] = ()
     one_draw: bool = False
     mirror: tuple[int, ...] = ()
+
+    @property
+    def structure(self) -> str:
+        """How the rows were evaluated: ``together`` or ``one by one``."""
+        return structure_name(self.stacked)
 
     def area_under(self, curve: Curve) -> IntegralCheck | None:
         """The area check against this curve: the numerical one, or the surrogate's."""

@@ -30,7 +30,7 @@ def with_mirrored_element(section: Section, x: Array, grad_output: float) -> Sec
         return section
     held = dict(section.inputs)[section.wrt][int(np.ravel_multi_index(section.wrt_index, swept_shape(section)))]
     t = section.snap(held + _OFFSET * WITNESS_SHARES * float(x[-1] - x[0]))
-    alone = replace(section, stacked=())
+    alone = section.alone()
     try:
         read = [each for each in (alone, replace(alone, wrt_index=other)) if _depends(each, t)]
         both = replace(alone, mirror=other)

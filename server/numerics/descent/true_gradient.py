@@ -88,11 +88,11 @@ class TrueForward:
             precision = relative_precision(reference.forward, x, reference.forward(x))
         except FunctionFailed:
             precision = EPSILON
-        return cls(reference, stop - start, precision)
+        return cls(reference.alone() if any(reference.copies_along) else reference, stop - start, precision)
 
     def alone(self) -> TrueForward:
         """The same, asked for one point at a time: copies that are stacked would draw random numbers of their own."""
-        return replace(self, section=replace(self.section, stacked=()))
+        return replace(self, section=self.section.alone())
 
     def outputs(self, points: Array, step: int = 0) -> Array:
         """The output, flat, at every row of ``points``: NaN where the Function refuses it.

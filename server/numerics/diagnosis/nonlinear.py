@@ -102,26 +102,13 @@ def collect_responses(section: Section, evaluation: Evaluation, at: Mask) -> Res
     at = np.zeros_like(at)
     at[rows[np.linspace(0, rows.size - 1, min(limit, rows.size)).astype(np.intp)]] = True
     x, grad_output, factor = evaluation.rows.x[at], evaluation.grad_output, _FACTOR[evaluation.dtype.itemsize]
-    section = _stacked_as_before(section, evaluation, at) if together else section
+    section = replace(section, stacked=evaluation.stacked, copies_along=evaluation.copies_along)
     base = grad_output if _ORDINARY[0] <= abs(grad_output) <= _ORDINARY[1] else math.copysign(1.0, grad_output)
     answers = []
     for value in (base, -base, factor * base, base / factor, 0.0):
         answer = section.backward(x, value).grad_input
         answers.append(np.zeros_like(x) if answer is None else answer)
     return Responses(evaluation, section_names(section), at, base, factor, *answers)
-
-
-def _stacked_as_before(section: Section, evaluation: Evaluation, at: Mask) -> Section:
-    """The section stacked so that it answers as it did when it was evaluated."""
-    for names in (tuple(name for name, _ in section.inputs), (section.wrt,)):
-        stacked = replace(section, stacked=names)
-        try:
-            y = stacked.forward(evaluation.rows.x[at])
-        except FunctionFailed:
-            continue
-        if np.allclose(y, evaluation.forward[at], rtol=_RTOL, atol=_RTOL * largest_magnitude(y), equal_nan=True):
-            return stacked
-    return section
 
 
 def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:

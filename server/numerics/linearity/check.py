@@ -324,7 +324,7 @@ def tensorwise_violations(section: Section, x: Array, base: float, several: bool
     ``several`` says that one copy of the output has more than one element. Raises ``FunctionFailed``.
     """
     t = x[[x.size // 2]] if several else x[np.linspace(0, x.size - 1, min(_ELEMENTS, x.size)).astype(np.intp)]
-    whole = section if several else replace(section, stacked=tuple(name for name, _ in section.inputs))
+    whole = section if several else replace(section.alone(), stacked=tuple(name for name, _ in section.inputs))
     one, other, equal = _random_cotangent(1, base), _random_cotangent(2, base), _equal_cotangent(base)
     try:
         gradient = whole.vjp(t, one)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -181,7 +181,7 @@ def _follows_surrogate(section: Section, x: Array, grad_output: float) -> bool:
     surrogate = section.op.surrogate
     assert surrogate is not None
     call = partial(surrogate, grad_output=grad_output)
-    expected = replace(section, call=call, dtype=torch.float64, device="cpu", stacked=()).backward(x, grad_output)
+    expected = section.alone(call=call, dtype=torch.float64, device="cpu").backward(x, grad_output)
     returned = section.backward(x, grad_output)
     if returned.grad_input is None or expected.grad_input is None:
         return False

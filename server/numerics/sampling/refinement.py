@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Mask
+from ...runtime.arrays import EPSILON, Array, Mask, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..singularities.special_points import SpecialPoint
@@ -25,15 +25,20 @@ _MIN_CELL = 1e-4
 _ULPS = 32.0
 
 
-def _tolerances(at: Rows, lines: Array, special: tuple[SpecialPoint, ...], rounding: Array) -> Array:
-    """A quarter of a pixel in each line's panel, which shows everything but the neighbourhood of poles."""
+def _tolerances(
+    at: Rows, lines: Array, special: tuple[SpecialPoint, ...], rounding: Array | float, noise: Array | float
+) -> Array:
+    """A quarter of a pixel in each line's panel, which shows everything but the neighbourhood of poles.
+
+    It is more where that is less than the ``rounding`` of a line, relative to its size, and its ``noise``.
+    """
     shown = np.where(np.isfinite(lines), lines, np.nan)
     hidden = _next_to(at.x, special, "pole")
     shown[:, np.append(hidden, False) | np.append(False, hidden) | at.gap] = np.nan
     high, low = (np.fmax.reduce(side, axis=1, initial=-np.inf) for side in (shown, -shown))
     rise = np.where(high + low > 0, high + low, np.inf)
     size = np.where(np.isfinite(rise), np.maximum(np.abs(high), np.abs(low)), 0.0)
-    return np.maximum(_MAX_ERROR / _PIXELS * rise, _ULPS * rounding * size)
+    return np.maximum(_MAX_ERROR / _PIXELS * rise, _ULPS * (rounding * size + noise))
 
 
 def _next_to(x: Array, special: tuple[SpecialPoint, ...], kind: str) -> Mask:
@@ -135,13 +140,15 @@ def refinement_points(
             lines.append(np.zeros(t.size) if gradient_at is None else gradient_at)
         return np.stack(lines)
 
-    lines, rounding = [values], [0.0]
+    lines, rounding, noise = [values], [0.0], [0.0]
     if with_slope:
-        lines, rounding = [*lines, _slopes_near(at.x, values)], [*rounding, 0.0]
+        # Else the rounding of a difference is taken for bends of the slope, where that is the same everywhere.
+        lost = EPSILON * largest_magnitude(values) / step
+        lines, rounding, noise = [*lines, _slopes_near(at.x, values)], [*rounding, 0.0], [*noise, lost]
     if gradient is not None:
-        lines, rounding = [*lines, gradient], [*rounding, torch.finfo(section.dtype).eps]
+        lines, rounding, noise = [*lines, gradient], [*rounding, torch.finfo(section.dtype).eps], [*noise, 0.0]
     try:
-        inner = _refine(at, np.stack(lines), curves, special, np.array(rounding))
+        inner = _refine(at, np.stack(lines), curves, special, np.array(rounding), np.array(noise))
     except FunctionFailed:  # forward accepts the rows but not the points between them
         inner = np.empty(0)
     return _new_points(section, at, inner)
@@ -166,16 +173,22 @@ def _new_points(section: Section, at: Rows, points: Array) -> Array:
 
 
 def _refine(
-    at: Rows, lines: Array, curves: _Curves, special: tuple[SpecialPoint, ...] = (), rounding: Array | None = None
+    at: Rows,
+    lines: Array,
+    curves: _Curves,
+    special: tuple[SpecialPoint, ...] = (),
+    rounding: Array | float = 0.0,
+    noise: Array | float = 0.0,
 ) -> Array:
     """Points between the rows ``at`` with which no straight line is off by more than a quarter of a pixel.
 
     ``lines`` (lines × rows) are the curves' values at the rows, ``curves`` evaluates them at other points. At most 580
     points, where they are needed most. Cells are selected by the second differences of ``lines``, and divided in three
-    until the values lie on the chord. ``rounding`` is each line's unit in the last place. Cells next to a pole are
-    left out; next to a cusp the gradient is unbounded, and only forward counts.
+    until the values lie on the chord. ``rounding`` is each line's unit in the last place, ``noise`` what it is off by
+    for another reason. Cells next to a pole are left out; next to a cusp the gradient is unbounded, and only forward
+    counts.
     """
-    allowed = _tolerances(at, lines, special, np.zeros(len(lines)) if rounding is None else rounding)
+    allowed = _tolerances(at, lines, special, rounding, noise)
     cells = _cells(at, _curved_cells(at, lines, allowed, special), curves, special)
     pixel = (at.x[-1] - at.x[0]) / _PIXELS
     extra, budget = [np.empty(0)], _MAX_POINTS

@@ -179,8 +179,8 @@ def run_curl_tests(section: Section, grad_output: float) -> tuple[_Pair, ...]:
     ]
     pairs = []
     for (first, first_index, x), (second, second_index, y) in combinations(elements, 2):
-        along = replace(section, wrt=first, wrt_index=first_index, stacked=())
-        across = replace(section, wrt=second, wrt_index=second_index, stacked=())
+        along = section.alone(wrt=first, wrt_index=first_index)
+        across = section.alone(wrt=second, wrt_index=second_index)
         pairs.append(_Pair((first, first_index), (second, second_index), _test_pair(along, across, x, y, grad_output)))
     return tuple(pairs)
 
@@ -196,7 +196,7 @@ def _test_pair(
 ) -> CurlTest:
     s, t = np.linspace(*x, _PAIR_CELLS + 1), np.linspace(*y, _PAIR_CELLS + 1)
     try:
-        along = replace(reference_of(along, s, grad_output), stacked=())
+        along = reference_of(along, s, grad_output).alone()
         across = replace(along, wrt=across.wrt, wrt_index=across.wrt_index)
         plane = batched_plane(along, across, s, t, grad_output)
         count = _PAIR_CELLS_EXPENSIVE if plane.expensive else _PAIR_CELLS

@@ -123,7 +123,7 @@ def _reference(plane: Plane, x: Array, y: Array, grad_output: float) -> Plane:
     along = reference_of(plane.along, x, grad_output)
     if along is plane.along:
         return plane
-    across = replace(along, wrt=plane.across.wrt, wrt_index=plane.across.wrt_index, stacked=())
+    across = along.alone(wrt=plane.across.wrt, wrt_index=plane.across.wrt_index)
     return batched_plane(along, across, x, y, grad_output)
 
 

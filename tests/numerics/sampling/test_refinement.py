@@ -98,6 +98,12 @@ def test_a_smooth_curve_needs_no_points(function):
     assert full is at
 
 
+@pytest.mark.parametrize("slope", [2.0, 0.1, 1e-3, 3e4])
+def test_the_rounding_of_a_slope_that_is_the_same_everywhere_is_not_chased(slope):
+    _, _, at, full = refined_rows(lambda x: slope * x + 3.3)
+    assert full.x.size == at.x.size
+
+
 def test_a_smooth_curve_is_not_evaluated_again():
     calls = []
 
