@@ -126,9 +126,14 @@ def test_so_many_points_are_on_the_maps(server: str, count: int, points: int) ->
 def test_where_every_point_costs_a_call_there_are_fewer_and_a_note_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     for seconds in ("_POINTS_TIME", "_ALL_TIME"):
         monkeypatch.setattr(budget, seconds, math.inf)  # however busy this machine is
-    found, _ = answer(asked("functional_linear", "&wrt2=input[1,0]").question)
-    assert found["shape"] == [17, 17]
+    found, _ = answer(asked("clamp_with_grad", "&wrt=min&wrt2=max").question)
+    assert (found["shape"], found["structure"]) == ([17, 17], "one by one")
     assert found["notes"] == ["Every point needs a call of its own, so only 17 × 17 of them are on the maps."]
+
+
+def test_a_weight_and_an_input_of_a_layer_are_swept_line_by_line() -> None:
+    found, _ = answer(asked("functional_linear", "&wrt2=input[1,0]").question)
+    assert (found["shape"], found["structure"], found["notes"]) == ([61, 61], "line by line", [])
     assert found["potential"]["word"] == "forward"
 
 

@@ -249,7 +249,7 @@ def _rounding_at(cells: _Cells, low: Array, high: Array) -> Array:
 
 
 def _is_staircase(cells: _Cells, some: NDArray[np.intp]) -> Mask:
-    """Where forward is a staircase with many steps to a cell: on every scale (in double) it rises in few places."""
+    """Where forward is a staircase with many steps to a cell: seen close enough (in double) it rises in few places."""
     low, high = cells.left[some], cells.right[some]
     column, concentrated = np.arange(low.size), np.zeros(low.size, bool)
     slope = cells.area[some] / (high - low)

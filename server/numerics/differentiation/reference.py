@@ -13,8 +13,8 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 
 # bound: the relative difference between two calls of a deterministic forward: last places on a CPU.
-REPEAT_TOLERANCE = {"cpu": 1e-14}
-REPEAT_TOLERANCE_ELSEWHERE = 1e-5  # bound: the same on other devices, where two calls differ by more
+_REPEAT_TOLERANCE = {"cpu": 1e-14}
+_REPEAT_TOLERANCE_ELSEWHERE = 1e-5  # bound: the same on other devices, where two calls differ by more
 
 
 def reference_of(section: Section, x: Array, grad_output: float = 1.0) -> Section:
@@ -56,13 +56,14 @@ def lost_to_double(section: Section, reference: Section, x: Array, grad_output: 
 def is_deterministic(batch: Batch, x: Array, y: Array) -> bool:
     """Whether forward is deterministic: a second call gives the same values ``y``, but for a device's last places."""
     section, results = batch.section, batch.results
-    if results is not None and _repeats(section, results.values, y):
+    if results is not None and is_repeated(results.values, y, section.device):
         return True
-    return _repeats(section, section.forward(x), y)
+    return is_repeated(section.forward(x), y, section.device)
 
 
-def _repeats(section: Section, again: Array, y: Array) -> bool:
-    share = REPEAT_TOLERANCE.get(section.device, REPEAT_TOLERANCE_ELSEWHERE)
+def is_repeated(again: Array, y: Array, device: str) -> bool:
+    """Whether forward, asked ``again``, has answered as before, but for the last places of its ``device``."""
+    share = _REPEAT_TOLERANCE.get(device, _REPEAT_TOLERANCE_ELSEWHERE)
     return np.array_equal(again, y) or np.allclose(
         again, y, rtol=share, atol=share * largest_magnitude(y), equal_nan=True
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
-from ...runtime.stacked_inputs import Indices
+from ...runtime.stacked_inputs import Indices, InputCopies
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
 from ..differentiation.noise import (
     COARSE_DISTANCE,
@@ -23,11 +23,10 @@ from ..differentiation.noise import (
     noise_level,
     relative_precision,
 )
+from ..differentiation.reference import is_repeated
 
 # budget: the number of random lines through all elements of ``wrt`` along which noise is probed.
 _NOISE_LINES = 2
-# bound: relative tolerance for two calls of a deterministic forward, which may differ in last places only.
-_REPEAT_RTOL = 1e-14
 # budget: forward's precision is estimated from this many values on a line; the other, a sample, is how far they reach.
 _SAMPLES, _SAMPLE_SHARE = 24, 0.1
 _Outputs = Callable[[Array], Array]
@@ -74,7 +73,7 @@ class BasePoint:
         return cls(copies, span, y, np.zeros(y.size), precision)
 
     @classmethod
-    def of(cls, copies: _Map, span: float) -> BasePoint:
+    def of(cls, copies: InputCopies, span: float) -> BasePoint:
         """The point with noise, precision and determinism probed, from 121 forwards. Raises ``FunctionFailed``."""
         y = copies.forward(copies.here[None])[0]
         t = span * np.linspace(-_SAMPLE_SHARE, _SAMPLE_SHARE, _SAMPLES)
@@ -84,9 +83,7 @@ class BasePoint:
             # All of them are asked again: in a shorter batch other lanes of the processor would round otherwise.
             values, again = copies.willing(points), copies.willing(points)[:_SAMPLES]
             samples = values[:_SAMPLES]
-            deterministic = np.array_equal(again, samples) or np.allclose(
-                again, samples, rtol=_REPEAT_RTOL, atol=_REPEAT_RTOL * largest_magnitude(samples), equal_nan=True
-            )
+            deterministic = is_repeated(again, samples, copies.section.device)
             precision = _precision(copies, t, samples)
             noise = _noise(values[_SAMPLES:], y) if precision == EPSILON else np.zeros(y.size)
         return cls(copies, span, y, noise, precision, deterministic)

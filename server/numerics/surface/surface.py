@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, largest_magnitude
+from ...runtime.arrays import Array
 from ...runtime.batching import batched_plane, plane_structure
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.plane import GradientField, Plane
 from ...runtime.section import Section
 from ..differentiation.finite_differences import Slopes
-from ..differentiation.reference import REPEAT_TOLERANCE, REPEAT_TOLERANCE_ELSEWHERE, reference_of
+from ..differentiation.reference import is_repeated, reference_of
 from ..status import Status
 from ..verdict.slope_judge import Statuses, error_band
 from .axes import PlaneGrid
@@ -87,7 +87,7 @@ def surface(
     field, failure = _run_backward(plane, s, t, grad_output)
     exact = field if reference is plane else _run_backward(reference, s, t, grad_output)[0]
     ground = PlaneGrid(reference, x, y, exact.values)
-    deterministic = _is_deterministic(ground)
+    deterministic = is_repeated(reference.forward(*ground.points), ground.values, reference.along.device)
     slopes = _slopes(ground, exact, grad_output, step)
     first, second = (
         _component(along.dtype, *each, grad_output, deterministic)
@@ -134,13 +134,6 @@ def _run_backward(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple
         if error.failure.phase == "forward":
             raise
         return GradientField(plane.forward(s, t), None, None), error.failure
-
-
-def _is_deterministic(ground: PlaneGrid) -> bool:
-    """Whether forward, asked again, answers the same, but for the last places in which a device may differ."""
-    share = REPEAT_TOLERANCE.get(ground.plane.along.device, REPEAT_TOLERANCE_ELSEWHERE)
-    again = ground.plane.forward(*ground.points)
-    return np.allclose(again, ground.values, rtol=share, atol=share * largest_magnitude(ground.values), equal_nan=True)
 
 
 def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: float | None) -> tuple[Slopes, Slopes]:
