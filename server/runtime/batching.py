@@ -65,7 +65,7 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     One copy of the inputs per point is stacked along the first dimension; the witnesses, shuffled among all other
     points, must then give the values and gradients that they give alone. Tried are all inputs together (elementwise
     Functions) and the swept one alone (independent rows); the latter first where another input is a tensor, of which
-    each row might be compared with every copy; after that other dimensions (``_columns``).
+    each row might be compared with every copy; after that other dimensions (``_other_dimensions``).
     """
     alone = section.alone()
     if section.sweeps_parameter:
@@ -81,7 +81,7 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     rows = [replace(alone, stacked=each) for each in dict.fromkeys((swept, every) if tensors else (every, swept))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
-        for together in (*rows, *(_columns(alone) if tensors else ())):
+        for together in (*rows, *(() if _of_single_numbers(section) else _other_dimensions(alone))):
             results = _batch_results(together, t, witnesses, grad_output, wanted)
             if results is not None:
                 return Batch(together, results.at(back))
@@ -91,15 +91,18 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     return Batch(alone, mixed=_mixed_gradient(together, t, witnesses, grad_output, wanted))
 
 
-def _columns(alone: Section) -> Iterator[Section]:
-    """Ways to stack inputs so that the copies of the output are no rows of it: those of a linear layer are columns.
+def _other_dimensions(alone: Section) -> Iterator[Section]:
+    """Ways to stack inputs so that the copies of the output are no rows of it.
 
-    Its weight is stacked along the first dimension, or the last one where it is multiplied from the right; alone, or
+    Most of torch's functions of vectors and matrices take a stack of them. The copies of a linear layer are columns:
+    its weight is stacked along the first dimension, or the last one where it is multiplied from the right; alone, or
     with all other inputs but one. The channels of a convolution are its second dimension.
     """
     names, depth = [name for name, _ in alone.inputs], len(alone.of_index)
     others = [name for name in names if name != alone.wrt]
-    if depth > 1:
+    for stacked in dict.fromkeys((tuple(names), (alone.wrt,))):
+        yield replace(alone, stacked=stacked, copies_along=(None, None))
+    if depth > 1 and others:
         for held, axes in product((others, *([each] for each in others)), ((0, -1), (-1, -1), (0, 1))[:depth]):
             yield replace(alone, stacked=tuple(name for name in names if name not in held), copies_along=axes)
 

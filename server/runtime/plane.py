@@ -16,7 +16,7 @@ from .batch_size import batch_size
 from .failure import FunctionFailed, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .section import Section
-from .vjp import dense, float64_array, make_cotangent, pull_back
+from .vjp import dense, float64_array, make_cotangent, place_of_copies, pull_back
 
 # budget: a tensor with more elements than this is large: few points of a plane should be asked for.
 _LARGE = 1024
@@ -109,7 +109,8 @@ class Plane:
         self, leaves: dict[str, torch.Tensor], out: torch.Tensor, grad_output: float, copies: int
     ) -> Iterator[Array | None]:
         """The gradients of the two elements, None where backward returned None."""
-        hand = make_cotangent(out.detach(), grad_output, copies, self.along.of_index, dense)
+        place = place_of_copies(out.shape, copies, self.along.of_index)
+        hand = make_cotangent(out.detach(), grad_output, copies, place, dense)
         try:
             found = dict(zip(leaves, pull_back((out,), (hand,), leaves.values()), strict=True))
         except Exception as error:

@@ -18,7 +18,7 @@ from .batch_size import batch_size
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
-from .vjp import Layout, dense, every_copy_along, float64_array, make_cotangent, pull_back
+from .vjp import Axis, Layout, copy_shape, dense, float64_array, make_cotangent, place_of_copies, pull_back
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ class Section:
     All other elements are held at ``inputs`` (flattened in row-major order), all parameters at
     ``parameters``; both are tuples of (name, value) in the order of the op. ``stacked`` names the inputs
     that are repeated so that many t are evaluated in one call; it is empty where every t needs a call of its own.
-    ``copies_along`` are the dimensions of these inputs, and of the output, along which the copies lie. ``call`` is
-    what is evaluated: the op, or its surrogate. ``order`` is 2 where the op is itself the backward of another
-    (``numerics.second_order.grad_input``). With ``one_draw`` all calls draw the same random numbers. In a symmetric
-    input the element at ``mirror`` moves with the swept one, and its gradient is added.
+    ``copies_along`` are the dimensions of these inputs, and of the output, along which the copies lie; None stands for
+    a new one before the others. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2 where the op is
+    itself the backward of another (``numerics.second_order.grad_input``). With ``one_draw`` all calls draw the same
+    random numbers. In a symmetric input the element at ``mirror`` moves with the swept one, and its gradient is added.
     """
 
     op: Op
@@ -81,7 +81,7 @@ class Section:
     dtype: torch.dtype = torch.float64
     device: str = "cpu"
     stacked: tuple[str, ...] = ()
-    copies_along: tuple[int, int] = (0, 0)
+    copies_along: tuple[Axis, Axis] = (0, 0)
     order: int = 1
     one_draw: bool = False
     mirror: Index = ()
@@ -163,7 +163,8 @@ class Section:
             raise failure_of(error, self.op, "backward" if self.order == 1 else "double backward") from error
 
     def _cotangent(self, out: torch.Tensor, grad_output: float | Array, copies: int, layout: Layout) -> torch.Tensor:
-        return make_cotangent(out, grad_output, copies, self.of_index, layout, self.copies_along[1])
+        place = place_of_copies(out.shape, copies, self.of_index, self.copies_along[1])
+        return make_cotangent(out, grad_output, copies, place, layout)
 
     def _of_wrt(self, gradient: torch.Tensor) -> Array:
         pick = partial(_pick, gradient, self.shape(self.wrt), axis=self.copies_along[0])
@@ -223,12 +224,10 @@ class Section:
 
     def element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
         """The element ``of`` of every copy, as a 1-D tensor; raises ``FunctionFailed``."""
-        shape, axis = list(out.shape), self.copies_along[1]
-        if shape:
-            shape[axis] //= copies
+        shape = copy_shape(out.shape, copies, self.copies_along[1])
         if out.numel() != copies * math.prod(shape) or not self._fits(shape):
             raise self._wrong(f"{self.phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element.")
-        return _pick(out, tuple(shape), self.of_index, axis)
+        return _pick(out, shape, self.of_index, self.copies_along[1])
 
     def output(self, y: Any) -> torch.Tensor:
         """The tensor ``of`` in a call's result; raises ``FunctionFailed``."""
@@ -256,7 +255,7 @@ class Section:
             if name == self.wrt:
                 yield self._swept(t) if swept is None else swept
             else:
-                yield self.copies(name, len(t) if name in self.stacked else 1)
+                yield self._repeated(name, len(t))
         for name, value in self.parameters:
             yield float(t[0]) if name == self.wrt else value
 
@@ -264,11 +263,17 @@ class Section:
         shape = self.shape(self.wrt)
         if math.prod(shape) == 1:
             flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
-            return flat if len(shape) == 1 else flat.reshape(_long(shape, self.copies_along[0], t.size))
-        tensor = self.copies(self.wrt, len(t))
+            along = self.copies_along[0] if self.stacked else 0
+            return flat if len(shape) == 1 and along is not None else flat.reshape(_long(shape, along, t.size))
+        tensor = self._repeated(self.wrt, len(t))
         for index in filter(None, (self.wrt_index, self.mirror)):
             _pick(tensor, shape, index, self.copies_along[0]).copy_(torch.from_numpy(t))
         return tensor
+
+    def _repeated(self, name: str, count: int) -> torch.Tensor:
+        """A new tensor of so many copies of a held input if it is stacked, else of one."""
+        stacked = name in self.stacked
+        return self.copies(name, count if stacked else 1, stacked and self.copies_along[0] is None)
 
     def copies(self, name: str, count: int, above: bool = False) -> torch.Tensor:
         """A new tensor of so many copies of a held input: along ``copies_along``, or ``above`` its first dimension."""
@@ -306,17 +311,19 @@ class Section:
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
-def _pick(tensor: torch.Tensor, shape: Index, index: Index, axis: int) -> torch.Tensor:
+def _pick(tensor: torch.Tensor, shape: Index, index: Index, axis: Axis) -> torch.Tensor:
     """The element at ``index`` of every copy in a tensor whose copies, of this ``shape``, lie along ``axis``."""
     if tensor.dim() == 1 and math.prod(shape) == 1:
         return tensor
     if axis:
-        return tensor[every_copy_along(axis, shape[axis], index)]
+        return tensor[place_of_copies(tensor.shape, tensor.shape[axis] // shape[axis], index, axis)]
     return tensor.reshape(-1)[_every_copy(shape, index)]
 
 
-def _long(shape: Index, axis: int, count: int) -> list[int]:
+def _long(shape: Index, axis: Axis, count: int) -> list[int]:
     """The shape of so many copies along ``axis``."""
+    if axis is None:
+        return [count, *shape]
     sizes = list(shape)
     sizes[axis] *= count
     return sizes

@@ -13,40 +13,47 @@ from .arrays import Array
 
 _ENGINE: Any = torch.autograd.Variable._execution_engine
 Layout = Callable[[torch.Tensor], torch.Tensor]
+Index = tuple[int, ...]
+Axis = int | None
+Place = tuple[slice | int, ...]
 # sample: fills the memory between and behind the cotangent's elements: what ignores strides returns this multiple.
 _FILLER = -3.0
 
 
-def make_cotangent(
-    out: torch.Tensor,
-    grad_output: float | Array,
-    copies: int,
-    index: tuple[int, ...],
-    layout: Layout,
-    axis: int = 0,
-) -> torch.Tensor:
-    """The cotangent of ``out``: at ``index`` of each of the ``copies`` along ``axis`` the same number, or its own.
+def copy_shape(shape: Index, copies: int, axis: Axis = 0) -> Index:
+    """The shape of one of the ``copies`` that lie along ``axis`` of a tensor; None: along one before the others."""
+    if axis is None or not shape:
+        return tuple(shape[1:])
+    sizes = list(shape)
+    sizes[axis] //= copies
+    return tuple(sizes)
 
-    It is 0 elsewhere.
-    """
+
+def place_of_copies(shape: Index, copies: int, index: Index, axis: Axis = 0) -> Place:
+    """Where the element at ``index`` of each of the copies lies in such a tensor."""
+    if axis is None:
+        return (slice(None), *index)
+    place: list[slice | int] = list(index)
+    if index:
+        place[axis] = slice(index[axis], None, shape[axis] // copies)
+    return tuple(place)
+
+
+def make_cotangent(
+    out: torch.Tensor, grad_output: float | Array, copies: int, place: Place, layout: Layout
+) -> torch.Tensor:
+    """The cotangent of ``out``: at its ``place`` in each of the copies the same number, or its own; 0 elsewhere."""
     if out.numel() == copies:
         if not isinstance(grad_output, np.ndarray):
             return layout(torch.full(out.shape, grad_output, dtype=out.dtype, device=out.device))
         return layout(torch.from_numpy(grad_output).to(out.device, out.dtype, copy=True).reshape(out.shape))
     cotangent = torch.zeros(out.shape, dtype=out.dtype, device=out.device)
-    elements = cotangent[every_copy_along(axis, out.shape[axis] // copies, index)]
+    elements = cotangent[place]
     if isinstance(grad_output, np.ndarray):
         elements.copy_(torch.from_numpy(grad_output).reshape(elements.shape))
     else:
         elements.fill_(grad_output)
     return layout(cotangent)
-
-
-def every_copy_along(axis: int, size: int, index: tuple[int, ...]) -> tuple[slice | int, ...]:
-    """Where the element at ``index`` of every copy lies in a tensor with copies of this ``size`` along ``axis``."""
-    place: list[slice | int] = list(index)
-    place[axis] = slice(index[axis], None, size)
-    return tuple(place)
 
 
 def pull_back(

@@ -331,3 +331,41 @@ def test_the_kernel_of_a_convolution_is_swept_in_one_call():
     together = batched_section(cut, T)
     assert together.stacked == ("kernel", "bias")
     np.testing.assert_allclose(together.backward(T, 1.0).grad_input, cut.backward(T, 1.0).grad_input, atol=1e-15)
+
+
+POSITIVE_DEFINITE = (2.0, 0.3, 0.1, 0.3, 2.5, 0.2, 0.1, 0.2, 1.8)
+
+
+@pytest.mark.parametrize(
+    ("function", "wrt", "of"),
+    [
+        (lambda x: torch.softmax(x, -1), "x[0,1]", "y[2,1]"),
+        (torch.logdet, "x[0,1]", "y"),
+        (torch.linalg.inv, "x[2,1]", "y[0,2]"),
+        (torch.linalg.eigvalsh, "x[1,0]", "y[2]"),
+    ],
+)
+def test_a_function_that_takes_a_stack_of_matrices_is_given_one(function, wrt, of):
+    cut = section(op_of(function, Input("x", shape=(3, 3), value=POSITIVE_DEFINITE), wrt=wrt, of=of))
+    t = T / 5
+    together = batched_section(cut, t)
+    assert together.stacked == ("x",)
+    for grad_output in (-0.5, T):
+        found, wanted = together.backward(t, grad_output), cut.backward(t, grad_output)
+        np.testing.assert_allclose(found.values, wanted.values, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(found.grad_input, wanted.grad_input, rtol=0, atol=1e-14)
+
+
+def test_a_backward_that_is_wrong_for_a_stack_is_called_for_each_matrix_alone():
+    class Trace(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.shape = x.shape
+            return x.diagonal(dim1=-2, dim2=-1).sum(-1)
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return grad_output.sum() * torch.eye(ctx.shape[-1], dtype=grad_output.dtype).expand(ctx.shape)
+
+    seen, verdict = look(op_of(Trace.apply, Input("x", shape=(3, 3)), wrt="x[1,1]", of="y"))
+    assert (seen.structure, verdict.word) == ("one by one", "matches")

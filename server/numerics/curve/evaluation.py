@@ -50,7 +50,7 @@ class Evaluation:
     local_scale: Array
     special: tuple[SpecialPoint, ...]
     stacked: tuple[str, ...]
-    copies_along: tuple[int, int]
+    copies_along: tuple[int | None, int | None]
     dtype: torch.dtype
     numerical_dtype: torch.dtype
     numerical_device: str

@@ -88,7 +88,7 @@ class TrueForward:
             precision = relative_precision(reference.forward, x, reference.forward(x))
         except FunctionFailed:
             precision = EPSILON
-        return cls(reference.alone() if any(reference.copies_along) else reference, stop - start, precision)
+        return cls(reference.alone() if reference.copies_along != (0, 0) else reference, stop - start, precision)
 
     def alone(self) -> TrueForward:
         """The same, asked for one point at a time: copies that are stacked would draw random numbers of their own."""
