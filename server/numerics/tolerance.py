@@ -14,6 +14,7 @@ T = TypeVar("T", float, NDArray[np.float64], torch.Tensor)
 # ulps: what a correct backward may lose, of its own slope and of the largest visible one, by the size of the dtype in
 # bytes: a long dtype can spare more of them.
 TOLERANCE_ULPS = {8: 4096.0, 4: 1024.0, 2: 8.0}
+UNDECIDED_SHARE = 0.1  # bound: where an error band is wider than this share of the slopes in sight, nothing is decided
 
 
 @dataclass(frozen=True)

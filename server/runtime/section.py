@@ -18,7 +18,7 @@ from .batch_size import batch_size
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
-from .vjp import Axis, Layout, copy_shape, dense, float64_array, make_cotangent, place_of_copies, pull_back
+from .vjp import CopyAxis, Index, Layout, copy_shape, dense, float64_array, make_cotangent, place_of_copies, pull_back
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,6 @@ def _joined(parts: Sequence[BackwardResult]) -> BackwardResult:
     )
 
 
-Index = tuple[int, ...]
-
-
 @dataclass(frozen=True)
 class Section:
     """One output element ``of`` of an op as a function of one input element (or float parameter) ``wrt``.
@@ -81,7 +78,7 @@ class Section:
     dtype: torch.dtype = torch.float64
     device: str = "cpu"
     stacked: tuple[str, ...] = ()
-    copies_along: tuple[Axis, Axis] = (0, 0)
+    copies_along: tuple[CopyAxis, CopyAxis] = (0, 0)
     order: int = 1
     one_draw: bool = False
     mirror: Index = ()
@@ -311,7 +308,7 @@ class Section:
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
-def _pick(tensor: torch.Tensor, shape: Index, index: Index, axis: Axis) -> torch.Tensor:
+def _pick(tensor: torch.Tensor, shape: Index, index: Index, axis: CopyAxis) -> torch.Tensor:
     """The element at ``index`` of every copy in a tensor whose copies, of this ``shape``, lie along ``axis``."""
     if tensor.dim() == 1 and math.prod(shape) == 1:
         return tensor
@@ -320,7 +317,7 @@ def _pick(tensor: torch.Tensor, shape: Index, index: Index, axis: Axis) -> torch
     return tensor.reshape(-1)[_every_copy(shape, index)]
 
 
-def _long(shape: Index, axis: Axis, count: int) -> list[int]:
+def _long(shape: Index, axis: CopyAxis, count: int) -> list[int]:
     """The shape of so many copies along ``axis``."""
     if axis is None:
         return [count, *shape]

@@ -14,13 +14,13 @@ from .arrays import Array
 _ENGINE: Any = torch.autograd.Variable._execution_engine
 Layout = Callable[[torch.Tensor], torch.Tensor]
 Index = tuple[int, ...]
-Axis = int | None
+CopyAxis = int | None
 Place = tuple[slice | int, ...]
 # sample: fills the memory between and behind the cotangent's elements: what ignores strides returns this multiple.
 _FILLER = -3.0
 
 
-def copy_shape(shape: Index, copies: int, axis: Axis = 0) -> Index:
+def copy_shape(shape: Index, copies: int, axis: CopyAxis = 0) -> Index:
     """The shape of one of the ``copies`` that lie along ``axis`` of a tensor; None: along one before the others."""
     if axis is None or not shape:
         return tuple(shape[1:])
@@ -29,7 +29,7 @@ def copy_shape(shape: Index, copies: int, axis: Axis = 0) -> Index:
     return tuple(sizes)
 
 
-def place_of_copies(shape: Index, copies: int, index: Index, axis: Axis = 0) -> Place:
+def place_of_copies(shape: Index, copies: int, index: Index, axis: CopyAxis = 0) -> Place:
     """Where the element at ``index`` of each of the copies lies in such a tensor."""
     if axis is None:
         return (slice(None), *index)

@@ -31,7 +31,7 @@ _TOLERANCE = 1e-6  # bound: of compiled outputs and gradients against plain ones
 _RECURSION_LIMIT = 10_000  # budget: the compiler recurses deeply
 _MAX_BYTES = 65536  # budget: bytes of an answer
 
-Answer = tuple[BadgeState, str]
+CompileResult = tuple[BadgeState, str]
 
 
 def compile_badge(call: Call, asked: bool, patience: float = _MAX_SECONDS) -> CapabilityBadge:
@@ -48,7 +48,7 @@ def compile_badge(call: Call, asked: bool, patience: float = _MAX_SECONDS) -> Ca
     return CapabilityBadge("compile", state, sentence)
 
 
-def try_compile(call: Call) -> Answer:
+def try_compile(call: Call) -> CompileResult:
     """What becomes of the forward and the gradients of a call when they are compiled."""
     ran = call.run()
     given = call.grad_outputs(ran)
@@ -84,7 +84,7 @@ def _same(found: torch.Tensor | None, wanted: torch.Tensor | None) -> bool:
     return found.shape == wanted.shape and torch.allclose(found, wanted, _TOLERANCE, _TOLERANCE, equal_nan=True)
 
 
-def in_this_process(work: Callable[[], Answer], patience: float) -> Answer:
+def in_this_process(work: Callable[[], CompileResult], patience: float) -> CompileResult:
     """The result of ``work`` in this process; what torch has compiled is forgotten."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _RECURSION_LIMIT))
@@ -101,15 +101,15 @@ def in_this_process(work: Callable[[], Answer], patience: float) -> Answer:
         torch.compiler.reset()
 
 
-def _late(patience: float) -> Answer:
+def _late(patience: float) -> CompileResult:
     return "unknown", f"torch.compile was not done after {patience:g} seconds."
 
 
-def _raises_before(error: Exception) -> Answer:
+def _raises_before(error: Exception) -> CompileResult:
     return "unknown", f"What should be compiled raises {exception_summary(error)} already before."
 
 
-def in_a_copy(work: Callable[[], Answer], patience: float) -> Answer:
+def in_a_copy(work: Callable[[], CompileResult], patience: float) -> CompileResult:
     """The result of ``work`` in a forked child, so that nothing that it imports, changes or hangs in stays behind."""
     reading, writing = os.pipe()
     library, parent = ctypes.CDLL(None), os.getpid()
@@ -147,7 +147,7 @@ def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
             os._exit(1)
 
 
-def _answer(work: Callable[[], Answer], writing: int) -> None:
+def _answer(work: Callable[[], CompileResult], writing: int) -> None:
     """Main function of the child: write the result to the pipe and exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)

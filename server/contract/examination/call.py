@@ -16,6 +16,7 @@ import torch
 from ....ops import Input, Op
 from ...runtime import rng
 from ...runtime.arguments import input_shape, tensors_of
+from ...runtime.batching import GOLDEN_RATIO
 from ...runtime.rng import GeneratorStates
 from ...runtime.section import Section
 from ...runtime.timeouts import note_call_start
@@ -178,7 +179,6 @@ _OTHER_SPREAD = 0.06
 _ELEMENT_SPREAD = 0.0137
 _COMPARED_ROWS = (1, 6)  # sample: the stacked rows that are compared with calls of their own, none at an end
 _ALIKE = 1e-8  # bound: the tolerance of that comparison, absolute and relative
-_GOLDEN = (5**0.5 - 1) / 2  # unit: the golden ratio
 
 
 def _declared(section: Section, name: str) -> Input:
@@ -198,7 +198,7 @@ def _stacked_candidates(section: Section, plain: Call, reach: tuple[float, float
             low, high = _interval(section, name, name == swept, own)
             # Golden-ratio sequence, so that no two inputs vary together.
             share = (torch.arange(STACK_SIZE, dtype=torch.float64) + _SHIFT) / STACK_SIZE
-            share = share if name == swept else (_GOLDEN * (1 + place) * (1 + STACK_SIZE * share)) % 1
+            share = share if name == swept else (GOLDEN_RATIO * (1 + place) * (1 + STACK_SIZE * share)) % 1
             rows[name] = (low + (high - low) * share).reshape(-1, *plain.tensors[name].shape[1:])
         yield Call(section.op, {**plain.tensors, **rows}, plain.parameters, section.op, names)
 

@@ -14,21 +14,16 @@ from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slo
 from ..differentiation.noise import moving_maximum
 from ..sampling.grid import Rows
 
-# budget: at most this many of the points that contradict backward are measured twice.
-_MAX_SAMPLED = 32
-_RTOL = 1e-13  # bound: a point off by this share of the slope or less, on top of its error band, contradicts nothing
+_MAX_SAMPLED = 32  # budget: at most this many of the points that contradict backward are measured twice
 # bound: the second measurement disagrees with the first where it explains this share of the contradiction …
 _FINER = 0.1
 # pattern: … and forward moves in steps finer than the grid where it does so at this share of the points (or cells).
 _UNSEEN = 0.25
-# pattern: between two points the slope may be at most this many times as large as at either of them.
-_STEEPER = 4.0
-# ulps: a change of at most this many counts as none.
-_ULPS = 16.0
+_STEEPER = 4.0  # pattern: between two points the slope may be at most this many times as large as at either of them
+_ULPS = 16.0  # ulps: a change of at most this many counts as none
 # bound: the slope below which nothing is seen at a row is taken from neighbours within this share of the range.
 _NEIGHBOURHOOD = 0.05
-# pattern: more rows than this on a jump mean that the jumps were not all located between the rows.
-_JUMP_ROWS = 2
+_JUMP_ROWS = 2  # pattern: more rows than this on a jump mean that the jumps were not all located between the rows
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,7 @@ def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Arr
     slopes, smooth = curve.slopes, curve.slopes.kind == PointKind.SMOOTH
     with np.errstate(all="ignore"):
         off = np.abs(analytical / grad_output - slopes.value)
-        doubtful = np.flatnonzero(smooth & ~(off <= EVIDENCE_BOUNDS * slopes.error + _RTOL * np.abs(slopes.value)))
+        doubtful = slopes.doubted_by(analytical / grad_output)
     if not doubtful.size:
         return curve
     forward = nan_outside_domain(section, at.x)

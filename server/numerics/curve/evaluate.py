@@ -31,10 +31,8 @@ from .symmetric_inputs import with_mirrored_element
 # bound: the noise of forward, as a share of its rise, above which it looks like jumps; and above which it disturbs the
 # small differences by which the grid is refined.
 _JUMP_NOISE, _REFINEMENT_NOISE = 1e-5, 1e-11
-# bound: the slopes that set the tolerance of a point lie within this share of the range.
-_NEIGHBOURHOOD = 0.05
-# bound: a safety factor on the noise estimated from a few samples.
-_SAFETY = 3.0
+_NEIGHBOURHOOD = 0.05  # bound: the slopes that set the tolerance of a point lie within this share of the range
+_SAFETY = 3.0  # bound: a safety factor on the noise estimated from a few samples
 # bound: what a short dtype has lost at a row, it may have lost within this many rows of it. That is a smooth bias, and
 # no noise, if it is _BIAS_RATIO times its own third difference and forward is no staircase.
 _NOISE_REACH = 25

@@ -15,24 +15,21 @@ from ..differentiation.quadrature import integral_rounding, quadrature
 from ..sampling.grid import Rows
 from ..tolerance import Tolerance
 
-# sample: where each point needs a call of its own, a cell spans this many rows.
-_EVERY = 5
+_EVERY = 5  # sample: where each point needs a call of its own, a cell spans this many rows
 # bound: cells whose residual exceeds these shares of the tolerance, and of the noise, are refined: residuals add up.
 _SLACK_SHARE, _NOISE_SHARE = 0.05, 0.25
 TRUNCATION_SHARE = 0.02  # bound: truncation, as a share of the trapezoidal rule's relative error cubed (exp: 0.0009)
 _CONVERGENCE = 0.1  # bound: at each cut less than this share of the residual is left, if the quadrature was at fault
 # budget: at most this many doubtful cells are examined; the others get the answer of the majority.
 _MAX_CELLS, _MAX_CELLS_ONE_BY_ONE = 64, 8
-# sample: where a residual sits in a cell is traced by cutting it into this many parts at each level.
-_PARTS = 4
+_PARTS = 4  # sample: where a residual sits in a cell is traced by cutting it into this many parts at each level
 _LEVELS = 8  # budget: the most levels of that
 _MAX_PARTS, _MAX_PARTS_ONE_BY_ONE = 256, 16  # budget: the most parts followed at a level, the worst ones
 # pattern: a residual is backward's fault if no part holds more than this share of it: a jump of forward keeps it in one
 # place, a wrong formula has it everywhere.
 _CLUMPED = 0.6
 _CHANGE = 0.125  # bound: nor may the quadrature have changed by more than this share of it under subdivision
-# bound: a safety factor on the noise estimated from six values.
-_NOISE_SAFETY = 10.0
+_NOISE_SAFETY = 10.0  # bound: a safety factor on the noise estimated from six values
 # sample: the subdivisions that confirm it: the residual must stay the same in each.
 _CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 # sample: a cell is cut into so many parts, and the one with the largest residual again, on so many scales in turn.

@@ -15,13 +15,10 @@ from ..sampling.grid import Grid
 from ..singularities.special_points import SpecialPoint, special_points
 from .curve import nan_outside_domain
 
-# budget: the least number of grid points with which a kink is told from curvature.
-_MIN_POINTS = 401
+_MIN_POINTS = 401  # budget: the least number of grid points with which a kink is told from curvature
 _MIN_ROWS = 3  # budget: among fewer rows no jump of backward is looked for
-# bound: a jump of less than this many times the noise is ignored.
-_NOISE_FACTOR = 30.0
-# bound: the two sides of a jump of backward differ by more than this share.
-_MIN_DIFFERENCE = 1e-6
+_NOISE_FACTOR = 30.0  # bound: a jump of less than this many times the noise is ignored
+_MIN_DIFFERENCE = 1e-6  # bound: the two sides of a jump of backward differ by more than this share
 
 
 def forward_singularities(

@@ -9,12 +9,12 @@ import numpy as np
 from ...runtime.arrays import Array
 from ...runtime.batching import WITNESS_SHARES, batched_section
 from ...runtime.failure import FunctionFailed
-from ...runtime.section import Index, Section
+from ...runtime.section import Section
+from ...runtime.vjp import Index
 
 # sample: tried this share of the range beside where the matrix is held: elsewhere forward may not take it.
 _OFFSET = 1e-2
-# bound: two gradients are the same up to this share.
-_RTOL = 1e-6
+_RTOL = 1e-6  # bound: two gradients are the same up to this share
 
 
 def with_mirrored_element(section: Section, x: Array, grad_output: float) -> Section:

@@ -21,12 +21,10 @@ from .true_gradient import TrueForward, downhill_gradient
 _SECONDS, _MIN_SECONDS = 3.0, 1.0
 # budget: the most elements that a picture can show, and the most pairs of input and output element measured.
 MOST_DESCENT_ELEMENTS, _MAX_PAIRS = 256, 1 << 16
-# budget: the most numbers of all steps together.
-_MAX_NUMBERS = 1 << 15
+_MAX_NUMBERS = 1 << 15  # budget: the most numbers of all steps together
 # sample: how far beside the start forward is asked whether it is flat there, as a share of the range.
 _FLAT_DISTANCE = 1e-3
-# bound: an output is on goal that is off by no more than this share of the largest.
-_GOAL_RTOL = 1e-12
+_GOAL_RTOL = 1e-12  # bound: an output is on goal that is off by no more than this share of the largest
 # sample: the seeds with which the Function is called to see whether it draws random numbers.
 _SEEDS = (0, 7919, 104729, 1299709)
 _MIN_POINTS, _MAX_POINTS = 201, 801  # budget: the points of the picture, at least and at most, without those at jumps

@@ -21,18 +21,15 @@ _MovingOutcome = Literal["falls", "rises", "level", "oscillates", "diverges"]
 _RestingOutcome = Literal["there", "reached", "stays", "stuck", "small", "settles"]
 _BrokenOutcome = Literal["infinite", "nan", "bare", "failed"]
 DescentOutcome = _MovingOutcome | _RestingOutcome | _BrokenOutcome
-# bound: the goal is reached where the loss is no more than this share of the first one.
-REACHED = 1e-6
-# pattern: a loss that has grown by this factor, and still grows, diverges.
-_DIVERGED = 1e3
+REACHED = 1e-6  # bound: the goal is reached where the loss is no more than this share of the first one
+_DIVERGED = 1e3  # pattern: a loss that has grown by this factor, and still grows, diverges
 # pattern: of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
 _MIN_TURNS, _MIN_FALL = 0.2, 0.1
 # pattern: a run has settled if the last quarter of its steps spans no more than this share of its whole path.
 _STANDSTILL = 1e-6
 # pattern: fewer steps do not tell whether they have settled, nor, in the last half, whether they go back and forth.
 _MIN_STEPS = 6
-# bound: losses nearer to each other than this share of the first are the same.
-_RTOL = 1e-9
+_RTOL = 1e-9  # bound: losses nearer to each other than this share of the first are the same
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ _STEPS = 40  # budget: the steps where neither question nor op says how many
 # sample: the learning rate times slope²: where forward is straight, the distance to the goal halves in each step.
 _STABLE_RATE = 0.25
 _MANTISSAS = (5.0, 2.5, 2.0, 1.0)  # unit: the leading digits that a chosen learning rate may have
-# sample: where to begin and what to reach, as shares of the range.
-_START_SHARES = (0.75, 0.25)
+_START_SHARES = (0.75, 0.25)  # sample: where to begin and what to reach, as shares of the range
 _SAMPLES = np.linspace(1 / 8, 7 / 8, 7)  # sample: the places at which slopes, and another goal, are looked for
 # sample: the places on the way to where the goal is reached, as shares of it; not its middle, for that may be 0.
 _PATH = (0.0, 0.25, 0.75, 1.0)

@@ -26,15 +26,11 @@ JUDGED_STATUSES = np.array([each in (Status.AGREES, Status.SUBGRADIENT, Status.D
 # The two shares of the wrong rows that decide whether a story is told.
 EXCEPTIONS = 0.01  # pattern: the share that a story may leave unexplained; its sentence names those rows
 SURE = 0.9  # pattern: the share that it must explain with certainty; also how many values must be near a typical one
-# bound: a row is certain if its error bound is below this share of the slope that the story predicts.
-SURE_ERROR = 0.1
+SURE_ERROR = 0.1  # bound: a row is certain if its error bound is below this share of the slope that the story predicts
 # bound: forward is called flat only where its error bound is below this share of the most that backward returned.
 _MAX_FLAT_SLOPE = 1e-3
-_ZERO_SLOPE = 4096 * torch.finfo(torch.float64).eps  # ulps: of the steepest slope; what is no more counts as 0
-# pattern: values that scatter by more than this share are not typical of one another.
-_MAX_SCATTER = 0.1
-# ulps: the last places that a product of grad_output may lose.
-_PRODUCT_ULPS = 2.0
+_MAX_SCATTER = 0.1  # pattern: values that scatter by more than this share are not typical of one another
+_PRODUCT_ULPS = 2.0  # ulps: the last places that a product of grad_output may lose
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ class Evidence:
 
     @cached_property
     def _zero(self) -> Array:
-        return self.band + _ZERO_SLOPE * _robust_maximum(self.slope[self.judged])
+        return self.band + tolerance_for(_robust_maximum(self.slope[self.judged]), torch.float64).atol
 
     @cached_property
     def all_flat(self) -> bool:

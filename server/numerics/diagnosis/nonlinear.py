@@ -43,8 +43,7 @@ _KINDS: dict[Law, str] = {
 # Those of which more can be told than their finding says.
 _EXPLAINED: tuple[Law, ...] = ("zero", "odd", "scales")
 _POWER = "What backward returns grows with grad_output to the power {}."
-# bound: how far the measured power of grad_output may be from a multiple of one half.
-_POWER_TOLERANCE = 1e-3
+_POWER_TOLERANCE = 1e-3  # bound: how far the measured power of grad_output may be from a multiple of one half
 
 
 @dataclass(frozen=True)

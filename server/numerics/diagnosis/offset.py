@@ -18,8 +18,7 @@ _MIN_UNIT = 1e-3  # sample: the term is estimated from rows where its unit is mo
 _SMALL_BITS = 4
 # pattern: rounding has no memory: from one row to the next it changes by at least this share of its own size.
 _MIN_ROUGHNESS = 0.5
-# ulps: the rounding error of a few operations in float32.
-_FLOAT32_ULPS = 16
+_FLOAT32_ULPS = 16  # ulps: the rounding error of a few operations in float32
 
 
 def added_term(data: Evidence) -> Hypothesis | None:

@@ -33,8 +33,7 @@ _RTOL = 1e-6
 # sample: a held value is multiplied by this, as no other is likely to be: up, or down where that is out of bounds.
 _CHANGES = (1.1875, 0.8125)
 _FACTOR_ROWS = 5  # budget: the rows at which the factor is measured again with the held value changed
-# budget: in a tensor larger than this no element is looked for.
-_MAX_ELEMENTS = 64
+_MAX_ELEMENTS = 64  # budget: in a tensor larger than this no element is looked for
 
 
 def zero_gradient(data: Evidence) -> Hypothesis | None:

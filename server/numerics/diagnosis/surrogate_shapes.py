@@ -9,10 +9,8 @@ from ..formatting.numbers import format_measured
 from ..sentences.places import MOST_PLACES, runs_among
 from .evidence import Evidence, Hypothesis, describe_factor
 
-# pattern: the fewest rows of a window; a bump has more than twice as many different values.
-_MIN_ROWS = 3
-# pattern: beside a bump there may be lobes of this share of its height.
-_MAX_LOBE = 0.25
+_MIN_ROWS = 3  # pattern: the fewest rows of a window; a bump has more than twice as many different values
+_MAX_LOBE = 0.25  # pattern: beside a bump there may be lobes of this share of its height
 # ulps: the flanks of a bump may go the wrong way by so many; a lobe is mentioned if it is so many tolerances deep.
 _MONOTONE_ULPS = 4.0
 

@@ -11,13 +11,11 @@ from ...runtime.batching import batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..curve.symmetric_inputs import swept_shape
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, RATIO
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, RATIO, WIDEST_STEP
 from ..differentiation.reference import reference_of
 from ..differentiation.richardson import extrapolate, tableau
 from .evidence import EXCEPTIONS, SURE, SURE_ERROR, Evidence, Hypothesis
 
-# sample: the widest step, as a share of the value that is moved, or of 1 where that is more.
-_WIDEST = 2e-3
 # budget: the rows that are looked at where they share a call and where each costs one.
 _MAX_TOGETHER, _MAX_ALONE = 128, 12
 # sample: where the other input is swept, beside its value, as shares of that, or of 1 where that is more.
@@ -75,7 +73,7 @@ def _slopes_by(section: Section, other: str, x: Array, grad_output: float) -> tu
     """The slope of forward with respect to the ``other`` input at every ``x`` of the swept one, and its error bound."""
     reference = batched_section(reference_of(section, x, grad_output), x, grad_output)
     held = dict(section.inputs)[other][_flat_index(section)]
-    steps = _WIDEST * max(1.0, abs(held)) * LADDER
+    steps = WIDEST_STEP * max(1.0, abs(held)) * LADDER
     above = np.stack([_with_input(reference, other, held + step).forward(x) for step in steps.ravel().tolist()])
     below = np.stack([_with_input(reference, other, held - step).forward(x) for step in steps.ravel().tolist()])
     gaps = (held + steps) - (held - steps)

@@ -22,18 +22,15 @@ WIDEST_LOW_PRECISION = 0.05  # sample: the same in a short precision, where ther
 # budget: steps on either side, so 14 forwards a point; then (samples) their ratio, and that in a short precision.
 FINE_LEVELS, FINE_RATIO, FINE_RATIO_LOW_PRECISION = 7, 8.0, 2.0
 FINE_WIDEST_STEP = 0.2  # sample: where the finer ladder begins, as a fraction of the widest step of the first
-# unit: the spacing of float64 next to 0.
-LEAST_ROUNDING = 2.0**-1074
+LEAST_ROUNDING = 2.0**-1074  # unit: the spacing of float64 next to 0
 # sample: where points are closer than this fraction of the usual, steps shrink in proportion, down to the least factor.
 _DENSE_SPACING, _MIN_STEP_FACTOR = 0.4, 1 / 256  # Points are closer where forward is curved.
-# ulps: a change smaller than this many rounding errors counts as zero.
-_NOISE_FACTOR = 32.0
+_NOISE_FACTOR = 32.0  # ulps: a change smaller than this many rounding errors counts as zero
 # bound: a deviation counts as evidence only beyond this many error bounds: one alone may fail at 3 % of the points.
 EVIDENCE_BOUNDS = 10.0
-# sample: other steps, in between those of the first ladder.
-_OTHER_WIDEST = 0.6
-# bound: the finer ladder is also preferred where its error bound is this many times smaller.
-_MIN_GAIN = 10.0
+_RECHECK_RTOL = 1e-13  # bound: the share of a slope that contradicts nothing, on top of those error bounds
+_OTHER_WIDEST = 0.6  # sample: other steps, in between those of the first ladder
+_MIN_GAIN = 10.0  # bound: the finer ladder is also preferred where its error bound is this many times smaller
 
 
 # The least slope that counts at each of n points, or at all of them, told from their slopes.
@@ -73,6 +70,12 @@ class Slopes:
     forwards: float
     step: float
     precision: float
+
+    def doubted_by(self, expected: Array) -> NDArray[np.intp]:
+        """The smooth points where something else was ``expected``, which are to be measured again."""
+        off = np.abs(expected - self.value)
+        contradicted = ~(off <= EVIDENCE_BOUNDS * self.error + _RECHECK_RTOL * np.abs(self.value))
+        return np.flatnonzero((self.kind == PointKind.SMOOTH) & contradicted)
 
     @property
     def error_by_kind(self) -> Array:

@@ -26,8 +26,7 @@ _COARSE_EXCESS = 8.0
 _JUMP, _JUMP_RATIO = 1e-4, 100.0
 # ulps: with noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
 EXACT_NOISE = 64 * EPSILON
-# bound: steps up to this size may be the rounding of a larger intermediate result.
-ROUNDING_STEP = 1e-12
+ROUNDING_STEP = 1e-12  # bound: steps up to this size may be the rounding of a larger intermediate result
 _FLOAT32_BITS = 24  # unit: the significant bits of float32
 _IRRATIONAL_SHIFT = 1 / math.pi  # sample: points are moved by this share of a cell, so that none has few bits
 _SMALL_BITS = 4  # pattern: values this many powers of two below the largest are small: a staircase has fewer bits there

@@ -7,8 +7,7 @@ from decimal import Decimal
 
 from ...runtime.arrays import EPSILON
 
-# pattern: a number with more digits than this was not meant as a decimal.
-MOST_DIGITS = 6
+MOST_DIGITS = 6  # pattern: a number with more digits than this was not meant as a decimal
 _NAMED = {
     "π": math.pi,
     "1/π": 1 / math.pi,
@@ -38,8 +37,7 @@ _NAMED = {
     "2/3": 2 / 3,
     "1/6": 1 / 6,
 }
-# bound: the relative error above which no name is given.
-_PRECISE = 1e-6
+_PRECISE = 1e-6  # bound: the relative error above which no name is given
 
 
 def simplest_number(low: float, high: float) -> float:

@@ -18,8 +18,6 @@ from ..tolerance import Tolerance, tolerance_for
 from ..verdict.slope_judge import judge_slopes
 from .cells import BasePoint, forward_of_cells, partials_add_up, steepest_per_output
 
-# bound: a cell that is off by more than this and its error bound is measured again before backward is accused.
-_RECHECK_RTOL = 1e-13
 _Places = NDArray[np.intp]
 
 
@@ -59,11 +57,7 @@ def judge_jacobian_cells(
     if returned is None or not ground.deterministic:
         unknown = Status.GAP if returned is None else Status.UNDECIDED
         return JudgedCells(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
-    off = np.abs(returned - slopes.value)
-    doubtful = np.flatnonzero(
-        (slopes.kind == PointKind.SMOOTH)
-        & ~(off <= EVIDENCE_BOUNDS * slopes.error + _RECHECK_RTOL * np.abs(slopes.value))
-    )
+    doubtful = slopes.doubted_by(returned)
     if doubtful.size:
         by, at = np.tile(ground.copies.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
         forward, visible = (

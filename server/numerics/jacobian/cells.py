@@ -25,13 +25,11 @@ from ..differentiation.noise import (
 )
 from ..differentiation.reference import is_repeated
 
-# budget: the number of random lines through all elements of ``wrt`` along which noise is probed.
-_NOISE_LINES = 2
+_NOISE_LINES = 2  # budget: the number of random lines through all elements of ``wrt`` along which noise is probed
 # budget: forward's precision is estimated from this many values on a line; the other, a sample, is how far they reach.
 _SAMPLES, _SAMPLE_SHARE = 24, 0.1
 _Outputs = Callable[[Array], Array]
-# bound: slopes along a line are compared to this share of what they are made of.
-_DIRECTIONAL_RTOL = 1e-6
+_DIRECTIONAL_RTOL = 1e-6  # bound: slopes along a line are compared to this share of what they are made of
 
 
 class _Map(Protocol):

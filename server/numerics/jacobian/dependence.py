@@ -14,8 +14,8 @@ import torch
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.failure import Failure, FunctionFailed, describe_result, failure_of
-from ...runtime.section import Index, Section
-from ...runtime.vjp import pull_back
+from ...runtime.section import Section
+from ...runtime.vjp import Index, pull_back
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..tolerance import tolerance_for
 from .cells import BasePoint, Line, jacobian_slopes, random_direction

@@ -18,8 +18,7 @@ from .cells import BasePoint, jacobian_slopes
 from .jacobian import Jacobian
 from .sparsity import dependence_mask, element_positions
 
-# bound: a hypothesis has to fit within this share of the largest slope, besides the error bounds.
-_RTOL = 1e-6
+_RTOL = 1e-6  # bound: a hypothesis has to fit within this share of the largest slope, besides the error bounds
 
 
 def diagnose_jacobian(jacobian: Jacobian, span: float) -> str:

@@ -13,8 +13,9 @@ import torch
 from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import batched_copies, seconds_per_copy
 from ...runtime.failure import Failure, FunctionFailed
-from ...runtime.section import Index, Section
+from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
+from ...runtime.vjp import Index
 from ..curve.symmetric_inputs import swept_shape
 from ..differentiation.reference import rounded_inputs
 from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells

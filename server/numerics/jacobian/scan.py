@@ -18,12 +18,9 @@ from ..tolerance import tolerance_for
 from .cell_status import judge_jacobian_cells
 from .cells import BasePoint, jacobian_slopes
 
-# budget: the most cells that are scanned; eight bytes each.
-_MAX_CELLS = 1 << 21
-# budget: the most elements of the output: more would need too much memory for the noise probes.
-_MAX_OUTPUTS = 1 << 14
-# sample: the step of the one difference, as a share of the range; how wrong that makes it is measured.
-_STEP = 1e-5
+_MAX_CELLS = 1 << 21  # budget: the most cells that are scanned; eight bytes each
+_MAX_OUTPUTS = 1 << 14  # budget: the most elements of the output: more would need too much memory for the noise probes
+_STEP = 1e-5  # sample: the step of the one difference, as a share of the range; how wrong that makes it is measured
 # budget: random directions in which the differences are tried: one may miss an error, that four do is hardly possible.
 _DIRECTIONS = 4
 # bound: errors below this share of the largest slope are ignored, and slopes by a direction have to be known to it.

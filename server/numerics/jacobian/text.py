@@ -24,8 +24,7 @@ _KIND_NAMES = {
     PointKind.EDGE: ("cell at the edge of the domain", "cells at the edge of the domain"),
     PointKind.NONFINITE: ("cell without a finite value", "cells without a finite value"),
 }
-# budget: pairs of tensors that are named; of more the number is told.
-_MAX_PAIRS = 3
+_MAX_PAIRS = 3  # budget: pairs of tensors that are named; of more the number is told
 _NONE_HINT = (
     "For an output that the loss does not use, a Function that calls set_materialize_grads(False) is handed None:"
     " backward has to test for it."

@@ -29,18 +29,13 @@ _ULPS = {8: 16.0, 4: 16.0, 2: 4.0}
 SUM_TOLERANCE = {8: 2.0**-20, 4: 2.0**-14, 2: 2.0**-4}
 # bound: … and for other memory layouts of grad_output, for which a different kernel may run.
 KERNEL_TOLERANCE = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
-# bound: within this factor of the largest number of the dtype, results may overflow on the way.
-_OVERFLOW_ROOM = 16.0
-# pattern: deviations within this factor of the largest count as equally large.
-_TIED = 0.999
+_OVERFLOW_ROOM = 16.0  # bound: within this factor of the largest number of the dtype, results may overflow on the way
+_TIED = 0.999  # pattern: deviations within this factor of the largest count as equally large
 # sample: the powers of two by which all grad_outputs are scaled, and by which the random one at each point is scaled …
 _SCALE, _SPREAD_SCALE = 20, 10
-# sample: … and in half precision, which has a smaller range.
-_SCALE_HALF, _SPREAD_SCALE_HALF = 5, 3
-# sample: random grad_outputs are drawn from this many powers of two on either side of 1.
-_SPREAD = 3.0
-# unit: the mantissa bits of shorter dtypes.
-_SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))
+_SCALE_HALF, _SPREAD_SCALE_HALF = 5, 3  # sample: … and in half precision, which has a smaller range
+_SPREAD = 3.0  # sample: random grad_outputs are drawn from this many powers of two on either side of 1
+_SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))  # unit: the mantissa bits of shorter dtypes
 # The laws whose terms are rounded in different ways; to repeat a call, or to change its sign, changes no rounding.
 _ROUNDED: tuple[Law, ...] = ("scales", "adds", "layout")
 _Cotangent = Callable[[torch.Tensor], torch.Tensor]

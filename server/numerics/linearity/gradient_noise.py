@@ -18,8 +18,7 @@ from ..differentiation.reference import lost_to_double, reference_of
 # large that terms near 1 change by some last places; and the order of the differences that cancel whatever is smooth.
 _NOISE_DISTANCE, _NOISE_ORDER = 1e-4, 6
 _NOISE_GAIN = math.sqrt(math.comb(2 * _NOISE_ORDER, _NOISE_ORDER))  # unit: by which such a difference multiplies noise
-# bound: what is lost at a row may be lost at so many rows on either side of it.
-_NEAR = 2
+_NEAR = 2  # bound: what is lost at a row may be lost at so many rows on either side of it
 
 
 def gradient_noise_along(section: Section, x: Array, base: float, of_base: Array) -> Array:

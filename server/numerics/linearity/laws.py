@@ -20,8 +20,7 @@ from .check import KERNEL_TOLERANCE, pointwise_violations, tensorwise_violations
 from .violation import Law, Violation, describe_violation
 
 __all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
-# budget: the most points examined where each needs a call of its own.
-_MAX_ALONE = 12
+_MAX_ALONE = 12  # budget: the most points examined where each needs a call of its own
 _MAX_NUMBERS = 1 << 15  # budget: the most numbers in one call
 # The laws that a linear backward may seem to break through rounding or underflow.
 _ROUNDED_LAWS: tuple[Law, ...] = ("scales", "adds", "mixes")

@@ -10,8 +10,7 @@ from ..formatting.numbers import format_distinct, format_number
 
 Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout", "batch"]
 
-# pattern: a result below this fraction of the expected one is called clipped.
-_CLIPPED = 0.5
+_CLIPPED = 0.5  # pattern: a result below this fraction of the expected one is called clipped
 _LAYOUTS = {
     "expanded": "one number stands for all of it, as behind y.sum()",
     "strided": "it is every other number of a longer tensor, as a slice or a column is",

@@ -17,12 +17,9 @@ from .grid import Rows
 
 # unit: the width and height of the picture in pixels; and the bound of a line's error, in pixels too.
 _PIXELS, _MAX_ERROR = 1000.0, 0.25
-# bound: cells with an estimated error above this share of it are examined.
-_SUSPECT = 0.5
-# sample: in cells: a narrower one only separates the two sides of one place.
-_MIN_CELL = 1e-4
-# ulps: errors below this many units of rounding do not justify a point.
-_ULPS = 32.0
+_SUSPECT = 0.5  # bound: cells with an estimated error above this share of it are examined
+_MIN_CELL = 1e-4  # sample: in cells: a narrower one only separates the two sides of one place
+_ULPS = 32.0  # ulps: errors below this many units of rounding do not justify a point
 
 
 def _tolerances(
@@ -96,16 +93,13 @@ def _slopes_near(x: Array, values: Array) -> Array:
 
 
 _Curves = Callable[[Array], Array]
-# sample: the distance, in pixels, of the extra points next to a kink, where the gradient jumps.
-_KINK_DISTANCE = 0.1
+_KINK_DISTANCE = 0.1  # sample: the distance, in pixels, of the extra points next to a kink, where the gradient jumps
 # sample: the narrowest cell, in pixels, that is refined, however steep the curve; and next to a cusp, where the
 # gradient is unbounded and each point would extend the range of its panel.
 _MIN_WIDTH, _MIN_WIDTH_AT_CUSP = 0.002, 0.05
 _MAX_POINTS, _PASSES = 580, 12  # budget: 401 rows become at most a thousand, and cells are cut so many times
-# budget: with fewer rows there are no second differences to look at.
-_MIN_ROWS = 5
-# sample: the step, in cells, of the differences that approximate the numerical gradient.
-_SLOPE_STEP = 1e-5
+_MIN_ROWS = 5  # budget: with fewer rows there are no second differences to look at
+_SLOPE_STEP = 1e-5  # sample: the step, in cells, of the differences that approximate the numerical gradient
 
 
 def refinement_points(

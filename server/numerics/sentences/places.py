@@ -76,8 +76,7 @@ def join_words(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-# pattern: more stretches than these are not named one by one, and a story that needs more is not told.
-MOST_PLACES = 3
+MOST_PLACES = 3  # pattern: more stretches than these are not named one by one, and a story that needs more is not told
 
 
 def runs_among(rows: Mask, among: Mask) -> list[tuple[int, int]]:

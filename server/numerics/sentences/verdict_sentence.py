@@ -16,8 +16,7 @@ from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
 from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, join_words
 
-# pattern: if a smaller share of the points is judged, the sentence says how many.
-_NEARLY_ALL = 0.9
+_NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the sentence says how many
 _MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more the number is told
 
 

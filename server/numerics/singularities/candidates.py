@@ -19,29 +19,23 @@ _SIXTH, _SIXTH_APART = 6, (6, 8)  # They are compared to those this many cells a
 _SIXTH_GAIN, _SIXTH_SHARE = 64.0, 64e-9
 _SIXTHS = 4.0  # unit: a turn times this compares to sixth differences: a kink's are 1.5 to 6 times its turn
 EVEN_SPACING = 1e-6  # bound: a grid is even, and two places are one, up to this fraction of a cell
-# bound: a turn below this fraction of the visible slope is invisible.
-UNSEEN_TURN = 1e-6
+UNSEEN_TURN = 1e-6  # bound: a turn below this fraction of the visible slope is invisible
 UNSEEN_JUMP = 1e-6  # bound: a jump below this fraction of the rise is invisible too
 # pattern: with this many nodes at which sixth differences exceed second ones, the grid is too coarse for forward.
 _MIN_COARSE, _MARGIN = 4, 8  # The finer grid begins this many nodes before them (a sample).
-# pattern: with more than one suspect in this many cells, some may hide others.
-_CROWD = 32
-# budget: the most special points; more than that are noise.
-_MAX_POINTS, _MAX_POINTS_EXPENSIVE = 256, 64
+_CROWD = 32  # pattern: with more than one suspect in this many cells, some may hide others
+_MAX_POINTS, _MAX_POINTS_EXPENSIVE = 256, 64  # budget: the most special points; more than that are noise
 # budget: where the grid is too coarse: the most points of a finer one, and its points per cell.
 _FINE_POINTS, _FINE_PER_CELL = 8192, 64
 # budget: the parts that an interval is cut into, in the first pass and in later ones; of all together; the fewest.
 _PARTS, _LATER_PARTS, _MAX_PARTS, _MIN_PARTS = 1024, 512, 4096, 32
 _PARTS_EXPENSIVE, _LATER_PARTS_EXPENSIVE = 64, 16  # budget: the same where each point needs a call of its own
 _PASSES = 20  # budget: the most times that an interval is cut down
-# budget: in cells, the width down to which intervals are narrowed.
-_MIN_WIDTH, _MIN_WIDTH_EXPENSIVE = 1e-13, 1e-7
-# pattern: a smooth bend loses sharpness to this fraction on a grid a hundred times finer.
-_SMOOTH = 1 / 10
+_MIN_WIDTH, _MIN_WIDTH_EXPENSIVE = 1e-13, 1e-7  # budget: in cells, the width down to which intervals are narrowed
+_SMOOTH = 1 / 10  # pattern: a smooth bend loses sharpness to this fraction on a grid a hundred times finer
 # pattern: a jump becomes at least this many times sharper in the first pass, if jumps alone are looked for.
 _JUMP_GAIN = 6.0
-# ulps: a bend counts above this many units of rounding.
-_NOISE_FACTOR = 8
+_NOISE_FACTOR = 8  # ulps: a bend counts above this many units of rounding
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,14 @@ from ...runtime.arrays import EPSILON, Array, Forward, Mask
 from ..formatting.numbers import simplest_number
 from .candidates import EVEN_SPACING, UNSEEN_JUMP, UNSEEN_TURN, SingularityCandidates, SingularitySearch
 
-# sample: the distances from the place: each a quarter of the one before, over twelve decades.
-_RATIO, _SCALES = 4.0, 21
+_RATIO, _SCALES = 4.0, 21  # sample: the distances from the place: each a quarter of the one before, over twelve decades
 APPROACH_DISTANCES = _RATIO ** -np.arange(_SCALES)[:, None]
-# pattern: what holds over this many of the finest steps, a factor of 256, is taken to hold in the limit.
-_FINEST = 4
+_FINEST = 4  # pattern: what holds over this many of the finest steps, a factor of 256, is taken to hold in the limit
 # pattern: at a pole no step is smaller than the one before: a logarithm's are equal, those of a negative power grow.
 _POLE_RATIO = 0.95
 # pattern: at a cusp the slope grows by at least this factor with every step; x log x is the slowest case.
 _CUSP_RATIO = 1.03
-# ulps: a step counts above this many units of rounding.
-_MIN_STEP = 64.0
+_MIN_STEP = 64.0  # ulps: a step counts above this many units of rounding
 SingularityKind = Literal["kink", "cusp", "jump", "pole"]
 # pattern: the height of a jump relative to the last steps of the values towards it, and to their rounding (ulps).
 _JUMP_RATIO, _ROUNDINGS = 4.0, 512.0
@@ -31,15 +28,12 @@ _UNSEEN_CROWDED = 1e-3  # bound: among many suspects a jump below this fraction 
 # pattern: at a kink the one-sided slopes stay constant over three fourfold reductions of the distance, to this fraction
 # of its angle; and at smaller distances the angle is at least this fraction of it.
 _PLATEAU, _CONSTANT, _MIN_ANGLE = 3, 0.2, 0.6
-# ulps: rounding may be this many times the expected one.
-_NOISE_FACTOR = 8.0
+_NOISE_FACTOR = 8.0  # ulps: rounding may be this many times the expected one
 # sample: the largest distance from a special point at which its sides are evaluated: in cells, or as a fraction of the
 # distance to the nearest other one.
 _MAX_REACH, _SHARE = 1.0, 0.25
-# ulps: the least such distance, in units in the last place of x.
-_MIN_ULPS = 32
-# pattern: with more suspects than this within a cell on either side, small jumps are taken for rounding.
-_CROWD = 6
+_MIN_ULPS = 32  # ulps: the least such distance, in units in the last place of x
+_CROWD = 6  # pattern: with more suspects than this within a cell on either side, small jumps are taken for rounding
 
 
 @dataclass(frozen=True)

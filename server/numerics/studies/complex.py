@@ -18,18 +18,16 @@ from ...runtime.section import Section
 from ..curve.curve import nan_outside_domain
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, differentiate, remeasure
 from ..sampling.grid import Grid
+from ..tolerance import UNDECIDED_SHARE
 
 _Outcome = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
 
-# budget: the points along each line, and of sections that need a call for each.
-_POINTS, _POINTS_ONE_BY_ONE = 41, 3
+_POINTS, _POINTS_ONE_BY_ONE = 41, 3  # budget: the points along each line, and of sections that need a call for each
 # sample: how far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares
 # of the range, and at most _MAX_OFFSET.
 _ASIDE, _CROSSING, _HEIGHT, _MAX_OFFSET = 0.23, 0.38, 0.5, 2.0
-# bound: last places do not count here: a conjugate is there or not.
-_RTOL = 1e-6
+_RTOL = 1e-6  # bound: last places do not count here: a conjugate is there or not
 _ULPS = 64  # ulps: the last places of the larger part, real or imaginary, that the smaller may have lost
-_MAX_BAND = 0.1  # bound: a point is judged only where ten error bounds of its slope are within this share of the scale
 _MIN_JUDGED = 0.5  # pattern: where fewer of the points could be judged, no answer is given
 
 _Part = Literal["real", "imag"]
@@ -117,7 +115,7 @@ def _compare(analytical: Array, slopes: Slopes, height: float, span: float) -> _
     band = EVIDENCE_BOUNDS * slopes.error
     # A constant has no slope to measure the band by, but it has a height.
     scale = np.abs(slopes.value) + largest_magnitude(slopes.value) + height / span
-    judged = (slopes.kind == PointKind.SMOOTH) & (band <= _MAX_BAND * scale) & np.isfinite(analytical)
+    judged = (slopes.kind == PointKind.SMOOTH) & (band <= UNDECIDED_SHARE * scale) & np.isfinite(analytical)
     return _Slice(analytical, slopes.value, _RTOL * scale + band, judged, height)
 
 

@@ -19,14 +19,11 @@ from ..differentiation.noise import relative_precision
 from ..sampling.grid import Grid
 from .complex import ComplexStudy, study_complex
 
-# budget: the number of points where each needs a call of its own.
-_POINTS_ONE_BY_ONE = 17
+_POINTS_ONE_BY_ONE = 17  # budget: the number of points where each needs a call of its own
 # budget: the points by which an interval is cut in one round, where they share a call and where each needs its own.
 _PARTS, _PARTS_ONE_BY_ONE = 64, 4
-# budget: the most rounds of the search: next to 0 an interval can be divided for very long.
-_MAX_ROUNDS = 32
-# unit: the significant bits of what a wider dtype may hide.
-_BITS = {"bfloat16": 8, "float16": 11, "float32": 24}
+_MAX_ROUNDS = 32  # budget: the most rounds of the search: next to 0 an interval can be divided for very long
+_BITS = {"bfloat16": 8, "float16": 11, "float32": 24}  # unit: the significant bits of what a wider dtype may hide
 
 
 @dataclass(frozen=True)

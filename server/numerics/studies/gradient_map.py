@@ -11,8 +11,7 @@ from ...runtime.arrays import Array
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 
-# budget: the values of grad_output, 0 and both signs of each other one.
-_VALUES = 81
+_VALUES = 81  # budget: the values of grad_output, 0 and both signs of each other one
 # sample: how far they reach at least, and how many times as far as the one that is asked for.
 _MIN_REACH, _MARGIN = 3.0, 1.5
 _ROUND_NUMBERS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # unit: what the axis may end at, times a power of ten

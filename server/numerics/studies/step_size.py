@@ -35,8 +35,7 @@ _NEIGHBOURS = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
 _HERE = 4  # unit: where x itself stands among them
 # pattern: at so many of the smallest steps only rounding error is left; twice as many show the height of a jump.
 _TAIL = 8
-# pattern: over those smallest steps the height of a jump may vary by this share of it.
-_MAX_VARIATION = 0.1
+_MAX_VARIATION = 0.1  # pattern: over those smallest steps the height of a jump may vary by this share of it
 # sample: from each of these steps to the next a pole gains about as much as before; a bounded function does not.
 _POLE_STEPS = np.array([12, 24, 36, 48])
 _MIN_GAIN, _MIN_RISE = 0.5, 1e-6  # pattern: least later gain over the first gain, least first gain over the height

@@ -13,11 +13,9 @@ from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
 from ..differentiation.finite_differences import (
-    EVIDENCE_BOUNDS,
     LADDER,
     LEVELS,
     Ladder,
-    PointKind,
     Slopes,
     remeasure,
     widest_step,
@@ -26,8 +24,6 @@ from ..differentiation.noise import noise_along, noise_probes, relative_precisio
 
 # The values of a forward at points of its plane: where along one axis, and which row of the grid each belongs to.
 AxisForward = Callable[[Array, NDArray[np.intp]], Array]
-# bound: relative tolerance, beside the error bounds, before a slope counts as contradicted.
-_RECHECK_RTOL = 1e-13
 # budget: the lines along each axis on which noise is probed, and those where each point needs a call of its own.
 _NOISE_LINES, _NOISE_LINES_EXPENSIVE = 5, 2
 
@@ -57,10 +53,7 @@ def remeasure_contradicted(
     """The same slopes, measured again where they are smooth and yet contradict what is ``expected``."""
     if expected is None:
         return slopes
-    off = np.abs(expected - slopes.value)
-    contradicted = ~(off <= EVIDENCE_BOUNDS * slopes.error + _RECHECK_RTOL * np.abs(slopes.value))
-    rows = np.flatnonzero((slopes.kind == PointKind.SMOOTH) & contradicted)
-    finite = y[np.isfinite(y)]
+    rows, finite = slopes.doubted_by(expected), y[np.isfinite(y)]
     if not rows.size or not finite.size:
         return slopes
     again = remeasure(_rows_forward(ask, rows), x, y, slopes, rows, np.full(rows.size, np.ptp(finite) / span))

@@ -8,8 +8,7 @@ from ...runtime.arrays import Array
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.plane import Plane
 
-# budget: seconds that the points may take, and all together.
-_POINTS_TIME, _ALL_TIME = 3.0, 4.5
+_POINTS_TIME, _ALL_TIME = 3.0, 4.5  # budget: seconds that the points may take, and all together
 # budget: points a side and cells a side: as many as there is time for, where each has calls of its own.
 _SIDES, _CELLS = (17, 9, 5, 3), (8, 4, 2)
 # budget: estimated calls: for the first probes, for a point, for a cell, for the curl test of another pair of elements.

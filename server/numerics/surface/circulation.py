@@ -19,8 +19,7 @@ _ULPS = {True: 256.0, False: 16.0}  # In double and in short precision.
 # sample: the curl inside a cell is sampled by rectangles of this share of its size, in double and in short precision, …
 _SAMPLE_SIZE = {True: 2.0**-8, False: 2.0**-3}
 RECTANGLES_ACROSS, _ACROSS_EXPENSIVE = 4, 3  # budget: there are this many of them in each direction of the cell
-# sample: … and by still smaller ones, in which a piecewise constant field has no circulation.
-_MIN_SIZE = 2.0**-14
+_MIN_SIZE = 2.0**-14  # sample: … and by still smaller ones, in which a piecewise constant field has no circulation
 # pattern: a curl if this share of them has the cell's sign, their mean its density within _WITHIN, and a small scatter.
 _MIN_SAME_SIGN, _WITHIN, _MIN_SIGNAL = 0.7, 0.5, 6.0
 # sample: where in its part of the cell each rectangle lies, so that none lies on a line that means something.

@@ -15,7 +15,8 @@ from ...runtime.arrays import EPSILON, Array, Mask
 from ...runtime.batching import batched_plane
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
-from ...runtime.section import Index, Section
+from ...runtime.section import Section
+from ...runtime.vjp import Index
 from ..differentiation.noise import relative_precision
 from ..differentiation.reference import reference_of
 from .circulation import (
@@ -38,8 +39,7 @@ _INSET = (0.0382, 0.0295)
 _MAX_STEEP, _PARTS = 96, 6
 # bound: a cell whose rounding hides more than this share of what the field is along its edges tells nothing.
 _MAX_ROUNDING = 1e-2
-# budget: of more elements than these no pair is tested.
-_MAX_ELEMENTS = 6
+_MAX_ELEMENTS = 6  # budget: of more elements than these no pair is tested
 # budget: cells in each direction, and those where each point needs a call of its own, of the test of a pair.
 _PAIR_CELLS, _PAIR_CELLS_EXPENSIVE = 12, 4
 

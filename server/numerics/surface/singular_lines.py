@@ -19,8 +19,7 @@ _BISECTIONS, _MAX_LINES, _MAX_LINES_EXPENSIVE = 24, 512, 24
 _SLOPE_DISTANCE = 1 / 16
 # sample: forward jumps if over this share of the axis it changes _RATIO (a pattern) times as much as any slope allows.
 _JUMP_DISTANCE, _RATIO = 1e-6, 100.0
-# pattern: a line of the grid is a ridge if this share of its points is one.
-_MIN_SHARE = 0.9
+_MIN_SHARE = 0.9  # pattern: a line of the grid is a ridge if this share of its points is one
 
 
 @dataclass(frozen=True)

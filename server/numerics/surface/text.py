@@ -15,10 +15,8 @@ from .surface import GradientComponent, Surface
 
 _Owner = Literal["forward", "surrogate", "another", "none", "unknown"]
 
-# budget: more ridges than these are not listed.
-_MAX_LINES = 4
-# pattern: with less of the plane judged than this, the verdict says how much.
-_NEARLY_ALL = 0.995
+_MAX_LINES = 4  # budget: more ridges than these are not listed
+_NEARLY_ALL = 0.995  # pattern: with less of the plane judged than this, the verdict says how much
 
 
 def gradient_owner(area: Surface) -> _Owner:

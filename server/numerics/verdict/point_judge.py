@@ -15,19 +15,16 @@ from ..curve.evaluation import Evaluation
 from ..curve.integral_check import IntegralCheck
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..status import Status
-from ..tolerance import Tolerance
-from .slope_judge import UNDECIDED_SHARE, Statuses, judge_slopes
+from ..tolerance import UNDECIDED_SHARE, Tolerance
+from .slope_judge import Statuses, judge_slopes
 
 # sample: cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while
 # rounding enters only at its two ends.
 _RUNS = (1, 4, 16, 64)
-# bound: a cell is undecided if its tolerance is more than this share of the steepest slope times its width.
-_MAX_TOLERANCE = 0.1
 _NO_CELLS: Statuses = np.empty(0, np.int8)  # unit: where nothing was returned there is nothing to judge
 # pattern: two intervals no farther apart than this many grid cells are joined if no point between them agrees.
 _MAX_BRIDGE = 2.0
-# pattern: rows within this share of the largest error count as equally bad.
-_TIED = 0.999
+_TIED = 0.999  # pattern: rows within this share of the largest error count as equally bad
 
 
 def judge_cells(
@@ -74,7 +71,7 @@ def _judge_runs(
     residual = np.abs(np.where(judgeable, off, 0.0)[runs].reshape(shape).sum(axis=1))
     ends = noise[: count * length : length] + noise[length : count * length + 1 : length]
     allowed = slack[runs].reshape(shape).sum(axis=1) + ends
-    decided = allowed <= _MAX_TOLERANCE * steepest[runs].reshape(shape).sum(axis=1)
+    decided = allowed <= UNDECIDED_SHARE * steepest[runs].reshape(shape).sum(axis=1)
     view[unbroken & (residual > allowed)] = Status.DIFFERS
     agrees = unbroken & (residual <= allowed) & decided
     view[agrees[:, None] & (view == Status.UNDECIDED)] = Status.AGREES

@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Mask
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..status import Status
-from ..tolerance import Tolerance
+from ..tolerance import UNDECIDED_SHARE, Tolerance
 
 Statuses = NDArray[np.int8]
-# bound: if the error bound exceeds this share of the largest slope in sight, the point is undecided.
-UNDECIDED_SHARE = 0.1
-# bound: where forward has underflowed to 0, gradients up to this are accepted.
-_UNDERFLOW = 1e-30
+_UNDERFLOW = 1e-30  # bound: where forward has underflowed to 0, gradients up to this are accepted
 
 
 @np.errstate(all="ignore")

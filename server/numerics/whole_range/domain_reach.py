@@ -20,20 +20,17 @@ _RADII = tuple(_IRREGULAR * each for each in (1, 1e2, 1e4, 1e6, 1e8, 1e10, 1e13,
 # sample: the radii at which backward, which is slower, is called too; also at the last. A cost of its own shows, as
 # that of forward does, before the next call takes a hundred times as long.
 _BACKWARD = frozenset(_RADII[:6])
-# sample: where the Function refuses the first of them, the least that is tried.
-_SMALLEST = 1e-2 * _IRREGULAR
+_SMALLEST = 1e-2 * _IRREGULAR  # sample: where the Function refuses the first of them, the least that is tried
 # budget: a call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not
 # batched), in each of this many calls.
 _SLOW_RATIO, _SECONDS, _SECONDS_ALONE, _REPEATS = 20.0, 5e-3, 1e-3, 3
 # budget: a call of this multiple of the usual time, and these seconds more, is a warning: small steps follow.
 _WARNING_RATIO, _WARNING_SECONDS, _SMALL_STEP = 2.0, 2e-5, 10**0.125
-# budget: the time limit of a walk, in seconds; checked between its calls.
-_BUDGET = 0.5
+_BUDGET = 0.5  # budget: the time limit of a walk, in seconds; checked between its calls
 # sample: the radius beyond which a Function raises is found as a power of this number, so that it does not depend on
 # the steps taken.
 _RATIO = 1.001
-# sample: the share of the largest number of a dtype that is reached: differences need a margin.
-_MARGIN = 0.995
+_MARGIN = 0.995  # sample: the share of the largest number of a dtype that is reached: differences need a margin
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward, Mask
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.section import Section
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
+from ..tolerance import UNDECIDED_SHARE
 from .domain_reach import DomainReach
 from .relative_steps import (
     RelativeStepSlopes,
@@ -28,9 +29,7 @@ from .relative_steps import (
 _MIN_ALONE, _MAX_ALONE, _SECONDS = 12, 36, 2e-3
 # bound: the tolerance, relative to slopes here and around, by bytes of the dtype; else ulps. Only gross errors count.
 _TOLERANCE, _ULPS = {8: 1e-6, 4: 1e-3}, 16.0
-_UNDECIDED = 0.1  # bound: with an error band above this share of the slopes in sight, nothing is decided
-# bound: closer to 0 than this, cancellation makes forward and backward unreliable.
-_MIN_X = 1e-8
+_MIN_X = 1e-8  # bound: closer to 0 than this, cancellation makes forward and backward unreliable
 # pattern: with this relative error at so many consecutive points, at this |x| or beyond, forward oscillates faster than
 # the steps of the differences, and nothing farther out is judged.
 _OSCILLATING, _IN_A_ROW, _MIN_OSCILLATING = 0.02, 3, 0.1
@@ -44,18 +43,15 @@ _MAX_DEVIATION, _DEVIATION, _LAST_ULPS = 0.1, 4.0, 8.0
 _REPEATED, _REPEAT_RTOL = 4, 1e-2
 # sample: the number of steps, from this fraction of |x|, or from this width where x is small, down to some last places.
 _STEP_COUNT, _WIDEST, _MIN_WIDEST, _FINEST_ULPS = 22, 0.1, 1e-3, 16.0
-# pattern: every scale is seen if the widest step is at least this many times the finest.
-_MIN_SPAN = 30.0
+_MIN_SPAN = 30.0  # pattern: every scale is seen if the widest step is at least this many times the finest
 # bound: a step is sharp if it can separate the two disputed slopes: its error is at most this share of their distance.
 _SHARPNESS = 0.3
 # bound: a step supports the measured slope if it is this close to it (relative to the difference). At least this many
 # sharp steps must support it, and all of the finer ones.
 _SUPPORT, _MIN_SUPPORT = 0.25, 4
-_WIDE_STEP = 2e-3  # pattern: steps above this share of |x|, the widest that measured the slope, may see neither slope
 # pattern: so many of the finest sharp steps see a straight line: both sides and the measured slope agree to this share.
 _FINEST_STEPS, _STRAIGHTNESS = 3, 0.1
-# ulps: the error of x, in units of the dtype, that a gradient may suffer from.
-_X_ULPS = 4.0
+_X_ULPS = 4.0  # ulps: the error of x, in units of the dtype, that a gradient may suffer from
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -114,7 +110,7 @@ def measure_range(
         return None
     measured, size, info = relative_step_slopes(reference, reach, x), np.abs(x), torch.finfo(section.dtype)
     expected = np.abs(grad_output * measured.slope)
-    certain = np.where(measured.error <= _UNDECIDED * np.abs(measured.slope), expected, 0.0)
+    certain = np.where(measured.error <= UNDECIDED_SHARE * np.abs(measured.slope), expected, 0.0)
     ordinary = expected[(size > 0.1) & (size < 10.0) & np.isfinite(expected)]
     usual = float(np.median(ordinary)) if ordinary.size else 0.0
     scale = np.maximum(largest_further_in(x, certain), max(largest_gradient, usual))
@@ -137,7 +133,7 @@ def judge_range(data: RangeMeasurements) -> RangeJudgement:
     off = np.abs(data.analytical - expected)
     # A constant has no slope that the error band could be compared with, but it has a height.
     height = scale * np.abs(measured.y) / np.abs(data.x)
-    vague = band > data.allowed + _UNDECIDED * (np.abs(expected) + data.scale + height)
+    vague = band > data.allowed + UNDECIDED_SHARE * (np.abs(expected) + data.scale + height)
     agrees = data.finite & (off <= data.allowed + band) & ~vague
     least = torch.finfo(data.section.dtype).tiny
     alike = np.abs(data.values - measured.y) <= _MAX_DEVIATION * (np.abs(data.values) + np.abs(measured.y)) + least
@@ -160,7 +156,9 @@ def judge_range(data: RangeMeasurements) -> RangeJudgement:
         rejected = rows[~scales.confirmed]
         slope[rejected], error[rejected] = scales.value[~scales.confirmed], scales.error[~scales.confirmed]
         off = np.abs(data.analytical - data.grad_output * slope)[rejected]
-        exact = scale * error[rejected] <= _UNDECIDED * (np.abs(data.analytical[rejected]) + data.allowed[rejected])
+        exact = scale * error[rejected] <= UNDECIDED_SHARE * (
+            np.abs(data.analytical[rejected]) + data.allowed[rejected]
+        )
         agrees[rejected] = exact & (off <= data.allowed[rejected] + EVIDENCE_BOUNDS * scale * error[rejected])
         doubtful[rejected] = True
     lost = data.finite & _beyond_the_horizon(data.x, doubtful & data.finite)
@@ -184,7 +182,7 @@ def missing_gradients(data: RangeMeasurements) -> Mask:
     """Where the gradient is NaN or infinite although forward has a slope, if that begins at ordinary magnitudes."""
     info = torch.finfo(data.section.dtype)
     slopes, size = data.measured, np.abs(data.x)
-    known = np.isfinite(slopes.error) & (slopes.error <= _UNDECIDED * np.abs(slopes.slope) + data.scale)
+    known = np.isfinite(slopes.error) & (slopes.error <= UNDECIDED_SHARE * np.abs(slopes.slope) + data.scale)
     # In a short dtype overflow to infinity is no error.
     wrong = np.isnan(data.analytical) | (np.isinf(data.analytical) & (info.max > 1 / _MIN_X))
     expected = data.grad_output * slopes.slope
@@ -260,7 +258,9 @@ def confirm_on_all_scales(
     allowed = _STRAIGHTNESS * (np.abs(central) + np.abs(slope)) + noise + EVIDENCE_BOUNDS * error
     # Wide steps may see neither slope; but not near 0, where cancellation makes the finer ones unreliable.
     other = (
-        (np.abs(central - disputed) > _SUPPORT * dispute) & (steps > _WIDE_STEP * np.abs(x)) & (np.abs(x) > _MIN_WIDEST)
+        (np.abs(central - disputed) > _SUPPORT * dispute)
+        & (steps > WIDEST_STEP * np.abs(x))
+        & (np.abs(x) > _MIN_WIDEST)
     )
     confirmed = ((sharp & near).sum(axis=0) >= _MIN_SUPPORT) & (near | other | ~sharp).all(axis=0)
     confirmed &= ((straight & (np.abs(central - slope) <= allowed)) | ~finest).all(axis=0)

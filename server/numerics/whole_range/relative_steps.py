@@ -20,12 +20,9 @@ from .domain_reach import DomainReach
 # sample: (from, to, points per decade) in powers of ten.
 _DENSITY = ((-10, -6, 1), (-6, -3, 3), (-3, 4, 10), (4, 16, 3))
 _POINTS_BELOW, _POINTS_ABOVE, _IRREGULAR = 12, 20, 0.0137  # sample: a few lie beyond; none is round: kinks lie there
-# sample: the share of the largest number, or of the reach, that is asked for: differences need room.
-_MARGIN = 0.9
-# sample: the least power of ten: differences at even smaller numbers lose their digits.
-_MIN_POWER = -300.0
-# bound: the slopes that set the tolerance at x lie between x and x divided by this.
-_DECADE = 10.0
+_MARGIN = 0.9  # sample: the share of the largest number, or of the reach, that is asked for: differences need room
+_MIN_POWER = -300.0  # sample: the least power of ten: differences at even smaller numbers lose their digits
+_DECADE = 10.0  # bound: the slopes that set the tolerance at x lie between x and x divided by this
 # unit: significant bits that a forward may round to inside: those of float32, float16, bfloat16 and two float8.
 _SHORT_MANTISSAS = (24, 11, 8, 4, 3)
 _TINY = float(np.finfo(np.float64).tiny)
