@@ -278,7 +278,8 @@ class Section:
         if count == 1 and not above:
             return held.clone()
         if axis and not above:
-            return held.unsqueeze(axis - 1).expand(*shape[:axis], count, shape[axis]).reshape(_long(shape, axis, count))
+            stack = held.unsqueeze(axis - 1).expand(*shape[:axis], count, shape[axis]).clone()
+            return stack.reshape(_long(shape, axis, count))
         # repeat() takes three times as long for a few numbers
         stack = held.expand(count, *shape).clone()
         return stack if above else stack.view(count * shape[0], *shape[1:])

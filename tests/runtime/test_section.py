@@ -369,3 +369,37 @@ def test_a_backward_that_is_wrong_for_a_stack_is_called_for_each_matrix_alone():
 
     seen, verdict = look(op_of(Trace.apply, Input("x", shape=(3, 3)), wrt="x[1,1]", of="y"))
     assert (seen.structure, verdict.word) == ("one by one", "matches")
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "wrt", "of"),
+    [
+        (torch.mm, (Input("x", shape=(2, 3), value=0.5), Input("w", shape=(3, 1), value=0.7)), "w[1,0]", "y[1,0]"),
+        (torch.mm, (Input("w", shape=(2, 3), value=0.5), Input("x", shape=(3, 1), value=0.7)), "x[1,0]", "y[1,0]"),
+    ],
+)
+def test_a_column_is_swept_though_its_copies_could_share_memory(function, inputs, wrt, of):
+    cut = section(op_of(function, *inputs, wrt=wrt, of=of))
+    together = batched_section(cut, T)
+    held = dict(cut.inputs)
+    np.testing.assert_allclose(together.backward(T, T).grad_input, cut.backward(T, T).grad_input, atol=1e-15)
+    assert (together.stacked != (), dict(cut.inputs)) == (True, held)
+    assert look(cut.op)[1].word == "matches"
+
+
+def test_a_backward_that_is_right_for_one_number_is_not_judged_by_a_stack_that_nobody_declared():
+    class Determinant(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = torch.linalg.det(x)
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, y = ctx.saved_tensors
+            return grad_output.mean() * y[..., None, None] * torch.linalg.inv(x).mT
+
+    op = op_of(Determinant.apply, Input("x", shape=(3, 3), value=POSITIVE_DEFINITE), wrt="x[1,2]", of="y")
+    seen, verdict = look(op)
+    assert (seen.structure, verdict.word, seen.linearity.findings) == ("one by one", "matches", ())
