@@ -103,9 +103,10 @@ def _other_dimensions(alone: Section) -> Iterator[Section]:
     others = [name for name in names if name != alone.wrt]
     for stacked in dict.fromkeys((tuple(names), (alone.wrt,))):
         yield replace(alone, stacked=stacked, copies_along=(None, None))
+    but_one = (tuple(name for name in names if name != held) for held in others)
     if depth > 1 and others:
-        for held, axes in product((others, *([each] for each in others)), ((0, -1), (-1, -1), (0, 1))[:depth]):
-            yield replace(alone, stacked=tuple(name for name in names if name not in held), copies_along=axes)
+        for stacked, axes in product(dict.fromkeys(((alone.wrt,), *but_one)), ((0, -1), (-1, -1), (0, 1))[:depth]):
+            yield replace(alone, stacked=stacked, copies_along=axes)
 
 
 def _keeps_grad_outputs_apart(together: Section, alone: Section, t: Array) -> bool:

@@ -260,7 +260,7 @@ class Section:
         shape = self.shape(self.wrt)
         if math.prod(shape) == 1:
             flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
-            along = self.copies_along[0] if self.stacked else 0
+            along = self.copies_along[0]
             return flat if len(shape) == 1 and along is not None else flat.reshape(_long(shape, along, t.size))
         tensor = self._repeated(self.wrt, len(t))
         for index in filter(None, (self.wrt_index, self.mirror)):

@@ -8,6 +8,7 @@ import pytest
 import torch
 from support.engines import engine_of, question_of
 from support.event_loop import run
+from support.saved_files import MINE
 
 from gradloupe.server.runtime.devices import devices, gpu_error
 from gradloupe.server.runtime.rng import SEED, GeneratorStates, preserve_rng, seed_all_generators
@@ -26,26 +27,18 @@ class Table(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return torch.zeros_like(grad_output)
-
-
-class Double(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
 """
 each_device = pytest.mark.parametrize("device", [each.kind for each in devices()])
 
 
 @each_device
 def test_an_index_out_of_range_is_survived_and_spoils_no_later_answer(tmp_path: Path, device: str) -> None:
-    (tmp_path / "tables.py").write_text(TABLE)
+    files = tmp_path / "tables.py", tmp_path / "my_ops.py"
+    for file, text in zip(files, (TABLE, MINE), strict=True):
+        file.write_text(text)
 
     async def ask() -> None:
-        async with engine_of(tmp_path / "tables.py") as engine:
+        async with engine_of(*files) as engine:
             within = await question_of(engine, "Table", start=0.0, stop=9.5, device=device)
             looked_up = (await engine.answer(within)).header
             assert looked_up["failure"] is None
@@ -53,7 +46,7 @@ def test_an_index_out_of_range_is_survived_and_spoils_no_later_answer(tmp_path: 
             used_the_cpu = any("the CPU was used instead" in note for note in looked_up["notes"])
             assert used_the_cpu == (device == "cuda")
             for _ in range(2):
-                later = (await engine.answer(await question_of(engine, "Double", device=device))).header
+                later = (await engine.answer(await question_of(engine, "Twice", device=device))).header
                 assert later["verdict"]["word"] == "matches"
                 assert later["device"]["kind"] == device
 

@@ -9,6 +9,7 @@ import torch
 from ...runtime.arrays import Array
 from ...runtime.batching import structure_name
 from ...runtime.failure import Failure
+from ...runtime.vjp import CopyAxis
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, Rows
 from ..singularities.special_points import SpecialPoint
@@ -50,7 +51,7 @@ class Evaluation:
     local_scale: Array
     special: tuple[SpecialPoint, ...]
     stacked: tuple[str, ...]
-    copies_along: tuple[int | None, int | None]
+    copies_along: tuple[CopyAxis, CopyAxis]
     dtype: torch.dtype
     numerical_dtype: torch.dtype
     numerical_device: str
