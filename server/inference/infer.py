@@ -40,8 +40,8 @@ def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredReci
 
     Forward has to return finite floating numbers that require grad, and backward a gradient for them (or gradients
     that torch rejects, such as one too few: ``trouble``). Preferred are recipes that keep the declared defaults, and
-    among those one where backward agrees with differences of forward. ``budget`` is in seconds. The state of torch and
-    the random state are restored. Raises ``NotInferred``, whatever the Function raises.
+    among those the likeliest in which forward does something; whether backward is right has no say. ``budget`` is in
+    seconds. The state of torch and the random state are restored. Raises ``NotInferred``, whatever the Function raises.
     """
     begun = timing.now()
     with state_restored():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
 import torch
 from torch.autograd import Function
 
+from gradloupe.ops import OPS
 from gradloupe.server.inference.infer import infer
 from gradloupe.server.inference.recipe.recipe import Constant
+from gradloupe.server.runtime.arguments import result_tuple
 
 
 class Scaled(Function):
@@ -265,3 +268,36 @@ def test_a_default_is_kept_where_backward_alone_is_not_finite() -> None:
 @pytest.mark.parametrize("function", [Divided, Infinite])
 def test_a_default_is_left_where_forward_cannot_run_with_it(function: Any) -> None:
     assert inferred_value(function, "by") not in (None, 0.0)
+
+
+def scaled_backward(function: Any, factor: float) -> Any:
+    """The Function with every gradient multiplied by a factor; its source reads as before."""
+    right = function.backward
+
+    @functools.wraps(right)
+    def backward(ctx: Any, *given: Any) -> Any:
+        found = right(ctx, *given)
+        scaled = [each * factor if isinstance(each, torch.Tensor) else each for each in result_tuple(found)]
+        return tuple(scaled) if isinstance(found, tuple) else scaled[0]
+
+    return type(function.__name__, (function,), {"backward": staticmethod(backward), "__module__": __name__})
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, float("nan")])
+@pytest.mark.parametrize("function", [Scaled, Focal, Biased, Grouped, Softmax, OPS["layer_norm"].function])
+def test_the_call_is_the_same_whether_backward_is_right_or_wrong(function: Any, factor: float) -> None:
+    assert infer(scaled_backward(function, factor)).recipe == infer(function).recipe
+
+
+class Raising(Softmax):
+    """Its backward cannot run, however it is called."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * (torch.ones(3) @ torch.ones(4)), None
+
+
+def test_a_backward_that_never_runs_is_called_as_forward_can_be() -> None:
+    guess = infer(Raising)
+    assert inferred_value(Raising, "dim") == 1
+    assert "inconsistent tensor size" in guess.trouble

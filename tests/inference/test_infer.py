@@ -556,7 +556,7 @@ def test_a_recipe_is_found(function: Any, recipe: str) -> None:
 
 
 def test_every_assumption_has_its_reason() -> None:
-    assert because(infer(Scaled), "second") == "backward returns None for it"
+    assert because(infer(Scaled), "second") == "it is kept as an attribute of ctx"
     assert "4" in because(infer(Image), "x")
     assert because(infer(Setup), "bound") == "it is the default"
     assert because(infer(Annotated), "power") == "its annotation is int"
@@ -587,9 +587,7 @@ def test_a_slow_function_is_not_called_again_and_again() -> None:
     [
         (DoReFa, "input: float64[7]; k = 2"),
         (NoMode, "x: float64[7]; mode = 'double'"),
-        (NoScale, "x: float64[7]; scale = 2.0"),
         (NoDrop, "x: float64[7]; p = 0.5"),
-        (NotEnabled, "x: float64[7]; enabled = True"),
         (Refused, "x: float64[7]; power = 3"),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
@@ -597,6 +595,15 @@ def test_a_slow_function_is_not_called_again_and_again() -> None:
 def test_a_value_with_which_the_function_does_nothing_is_not_what_it_is_looked_at_with(
     function: Any, recipe: str
 ) -> None:
+    assert inferred_recipe(function) == recipe
+
+
+@pytest.mark.parametrize(
+    ("function", "recipe"),
+    [(NoScale, "x: float64[7]; scale = 1.0"), (NotEnabled, "x: float64[7]; enabled = False")],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_a_declared_default_is_kept_where_the_function_does_nothing_with_it(function: Any, recipe: str) -> None:
     assert inferred_recipe(function) == recipe
 
 

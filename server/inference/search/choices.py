@@ -23,6 +23,8 @@ _ANNOTATED = 7.0
 _UNLIKELY = 4.0
 # Extra cost of a value with which the Function does nothing (early return), and so agrees trivially.
 EARLY_RETURN_COST = 5.0
+# The evidence that makes a default of None stand for a tensor.
+_TENSOR_WEIGHT = 2.0
 # Fractions that select some of a few elements; and quantiser steps large enough to be visible.
 _SHARES, _STEPS = (0.5, 0.3), (0.5, 0.1)
 # Callables for one argument, two, or three.
@@ -98,12 +100,8 @@ def _default_choices(argument: SignatureArgument, known: ArgumentEvidence) -> It
         return
     if argument.default is not NO_DEFAULT and is_writable(argument.default):
         # None often stands for an optional tensor: with the tensor more of the Function is visible.
-        extra_cost = (
-            1.5
-            if argument.default is None and known.differentiable
-            else EARLY_RETURN_COST * known.leads_past(argument.default)
-        )
-        yield Choice("default", extra_cost, "it is the default", argument.default)
+        optional = argument.default is None and (known.saved or known.weight("tensor") >= _TENSOR_WEIGHT)
+        yield Choice("default", 1.5 if optional else 0.0, "it is the default", argument.default)
 
 
 def _kinds(argument: SignatureArgument, known: ArgumentEvidence, first: bool) -> Iterator[tuple[str, float, str]]:

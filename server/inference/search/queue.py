@@ -97,7 +97,7 @@ class RecipeQueue:
     def departures(self, recipe: Recipe) -> int:
         """How many arguments with a declared default differ from their first choice.
 
-        That is the default, unless the source says that the Function does nothing with it.
+        That is the default, but for None where a tensor may be meant.
         """
         return sum(self._departs(recipe, place) for place in range(len(self.evidence.arguments)))
 

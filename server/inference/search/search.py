@@ -1,8 +1,8 @@
 """Best-first search for a recipe: tries the steps of the queue, and adds the repairs that each error suggests.
 
-Agreement of backward with forward helps to choose what the source leaves open, such as a shape. It never overrules what
-the author wrote: a declared default is changed only where the call fails with it, where forward is not finite, or where
-the Function does nothing.
+Whether backward is right never helps to choose: a judge must not choose its questions by the answer. What counts is
+what the author wrote, that the call runs, and what forward does in it. A declared default is changed only where forward
+cannot run with it, or is not finite.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from ...runtime.timeouts import TookTooLong, time_limit
 from ..recipe.recipe import Recipe, TensorArgument
 from ..source.collect import CollectedEvidence
 from ..source.signature import Signature
-from .agreement import Agreement, agreement, agrees_everywhere, seems_elementwise
 from .blame import Blame, blame, is_source_error, raised_while_compiling
 from .failed_call import FailedCall
+from .forward_effect import UNKNOWN_EFFECT, ForwardEffect, forward_effect
 from .queue import REPEAT_COST, RecipeQueue, RecipeStep
 from .repairs import suggested_repairs
 from .trial import Outcome, try_recipe
 
 _MOST_TRIALS = 4000
-# Trials and seconds after the first recipe that works, to find one that agrees.
+# Trials and seconds after the first recipe that works, to find one in which forward does something.
 _MORE_TRIALS, _MORE_SECONDS = 40, 0.6
 # Largest share of the remaining time for a closer look, and about how many calls that takes.
 _LOOK_SHARE = 0.25
-_LOOK_CALLS, _UNKNOWN = 40, Agreement(0.0, False)
+_LOOK_CALLS = 40
 # Share of the remaining time that one trial may take, and the least number of seconds.
 _TRIAL_SHARE, _MIN_TRIAL_SECONDS = 0.75, 0.5
 # Give up after this many trials, if this share of them failed with one error that no recipe avoids.
@@ -50,17 +50,23 @@ class RecipeSearch:
     signature: Signature
     evidence: CollectedEvidence
     budget: float
-    found: tuple[RecipeStep, Outcome, Agreement] | None = None
+    found: tuple[RecipeStep, Outcome, ForwardEffect] | None = None
     rejected: tuple[RecipeStep, Blame] | None = None
     failures: list[tuple[RecipeStep, Outcome, Blame]] = field(default_factory=list)
     trials: int = 0
 
     def run(self) -> None:
-        """Try steps until one works and agrees, or the budget is spent."""
+        """Try steps until one works and does something, or the budget is spent."""
         self._begun = timing.now()
         self._queue = RecipeQueue(self.evidence)
         self._done, self._found_at = False, (0, 0.0)
         self._call_seconds = 0.0
+        self._search()
+        if self.found is None and self.rejected is None and not any(_is_no_fault(why) for _, _, why in self.failures):
+            running = [(step, why) for step, outcome, why in self.failures if outcome.forward]
+            self.rejected = min(running, key=lambda each: self._queue.departures(each[0].recipe), default=None)
+
+    def _search(self) -> None:
         while self._seconds + self._call_seconds < self.budget and self.trials < _MOST_TRIALS:
             step = self._queue.next()
             if step is None:
@@ -90,10 +96,11 @@ class RecipeSearch:
         return timing.now() - self._begun
 
     def _should_stop(self, step: RecipeStep) -> bool:
-        """Whether to stop with what was found: it agrees and keeps the defaults, or enough others were tried."""
+        """Whether to stop with what was found: it is as good as can be, or enough others were tried."""
         if self.found is None or self._done:
             return True
-        if self.found[2].agrees and self.found[2].does_something and not self._queue.departures(self.found[0].recipe):
+        found, outcome, effect = self.found
+        if outcome.outputs_finite and effect.does_something and not self._queue.departures(found.recipe):
             return True
         trials, seconds = self.trials - self._found_at[0], self._seconds - self._found_at[1]
         return trials > _MORE_TRIALS or seconds > _MORE_SECONDS or step.cost > self.found[0].cost + REPEAT_COST
@@ -122,14 +129,14 @@ class RecipeSearch:
         self._call_seconds = 0.0 if outcome.error else self._seconds - begun
         if outcome.error is None and self._is_slow(step):
             # Too slow for more calls: the recipe that works is taken.
-            self.found, self._done = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
+            self.found, self._done = self.found or (step, replace(outcome, given=()), UNKNOWN_EFFECT), True
             return
         if outcome.error is None:
             try:
                 with time_limit(self._trial_seconds):
                     self._record_success(step, outcome)
             except TookTooLong:
-                self.found, self._done = self.found or (step, replace(outcome, given=()), _UNKNOWN), True
+                self.found, self._done = self.found or (step, replace(outcome, given=()), UNKNOWN_EFFECT), True
             return
         names = [each.name for each in self.evidence.arguments]
         blamed = blame(outcome.error, names, outcome.given)
@@ -174,33 +181,24 @@ class RecipeSearch:
     def _record_success(self, step: RecipeStep, outcome: Outcome) -> None:
         step, outcome = self._without_unused_grad(step, outcome)
         call = self.signature.call
-        found = agreement(call, step.recipe)
+        effect = forward_effect(call, step.recipe)
         if self.found is None:
             self._found_at = (self.trials, self._seconds)
-            # No other shape shows more of an elementwise Function.
-            self._done = (
-                outcome.finite
-                and outcome.gradient_nonzero
-                and not found.is_identity
-                and seems_elementwise(call, step.recipe)
-            )
-        if self._is_better(step, outcome, found):
-            self.found = (step, replace(outcome, given=()), found)
-        if not outcome.finite or not found.depends_on_input:
+        if self._is_better(step, outcome, effect):
+            self.found = (step, replace(outcome, given=()), effect)
+        if not outcome.outputs_finite or not effect.depends_on_input:
             arguments = tuple(
                 replace(each, fill="positive") if isinstance(each, TensorArgument) and each.floating else each
                 for each in step.recipe.arguments
             )
             self._queue.push(RecipeStep(step.cost + 0.2, Recipe(arguments), step.because))
 
-    def _is_better(self, step: RecipeStep, outcome: Outcome, found: Agreement) -> bool:
-        """Whether a step that works is better than the one found; agreement counts last."""
+    def _is_better(self, step: RecipeStep, outcome: Outcome, effect: ForwardEffect) -> bool:
+        """Whether a step that works is better than the one found."""
         if self.found is None:
             return True
         left, before = (self._queue.departures(each.recipe) for each in (step, self.found[0]))
-        new, old = _rank(outcome, found, left), _rank(self.found[1], self.found[2], before)
-        # A later step that agrees must do so surely, not by chance.
-        return new > old and (left < before or not found.agrees or agrees_everywhere(self.signature.call, step.recipe))
+        return _rank(outcome, effect, left) > _rank(self.found[1], self.found[2], before)
 
     def _without_unused_grad(self, step: RecipeStep, outcome: Outcome) -> tuple[RecipeStep, Outcome]:
         """The step without grad for inputs that got no gradient, unless backward explicitly returns one for them."""
@@ -215,19 +213,16 @@ class RecipeSearch:
         return (replace(step, recipe=held.recipe), held) if held.error is None else (step, outcome)
 
 
+def _is_no_fault(blamed: Blame) -> bool:
+    """Whether an error says nothing of backward: something is missing here, or there was no time."""
+    return is_missing_here(blamed) or isinstance(blamed.error, TookTooLong)
+
+
 def is_missing_here(blamed: Blame) -> bool:
     """Whether an error is about something missing on this machine: a module, a device, a process group."""
     return bool(_MISSING_HERE.search(blamed.message))
 
 
-def _rank(outcome: Outcome, found: Agreement, departures: int) -> tuple[float, ...]:
-    """Sort key of steps that work: first that it does something, then that it keeps the defaults, then agreement."""
-    finite = outcome.finite
-    kept = (outcome.outputs_finite and not found.is_identity, -departures)
-    return (
-        *kept,
-        finite and found.does_something,
-        finite and found.agrees,
-        finite and found.depends_on_input,
-        finite and outcome.gradient_nonzero,
-    )
+def _rank(outcome: Outcome, effect: ForwardEffect, departures: int) -> tuple[float, ...]:
+    """Sort key of steps that work: first that forward is finite, then that it keeps the defaults and does something."""
+    return (outcome.outputs_finite, -departures, effect.does_something, effect.depends_on_input)

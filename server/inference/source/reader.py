@@ -160,7 +160,7 @@ class Reader(ExpressionReader):
         """Read the value of an assignment; storing an argument on ctx does not count as using it."""
         on_ctx = len(targets) == 1 and isinstance(targets[0], ast.Attribute) and self.is_ctx(targets[0].value)
         if on_ctx and self.subject(value):
-            self.say(value, "number", 0.5, value, f"it is kept as an attribute of {self.ctx}")
+            self.say(value, "number", 2, value, f"it is kept as an attribute of {self.ctx}")
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in TENSOR_CASTS:
             found = self.evidence(value.args[0]) if value.args else None
             if found:

@@ -1,0 +1,86 @@
+"""What forward does in a working recipe: whether its outputs move with its inputs, and whether it is the identity.
+
+Backward has no say in it: whether it is right must not decide how a Function is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from ..recipe.recipe import Recipe
+from .trial import call_seeded, tensors_within
+
+# Elements of each input that are moved, and by how much: a staircase moves by large steps alone, and what a large step
+# leads out of its domain moves by a small one.
+_ELEMENTS, _STEPS = 3, (1e-3, 0.7, -1.3)
+_SCALES = (10.0, 1e3, 1e6)
+
+
+@dataclass(frozen=True)
+class ForwardEffect:
+    """``depends_on_input`` says that an output moves with an input, ``is_identity`` that it is the first input."""
+
+    depends_on_input: bool
+    is_identity: bool = False
+
+    @property
+    def does_something(self) -> bool:
+        """Whether forward depends on its input and is no identity."""
+        return self.depends_on_input and not self.is_identity
+
+
+UNKNOWN_EFFECT = ForwardEffect(False)
+
+
+def forward_effect(call: Callable[..., Any], recipe: Recipe) -> ForwardEffect:
+    """What forward does with the inputs of a recipe. Raises nothing: what fails here does nothing."""
+    try:
+        with torch.no_grad():
+            return ForwardEffect(_depends_on_input(call, recipe), _is_identity(call, recipe))
+    except BaseException:  # noqa: BLE001 it has worked once, and what it raises now is a result too
+        return UNKNOWN_EFFECT
+
+
+def _depends_on_input(call: Callable[..., Any], recipe: Recipe) -> bool:
+    tensors, base = recipe.tensors(), _floating_outputs(call, recipe, {})
+    for each in recipe.inputs:
+        for index in _spread_places(tensors[each.name].numel(), _ELEMENTS):
+            for step in _STEPS:
+                tensor = tensors[each.name].clone()
+                tensor.view(-1)[index] += step
+                if _differ(base, _floating_outputs(call, recipe, {each.name: tensor})):
+                    return True
+    return False
+
+
+def _is_identity(call: Callable[..., Any], recipe: Recipe) -> bool:
+    """Whether the only output is the first input, and larger ones come out unchanged, too: they may be clamped."""
+    first = recipe.inputs[0].name
+    for factor in (1.0, *_SCALES):
+        given = recipe.tensors()[first] * factor
+        outputs = _floating_outputs(call, recipe, {first: given})
+        if len(outputs) != 1 or not torch.equal(outputs[0], given):
+            return False
+    return True
+
+
+def _floating_outputs(call: Callable[..., Any], recipe: Recipe, given: dict[str, torch.Tensor]) -> list[torch.Tensor]:
+    returned = call_seeded(call, *recipe.build(given=given))
+    return [each for each in tensors_within(returned) if each.is_floating_point() or each.is_complex()]
+
+
+def _differ(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:
+    """Whether the outputs of two calls are different numbers."""
+    return len(some) != len(others) or any(
+        one.shape != other.shape or not torch.allclose(one, other, rtol=1e-12, atol=0.0, equal_nan=True)
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+def _spread_places(numel: int, count: int) -> list[int]:
+    """A few flat indices spread over a tensor."""
+    return sorted({int((place + 0.5) * numel / count) for place in range(count)}) if numel else []
