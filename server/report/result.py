@@ -21,7 +21,7 @@ FAILING_WORDS = ("differs", "failed", "lost", "unsolved")
 DIFFERENCE_IDS = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
 VERDICT_ID = "gradient"  # the id of the verdict, among those of the X-ray
 # Errors of the X-ray by which a gradient is wrong, and the words of a verdict that they override.
-WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE")
+WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
 OVERRULED = ("matches", "matches here", "matches its surrogate", "undecided")
 _WIDTH = 96  # columns of the text
 WRONG_COLOUR, RIGHT_COLOUR = "#d55e00", "#009e73"  # legible on light and dark

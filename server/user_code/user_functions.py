@@ -131,9 +131,10 @@ class UserFunctions:
             recipe = parse_recipe(text, signature_of(definition.function).names, override.objects if override else None)
         else:
             recipe = self._default_recipe(entry, override, before).recipe
-        tensors = override.given if override else None
+        tensors, inferred = override.given if override else None, self._defaults.get(entry.name)
+        given = bool(override) or inferred is None or recipe != inferred.recipe
         try:
-            op = op_of(definition.function, recipe, entry.name, entry.stub["title"], entry.group, tensors)
+            op = op_of(definition.function, recipe, entry.name, entry.stub["title"], entry.group, tensors, given)
         except NotInferred as problem:
             if problem.error is None or recipe.text() != before:
                 raise

@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from ..contract.examination.contract_check import CHECK_LEVELS, CheckRow
 from ..contract.xray import NO_FUNCTION, contract_xray
+from ..other_calls.check import other_calls_rows
 from ..protocol.question import Question
 from ..runtime.section import Section
 from .common import ViewDocument, failure_document
@@ -19,7 +20,10 @@ _DTYPE_NOTE = "The contract is looked at in float64 on the CPU."
 def contract_view(section: Section, question: Question) -> ViewDocument:
     """The document: a header alone, with the most serious rows first, and no columns."""
     xray = contract_xray(section, _swept_range(section, question), question.compile)
-    checks = sorted(xray.checks, key=lambda each: CHECK_LEVELS.index(each.level))
+    # Where the call at hand shows an error, others show the same one.
+    clean = not xray.failure and all(each.level != "error" for each in xray.checks)
+    rows = (*xray.checks, *(other_calls_rows(section.op) if clean else ()))
+    checks = sorted(rows, key=lambda each: CHECK_LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
     return {
         "notes": [] if double else [_DTYPE_NOTE],

@@ -47,7 +47,7 @@ def _gradient(session: CheckSession) -> Iterator[CheckFinding]:
     for name, measured in session.slopes.items():
         if not bool(measured.known.any()) and measured.value.numel():
             unknown.append(name)
-        if wrong := _wrong(session.call, name, measured, session.first.gradients.get(name), given):
+        if wrong := wrong_element(session.call, name, measured, session.first.gradients.get(name), given):
             element, seen = wrong
             yield _finding(session, element, seen[0].upper() + seen[1:])
             return
@@ -56,7 +56,7 @@ def _gradient(session: CheckSession) -> Iterator[CheckFinding]:
         for name in irregular.tensors:
             measured = tensor_slopes(irregular, name, given)
             unknown = [each for each in unknown if each != name or not bool(measured.known.any())]
-            if wrong := _wrong(irregular, name, measured, found.get(name), given):
+            if wrong := wrong_element(irregular, name, measured, found.get(name), given):
                 element, seen = wrong
                 yield _finding(session, element, f"At irregular numbers beside the declared ones: {seen}")
                 return
@@ -83,7 +83,7 @@ def _finding(session: CheckSession, element: str, seen: str) -> CheckFinding:
     )
 
 
-def _wrong(
+def wrong_element(
     call: Call, name: str, measured: TensorSlopes, found: torch.Tensor | None, given: TensorsByName
 ) -> tuple[str, str] | None:
     """The element whose gradient is farthest from the slope of forward, and a sentence; None if all are right."""

@@ -119,10 +119,7 @@ def slopes_of_function(total: Callable[[torch.Tensor], float], held: torch.Tenso
 
     Raises whatever ``total`` raises.
     """
-    seconds = estimated_seconds(lambda: total(held))
-    affordable = int(_SECONDS / max(2 * LEVELS * seconds, EPSILON))
-    count = min(held.numel(), max(_LEAST, min(_MOST, affordable)))
-    places = np.unique(np.linspace(0, held.numel() - 1, count).round().astype(np.intp))
+    places = np.unique(np.linspace(0, held.numel() - 1, _count(total, held)).round().astype(np.intp))
     x = held.detach().reshape(-1).double().numpy(force=True)[places]
     y = np.full(x.size, total(held))
     precision = precision_of(held)
@@ -136,6 +133,14 @@ def slopes_of_function(total: Callable[[torch.Tensor], float], held: torch.Tenso
     typical = np.abs(slopes.value[known]).max(initial=0.0)
     known &= np.abs(slopes.value) <= 1e8 * (1 + typical)
     return TensorSlopes(*(_tensor_of(each, places, held) for each in (slopes.value, slopes.error, known)))
+
+
+def _count(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> int:
+    """How many elements are measured."""
+    if held.numel() <= _LEAST:
+        return held.numel()
+    seconds = estimated_seconds(lambda: total(held))
+    return min(held.numel(), max(_LEAST, min(_MOST, int(_SECONDS / max(2 * LEVELS * seconds, EPSILON)))))
 
 
 def function_along(total: Callable[[torch.Tensor], float], held: torch.Tensor, places: NDArray[np.intp]) -> Forward:

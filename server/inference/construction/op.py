@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
@@ -30,6 +30,19 @@ _SLOW_SECONDS, _FAST_SECONDS, _SLOW = 2.0, 5.0, 0.01
 
 
 @dataclass(frozen=True)
+class InferredOp(Op):
+    """The op of a Function that nobody declared: ``called`` is what its ``recipe`` calls, with the tensors ``given``.
+
+    ``recipe_given`` says that the user wrote the recipe, or gave the tensors: then their shapes are the domain.
+    """
+
+    called: Callable[..., Any] | None = field(default=None, compare=False)
+    recipe: Recipe | None = field(default=None, compare=False)
+    given: _Tensors = field(default_factory=dict, compare=False)
+    recipe_given: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True)
 class _Analysis:
     """The result of the analysis: ``numbers`` are the scalar inputs that can be batched in a vector, ``scalars`` those
     passed as 0-dimensional tensors.
@@ -49,11 +62,18 @@ class _Analysis:
 
 
 def op_of(
-    function: Callable[..., Any], recipe: Recipe, name: str, title: str, group: str, given: _Tensors | None = None
-) -> Op:
+    function: Callable[..., Any],
+    recipe: Recipe,
+    name: str,
+    title: str,
+    group: str,
+    given: _Tensors | None = None,
+    recipe_given: bool = False,
+) -> InferredOp:
     """The op of a Function, or of a plain function of tensors, that is called as a recipe says.
 
-    ``given`` are tensors to use in place of those that the recipe fills. Raises ``NotInferred`` where the call fails,
+    ``given`` are tensors to use in place of those that the recipe fills; ``recipe_given`` says that the user wrote it.
+    Raises ``NotInferred`` where the call fails,
     returns no floating tensor, or has nothing to sweep; a failing backward is reported when it is measured.
     """
     with quietly():
@@ -61,7 +81,8 @@ def op_of(
         graph, base = _first_call(attempt)
         attempt.outputs()
         attempt = attempt.within(_FAST_SECONDS if attempt.deadline.seconds < _SLOW else _SLOW_SECONDS)
-        return _op(_analysed(attempt, base), graph, name, title, group)
+        op = _op(_analysed(attempt, base), graph, name, title, group)
+        return replace(op, called=function, recipe=recipe, given=given or {}, recipe_given=recipe_given or bool(given))
 
 
 def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | None, OptionalTensors]:
@@ -126,7 +147,9 @@ def _element(tensor: torch.Tensor, index: tuple[int, ...], own: tuple[int, ...])
     return tensor[index if len(index) == tensor.dim() else own].reshape(1)
 
 
-def _op(analysis: _Analysis, graph: type[torch.autograd.Function] | None, name: str, title: str, group: str) -> Op:
+def _op(
+    analysis: _Analysis, graph: type[torch.autograd.Function] | None, name: str, title: str, group: str
+) -> InferredOp:
     recipe, function = analysis.attempt.recipe, analysis.attempt.function
     is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
     shown = analysis.first
@@ -136,7 +159,7 @@ def _op(analysis: _Analysis, graph: type[torch.autograd.Function] | None, name: 
     inputs.sort(key=lambda each: not each.values)
     taken = [each.name for each in inputs] + [each.name for each in parameters]
     outputs = names_of_outputs(function, len(analysis.base), taken)
-    return Op(
+    return InferredOp(
         function=function if is_class else graph or _named(function),  # type: ignore[arg-type]
         title=title,
         group=group,

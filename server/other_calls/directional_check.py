@@ -1,0 +1,81 @@
+"""Compares the backward of one call with forward along random directions, and element by element where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from ..contract.checks.gradient import wrong_element
+from ..contract.examination.call import Call, TensorsByName, irregular_tensor
+from ..contract.examination.slopes import slopes_of_function, tensor_slopes, weighted_sum
+from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
+from ..numerics.tolerance import tolerance_for
+
+_DIRECTION_SEEDS = (11, 12)
+# Differences below this share of the gradient are no matter of another call: its slopes are measured coarsely.
+_COARSE = 1e-6
+
+
+@dataclass(frozen=True)
+class DirectionalResult:
+    """What a call showed: ``wrong`` is a sentence on a wrong gradient, ``unknown`` why nothing could be compared.
+
+    Both are empty where backward is right. ``element`` is the part of the inputs it was seen in.
+    """
+
+    wrong: str = ""
+    element: str = ""
+    unknown: str = ""
+
+
+def compare_along_directions(call: Call) -> DirectionalResult:
+    """Compare the gradients of a call with the slopes of forward along directions that move every element.
+
+    Raises whatever the Function raises.
+    """
+    ran = call.run()
+    if not ran.moved:
+        return DirectionalResult(unknown="no output requires a gradient")
+    if not all(bool(each.detach().isfinite().all()) for each in ran.outputs.values()):
+        return DirectionalResult(unknown="forward is not finite")
+    if not _same(ran.outputs, call.value()):
+        return DirectionalResult(unknown="it does not repeat itself")
+    given = call.grad_outputs(ran)
+    delivered = ran.gradients({name: each.clone() for name, each in given.items()})
+    found = {name: torch.zeros_like(call.tensors[name]) if one is None else one for name, one in delivered.items()}
+    for name in call.tensors:
+        if all(_holds(call, name, found, given, seed) for seed in _DIRECTION_SEEDS):
+            continue
+        if wrong := wrong_element(call, name, tensor_slopes(call, name, given), found[name], given):
+            return DirectionalResult(wrong[1], wrong[0])
+    return DirectionalResult()
+
+
+def _same(some: TensorsByName, others: TensorsByName) -> bool:
+    return some.keys() == others.keys() and all(torch.equal(one.detach(), others[name]) for name, one in some.items())
+
+
+def _holds(call: Call, name: str, found: TensorsByName, given: TensorsByName, seed: int) -> bool:
+    """Whether the gradient for one input is the slope of forward along a direction, or there is no such slope."""
+    held, gradient = call.tensors[name], found[name]
+    direction = irregular_tensor(held, seed)
+    slope = slopes_of_function(_along(call, name, direction, given), held.new_zeros(1))
+    if not bool(slope.known[0]):
+        return bool(gradient.isfinite().all())
+    parts = (gradient.detach() * direction).double()
+    # Terms may cancel: what is rounded is as large as the terms.
+    size = float(parts.abs().sum()) + float(slope.value[0].abs())
+    allowed = max(tolerance_for(size, held.dtype).atol, _COARSE * size) + EVIDENCE_BOUNDS * float(slope.error[0])
+    return bool((parts.sum() - slope.value[0]).abs() <= allowed)
+
+
+def _along(call: Call, name: str, direction: torch.Tensor, given: TensorsByName) -> Callable[[torch.Tensor], float]:
+    held = call.tensors[name]
+
+    def total(t: torch.Tensor) -> float:
+        outputs = call.value(**{name: held + t * direction})
+        return sum(weighted_sum(outputs[each], weight) for each, weight in given.items())
+
+    return total

@@ -1,0 +1,157 @@
+"""The variants of a recipe: one thing changed at a time, each in the domain that the source leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from ..inference.recipe.recipe import Constant, Recipe, TensorArgument, literal
+from ..inference.source.collect import CollectedEvidence
+
+# The shapes that stand for a vector: not square, with one dimension more than matrices have.
+_MATRIX, _CUBE = (3, 5), (2, 3, 4)
+_BATCH = 3
+_OTHER_SEED = 101
+_Shape = tuple[int, ...]
+_Change = Callable[[torch.Tensor], torch.Tensor]
+
+
+@dataclass(frozen=True)
+class CallVariant:
+    """A recipe to call, what is ``changed`` in words, and how its inputs lie in memory.
+
+    ``seed`` fills its tensors, ``alone`` is the only input that requires grad ("" if all do), and ``layout`` makes a
+    tensor of the same values that lies in memory in another way.
+    """
+
+    recipe: Recipe
+    changed: str
+    seed: int = 0
+    alone: str = ""
+    layout: _Change | None = None
+
+
+def call_variants(recipe: Recipe, evidence: CollectedEvidence, given: bool = False) -> tuple[CallVariant, ...]:
+    """The variants of a recipe, none twice, and none of the recipe itself.
+
+    Sizes change together where they are equal. The number of dimensions changes only where nothing in the source says
+    it. A number is halved and doubled, a whole one raised by one, a flag flipped, a word replaced by others that the
+    source knows. Of a recipe that was ``given`` by the user the tensors stay as they are.
+    """
+    inferred = [CallVariant(recipe, "other numbers", _OTHER_SEED), *_shapes(recipe, evidence), *_indices(recipe)]
+    found = [
+        *([] if given else inferred),
+        *_constants(recipe, evidence),
+        *_layouts(recipe),
+        *_alone(recipe),
+    ]
+    unique: dict[tuple[object, ...], CallVariant] = {}
+    for each in found:
+        unique.setdefault((each.recipe.text(), each.seed, each.alone, each.layout), each)
+    unique.pop((recipe.text(), 0, "", None), None)
+    return tuple(unique.values())
+
+
+def _shapes(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
+    tensors = {each.name: each.shape for each in recipe.arguments if isinstance(each, TensorArgument)}
+    sizes = {size for shape in tensors.values() for size in shape if size > 1}
+    yield _reshaped(recipe, _resized(tensors, {size: size + 1 for size in sizes}))
+    main = recipe.inputs[0]
+    if len(main.shape) > 1:
+        for batch in (1, _BATCH):
+            yield _reshaped(recipe, _resized(tensors, {main.shape[0]: batch}))
+    alike = [name for name, shape in tensors.items() if shape == main.shape]
+    if main.shape and not any(evidence.of(name).ranks for name in alike):
+        for shape in _of_other_rank(main.shape):
+            yield _reshaped(recipe, tensors | dict.fromkeys(alike, shape))
+
+
+def _of_other_rank(shape: _Shape) -> Iterator[_Shape]:
+    """The shapes with more dimensions that stand for this one; the last dimensions are kept, too."""
+    if len(shape) == 1:
+        yield from (_MATRIX, _CUBE)
+    if len(shape) < 3:
+        yield (_BATCH, *shape)
+
+
+def _resized(shapes: Mapping[str, _Shape], sizes: Mapping[int, int]) -> dict[str, _Shape]:
+    return {name: tuple(sizes.get(size, size) for size in shape) for name, shape in shapes.items()}
+
+
+def _reshaped(recipe: Recipe, shapes: Mapping[str, _Shape]) -> CallVariant:
+    changed, arguments = list[str](), list[TensorArgument | Constant]()
+    for each in recipe.arguments:
+        if isinstance(each, TensorArgument) and each.shape != shapes[each.name]:
+            each = replace(each, shape=shapes[each.name])
+            changed.append(f"{each.name} of shape {each.shape}")
+        arguments.append(each)
+    return CallVariant(Recipe(tuple(arguments)), " and ".join(changed))
+
+
+def _constants(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
+    for place, each in enumerate(recipe.arguments):
+        if isinstance(each, Constant):
+            for value in _near(each.value, evidence.of(each.name).strings):
+                other = Constant(each.name, value)
+                yield CallVariant(_with(recipe, place, other), f"{each.name} = {literal(value)}")
+
+
+def _near(value: Any, words: list[str]) -> list[Any]:
+    """Other values of the same kind that are as likely to be in the domain of a Function."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, value + 2]
+    if isinstance(value, float):
+        # What lies between a half and 1 may be a share, of which the double is none.
+        return [value / 2, (1 + value) / 2 if 0.5 < value < 1 else 2 * value] if value else [0.5]
+    if isinstance(value, str):
+        return [each for each in dict.fromkeys(words) if each != value]
+    if isinstance(value, tuple) and value and all(type(each) is int for each in value):
+        return [tuple(each + 1 for each in value)]
+    return []
+
+
+def _indices(recipe: Recipe) -> Iterator[CallVariant]:
+    """Indices that are more than there are to choose from, so that some repeat, and unevenly."""
+    for place, each in enumerate(recipe.arguments):
+        if isinstance(each, TensorArgument) and each.fill == "index" and len(each.shape) == 1:
+            longer = replace(each, shape=(2 * each.below + 3,))
+            yield CallVariant(_with(recipe, place, longer), f"{longer.shape[0]} indices in {each.name}")
+
+
+def _layouts(recipe: Recipe) -> Iterator[CallVariant]:
+    ranks = [len(each.shape) for each in recipe.inputs]
+    if max(ranks) > 1:
+        yield CallVariant(recipe, "inputs that are transposed in memory", layout=transposed_in_memory)
+    if max(ranks) > 0:
+        yield CallVariant(recipe, "inputs that have gaps in memory", layout=spaced_in_memory)
+        yield CallVariant(recipe, "inputs that are expanded", layout=expanded_in_memory)
+
+
+def transposed_in_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """The same matrices, stored by columns."""
+    return tensor.mT.contiguous().mT if tensor.dim() > 1 else tensor
+
+
+def spaced_in_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """The same numbers, each beside one that is not used."""
+    return torch.stack((tensor, tensor), -1)[..., 0]
+
+
+def expanded_in_memory(tensor: torch.Tensor) -> torch.Tensor:
+    """The first row in place of every row, without a copy."""
+    return tensor[:1].expand_as(tensor) if tensor.dim() else tensor
+
+
+def _alone(recipe: Recipe) -> Iterator[CallVariant]:
+    if len(recipe.inputs) > 1:
+        for each in recipe.inputs:
+            yield CallVariant(recipe, f"a gradient for {each.name} alone", alone=each.name)
+
+
+def _with(recipe: Recipe, place: int, argument: TensorArgument | Constant) -> Recipe:
+    return Recipe((*recipe.arguments[:place], argument, *recipe.arguments[place + 1 :]))

@@ -1,0 +1,192 @@
+"""A Function is called in other ways than the one that is shown, and the worst of them decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.autograd import Function
+
+from gradloupe.ops import OPS
+from gradloupe.server.contract.examination.contract_check import CheckRow
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.infer import infer
+from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.other_calls.check import other_calls_rows
+
+
+class SoftmaxOverRows(Function):
+    """Right for a vector: its backward sums over the first dimension, where forward normalizes the last."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x.softmax(-1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (y,) = ctx.saved_tensors
+        return y * (g - (g * y).sum(0, keepdim=True))
+
+
+class Softmax(SoftmaxOverRows):
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (y,) = ctx.saved_tensors
+        return y * (g - (g * y).sum(-1, keepdim=True))
+
+
+class PowerOfTwoAlone(Function):
+    """Right for its default alone."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, p: int = 2) -> Any:
+        ctx.save_for_backward(x)
+        return x**p
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return 2 * ctx.saved_tensors[0] * g, None
+
+
+class Picked(Function):
+    """Its backward adds up what was picked twice."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, index: Any) -> Any:
+        ctx.save_for_backward(index)
+        ctx.shape = x.shape
+        return x[index]
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g.new_zeros(ctx.shape).index_add(0, ctx.saved_tensors[0], g), None
+
+
+class PickedOnce(Picked):
+    """Its backward overwrites what was picked before."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g.new_zeros(ctx.shape).index_copy(0, ctx.saved_tensors[0], g), None
+
+
+class ReadsMemory(Function):
+    """Right for what lies in memory without gaps."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * g * torch.as_strided(x, x.shape, x.new_empty(x.shape).stride())
+
+
+class TellsWhoAsks(Function):
+    """Right where both inputs want a gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        a, b = ctx.saved_tensors
+        return g * b if all(ctx.needs_input_grad) else g, g * a
+
+
+class Doubling(Function):
+    """Its flag is not heeded by backward."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, twice: bool = False) -> Any:
+        return 2 * x if twice else x * 1
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g, None
+
+
+class OneSize(Function):
+    """Takes nothing but seven numbers."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        assert x.shape == (7,), "seven numbers"
+        ctx.save_for_backward(x)
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.saved_tensors[0].cos()
+
+
+def row_of(function: Any, recipe: str = "", given: bool = False) -> CheckRow:
+    found = parse_recipe(recipe, ["x", "index"]) if recipe else infer(function).recipe
+    (row,) = other_calls_rows(op_of(function, found, "f", "f", "own", recipe_given=given))
+    return row
+
+
+@pytest.mark.parametrize(
+    ("function", "recipe", "changed"),
+    [
+        (SoftmaxOverRows, "x: float64[7]", "x of shape (3, 5)"),
+        (PowerOfTwoAlone, "", "p = 3"),
+        (PickedOnce, "x: float64[7]; index: int64[2] < 2", "x of shape (8,) and index of shape (3,)"),
+        (ReadsMemory, "", "inputs that have gaps in memory"),
+        (TellsWhoAsks, "", "a gradient for a alone"),
+        (Doubling, "", "twice = True"),
+    ],
+)
+def test_a_fault_that_one_call_hides_is_shown_by_another(function: Any, recipe: str, changed: str) -> None:
+    row = row_of(function, recipe)
+    assert row.level == "error"
+    assert row.seen.startswith(f"Called with {changed}: for ")
+    assert row.element.partition("[")[0] in ("x", "a")
+
+
+def test_a_permutation_stays_one() -> None:
+    assert row_of(PickedOnce, "x: float64[7]; index: int64[7] shuffled").level == "fine"
+
+
+def test_the_call_that_shows_it_can_be_opened() -> None:
+    advice = row_of(SoftmaxOverRows).advice
+    recipe = advice.partition("`")[2].partition("`")[0]
+    assert recipe == "x: float64[3,5]"
+    assert parse_recipe(recipe, ["x"]).text() == recipe
+
+
+@pytest.mark.parametrize("function", [Softmax, Picked])
+def test_a_right_function_is_called_in_many_ways_and_accused_in_none(function: Any) -> None:
+    row = row_of(function)
+    assert row.level == "fine"
+    assert row.seen.startswith("The gradient is right in ")
+    assert row.seen.count(";") >= 4
+
+
+@pytest.mark.parametrize("name", [each for each, op in OPS.items() if op.claim == "exact"][::4])
+def test_right_functions_of_the_gallery_are_not_accused_without_their_declaration(name: str) -> None:
+    row = row_of(OPS[name].function)
+    assert row.level != "error", row.seen
+
+
+def test_what_the_user_gave_is_not_reshaped() -> None:
+    row = row_of(SoftmaxOverRows, "x: float64[7]", given=True)
+    assert row.level == "fine"
+    assert "shape" not in row.seen
+
+
+def test_calls_that_cannot_be_made_are_named() -> None:
+    row = row_of(OneSize)
+    assert row.level == "fine"
+    assert "Not compared: x of shape (8,) (it raises AssertionError: seven numbers)" in row.seen
+
+
+def test_an_op_that_is_declared_has_no_other_calls() -> None:
+    assert other_calls_rows(OPS["gelu_by_tanh"]) == ()
