@@ -36,18 +36,30 @@ class PassedArgument:
 class ConstantArgument:
     """A constant argument, passed as a copy because a Function may write into it.
 
-    A tensor moves to the device of the op's first argument, and takes its dtype too if it ``follows``.
+    A tensor moves to the device of the op's first argument, and takes its dtype too if it ``follows``. If that
+    argument has as many rows, ``beside`` is its shape: where it is a stack of copies, so is the constant.
     """
 
     value: Any
     follows: bool = False
+    beside: tuple[int, ...] = ()
 
     def of(self, given: tuple[Any, ...]) -> Any:
         """A copy of the constant, on the device of the op's first argument."""
         if isinstance(self.value, torch.Tensor):
             like: torch.Tensor = given[0]
-            return self.value.to(like.device, like.dtype if self.follows else self.value.dtype, copy=True)
+            stack = self._stacked(self.value, tuple(like.shape))
+            return stack.to(like.device, like.dtype if self.follows else self.value.dtype, copy=True)
         return copy_if_mutable(self.value)
+
+    def _stacked(self, value: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+        if not self.beside or shape == self.beside:
+            return value
+        if shape[1:] == self.beside:
+            return value.expand(shape[0], *value.shape)
+        if shape[1:] == self.beside[1:] and shape[0] % self.beside[0] == 0:
+            return value.repeat(shape[0] // self.beside[0], *[1] * (value.dim() - 1))
+        return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.sections import look
 from torch.autograd import Function
 
 from gradloupe.ops import OPS
@@ -190,3 +191,26 @@ def test_calls_that_cannot_be_made_are_named() -> None:
 
 def test_an_op_that_is_declared_has_no_other_calls() -> None:
     assert other_calls_rows(OPS["gelu_by_tanh"]) == ()
+
+
+class CrossEntropy(Function):
+    """A loss for each row, and a target for each."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, target: Any) -> Any:
+        p = x.softmax(-1)
+        ctx.save_for_backward(p, target)
+        return -p.gather(1, target[:, None]).log().squeeze(1)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        p, target = ctx.saved_tensors
+        return g[:, None] * (p - torch.nn.functional.one_hot(target, p.shape[1])), None
+
+
+def test_the_targets_of_a_loss_are_stacked_with_its_rows() -> None:
+    op = op_of(CrossEntropy, infer(CrossEntropy).recipe, "loss", "loss", "own")
+    evaluation, verdict = look(op, -3.0, 3.0)
+    assert op.inputs[0].shape == (3, 4)
+    assert evaluation.stacked == ("x",)
+    assert verdict.word == "matches"

@@ -217,10 +217,19 @@ def _call(analysis: _Analysis, taken: list[str], is_class: bool) -> Callable[...
             )
         else:
             follows = isinstance(each, TensorArgument) and each.dtype == base
-            arguments.append(ConstantArgument(analysis.attempt.values[each.name], follows))
+            arguments.append(
+                ConstantArgument(analysis.attempt.values[each.name], follows, _shape_beside(analysis, each))
+            )
     if arguments != [PassedArgument(place) for place in range(len(arguments))]:
         return BoundFunction(function, tuple(arguments))
     return None if is_class else BoundFunction(function, tuple(arguments))
+
+
+def _shape_beside(analysis: _Analysis, each: TensorArgument | Constant) -> tuple[int, ...]:
+    """The shape of the first input, if a held tensor has as many rows."""
+    first = analysis.attempt.recipe.inputs[0]
+    rows = each.shape[:1] if isinstance(each, TensorArgument) else ()
+    return first.shape if rows and rows == first.shape[:1] and first.name not in analysis.numbers else ()
 
 
 def _dtype(recipe: Recipe) -> Literal["float64", "float32"]:
