@@ -32,6 +32,7 @@ SUBJECTS = {
     "contract": "The contract X-ray",
     "jacobian": "Whole Jacobians, against functional.jacobian and gradcheck",
     "inference": "Calls inferred for Functions that nobody declared",
+    "mutants": "The judge on trial: mutants of right Functions, and gradcheck at the same calls",
     "request_cost": "The CPU time of one request",
     "encoding": "JSON, its bytes, and caches",
     "page_weight": "What our pages weigh, and how they come up",
