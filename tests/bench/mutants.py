@@ -208,10 +208,15 @@ def _targets(
 ) -> list[Target]:
     different = sum(each.different for each in fair)
     named = 1 - len(survivors) / max(different, 1)
-    wrongly = [each.original.name for each in accused if each.beside.accepted]
+    # Right is what claims to be, and what gradcheck accepts as well.
+    wrongly = [each.original.name for each in accused if each.original.right and each.beside.accepted]
     return [
         Target("every mutant is called as its original", f"{len(strangers)} are not", not strangers),
         Target(f"{MIN_NAMED:.0%} of those that differ are named", f"{named:.1%}", named >= MIN_NAMED),
         Target(f"{MIN_MUTANTS} mutants", str(len(mutants)), len(mutants) >= MIN_MUTANTS),
-        Target("no original that gradcheck accepts is accused", f"{len(wrongly)} {in_brackets(wrongly)}", not wrongly),
+        Target(
+            "no right original is accused",
+            f"{len(wrongly)} {in_brackets(wrongly)}",
+            not wrongly,
+        ),
     ]

@@ -105,6 +105,8 @@ def _inside(node: ast.AST) -> list[ast.AST]:
             return [*node.body, *node.orelse]
         case ast.Assert() | ast.Raise() | ast.JoinedStr():
             return []
+        case ast.Return() | ast.Assign() if isinstance(node.value, ast.BinOp) and _counts_gradients(node.value):
+            return []
         case ast.Subscript():
             return [node.value]
         case ast.Call() if _called_name(node) in NO_ARITHMETIC:
@@ -159,9 +161,15 @@ def _of_gradients(text: _Text, gradients: list[ast.expr]) -> Iterator[Change]:
 
 def _may_be_several(value: ast.expr) -> bool:
     """Whether it may be a tuple of gradients: so may be what a function that is no method returns."""
-    return isinstance(value, ast.List | ast.ListComp) or (
-        isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
-    )
+    called = value.func if isinstance(value, ast.Call) else None
+    return isinstance(value, ast.List | ast.ListComp) or isinstance(called, ast.Name) or _counts_gradients(value)
+
+
+def _counts_gradients(value: ast.expr | None) -> bool:
+    """Whether it puts tuples together, as ``gradients + (None,) * 3`` does."""
+    if isinstance(value, ast.BinOp):
+        return _counts_gradients(value.left) or _counts_gradients(value.right)
+    return isinstance(value, ast.Tuple | ast.List)
 
 
 def _of_operator(text: _Text, node: ast.BinOp) -> Iterator[Change]:

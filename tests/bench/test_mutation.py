@@ -68,6 +68,11 @@ def test_what_computes_nothing_stays(line: str) -> None:
     assert changed(line) == {}
 
 
+def test_how_many_gradients_there_are_stays() -> None:
+    source = SOURCE.replace("{line}", "x").replace("return grad, None, None", "return (grad,) + (None,) * (1 + n)")
+    assert mutations(source, "Scaled") == []
+
+
 def test_each_gradient_is_dropped_negated_and_scaled() -> None:
     last = [each.source.splitlines()[-1].strip() for each in mutations(SOURCE.replace("{line}", "x"), "Scaled")]
     assert last == ["return None, None, None", "return -grad, None, None", "return 1.01 * grad, None, None"]
