@@ -120,8 +120,8 @@ ACCUSED = ("Function", "call", "`--check`", "gradcheck")
 NOTE = (
     "One change to backward each, written into a copy of the module. A mutant differs if its gradient does by more "
     "than rounding, anywhere that was looked at: at the call of its original, at other numbers and scales, or with "
-    "another parameter. Named: `--check` fails; where it does for the original, too, in another way. gradcheck is asked at the very call of the original, in float64. The "
-    "last two columns are of those that differ."
+    "another parameter. Named: `--check` fails; where it does for the original, too, in another way. gradcheck is "
+    "asked at the very call of the original, in float64. The last two columns are of those that differ."
 )
 NOTE_UNFAIR = (
     "Surrogates, and what else is no derivative: nobody can tell a wrong one by its forward. Right is an original that "
