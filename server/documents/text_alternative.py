@@ -29,7 +29,7 @@ _STRUCTURES = {
     "one by one": "The Function was called once for each point.",
 }
 _CODE = re.compile(
-    r"(\.backward\(\)|@\w+|\b(?:torch|ctx)(?:\.\w+)+"
+    r"(`[^`]+`|\.backward\(\)|@\w+|\b(?:torch|ctx)(?:\.\w+)+"
     r"|(?<!double )(?<!Double )\b(?:forward|backward|grad_\w+(?:\[[\d,]+\])?|None)(?!\w))",
     re.ASCII,
 )
@@ -37,10 +37,10 @@ _Numbers = list[float | None]
 
 
 def code_markup(text: str) -> Markup:
-    """A sentence as HTML, with identifiers in ``<code>``."""
+    """A sentence as HTML, with identifiers and what stands between backticks in ``<code>``."""
     pieces = _CODE.split(typeset_powers(typeset_sentence(text)))
     return Markup("").join(
-        Markup("<code>{}</code>").format(piece) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
+        Markup("<code>{}</code>").format(piece.strip("`")) if i % 2 else escape(piece) for i, piece in enumerate(pieces)
     )
 
 

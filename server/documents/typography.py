@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MINUS = str.maketrans("-", "−")
 _PLAIN = (1e-3, 1e6)  # between these sizes without a power of ten
 _MOST = 17
+_CODE = re.compile(r"(`[^`]+`)")
 _ALONE = re.compile(r"(?<![\w.])1e([-−]?)\+?(\d+)(?!\w)", re.ASCII)
 _AFTER = re.compile(r"(\d)e([-−]?)\+?(\d+)(?!\w)", re.ASCII)
 
@@ -75,14 +77,26 @@ def exact_number(value: float) -> str:
 
 
 def typeset_sentence(text: str) -> str:
-    """A typeset sentence: minus signs before numbers, no line breaks within comparisons."""
+    """A typeset sentence: minus signs before numbers, no line breaks within comparisons; code stays as it is."""
+    return _outside_code(_typeset_words, text)
+
+
+def typeset_powers(text: str) -> str:
+    """``text`` with 4.6·10⁻⁶ for 4.6e−6, except in code."""
+    return _outside_code(_typeset_exponents, text)
+
+
+def _outside_code(typeset: Callable[[str], str], text: str) -> str:
+    """The text typeset, but for what stands between backticks: that is to be copied."""
+    return "".join(piece if i % 2 else typeset(piece) for i, piece in enumerate(_CODE.split(text)))
+
+
+def _typeset_words(text: str) -> str:
     text = re.sub(r"(^|[^\w.])-(?=\.?\d)", r"\1−", text, flags=re.ASCII)
     return re.sub(" ([≤<>=]) ", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", text)
 
 
-def typeset_powers(text: str) -> str:
-    """``text`` with 4.6·10⁻⁶ for 4.6e−6."""
-
+def _typeset_exponents(text: str) -> str:
     def raised(sign: str, digits: str) -> str:
         return power_of_ten(int(f"{'-' if sign else ''}{digits[:9]}"))
 

@@ -55,7 +55,7 @@ class SectionPage:
 
     ``figure`` is the canonical address of its curves and ``base`` that of the site; ``answer`` is None while the curves
     are being measured. ``indexed`` allows search engines to index it. ``beside`` is what there is to say of the
-    Function in addition to the verdict on this section.
+    Function in addition to the verdict on this section, ``remark`` what there is to say of its sliders.
     """
 
     op: dict[str, Any]
@@ -66,6 +66,7 @@ class SectionPage:
     base: str
     indexed: bool = False
     beside: str = ""
+    remark: str = ""
 
 
 class Pages:
@@ -192,6 +193,7 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
         "usually_called": canonical_address(op, _with_recipe(address, op["usual_recipe"])),
         "hide": address.hide,
         "beside": view.beside,
+        "remark": view.remark,
         "theme": address.theme,
         "device": view.device,
         "base": view.base,

@@ -24,8 +24,9 @@ __all__ = ["check", "look"]
 
 def check(
     function: Any,
+    /,
+    *arguments: Any,
     recipe: str = "",
-    *,
     x: tuple[float, float] | None = None,
     wrt: str = "",
     of: str = "",
@@ -34,26 +35,33 @@ def check(
 ) -> CheckResult:
     """What Gradloupe finds of a Function: the verdict on its curves, and the contract X-ray. Raises nothing.
 
-    ``function`` is a ``torch.autograd.Function``, a plain function of tensors, or an ``Op``. It is called as the
-    ``recipe`` says (``"x: float64[7]; k = 2"``), or with ``example_inputs``, or as is found out. ``x`` is the interval
-    that the input is swept over, ``wrt`` the element that is swept (``"weight[0,1]"``), ``of`` that of the output;
-    where none of them is given, the other inputs are swept too. ``parameters`` are values of parameters, of inputs,
-    and of what the address of a page may hold, such as ``grad_output=-1``, ``dtype="float32"`` or ``order=2``.
+    ``function`` is a ``torch.autograd.Function`` or its ``apply``, a plain function of tensors, a module of
+    ``torch.nn``, or an ``Op``. It is called with ``arguments``: what one would pass to ``apply``, one after the other,
+    as a tuple or by name in a dict (``check(F, (x, 2.0))``); or a recipe (``"x: float64[7]; k = 2"``). They may be
+    given as ``recipe`` and ``example_inputs``, too, and without them a call is found out. Tensors are used as they are,
+    in their dtype. Those that require grad are differentiated, and all floating ones where none does.
+
+    Any argument of the Function may be given by name: a tensor (``x=torch.randn(3)``), or the value of a parameter or
+    of an input (``k=2``). So may what the address of a page holds, such as ``grad_output=-1``, ``dtype="float32"`` or
+    ``order=2``; a name that is both is refused with the way to say it. ``x`` is the interval that the input is swept
+    over, unless it is a tensor; ``wrt`` is the element that is swept (``"weight[0,1]"``), ``of`` that of the output;
+    where no section is asked for, the other inputs are swept too.
 
     It runs in this process, whose random numbers, default dtype, threads and modes are afterwards what they were.
     Whatever goes wrong is a word of the result (``unsolved``, ``failed``) and a sentence.
     """
     with process_restored():
+        from .arguments import CheckArguments
         from .run import run_check
-        from .subject import CheckArguments
 
-        return run_check(function, CheckArguments(recipe, x, wrt, of, example_inputs, parameters)).checked
+        return run_check(function, CheckArguments(recipe, x, wrt, of, example_inputs, parameters, arguments)).checked
 
 
 def look(
     function: Any,
+    /,
+    *arguments: Any,
     recipe: str = "",
-    *,
     x: tuple[float, float] | None = None,
     wrt: str = "",
     of: str = "",
@@ -63,15 +71,16 @@ def look(
 ) -> Any:
     """The live figure of a Function, and the verdict, for the cell of a notebook; ``save(path)`` keeps it as a page.
 
-    The figure needs no server: its sliders are those of the parameters and of ``grad_output``, with as many values as
-    have room in about 2 MB. ``height`` is in pixels. All else is as in ``check``; a Function that cannot be called is
-    shown as what was found of it.
+    The figure needs neither a server nor ipywidgets: its sliders are those of the parameters and of ``grad_output``,
+    with as many values as have room in about 2 MB, and it says which have none, and why. ``height`` is in pixels. All
+    else is as in ``check``; a Function that cannot be called is shown as what was found of it.
     """
     with process_restored():
+        from .arguments import CheckArguments
         from .figure import notebook_figure
-        from .subject import CheckArguments
 
-        return notebook_figure(function, CheckArguments(recipe, x, wrt, of, example_inputs, parameters), height)
+        wanted = CheckArguments(recipe, x, wrt, of, example_inputs, parameters, arguments, height)
+        return notebook_figure(function, wanted)
 
 
 @contextmanager

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from markupsafe import Markup
@@ -25,16 +26,18 @@ from ..standalone.string_pool import StringPool
 from ..standalone.string_pool import document_parts as parts_of
 from ..url.address import Address, canonical_address
 from ..worker.answer import device_summary
+from .arguments import CheckArguments
 from .run import examine_subject, subject_or_error
-from .subject import CheckArguments, Subject
+from .subject import Subject
 
 _HEIGHT = 800  # pixels
+_WIDTH = 96  # columns of its text, as those of a result
 _HIDDEN = ("source", "reading")  # parts of the page that are hidden in a cell
 _MAX_BYTES = 1_000_000  # bytes of answers; the page itself is as large again, with the full plotly.js twice
 _MAX_SECONDS = 6.0  # seconds for computing all answers of the sliders
 _COUNTS = (9, 7, 5, 3)  # values of a slider, tried in this order until size and time suffice
 _MAX_SLIDERS = 3  # sliders
-_GRAD_OUTPUT = 3
+_LAST, _GRAD_OUTPUT = "grad_output", 3  # the slider that every Function has, and its values
 _FRAME = Markup(
     '<iframe srcdoc="{}" title="{}" width="100%" height="{}" sandbox="allow-scripts" loading="lazy"'
     ' style="border:0;display:block"></iframe>'
@@ -43,14 +46,21 @@ _FRAME = Markup(
 
 @dataclass(frozen=True, repr=False)
 class _Look:
-    """A figure to show: ``checked`` is the result, ``page`` its HTML, empty where nothing could be drawn."""
+    """A figure to show: ``checked`` is the result, ``page`` its HTML, empty where nothing could be drawn.
+
+    ``remark`` is the sentence on what has no slider.
+    """
 
     checked: CheckResult
     page: bytes = b""
     height: int = _HEIGHT
+    remark: str = ""
 
     def __repr__(self) -> str:
-        return repr(self.checked)
+        if not self.page:
+            return repr(self.checked)
+        said = f'A notebook draws the figure in its cell, and save("figure.html") writes it as a page. {self.remark}'
+        return f"{self.checked!r}\n{fill(said, _WIDTH, initial_indent='  ', subsequent_indent='  ')}"
 
     def _repr_html_(self) -> str:
         if not self.page:
@@ -72,7 +82,7 @@ class _Look:
         return Path(path)
 
 
-def notebook_figure(function: Any, wanted: CheckArguments, height: int | None) -> _Look:
+def notebook_figure(function: Any, wanted: CheckArguments) -> _Look:
     """What ``gradloupe.look`` returns; raises nothing that a Function raises."""
     subject = subject_or_error(function, wanted)
     if isinstance(subject, ExaminedFunction):
@@ -80,8 +90,8 @@ def notebook_figure(function: Any, wanted: CheckArguments, height: int | None) -
     examined = examine_subject(subject)
     if examined.curves is None or not examined.curves.columns:
         return _Look(examined.checked)
-    page = _page(subject, subject.wanted.address(subject.told), examined.curves, _caveat(examined.checked))
-    return _Look(examined.checked, page, height or _HEIGHT)
+    page, remark = _page(subject, subject.wanted.address(subject.told), examined.curves, _caveat(examined.checked))
+    return _Look(examined.checked, page, subject.wanted.height or _HEIGHT, remark)
 
 
 def _caveat(checked: CheckResult) -> str:
@@ -92,31 +102,50 @@ def _caveat(checked: CheckResult) -> str:
     return f"That is of {shown.of} by {shown.wrt} alone. {checked.sentence}"
 
 
-def _page(subject: Subject, address: Address, curves: Frame, beside: str) -> bytes:
-    """The page, with as many answers as size and time allow, and a sentence ``beside`` the verdict."""
+def _page(subject: Subject, address: Address, curves: Frame, beside: str) -> tuple[bytes, str]:
+    """The page, with as many answers as size and time allow, ``beside`` by the verdict; and the sentence on sliders."""
     began, op = time.monotonic(), subject.told
     present = address_at(address, {})
     each = sum(map(len, parts_of(_document(subject, present)).values()))
     seconds = time.monotonic() - began
     most = min(_MAX_BYTES // each, int(_MAX_SECONDS / seconds))
     address, grid = next(_grids(op, address, most))
+    cost = f"{seconds:.1g} s" if _MAX_SECONDS / seconds < _MAX_BYTES / each else f"{each / 1e3:.0f} kB"
+    remark = _unslid(_slidable(op, address), [axis.name for axis in grid], cost)
     pool = StringPool()
     for section in section_addresses(address, grid):
         pool.add(_document(subject, section))
     shown = replace(address, hide=_HIDDEN)
-    view = SectionPage(op, device_summary(), shown, canonical_address(op, present), curves, "", beside=beside)
+    view = SectionPage(
+        op, device_summary(), shown, canonical_address(op, present), curves, "", beside=beside, remark=remark
+    )
     pages, bundle = _page_parts()
-    return export_page(pages, view, grid, pool, bundle)
+    return export_page(pages, view, grid, pool, bundle), remark
+
+
+def _slidable(op: dict[str, Any], address: Address) -> dict[str, str]:
+    """The kinds of the parameters that are not swept, by name."""
+    return {each["name"]: each["kind"] for each in op["parameters"] if each["name"] != address.question.wrt.name}
+
+
+def _unslid(names: Collection[str], sliding: Collection[str], cost: str) -> str:
+    """The sentence on what has no slider, and why; "" where everything has one."""
+    missing = [each for each in (*names, _LAST) if each not in sliding]
+    if missing:
+        one = f"each position of a slider is an answer of {cost}"
+        said = f"There is no slider for {', '.join(missing)}" if sliding else "There are no sliders"
+        return f"{said}: {one}, and the cell has no room for more; give another value by name, and look again."
+    return "" if names else f"Only {_LAST} has a slider: no number, switch or word is passed that could be moved."
 
 
 def _grids(op: dict[str, Any], address: Address, limit: int) -> Iterator[tuple[Address, tuple[SliderAxis, ...]]]:
     """Choices of sliders and their axes that make at most so many sections, the richest first; no sliders at last."""
-    kinds = {each["name"]: each["kind"] for each in op["parameters"] if each["name"] != address.question.wrt.name}
+    kinds = _slidable(op, address)
     for controls in range(min(_MAX_SLIDERS, len(kinds)), -1, -1):
         for count in _COUNTS:
             numeric = ("float", "int")
             chosen = tuple((name, count if kinds[name] in numeric else 0) for name in list(kinds)[:controls])
-            sliding = replace(address, sliders=(*chosen, ("grad_output", _GRAD_OUTPUT)))
+            sliding = replace(address, sliders=(*chosen, (_LAST, _GRAD_OUTPUT)))
             if math.prod(max(2, values) for _, values in sliding.sliders) <= limit:
                 grid = slider_axes(op, sliding)
                 if section_count(grid) <= limit:

@@ -10,7 +10,9 @@ from ..protocol.errors import BadQuestion
 from ..report.examine import examine_function
 from ..report.result import ExaminedFunction
 from ..report.summarize import summarize_uncalled
-from .subject import CheckArguments, Subject, function_name, make_subject
+from .arguments import CheckArguments
+from .subject import Subject, make_subject
+from .target import function_name, without_apply
 
 _T = TypeVar("_T")
 _ADVICE = 'Give that as recipe="...", or what you would pass as example_inputs=(...).'
@@ -24,6 +26,7 @@ def run_check(function: Any, wanted: CheckArguments) -> ExaminedFunction:
 
 def subject_or_error(function: Any, wanted: CheckArguments) -> Subject | ExaminedFunction:
     """The subject of the check; or a result that says why the Function cannot be called."""
+    function = without_apply(function)
     description = {"name": function_name(function)}
     try:
         return make_subject(function, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ VERDICT_ID = "gradient"  # the id of the verdict, among those of the X-ray
 WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
 OVERRULED = ("matches", "matches here", "matches its surrogate", "undecided")
 _WIDTH = 96  # columns of the text
+_WITHIN_ARGUMENT = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?<!;) """)  # of a recipe
 WRONG_COLOUR, RIGHT_COLOUR = "#d55e00", "#009e73"  # legible on light and dark
 _ROW = Markup('<tr><td style="{0}opacity:.7;white-space:nowrap">{1}</td><td style="{0}">{2}</td></tr>')
 _CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;")
@@ -274,7 +276,7 @@ def _lines(result: CheckResult) -> Iterator[str]:
     for sentence in result.elsewhere:
         yield from _wrapped("", typeset_sentence(sentence))
     if result.recipe:
-        yield from _wrapped("called as", result.recipe)
+        yield from _wrapped_recipe(result.recipe)
     for each in result.sweeps:
         word = "" if each.word == result.word else f": {each.word}"
         yield from _wrapped(
@@ -302,6 +304,14 @@ def _remarks(result: CheckResult) -> list[str]:
 def _wrapped(label: str, text: str, indent: int = 2) -> list[str]:
     head = " " * indent + (f"{label:<12}" if label else "")
     return wrap(text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head)) or [head.rstrip()]
+
+
+def _wrapped_recipe(recipe: str) -> list[str]:
+    """The recipe in lines that end between its arguments, so that it can be read again."""
+    whole = _WITHIN_ARGUMENT.sub(lambda found: found[0].replace(" ", "\0"), recipe)
+    indent = " " * 14
+    lines = wrap(whole, _WIDTH - len(indent), break_long_words=False, break_on_hyphens=False)
+    return [f"{indent if place else '  called as   '}{each}".replace("\0", " ") for place, each in enumerate(lines)]
 
 
 def result_html(result: CheckResult) -> str:

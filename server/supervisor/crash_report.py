@@ -152,7 +152,7 @@ def _source_line(lost: WorkerLost, op: dict[str, Any]) -> int | None:
 
 def inference_crash(lost: WorkerLost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
     """The data of ``Unsolved`` where the worker ended during inference; which argument is at fault is not known."""
-    attempt = f"was called as {recipe}" if recipe else "was tried with one set of arguments after the other"
+    attempt = f"was called as `{recipe}`" if recipe else "was tried with one set of arguments after the other"
     place = lost.place(stub["file"])
     sentence = f"The worker process {lost} while {stub['title']} {attempt}{place}; a new one is starting."
     fields = {"sentence": sentence, "argument": "", "recipe": recipe, "tried": [], "parameters": []}

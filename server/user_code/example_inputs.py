@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -12,7 +12,16 @@ from typing import Any
 import torch
 
 from ..inference.recipe.grammar import MOST_ARGUMENTS, MOST_ELEMENTS, is_literal, parse_recipe
-from ..inference.recipe.recipe import FLOATS, NAMED_VALUES, OBJECT_TEXT, BadRecipe, Constant, Recipe, TensorArgument
+from ..inference.recipe.recipe import (
+    FLOATS,
+    NAMED_VALUES,
+    OBJECT_TEXT,
+    RECIPE_DTYPES,
+    BadRecipe,
+    Constant,
+    Recipe,
+    TensorArgument,
+)
 from ..protocol.suggest import closest_match
 from .discover import is_user_function
 from .import_errors import encodable
@@ -85,42 +94,51 @@ def _from_examples(examples: Any, names: Sequence[str]) -> Override:
     try:
         if isinstance(examples, str):
             return Override(parse_recipe(examples, names), f"{_EXAMPLES} says so")
-        return _override_of_values(_by_name(examples, names))
+        return override_of_values(arguments_by_name(examples, names))
     except BadRecipe as problem:
         raise BadRecipe(f"{_EXAMPLES} cannot be used. {problem}") from problem
 
 
-def _by_name(examples: Any, names: Sequence[str]) -> dict[str, Any]:
-    """The arguments by name, in the order of ``forward``."""
+def arguments_by_name(examples: Any, names: Sequence[str], said: str = "It", gaps: bool = False) -> dict[str, Any]:
+    """The arguments of a call by name, in the order of ``forward``, from a mapping, a tuple or a single one.
+
+    ``said`` names the call in the sentence where they do not fit; ``gaps`` allows a mapping to leave some out. Raises
+    ``BadRecipe``.
+    """
     order = [name for name in names if not name.startswith("*")]
     takes = ", ".join(names)
     if isinstance(examples, Mapping):
         unknown = [name for name in examples if name not in order]
         last = max((order.index(name) for name in examples if name in order), default=-1)
-        missing = [name for name in order[: last + 1] if name not in examples]
+        missing = [name for name in order[: last + 1] if name not in examples and not gaps]
         if unknown or missing:
-            culprit = f"{unknown[0]!r} is no argument of forward" if unknown else f"It leaves out {missing[0]!r}"
+            culprit = f"{unknown[0]!r} is no argument of forward" if unknown else f"{said} leaves out {missing[0]!r}"
             raise BadRecipe(f"{culprit}, which takes {takes}; give a tuple of them in this order.")
         return {name: examples[name] for name in order if name in examples}
     values = tuple(examples) if isinstance(examples, tuple | list) else (examples,)
     order += [f"{name[1:]}{i}" for name in names if name.startswith("*") for i in range(MOST_ARGUMENTS)]
     if len(values) > min(len(order), MOST_ARGUMENTS):
-        raise BadRecipe(f"It gives {len(values)} arguments, and forward takes {takes}; give a tuple of those.")
+        raise BadRecipe(f"{said} gives {len(values)} arguments, and forward takes {takes}; give a tuple of those.")
     return dict(zip(order, values, strict=False))
 
 
-def _override_of_values(values: dict[str, Any]) -> Override:
+def override_of_values(values: Mapping[str, Any], said: str = "It", numbers: Collection[str] = ()) -> Override:
+    """The call with these arguments: tensors that require grad are its inputs, or all floating ones where none does.
+
+    ``numbers`` are arguments that are held unless they require grad. Raises ``BadRecipe``, which begins with ``said``,
+    where there is nothing to sweep.
+    """
     tracked = any(isinstance(value, torch.Tensor) and value.requires_grad for value in values.values())
     given = {name: value.detach().cpu().clone() for name, value in values.items() if _is_supported_tensor(value)}
     arguments = tuple(
-        _tensor(name, given[name], value.requires_grad or not tracked)
+        tensor_argument(name, given[name], value.requires_grad or not (tracked or name in numbers))
         if name in given
         else constant_from_value(name, value)
         for name, value in values.items()
     )
     if not any(isinstance(each, TensorArgument) and each.grad for each in arguments):
         raise BadRecipe(
-            "It gives no floating tensor that can be swept, and needs one; give for example torch.randn(7)."
+            f"{said} gives no floating tensor that can be swept, and needs one; give for example torch.randn(7)."
         )
     objects = {each.name: each.value for each in arguments if isinstance(each, Constant) and each.text == OBJECT_TEXT}
     return Override(Recipe(arguments), f"{_EXAMPLES} says so", given, objects)
@@ -131,20 +149,22 @@ def _is_supported_tensor(value: object) -> bool:
     return (
         isinstance(value, torch.Tensor)
         and value.layout == torch.strided
-        and not value.is_complex()
         and not value.is_quantized
         and not value.is_meta
+        and str(value.dtype).removeprefix("torch.") in RECIPE_DTYPES
     )
 
 
-def _tensor(name: str, value: torch.Tensor, grad: bool) -> TensorArgument:
+def tensor_argument(name: str, value: torch.Tensor, grad: bool) -> TensorArgument:
+    """The argument of a recipe for a tensor; ``grad`` says whether it is swept. Raises ``BadRecipe`` if it is large."""
     if value.numel() > MOST_ELEMENTS:
         raise BadRecipe(
             f"{name!r} has {value.numel()} elements, and at most {MOST_ELEMENTS} can be looked at; give a smaller one."
         )
     dtype = str(value.dtype).removeprefix("torch.")
     below = int(value.max()) + 1 if "int" in dtype and value.numel() else 2
-    return TensorArgument(name, tuple(value.shape), dtype, "normal", max(1, below), grad and dtype in FLOATS)
+    below = min(max(1, below), MOST_ELEMENTS)  # what a recipe may write
+    return TensorArgument(name, tuple(value.shape), dtype, "normal", below, grad and dtype in FLOATS)
 
 
 def constant_from_value(name: str, value: Any) -> Constant:

@@ -47,17 +47,28 @@ export function roundForSpan(value, span) {
   return Number((Math.round(value / unit) * unit).toPrecision(12));
 }
 
+/** `text` as `typeset` makes it, but for what stands between backticks: that is to be copied. */
+const outsideCode = (typeset, text) =>
+  text
+    .split(/(`[^`]+`)/)
+    .map((piece, i) => (i % 2 ? piece : typeset(piece)))
+    .join("");
+
 /** A sentence as it is set: true minus signs before numbers, and comparisons that do not break across lines. */
-export function typesetSentence(text) {
-  return text.replace(/(^|[^\w.])-(?=[\d.])/g, "$1−").replace(/ ([≤<>=]) /g, "\u00a0$1\u00a0");
-}
+export const typesetSentence = (text) =>
+  outsideCode(
+    (words) => words.replace(/(^|[^\w.])-(?=[\d.])/g, "$1−").replace(/ ([≤<>=]) /g, "\u00a0$1\u00a0"),
+    text,
+  );
 
 /** Numbers in `text` that a program wrote with an exponent, as people read them: 4.6e−6 as 4.6·10⁻⁶. */
 export function typesetPowers(text) {
   const raised = (sign, digits) => power(Number(`${sign && "-"}${digits}`));
-  return text
-    .replace(/(?<![\w.])1e([-−]?)\+?(\d+)(?!\w)/g, (_, sign, digits) => raised(sign, digits))
-    .replace(/(\d)e([-−]?)\+?(\d+)(?!\w)/g, (_, mantissa, sign, digits) => `${mantissa}·${raised(sign, digits)}`);
+  const typeset = (words) =>
+    words
+      .replace(/(?<![\w.])1e([-−]?)\+?(\d+)(?!\w)/g, (_, sign, digits) => raised(sign, digits))
+      .replace(/(\d)e([-−]?)\+?(\d+)(?!\w)/g, (_, mantissa, sign, digits) => `${mantissa}·${raised(sign, digits)}`);
+  return outsideCode(typeset, text);
 }
 
 /** The row whose x is closest to `value`; x is increasing. */

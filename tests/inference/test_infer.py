@@ -659,7 +659,7 @@ def test_the_argument_that_could_not_be_guessed_is_named() -> None:
     error = raised.value
     assert error.argument == "riddle"
     assert "No value was found for 'riddle'" in error.sentence
-    assert "say how it is called, such as `x: float64[7]; riddle = " in error.sentence
+    assert f"called with `{error.recipe}`; say how it is called instead." in error.sentence
     assert error.sayable
     assert error.recipe.startswith("x: float64[7]; riddle = ")
     assert 1 <= len(error.tried) <= 5

@@ -148,7 +148,7 @@ def test_the_section_can_be_chosen() -> None:
     assert (swept.wrt, swept.start, swept.stop, swept.word) == ("weight", 0.0, 2.0, "differs")
     assert [each.of for each in gradloupe.check(OPS["softmax"], of="y[0,2]").sweeps] == ["y[0,2]"]
     double = gradloupe.check(Scaled, example_inputs=(torch.ones(2, 3), torch.full((2, 3), 2.0)))
-    assert double.recipe == "x: float32[2,3]; weight: float32[2,3]"
+    assert double.recipe == "x: float32[2,3]; weight: float32[2,3]; power = 1"
 
 
 def test_a_function_of_tensors_and_an_op_are_looked_at_too() -> None:
@@ -282,7 +282,7 @@ def test_a_figure_has_as_many_sliders_as_there_is_room_for() -> None:
     assert b'data-slider="grad_output"' in shown.page
     assert b'data-slider="power"' in shown.page
     bundle = shown._repr_mimebundle_()
-    assert bundle["text/plain"] == repr(shown.checked)
+    assert bundle["text/plain"] == repr(shown)
     assert bundle["text/html"].startswith("<iframe srcdoc=")
 
 
@@ -409,7 +409,8 @@ def test_values_stand_above_a_recipe_and_are_numbers_of_its_kind() -> None:
 
 def test_a_cell_is_told_what_to_write_into_it() -> None:
     sentence = gradloupe.check(Lock).sentence
-    assert "say how it is called, such as `x: float64[7]; key = " in sentence
+    assert "called with `x: float64[7]; key = " in sentence
+    assert "; say how it is called instead. " in sentence
     assert 'recipe="..."' in sentence
     assert "example_inputs=(...)" in sentence
     assert "field" not in sentence

@@ -414,7 +414,8 @@ def test_one_check_of_one_function_is_forgiven(folder: Path) -> None:
 def test_who_is_told_that_no_call_was_found_can_write_one_into_the_file(folder: Path) -> None:
     process = ran(folder, "here.py:Lock --check --format junit")
     message = next(each.get("message", "") for each in parsed(process.stdout).iter("failure"))
-    assert "say how it is called, such as `x: float64[7]; key = " in message
+    assert "called with `x: float64[7]; key = " in message
+    assert "; say how it is called instead. " in message
     assert "Write that as a line `Gradloupe: ...` into its docstring" in message
     assert "example_inputs" in message
     assert "field" not in message

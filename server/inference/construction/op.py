@@ -14,7 +14,7 @@ from ....ops.op import RESERVED
 from ...runtime.arguments import BoundFunction, ConstantArgument, PassedArgument, result_tuple, tensors_of
 from ...runtime.graph import function_nodes
 from ...runtime.isolation import quietly
-from ..recipe.recipe import Constant, NotInferred, Recipe, TensorArgument
+from ..recipe.recipe import OBJECT_TEXT, Constant, NotInferred, Recipe, TensorArgument
 from ..search.blame import blame, is_source_error
 from ..search.failure import describe_error
 from ..search.trial import OptionalTensors, RepeatableCall, float64_output
@@ -96,7 +96,7 @@ def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] 
     if not any(each is not None and each.numel() for each in base):
         raise NotInferred(
             f"forward returned no floating tensor with elements, so there is nothing to look at. It was called with "
-            f"{recipe}; correct that recipe.",
+            f"`{recipe}`; {_correction(recipe)}.",
             recipe=recipe,
         )
     found = [type(node)._forward_cls for node in function_nodes(tensors_of(returned))]
@@ -110,9 +110,13 @@ def _call_error(attempt: RepeatableCall, recipe: str, error: BaseException) -> N
         sentence = f"forward {describe_error(error)}, whatever it is called with; mend it."
     else:
         sentence = (
-            f"forward raised {type(error).__name__}: {message}. It was called with {recipe}; correct that recipe."
+            f"forward raised {type(error).__name__}: {message}. It was called with `{recipe}`; {_correction(recipe)}."
         )
     return NotInferred(sentence, recipe=recipe, tried=((recipe, f"{type(error).__name__}: {message}"),), error=error)
+
+
+def _correction(recipe: str) -> str:
+    return "give it other arguments" if OBJECT_TEXT in recipe else "correct that recipe"
 
 
 def _analysed(attempt: RepeatableCall, base: OptionalTensors) -> _Analysis:

@@ -194,7 +194,7 @@ def is_literal(value: object) -> bool:
         return all(map(is_literal, value))
     if isinstance(value, dict):
         return all(is_literal(each) for item in value.items() for each in item)
-    return value is None or isinstance(value, (bool, int, float, str))
+    return value is None or type(value) in (bool, int, float, str)  # an enum, say, is written in another way
 
 
 def _short(text: str) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from ..recipe.recipe import EXAMPLE_MODULE, HIGH, LOW, NAMED_VALUES, TINY, Constant, Fill, name_of_value
+from ..recipe.grammar import is_literal
+from ..recipe.recipe import EXAMPLE_MODULE, HIGH, LOW, NAMED_VALUES, TINY, Constant, Fill, literal, name_of_value
 from ..source import name_hints
 from ..source.evidence import ArgumentEvidence
 from ..source.signature import LEFT_OUT, NO_DEFAULT, SignatureArgument
@@ -79,18 +80,23 @@ def choices(argument: SignatureArgument, known: ArgumentEvidence, first: bool) -
 
 
 def constant(name: str, value: Any) -> Constant:
-    """A constant as a recipe writes it."""
+    """A constant as a recipe writes it; a float of NumPy is one of Python."""
+    value = float(value) if isinstance(value, float) else value
     return Constant(name, value, name_of_value(value))
 
 
 def is_writable(value: Any) -> bool:
     """Whether a recipe can write this value so that it can be parsed again."""
-    if isinstance(value, torch.dtype) or any(value is known for known in NAMED_VALUES.values()):
+    if any(value is known for known in NAMED_VALUES.values()):
         return True
+    return isinstance(value, float) or (is_literal(value) and _is_read_again(value))
+
+
+def _is_read_again(value: Any) -> bool:
     try:
-        return bool(ast.literal_eval(repr(value)) == value)
+        return bool(ast.literal_eval(literal(value)) == value)
     except Exception:  # noqa: BLE001 a user's default may be anything
-        return isinstance(value, float)
+        return False
 
 
 def _default_choices(argument: SignatureArgument, known: ArgumentEvidence) -> Iterator[Choice]:

@@ -17,6 +17,7 @@ from .trial import Outcome, try_recipe
 _MAX_FAILURES, _MAX_LENGTH = 5, 160
 # Errors of torch where a complex tensor is needed.
 _COMPLEX = re.compile(r"non-complex dtypes|only supported for complex|Expected a complex|expected complex", re.I)
+_HINT = "say how it is called instead"
 _Failures = list[tuple[RecipeStep, Outcome, Blame]]
 _KINDS = {
     **{"tensor": "a tensor", "index": "an index", "mask": "a mask", "number": "a number", "whole": "a whole number"},
@@ -34,15 +35,17 @@ def not_inferred(function: Any, search: RecipeSearch) -> NotInferred:
         if foreign:
             return NotInferred(_object_sentence(search, foreign), foreign, _blank_recipe(search), (), parameters)
         argument = next((each.name for each in search.evidence.arguments), "")
+        recipe = _blank_recipe(search)
         sentence = (
-            f"Nothing was found that {search.signature.name} could be given for {argument!r}; {_hint(argument, '')}."
+            f"Nothing was found that {search.signature.name} could be given for {argument!r}; say how it is called, "
+            f"such as `{recipe}`."
         )
-        return NotInferred(sentence, argument, f"{argument}: float64[7]", (), parameters, sayable=True)
+        return NotInferred(sentence, argument, recipe, (), parameters, sayable=True)
     failures = _farthest(failures)
     argument = _blamed_argument(search, failures)
     recipe = failures[0][0].recipe.text()
     sentence, error = _sentence(function, search, failures, argument, recipe), None
-    sayable = _hint(argument, recipe) in sentence
+    sayable = _HINT in sentence
     own = [each for each in failures if is_source_error(each[2]) and not _unbound(function, search, each[2])]
     own = [each for each in own if not search.lacks_an_attribute(each[2])]
     if own:
@@ -98,11 +101,11 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
     if is_missing_here(blamed):
         return (
             f"{name} cannot run on this machine, whatever it is given: {where} raises {text}; set up what it asks for, "
-            f"or {_hint(argument, recipe)}."
+            f"or {_HINT}."
         )
     if isinstance(blamed.error, TookTooLong):
         text = text.removeprefix("it ")
-        return f"{name} does not come to an end: {where} {text}, called with {recipe}; {_hint(argument, recipe)}."
+        return f"{name} does not come to an end: {where} {text}, called with `{recipe}`; {_HINT}."
     if _COMPLEX.search(blamed.message):
         return (
             f"{name} takes complex numbers, and only real ones can be swept: {where} raises {text}; look at a function "
@@ -113,20 +116,17 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
         return _object_sentence(search, foreign)
     what = f"No value was found for {argument!r}" if argument else "No arguments were found"
     return (
-        f"{what} with which {name} works: after {search.trials} trials {where} still raises {text}; "
-        f"{_hint(argument, recipe)}."
+        f"{what} with which {name} works: after {search.trials} trials {where} still raises {text}, "
+        f"called with `{recipe}`; {_HINT}."
     )
 
 
 def _blank_recipe(search: RecipeSearch) -> str:
-    """A recipe to fill in where nothing was tried: every required argument."""
-    pieces = []
-    for each in search.evidence.arguments:
-        weights = search.evidence.of(each.name).weights
-        if each.required:
-            tensor = bool(weights) and max(weights, key=lambda kind: weights[kind]) == "tensor"
-            pieces.append(f"{each.name}: float64[7]" if tensor else f"{each.name} = None")
-    return "; ".join(pieces)
+    """A recipe to fill in where nothing was tried: every required argument, one of them a tensor at least."""
+    arguments = search.evidence.arguments
+    required = [each.name for each in arguments if each.required] or [each.name for each in arguments[:1]]
+    tensors = [name for name in required if _likeliest_kind(search, name) == "tensor"] or required[:1]
+    return "; ".join(f"{name}: float64[7]" if name in tensors else f"{name} = None" for name in required)
 
 
 def _object_sentence(search: RecipeSearch, name: str) -> str:
@@ -135,15 +135,6 @@ def _object_sentence(search: RecipeSearch, name: str) -> str:
         f"{name!r} has to be an object ({_shortened(members)} is read from it), which no recipe can write down; give "
         "what you would pass as example_inputs."
     )
-
-
-def _hint(argument: str, recipe: str) -> str:
-    pieces = recipe.split("; ")
-    while len(pieces) > 1 and len("; ".join(pieces)) >= _MAX_LENGTH:
-        pieces.pop()
-    short = "; ".join(pieces)
-    example = short if 0 < len(short) < _MAX_LENGTH else f"x: float64[7]; {argument or 'k'} = 2"
-    return f"say how it is called, such as `{example}`"
 
 
 def _distinct_failures(failures: _Failures) -> tuple[tuple[str, str], ...]:
@@ -167,8 +158,13 @@ def _evidence_summary(search: RecipeSearch, name: str) -> str:
     known = search.evidence.of(name)
     if not known.weights:
         return "nothing was found out about it"
-    kind = max(known.weights, key=lambda each: known.weights[each])
+    kind = _likeliest_kind(search, name)
     return f"{_KINDS.get(kind, kind)}, because {known.why(kind) or 'of its name'}"
+
+
+def _likeliest_kind(search: RecipeSearch, name: str) -> str:
+    weights = search.evidence.of(name).weights
+    return max(weights, key=lambda each: weights[each], default="")
 
 
 def _shortened(message: str) -> str:

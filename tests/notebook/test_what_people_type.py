@@ -1,0 +1,326 @@
+"""What a person types into a cell works, or is answered in a sentence; what is printed as a call can be pasted back."""
+
+from __future__ import annotations
+
+import re
+import types
+import warnings
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import gradloupe
+from gradloupe.ops import OPS
+from gradloupe.server.documents.text_alternative import code_markup
+from gradloupe.server.documents.typography import typeset_powers, typeset_sentence
+from gradloupe.server.inference.infer import infer
+from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.inference.recipe.recipe import NotInferred
+from gradloupe.server.inference.source.signature import signature_of
+from gradloupe.server.report.result import CheckResult
+
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, w: torch.Tensor, k: float = 2.0) -> torch.Tensor:
+        ctx.save_for_backward(x, w)
+        ctx.k = k
+        return k * x * w
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        x, w = ctx.saved_tensors
+        return grad_output * w * ctx.k, grad_output * x * ctx.k, None
+
+
+class Window(torch.autograd.Function):
+    """Its arguments are called as options are."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, width: float = 2.0, left: float = 0.5) -> torch.Tensor:
+        ctx.slope = width * left
+        return x * ctx.slope
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        return grad_output * ctx.slope, None, None
+
+
+class Summed(torch.autograd.Function):
+    """Takes any number of tensors."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: torch.Tensor) -> torch.Tensor:
+        ctx.count = len(tensors)
+        return sum(tensors, torch.zeros(()))
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        return (grad_output,) * ctx.count
+
+
+class Riddle(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, key: Any, tol: float = 1e-06) -> torch.Tensor:
+        if key * 2 != 10154:
+            raise ValueError(f"no key, at -1e-06: {key}")
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        return grad_output, None, None
+
+
+class Mode(IntEnum):
+    ONE = 1
+
+
+class Defaults(torch.autograd.Function):
+    """Its defaults are of kinds that do not write themselves as literals."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: torch.Tensor,
+        tol: float = np.float64(1e-06),
+        eps: float = -1e-12,
+        mode: int = Mode.ONE,
+        kind: Any = torch.complex32,
+        many: Any = frozenset((1, 2)),
+    ) -> torch.Tensor:
+        ctx.slope = 1 + float(tol) + eps + int(mode)
+        return x * ctx.slope
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        return (grad_output * ctx.slope, *(None,) * 5)
+
+
+def numbers(*shape: int, grad: bool = False) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(len(shape))
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).requires_grad_(grad)
+
+
+X, W = numbers(3), numbers(3)
+BOTH = "x: float64[3]; w: float64[3]; k = "
+
+FORMS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
+    "a tuple": ((Product, (X, W)), {}, "2.0"),
+    "a list": ((Product, [X, W]), {}, "2.0"),
+    "one after the other": ((Product, X, W), {}, "2.0"),
+    "a dict": ((Product, {"w": W, "x": X}), {}, "2.0"),
+    "with a plain value": ((Product, (X, W, 3.0)), {}, "3.0"),
+    "a plain value by name": ((Product, (X, W)), {"k": 3.0}, "3.0"),
+    "tensors by name": ((Product,), {"x": X, "w": W}, "2.0"),
+    "some by place and some by name": ((Product, (X,)), {"w": W, "k": 3.0}, "3.0"),
+    "the rest goes with what is given": ((Product,), {"w": W}, "2.0"),
+    "example_inputs": ((Product,), {"example_inputs": (X, W)}, "2.0"),
+    "example_inputs by argument": ((Product,), {"example_inputs": {"x": X, "w": W}}, "2.0"),
+    "example_inputs by Function": ((Product,), {"example_inputs": {"Product": (X, W)}}, "2.0"),
+    "apply": ((Product.apply, (X, W)), {}, "2.0"),
+    "a recipe": ((Product, BOTH + "2.0"), {}, "2.0"),
+    "a function of tensors": ((lambda x, w, k=2.0: Product.apply(x, w, k), (X, W)), {}, "2.0"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_way_to_write_a_call_is_that_call(form: str) -> None:
+    arguments, named, k = FORMS[form]
+    found = gradloupe.check(*arguments, **named)
+    assert (found.word, found.recipe) == ("matches", BOTH + k)
+    assert {each.wrt for each in found.sweeps} == {"x", "w"}
+
+
+def test_the_figure_takes_the_same() -> None:
+    shown = gradloupe.look(Product.apply, (X, W), k=3.0)
+    assert shown.checked.recipe == BOTH + "3.0"
+    assert b'data-slider="k"' in shown.page
+
+
+def test_tensors_are_used_as_they_are() -> None:
+    class Seen(torch.autograd.Function):
+        tensors: list[torch.Tensor] = []  # noqa: RUF012
+
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            Seen.tensors.append(x.detach().clone())
+            return x.sum()
+
+        @staticmethod
+        def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+            return grad_output.expand(3)
+
+    gradloupe.check(Seen, (X,))
+    assert any(torch.equal(each, X) for each in Seen.tensors)
+
+
+def test_what_requires_grad_is_differentiated_and_the_rest_is_held() -> None:
+    for found in (
+        gradloupe.check(Product, (numbers(3, grad=True), W)),
+        gradloupe.check(Product, x=numbers(3, grad=True)),
+        gradloupe.check(Product, x=torch.nn.Parameter(X), w=W),
+    ):
+        assert found.recipe == "x: float64[3]; w: float64[3] nograd; k = 2.0"
+        assert [each.wrt.partition("[")[0] for each in found.sweeps] == ["x"]
+        assert found.ok
+
+
+def test_a_tensor_in_the_place_of_a_number_is_differentiated_only_where_it_asks_for_it() -> None:
+    assert gradloupe.check(Product, k=torch.tensor(3.0)).word == "matches"
+    assert gradloupe.check(Product, (X, W, torch.tensor(3.0))).recipe == BOTH[:-4] + "k: float32[] nograd"
+    asked = gradloupe.check(Product, (X, W, torch.tensor(3.0, requires_grad=True)))
+    assert [each.wrt for each in asked.sweeps] == ["k"]
+    assert not asked.ok
+
+
+def test_a_star_takes_one_tensor_after_the_other() -> None:
+    found = gradloupe.check(Summed, numbers(2), numbers(2), numbers(2))
+    assert found.recipe == "tensors0: float64[2]; tensors1: float64[2]; tensors2: float64[2]"
+    assert found.word == "matches"
+
+
+def test_two_numbers_for_x_are_its_interval_and_a_tensor_is_the_argument() -> None:
+    assert (gradloupe.check(Product, x=(0, 2)).sweeps[0].stop) == 2.0
+    assert gradloupe.check(Product, (X, W), x=(0, 2)).sweeps[0].stop == 2.0
+    assert gradloupe.check(OPS["exp"], x=torch.tensor([0.5])).ok
+
+
+def test_a_name_that_no_option_has_is_that_of_the_argument() -> None:
+    assert gradloupe.check(Window, left=3.0).recipe == "x: float64[7]; width = 2.0; left = 3.0"
+    assert gradloupe.check(Window, width_=3.0).recipe.startswith("x: float64[7]; width = 3.0")
+    assert gradloupe.check(Window, width=torch.tensor(3.0)).recipe.startswith("x: float64[7]; width: float32[] nograd")
+
+
+def test_what_is_given_stands_above_what_the_docstring_says() -> None:
+    class Declared(torch.autograd.Function):
+        """Gradloupe: x: float64[5]"""
+
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, grad_output: torch.Tensor) -> torch.Tensor:
+            return grad_output
+
+    assert gradloupe.check(Declared).recipe == "x: float64[5]"
+    assert gradloupe.check(Declared, (X,)).recipe == "x: float64[3]"
+    assert gradloupe.check(Declared, x=X).recipe == "x: float64[3]"
+
+
+def an_object() -> Any:
+    with warnings.catch_warnings(action="ignore"):
+        return Product()
+
+
+OWN = types.ModuleType("own")
+OWN.Product = Product  # type: ignore[attr-defined]
+
+ANSWERS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
+    "a string": (("Product",), {}, "'Product' is a string; pass the Function itself, as in check(MyFunction)"),
+    "a module": ((OWN,), {}, "own is a module; pass one of its Functions: own.Product."),
+    "a module without any": ((types,), {}, "types is a module; pass a Function, as in check(MyFunction)."),
+    "what a call returned": ((Product.apply(X, W), (X,)), {}, "A tensor was passed in the place of a Function"),
+    "an object": ((an_object(), (X, W)), {}, "An object of Product was passed; pass the class itself: check(Product)."),
+    "its forward": ((Product.forward,), {}, "Product.forward is one method of Product; pass the class itself"),
+    "its backward": ((Product.backward,), {}, "Product.backward is one method of Product; pass the class itself"),
+    "nothing": ((None,), {}, "NoneType can not be called"),
+    "too few": ((Product, X), {}, "The call leaves out 'w', and Product takes x, w, k; give that too."),
+    "too many": ((Product, (X, W, 1, 2)), {}, "The call gives 4 arguments, and forward takes x, w, k"),
+    "no tensor": ((Product, (1.0, 2.0)), {}, "The call gives no floating tensor that can be swept"),
+    "a name it does not know": ((Product, {"v": X}), {}, "'v' is no argument of forward, which takes x, w, k"),
+    "twice": ((Product, (X, W)), {"w": W}, "w is given twice, by its place and by its name; give it once."),
+    "two calls": ((Product, (X, W)), {"recipe": "x: float64[7]"}, "It is said twice how the Function is called"),
+    "a recipe and a tensor": ((Product, BOTH + "2"), {"x": X}, "It is said twice how the Function is called"),
+    "shapes that do not fit": ((Product, (numbers(3), numbers(2))), {}, "forward raised RuntimeError"),
+    "one for which there is no other": ((Riddle,), {"tol": numbers(2)}, "'key'"),
+    "an option and an argument": ((Window,), {"width": 3.0}, "write width_=3.0 for the argument"),
+    "no recipe": ((Product,), {"recipe": 3}, 'recipe=3 is no text; write it like recipe="x: float64[7]; k = 2".'),
+    "no element": ((Product,), {"wrt": X}, 'wrt=tensor of [3] is no text; write it like wrt="weight[0,1]".'),
+    "no interval": ((Product,), {"x": 1.0}, "x=1.0 is no interval; give its two ends, like x=(-3, 3), or a tensor"),
+    "words for numbers": ((Product,), {"grad_output": ["a"]}, "grad_output=['a'] cannot be asked for"),
+    "a tensor for an Op": ((OPS["exp"], (X,)), {}, "An Op declares itself how it is called"),
+    "an object that no recipe writes": ((Product, (X.to("meta"), W)), {}, "give it other arguments."),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_what_does_not_work_is_answered_in_a_sentence(answer: str) -> None:
+    arguments, named, said = ANSWERS[answer]
+    found = gradloupe.check(*arguments, **named)
+    assert (found.word, found.ok) == ("unsolved", False)
+    assert said in found.sentence
+    assert found.sentence.endswith(".")
+    assert "Looking at it raised" not in found.sentence
+
+
+def test_the_height_of_a_figure_is_a_number_of_pixels() -> None:
+    assert "height='tall' is no number of pixels" in gradloupe.look(Product, height="tall").checked.sentence
+
+
+def test_a_figure_says_what_has_no_slider_and_why() -> None:
+    assert gradloupe.look(Product, (X, W)).remark == ""
+    alone = gradloupe.look(lambda x: x.sin())
+    assert alone.remark == "Only grad_output has a slider: no number, switch or word is passed that could be moved."
+    assert alone.remark in alone.page.decode().replace("<code>", "").replace("</code>", "")
+    assert 'save("figure.html")' in repr(alone)
+    many = gradloupe.look(lambda x, a=1.0, b=2.0, c=3.0, d=4.0: a * b * c * d * x.sin())
+    assert re.match(r"There is no slider for .*d: each position of a slider is an answer of ", many.remark)
+    none = gradloupe.look(Product, (X, W), count=5001)
+    assert re.match(
+        r"There are no sliders: each position of a slider is an answer of \d+ kB, and the cell", none.remark
+    )
+    assert b"data-slider" not in none.page
+
+
+def test_the_call_that_is_printed_is_read_again_from_its_lines() -> None:
+    names = ", ".join(f"a{place}=(1e-06, -{place})" for place in range(12))
+    space: dict[str, Any] = {}
+    exec(f"def long(x, {names}, word='a; b - c'): return x * 1", space)  # noqa: S102
+    found = gradloupe.check(space["long"], (X,))
+    lines = repr(found).splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("  called as"))
+    last = next(place for place, line in enumerate(lines) if line.startswith("  swept"))
+    pasted = "\n".join([lines[first].removeprefix("  called as"), *lines[first + 1 : last]])
+    assert last - first > 2
+    assert parse_recipe(pasted).text() == found.recipe
+    assert gradloupe.check(space["long"], pasted).recipe == found.recipe
+
+
+@pytest.mark.parametrize("function", [Product, Window, Summed, Defaults, torch.nn.Linear(2, 2)])
+def test_a_recipe_that_is_found_is_read_as_the_same(function: Any) -> None:
+    recipe = infer(function).recipe
+    assert parse_recipe(recipe.text(), signature_of(function).names) == recipe
+
+
+def codes(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+def test_a_recipe_in_a_sentence_can_be_pasted_back() -> None:
+    with pytest.raises(NotInferred) as raised:
+        infer(Riddle, budget=1.0)
+    sentence = raised.value.sentence
+    for said in (sentence, typeset_powers(typeset_sentence(sentence))):
+        (recipe,) = codes(said)
+        assert parse_recipe(recipe, signature_of(Riddle).names).text() == raised.value.recipe
+    assert f"<code>{raised.value.recipe}</code>" in code_markup(sentence).replace("&#39;", "'")
+    assert "10⁻⁶" not in code_markup(f"`{raised.value.recipe}; tol = 1e-06; k = -1`")
+
+
+def test_the_call_that_failed_is_no_advice() -> None:
+    found: CheckResult = gradloupe.check(Riddle)
+    (failed,) = codes(found.sentence)
+    assert f"called with `{failed}`; say how it is called instead." in found.sentence
+    assert "such as" not in found.sentence
+    again = gradloupe.check(Riddle, failed).sentence
+    assert f"It was called with `{failed}`; correct that recipe." in again
+
+
+def test_numbers_outside_of_code_are_still_typeset() -> None:
+    assert typeset_powers(typeset_sentence("at -1e-06 `k = -1e-06` x < -2")) == (
+        "at −10⁻⁶ `k = -1e-06` x\N{NO-BREAK SPACE}<\N{NO-BREAK SPACE}−2"
+    )
