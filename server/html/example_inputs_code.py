@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from .shown_call import RECIPE_PIECES
+
 _TENSOR = re.compile(r"(\w+)\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
 _VALUE = re.compile(r"(\w+)\s*=(?!=)\s*(.+)", re.DOTALL)
-# Everything up to a semicolon outside string literals.
-_PIECES = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^;\n])+""")
 _LONGEST = 88  # characters of a line
 _READ = 2000  # characters of a recipe
 _OPEN = "..."
@@ -20,7 +20,7 @@ def example_inputs_code(name: str, recipe: str, culprit: str = "") -> str:
 
     That is the argument ``culprit``, which could not be inferred, and what cannot be parsed in the recipe.
     """
-    pieces = [piece.strip() for piece in _PIECES.findall((recipe or _USUAL)[:_READ]) if piece.strip()]
+    pieces = [piece.strip() for piece in RECIPE_PIECES.findall((recipe or _USUAL)[:_READ]) if piece.strip()]
     arguments = [_expression(piece, culprit) for piece in pieces]
     short = f'example_inputs = {{"{name}": ({", ".join(arguments)}{"," * (len(arguments) == 1)})}}'
     if len(short) <= _LONGEST:

@@ -44,6 +44,7 @@ from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, available_tour, cards_by_group, search_keywords
 from .inline_bundle import Bundle
 from .op_markup import highlighted_source, inline_code, mathml, prose
+from .shown_call import shown_call
 from .social_tags import SocialTags, section_tags
 
 _STARTING = "torch is still loading. This takes a few seconds after a start."
@@ -99,6 +100,7 @@ class Pages:
             "legend": legend,
             "retold": reworded_for_order,
             "coded": code_markup,
+            "call_shown": shown_call,
             "declaration": controls_digest,
             "typeset": typeset,
             "summary": summary_sentences,

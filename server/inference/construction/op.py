@@ -159,6 +159,7 @@ def _op(
     shown = analysis.first
     inputs = [_input(analysis, each) for each in recipe.inputs]
     parameters = [found for each in recipe.arguments if (found := _parameter(analysis, shown, each))]
+    parameters = [replace(each, description=_explained(analysis, each.name)) for each in parameters]
     # An empty input cannot be the first.
     inputs.sort(key=lambda each: not each.values)
     taken = [each.name for each in inputs] + [each.name for each in parameters]
@@ -178,6 +179,12 @@ def _op(
         dtype=_dtype(recipe),
         name=name,
     )
+
+
+def _explained(analysis: _Analysis, name: str) -> str:
+    """Why a parameter is not called as its argument; "" if it is."""
+    argument = next(each for each, own in analysis.names.items() if own == name)
+    return "" if argument == name else f"the argument {argument}; the address has a {argument} of its own"
 
 
 def _named(function: Callable[..., Any]) -> Any:

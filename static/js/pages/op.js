@@ -7,6 +7,7 @@ import { soundButton } from "../figure/sound.js";
 import { writeValues, writeWords } from "../figure/words.js";
 import { typesetSentence } from "../number.js";
 import { otherInputs } from "../own/other_inputs.js";
+import { showCall } from "../own/shown_call.js";
 import { testDialog } from "../share/clipboard.js";
 import { joinQueries, showInAddressBar } from "../state/address.js";
 import { liveSection, serverSource } from "../state/live_section.js";
@@ -34,6 +35,7 @@ const section = liveSection({
   keepsCurves: (answer) => following?.keeps(answer) ?? false,
   answered(answer) {
     annotate(answer);
+    showCall(section.state());
     writeWords(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
     writeValues(find("#values"), answer);
     sound.stop(); // what is heard is no longer what is seen

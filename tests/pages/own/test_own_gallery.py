@@ -49,9 +49,14 @@ def test_it_leads_to_the_first_function_of_the_file(own: Own, browser: Browser) 
     with alone(browser, own.url) as page:
         page.goto("/own")
         shows(page, "/ops/Clamp")
-        page.get_by_role("link", name="Gallery").click()
+
+
+def test_yours_leads_to_all_functions_of_the_file(own: Own, browser: Browser) -> None:
+    with alone(browser, own.url) as page:
+        page.goto("/ops/Clamp")
         page.get_by_role("link", name="Yours").click()
-        shows(page, "/ops/Clamp")
+        expect(page).to_have_url(f"{own.url}/#yours")
+        expect(page.locator("#card-Clamp")).to_be_in_viewport()
 
 
 def test_a_server_of_the_gallery_alone_says_so(server: str) -> None:

@@ -75,6 +75,47 @@ def test_the_page_says_what_is_known_and_leaves_out_what_is_not(mine: Page) -> N
     assert violations(mine) == []
 
 
+NAMED = """import torch
+
+
+class Window(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, width=2.0, mode="same", flat=False):
+        ctx.slope = (1.0 if flat else width) * {"same": 1.0, "half; -1": 0.5}[mode]
+        return x * ctx.slope
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output * ctx.slope, None, None, None
+"""
+
+
+def test_the_call_that_is_told_is_that_of_the_parameters_shown(tmp_path: Path, browser: Browser) -> None:
+    with showing(tmp_path, text=NAMED) as server, alone(browser, server.url) as page:
+        opened(page, "/ops/Window?width_=3")
+        call, field = page.locator(".called code"), page.locator("#call-recipe")
+        expect(call).to_have_text("x: float64[7]; width = 3.0; mode = 'same'; flat = False")
+        page.locator("#field-mode").select_option("half; -1")
+        page.locator("[data-switch=flat]").check()
+        enter(page.locator("#field-width_"), "0.25")
+        told = "x: float64[7]; width = 0.25; mode = 'half; -1'; flat = True"
+        expect(call).to_have_text(told)
+        expect(field).to_have_value(told)
+        assert parse_recipe(told).text() == told
+        assert page.content().count("width = 3.0") == 0
+    with showing(tmp_path, text=NAMED) as server:
+        assert "width = 3.0" in server.get("/ops/Window?width_=3").text
+
+
+def test_a_parameter_that_bears_another_name_than_its_argument_says_whose_it_is(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with showing(tmp_path, text=NAMED) as server, alone(browser, server.url) as page:
+        opened(page, "/ops/Window")
+        label = page.locator("[data-control=width_] label")
+        expect(label).to_have_text("width_ the argument width; the address has a width of its own")
+
+
 def test_the_source_bears_the_line_numbers_of_its_file(mine: Page) -> None:
     opened(mine, "/ops/Cube")
     line = mine.locator(".source .line", has_text="class Cube")
@@ -184,7 +225,7 @@ def test_without_javascript_it_is_a_form(own: Own, browser: Browser) -> None:
         page.locator("#field-high").fill("3")
         page.get_by_role("button", name="Draw").click()
         expect(page).to_have_url(re.compile("high=3"))
-        expect(page.locator(".called code")).to_have_text(RECIPE)
+        expect(page.locator(".called code")).to_have_text(RECIPE.replace("high = 2.0", "high = 3.0"))
         expect(page.locator("#field-high")).to_have_value("3")
         page.goto("/ops/Clamp?recipe=x:%20float65[7]")
         expect(page.locator(".lede")).to_contain_text("float65")
