@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -160,15 +160,19 @@ def _with_shapes_like(usual: Recipe, told: Mapping[str, TensorArgument], signatu
     dtype = next((each.dtype for each in told.values() if each.floating and each.shape), "")
     last = max(place for place, each in enumerate(signature.arguments) if each.name in (*arguments, *told))
     order = [each for each in signature.arguments[: last + 1] if not each.star]
-    whole = [told.get(each.name) or arguments.get(each.name) or Constant(each.name, each.default) for each in order]
-    for shape_of in (
+    whole = [
+        told.get(each.name) or arguments.get(each.name) or constant_from_value(each.name, each.default)
+        for each in order
+    ]
+    changes: tuple[Callable[[tuple[int, ...]], tuple[int, ...]], ...] = (
         lambda shape: tuple(sizes.get(size, size) for size in shape),
         lambda shape: shapes.get(shape, shape),
         lambda shape: shape,
-    ):
+    )
+    for changed in changes:
         yield Recipe(
             tuple(
-                replace(each, shape=shape_of(each.shape), dtype=dtype if dtype and each.floating else each.dtype)
+                replace(each, shape=changed(each.shape), dtype=dtype if dtype and each.floating else each.dtype)
                 if isinstance(each, TensorArgument) and each.name not in told
                 else each
                 for each in whole

@@ -74,7 +74,7 @@ def make_subject(function: Any, wanted: CheckArguments) -> Subject:
 
 
 def _subject_of_op(op: Op, wanted: CheckArguments) -> Subject:
-    check_names(op.name, wanted.parameters, [each.name for each in (*op.inputs, *op.parameters)])
+    check_names(op.name, wanted.parameters, [each.name for each in op.inputs] + [one.name for one in op.parameters])
     return _subject(with_scalar_inputs(op), wanted)
 
 

@@ -60,15 +60,15 @@ def without_apply(function: Any) -> Any:
 
 
 def _refuse_method(function: Any) -> None:
-    for each in _subclasses(Function) if function.__name__ in _METHODS else ():
-        if getattr(each, function.__name__) is function:
-            name = each.__name__
-            raise BadQuestion(
-                f"{name}.{function.__name__} is one method of {name}; pass the class itself: check({name})."
-            )
+    method = function.__name__
+    if method not in _METHODS:
+        return
+    name = next((each.__name__ for each in _subclasses(Function) if getattr(each, method) is function), "")
+    if name:
+        raise BadQuestion(f"{name}.{method} is one method of {name}; pass the class itself: check({name}).")
 
 
-def _subclasses(parent: type) -> Iterator[type]:
+def _subclasses(parent: Any) -> Iterator[Any]:
     for each in parent.__subclasses__():
         yield each
         yield from _subclasses(each)
