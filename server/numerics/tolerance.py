@@ -14,6 +14,9 @@ T = TypeVar("T", float, NDArray[np.float64], torch.Tensor)
 # ulps: what a correct backward may lose, of its own slope and of the largest visible one, by the size of the dtype in
 # bytes: a long dtype can spare more of them.
 TOLERANCE_ULPS = {8: 4096.0, 4: 1024.0, 2: 8.0}
+# bound: in float64 a difference of at most this share of the slope at its place is a remark: torch's trigamma is off
+# by 5e-10, a constant of ten digits by as much; what was held in float32, by 6e-8, has lost half of its digits.
+REMARK_SHARE = 1e-9
 UNDECIDED_SHARE = 0.1  # bound: where an error band is wider than this share of the slopes in sight, nothing is decided
 
 

@@ -48,7 +48,8 @@ def compare_along_directions(call: Call) -> DirectionalResult:
     for name in call.tensors:
         if all(_holds(call, name, found, given, seed) for seed in _DIRECTION_SEEDS):
             continue
-        if wrong := wrong_element(call, name, tensor_slopes(call, name, given), found[name], given):
+        wrong = wrong_element(call, name, tensor_slopes(call, name, given), found[name], given)
+        if wrong and not wrong[2]:
             return DirectionalResult(wrong[1], wrong[0])
     return DirectionalResult()
 

@@ -14,6 +14,7 @@ _VERDICT: dict[str, Any] = {
     "explanation": None,
     "intervals": [],
     "worst": None,
+    "remark": None,
     "judged": 0,
     "undecided": 0,
 }

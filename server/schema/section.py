@@ -37,12 +37,22 @@ class ToleranceSchema(BaseModel):
 
 
 class WorstSchema(BaseModel):
-    """The point where analytical and numerical lie farthest apart."""
+    """The point where analytical and numerical lie farthest apart: how far, and as a share of the slope there."""
 
     x: float
     analytical: float | None
     numerical: float | None
     error: float | None
+    off: float | None
+    share: float | None
+
+
+class RemarkSchema(BaseModel):
+    """The largest difference, where all are below a billionth of the slopes at their place: a remark."""
+
+    x: float
+    off: float
+    share: float | None
 
 
 class ExplanationSchema(BaseModel):
@@ -60,6 +70,7 @@ class VerdictSchema(BaseModel):
     explanation: ExplanationSchema | None
     intervals: list[IntervalSchema]
     worst: WorstSchema | None
+    remark: RemarkSchema | None
     judged: int
     undecided: int
 

@@ -11,10 +11,12 @@ import torch
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
 from ..numerics.differentiation.finite_differences import PointKind
+from ..numerics.formatting.difference_size import slope_share
 from ..numerics.sentences.places import describe_point, join_words
 from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import Status
 from ..numerics.studies.implied_forward import implied_forward
+from ..numerics.verdict.point_judge import difference_at
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question
 from ..runtime.section import Section
@@ -95,6 +97,7 @@ def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: 
         "explanation": asdict(explanation) if explanation else None,
         "intervals": [list(each) for each in (verdict.forward if section.op.surrogate else against).intervals],
         "worst": _worst(evaluation, verdict),
+        "remark": _remark(verdict),
         "judged": against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS),
         "undecided": against.count(Status.UNDECIDED),
     }
@@ -104,13 +107,21 @@ def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] 
     row = verdict.against.worst
     if row is None or evaluation.analytical is None:
         return None
-    slopes = judged_curve(evaluation, verdict).slopes
+    curve = judged_curve(evaluation, verdict)
+    slopes, found = curve.slopes, difference_at(evaluation, curve, row)
     return {
         "x": float(evaluation.rows.x[row]),
         "analytical": finite_or_none(evaluation.analytical[row]),
         "numerical": finite_or_none(evaluation.grad_output * slopes.value[row]),
         "error": finite_or_none(abs(evaluation.grad_output) * slopes.error[row]),
+        "off": finite_or_none(found.off),
+        "share": slope_share(found.off, found.slope, found.nearby),
     }
+
+
+def _remark(verdict: Verdict) -> dict[str, float | None] | None:
+    found = verdict.against.remark
+    return found and {"x": found.x, "off": found.off, "share": slope_share(found.off, found.slope, found.nearby)}
 
 
 def _notes(evaluation: Evaluation, section: Section, question: Question) -> list[str]:

@@ -668,7 +668,7 @@ class OtherInTraining(Double):
 # Second derivatives, numbers, how it is written
 
 
-@breach("SECOND-ORDER", also=("CTX-TENSOR",))
+@breach("SECOND-ORDER", "warning", also=("CTX-TENSOR",))
 class IntermediateOnCtx(F):
     @staticmethod
     def forward(ctx, x):
@@ -680,7 +680,7 @@ class IntermediateOnCtx(F):
         return (ctx.e + 1 / ctx.e) * grad_output
 
 
-@breach("SECOND-ORDER")
+@breach("SECOND-ORDER", "warning")
 class DetachesInBackward(Square):
     @staticmethod
     def backward(ctx, grad_output):
@@ -688,7 +688,7 @@ class DetachesInBackward(Square):
         return 2 * x.detach() * grad_output
 
 
-@breach("SECOND-ORDER")
+@breach("SECOND-ORDER", "warning")
 class NumpyUndeclared(Square):
     @staticmethod
     def backward(ctx, grad_output):

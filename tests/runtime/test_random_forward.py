@@ -1,4 +1,4 @@
-"""A forward that draws random numbers: said to be random, drawn for one draw, never judged."""
+"""A forward that draws random numbers: said to be random, drawn and judged by one draw."""
 
 import itertools
 
@@ -37,7 +37,7 @@ GUMBEL = op_of(Gumbel.apply, Input("x", shape=(7,), value=(0.1, -0.4, 0.7, 1.2, 
 def test_one_draw_is_a_smooth_curve_with_the_gradient_that_backward_returns():
     seen, verdict = look(GUMBEL)
     assert seen.one_draw
-    assert verdict.word == "undecided"
+    assert verdict.word == "matches"
     drawn = curve_columns(seen, verdict)
     assert np.ptp(np.diff(drawn["forward"])) < 0.02
     np.testing.assert_allclose(drawn["numerical"], drawn["analytical"], rtol=0, atol=1e-8)
@@ -46,14 +46,11 @@ def test_one_draw_is_a_smooth_curve_with_the_gradient_that_backward_returns():
 
 def test_a_forward_that_draws_is_said_to_draw_and_what_the_curves_are():
     said = verdict_sentence(*look(GUMBEL), NAMES)
-    assert said.startswith("forward draws random numbers: asked twice, it answers differently")
-    assert said.endswith(
-        "The curves show one draw: every point was given the same random numbers. "
-        "Of this draw backward returns the slope."
-    )
+    draw = "forward draws random numbers; this is said of one draw, in which every point was given the same ones. "
+    assert said == f"{draw}backward returns the derivative of forward on all of −3 ≤ x ≤ 3."
     coin = written(lambda x: (torch.rand_like(x) < torch.sigmoid(x)).to(x), torch.ones_like)
-    assert verdict_sentence(*look(coin), NAMES).endswith(
-        "Of this draw backward does not return the slope anywhere on −3 ≤ x ≤ 3."
+    assert verdict_sentence(*look(coin), NAMES).startswith(
+        f"{draw}backward does not return the derivative of forward anywhere on −3 ≤ x ≤ 3"
     )
 
 
@@ -64,7 +61,7 @@ def test_whose_random_numbers_they_are_makes_no_difference(draw):
 
     seen, verdict = look(written(lambda x: torch.sin(x) + noise(x), torch.cos))
     assert seen.one_draw
-    assert verdict.word == "undecided"
+    assert verdict.word == "matches"
     np.testing.assert_allclose(curve_columns(seen, verdict)["numerical"], np.cos(seen.rows.x), rtol=0, atol=1e-7)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import torch
 
+from ...numerics.formatting.difference_size import describe_size
 from ...numerics.formatting.numbers import format_number
 from ...runtime.failure import describe_exception
-from ...runtime.graph import declares_once
+from ...runtime.graph import declares_once, function_nodes
 from ..examination.call import GradientsByName, TensorsByName
 from ..examination.contract_check import DOUBLE_BACKWARD, ONCE_DIFFERENTIABLE, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
@@ -50,7 +51,7 @@ def _second_order(session: CheckSession) -> Iterator[CheckFinding]:
     if "GRADIENT" in session.broken and not session.by_design:
         yield CheckFinding("note", "Not compared: the first derivative is not settled.")
         return
-    analytical, error = _analytical(session)
+    analytical, error, claimed = _analytical(session)
     weights = {
         name: torch.cos(torch.arange(1.0, 1 + t.numel(), dtype=torch.float64)).reshape(t.shape)
         for name, t in session.call.tensors.items()
@@ -69,7 +70,8 @@ def _second_order(session: CheckSession) -> Iterator[CheckFinding]:
             continue
         row = int(torch.where(off, numerical.value.abs(), -1.0).argmax())
         called = 0.0 if found is None else float(found.detach().reshape(-1)[row])
-        is_ = format_number(float(numerical.value.reshape(-1)[row]))
+        second = float(numerical.value.reshape(-1)[row])
+        is_ = format_number(second)
         if declared:
             yield CheckFinding(
                 "note", f"It would be {is_} for {name}; backward declares that there is none.", "", "", None
@@ -84,8 +86,9 @@ def _second_order(session: CheckSession) -> Iterator[CheckFinding]:
             )
         else:
             yield CheckFinding(
-                "warning" if session.by_design else "error",
-                f"By differences the second derivative for {name} is {is_}, and autograd says {format_number(called)}.",
+                "error" if claimed and not session.by_design else "warning",
+                f"Differentiate twice, and for {name} you get {format_number(called)} instead of {is_}"
+                f"{describe_size(abs(called - second), second, of='that')}.",
                 "No error and no warning: what forward kept is a constant to autograd."
                 if not called
                 else "No error and no warning.",
@@ -102,27 +105,32 @@ def _suspect(session: CheckSession) -> int | None:
     return (session.source.kept(kept.name) if kept else None) or session.source.defined(*BACKWARD_METHODS)
 
 
-def _analytical(session: CheckSession) -> tuple[dict[str, torch.Tensor | None], Exception | None]:
-    """The gradient of Σ cos(k) · gradient by autograd, where None stands for 0, and what was raised instead."""
+def _analytical(session: CheckSession) -> tuple[dict[str, torch.Tensor | None], Exception | None, bool]:
+    """The gradient of Σ cos(k) · gradient by autograd, where None stands for 0, what was raised instead, the claim.
+
+    A second derivative is claimed by a backward that calls a Function, which states it, or by the op's declaration.
+    """
+    claimed = session.section.op.check == "SECOND-ORDER"
     try:
         ran = session.call.run()
         grad_outputs = {name: given.clone().requires_grad_() for name, given in session.first.grad_outputs.items()}
         first = ran.gradients(grad_outputs, create=True)
+        tracked = [each for each in first.values() if each is not None and each.requires_grad]
+        claimed |= bool({*function_nodes(tracked)} - {*function_nodes(ran.outputs.values())})
         terms = [
             (found.reshape(-1) * torch.cos(torch.arange(1.0, 1 + found.numel(), dtype=found.dtype))).sum()
-            for found in first.values()
-            if found is not None and found.requires_grad
+            for found in tracked
         ]
         if not terms:
-            return {}, None
+            return {}, None, claimed
         leaves = {
             **ran.given.leaves,
             **{called: grad_outputs[name] for called, name in _real_grad_outputs(session).items()},
         }
         found = torch.autograd.grad(sum(terms[1:], terms[0]), list(leaves.values()), allow_unused=True)
-        return dict(zip(leaves, found, strict=True)), None
+        return dict(zip(leaves, found, strict=True)), None, claimed
     except Exception as error:  # noqa: BLE001 a result
-        return {}, error
+        return {}, error, claimed
 
 
 def _real_grad_outputs(session: CheckSession) -> dict[str, str]:

@@ -17,7 +17,7 @@ from ...numerics.differentiation.finite_differences import (
     PointKind,
     widest_step,
 )
-from ...numerics.tolerance import T, tolerance_for
+from ...numerics.tolerance import REMARK_SHARE, T, tolerance_for
 from ...runtime.arrays import EPSILON, Forward
 from ...runtime.call_cost import estimated_seconds
 from .call import Call, TensorsByName
@@ -56,6 +56,11 @@ class TensorSlopes:
     def allowed(self, slope: T, error: T) -> T:
         """The largest difference of a right gradient from a ``slope`` with this error bound."""
         return tolerance_for(self.largest, self.value.dtype).margin(slope) + EVIDENCE_BOUNDS * error
+
+    def remarks(self, apart: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
+        """Where a difference in float64 is a remark: by the slope at its place, by the largest if that is nothing."""
+        scale = torch.where(slope.abs() > REMARK_SHARE * self._largest(), slope.abs(), self._largest())
+        return (apart <= REMARK_SHARE * scale) & (self.value.dtype == torch.float64)
 
     def agrees(self, gradient: torch.Tensor | None) -> bool:
         """Whether some slopes are known, and a gradient equals all of those."""

@@ -8,24 +8,29 @@ from ...runtime.arrays import Interval
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import PointKind
+from ..formatting.difference_size import describe_share, describe_size, two_digits
 from ..formatting.numbers import format_distinct, format_number
 from ..linearity.violation import describe_violation
 from ..sampling.grid import Grid
 from ..status import Status
+from ..verdict.point_judge import difference_at
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
 from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, join_words
 
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the sentence says how many
+_ONE_DRAW = "forward draws random numbers; this is said of one draw, in which every point was given the same ones."
 _MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more the number is told
 
 
 def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One to four sentences: what was found, where, by how much, and what kinks and jumps have to do with it."""
-    parts = _SENTENCES[verdict.word](evaluation, verdict, names)
+    parts = [_ONE_DRAW] * (evaluation.one_draw and not evaluation.failure) + _SENTENCES[verdict.word](
+        evaluation, verdict, names
+    )
     if verdict.word.startswith("matches") or verdict.word == "differs":
         parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + _undecided_count(evaluation, verdict)
-        parts += _mirrored_element(evaluation, names)
+        parts += _remark(evaluation, verdict, names) + _mirrored_element(evaluation, names)
     if verdict.word.startswith("matches") and evaluation.whole_range is not None:
         parts += whole_range_sentences(evaluation.whole_range, evaluation.grid, names)
     return " ".join(parts)
@@ -80,11 +85,15 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
     x = float(evaluation.rows.x[row])
     example = "" if compared.intervals == ((x, x),) else f"at {names.wrt} = {describe_point(x, evaluation)} "
     example += f"it returns {format_distinct(returned, expected)}"
+    found = difference_at(evaluation, curve, row)
+    size = describe_size(found.off, found.slope, found.nearby)
     if curve.slopes.kind[row] == PointKind.KINK:
         if not np.isfinite([curve.slopes.left[row], curve.slopes.right[row]]).all():
             return [f"{claim}: {example}, where {has} a cusp."]
-        return [f"{claim}: {example}, where {has} a kink, and only slopes {_slopes(evaluation, curve, row)} are right."]
-    return [f"{claim}: {example}, where {has} slope {format_distinct(expected, returned)}{factor}."]
+        right = f"a kink, and only slopes {_slopes(evaluation, curve, row)} are right"
+    else:
+        right = f"slope {format_distinct(expected, returned)}{factor}"
+    return [f"{claim}: {example}, where {has} {right}{size}."]
 
 
 def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
@@ -100,15 +109,18 @@ def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> s
     return (
         f"between the points: over {where} {'forward' if curve is evaluation.numerical else 'its surrogate'} rises by "
         f"{format_distinct(rise, integral)}, and the area under what backward returns is "
-        f"{format_distinct(integral, rise)}."
+        f"{format_distinct(integral, rise)}{describe_size(abs(rise - integral), rise, of='the rise')}."
     )
 
 
 def _nonlinear(evaluation: Evaluation, names: Names) -> str:
     """Which law of linearity backward breaks, where it is right for this ``grad_output``."""
     right_here = f"For grad_output {format_number(evaluation.grad_output)} backward returns what it is meant to."
-    violation = describe_violation(evaluation.linearity.findings[0], names.wrt)
-    return f"{right_here} But {violation[0].lower()}{violation[1:]}"
+    finding = evaluation.linearity.findings[0]
+    violation = describe_violation(finding, names.wrt).removesuffix(".")
+    size = describe_size(abs(finding.returned - finding.expected), finding.expected, of="that")
+    size = "" if finding.message or finding.law in ("untouched", "zero") else size
+    return f"{right_here} But {violation[0].lower()}{violation[1:]}{size}."
 
 
 def _slopes(evaluation: Evaluation, curve: Curve, row: int) -> str:
@@ -117,13 +129,7 @@ def _slopes(evaluation: Evaluation, curve: Curve, row: int) -> str:
 
 
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    if evaluation.one_draw:
-        return [
-            "forward draws random numbers: asked twice, it answers differently, and has no slope to judge by.",
-            "The curves show one draw: every point was given the same random numbers.",
-            *_one_draw(evaluation, verdict, names),
-        ]
-    if not evaluation.deterministic:
+    if not (evaluation.deterministic or evaluation.one_draw):
         return [
             "forward is a game of chance: asked twice, it answers differently, and has no slope to judge by.",
             "No numerical gradient is drawn.",
@@ -135,17 +141,6 @@ def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[s
         return [f"{on}, so no difference tells its slope from one to the next. Choose a smaller range to see them."]
     on = f"On {describe_range(evaluation, names)} the differences of forward are too uncertain to judge backward by."
     return [on, "The band shows how uncertain."]
-
-
-def _one_draw(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    """What backward is to the one draw that is shown."""
-    compared = verdict.forward
-    if compared.intervals:
-        return [
-            "Of this draw backward does not return the slope "
-            f"{describe_intervals(compared.intervals, evaluation, names)}."
-        ]
-    return ["Of this draw backward returns the slope."] * bool(compared.count(Status.AGREES))
 
 
 def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -174,6 +169,17 @@ _SENTENCES = {
     "no gradient": _no_gradient,
     "failed": _failed,
 }
+
+
+def _remark(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
+    """The largest difference that is a remark, and where."""
+    if (found := verdict.against.remark) is None:
+        return []
+    place, share = describe_point(found.x, evaluation), describe_share(found.off, found.slope, found.nearby)
+    return [
+        f"It matches up to {two_digits(found.off)}, {share}, at {names.wrt} = {place}: "
+        "more than float64 rounds, and no more than torch's own functions are off."
+    ]
 
 
 def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
@@ -247,7 +253,8 @@ def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: 
     row = _nearest_differing(wide, grid)
     returned, right = wide.analytical[row], wide.numerical[row]
     example = f"at {names.wrt} = {format_number(wide.x[row])} it returns {format_distinct(returned, right)}"
-    return f"Beyond this range backward differs {where}: {example}, where {format_distinct(right, returned)} is right."
+    example += f", where {format_distinct(right, returned)} is right{describe_size(abs(returned - right), right)}"
+    return f"Beyond this range backward differs {where}: {example}."
 
 
 def _nearest_differing(wide: WholeRangeCheck, grid: Grid) -> int:

@@ -15,7 +15,7 @@ from ..curve.evaluation import Evaluation
 from ..curve.integral_check import IntegralCheck
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..status import Status
-from ..tolerance import UNDECIDED_SHARE, Tolerance
+from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Tolerance
 from .slope_judge import Statuses, judge_slopes
 
 # sample: cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while
@@ -90,11 +90,22 @@ def longest_run(mask: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """How far backward is ``off`` at ``x``: from the ``slope`` times grad_output, ``nearby`` the largest of those."""
+
+    x: float
+    off: float
+    slope: float
+    nearby: float
+
+
+@dataclass(frozen=True)
 class Comparison:
     """A status a row and a cell between rows, where backward differs, and the row where it differs most.
 
     ``cells`` is empty where backward returned nothing. Where only cells differ, ``worst`` is None and ``worst_cell``
-    the one with the steepest residual.
+    the one with the steepest residual. Where all that differs is too small to be more than a ``remark``, that is the
+    largest of it by its place, and nothing counts as differing.
     """
 
     status: Statuses
@@ -102,6 +113,7 @@ class Comparison:
     intervals: tuple[Interval, ...]
     worst: int | None
     worst_cell: int | None
+    remark: Difference | None = None
 
     def count(self, *statuses: Status) -> int:
         """How many rows have one of these statuses."""
@@ -113,10 +125,13 @@ class Comparison:
         return counts
 
 
-def judge_points(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: Array) -> Comparison:
+def judge_points(
+    evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: Array, remarks: bool = False
+) -> Comparison:
     """What backward returned against the slopes of ``curve`` at the rows, and against its rise between them.
 
-    ``share`` (one a row) is how much of ``tolerance.atol`` holds there.
+    ``share`` (one a row) is how much of ``tolerance.atol`` holds there. With ``remarks``, differences in float64 that
+    are at most ``REMARK_SHARE`` of the largest slope near each of them are a remark.
     """
     analytical, slopes = evaluation.analytical, curve.slopes
     if analytical is None:
@@ -136,11 +151,46 @@ def judge_points(evaluation: Evaluation, curve: Curve, tolerance: Tolerance, sha
                 Status.UNDECIDED
             )
         differs = status == Status.DIFFERS
+        if remarks and evaluation.dtype == torch.float64 and (remark := _remark(evaluation, curve, differs, cells)):
+            status[differs], cells[cells == Status.DIFFERS] = Status.AGREES, Status.AGREES
+            return Comparison(status, cells, (), None, None, remark)
         smooth = differs & (slopes.kind == PointKind.SMOOTH)
         worst = _worst_row(off, smooth if smooth.any() else differs)
         intervals = _union(_intervals(evaluation.rows.x, status), _cell_intervals(area, cells))
         intervals = _bridge(intervals, evaluation.rows.x, status, evaluation.grid.span / evaluation.grid.count)
         return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
+
+
+def difference_at(evaluation: Evaluation, curve: Curve, row: int) -> Difference:
+    """How far what backward returned at a row is off: at a kink from the nearer one of the slopes of both sides."""
+    right, nearby = _right_gradients(evaluation, curve)
+    assert evaluation.analytical is not None
+    off = abs(float(evaluation.analytical[row] - right[row]))
+    return Difference(float(evaluation.rows.x[row]), off, float(right[row]), float(nearby[row]))
+
+
+def _right_gradients(evaluation: Evaluation, curve: Curve) -> tuple[Array, Array]:
+    """The gradient that backward should have returned at each row, and the largest near it."""
+    slopes, size = curve.slopes, evaluation.grad_output
+    sides = size * np.stack((slopes.left, slopes.right))
+    nearest = np.clip(evaluation.analytical, sides.min(axis=0), sides.max(axis=0))  # type: ignore[arg-type]
+    right = np.where(slopes.kind == PointKind.KINK, nearest, size * slopes.value)
+    return right, np.fmax(np.abs(right), evaluation.local_scale * evaluation.largest_gradient)
+
+
+def _remark(evaluation: Evaluation, curve: Curve, differs: Mask, cells: Statuses) -> Difference | None:
+    """The largest difference by its place, where all are small; in a cell it is the mean. None if not all are."""
+    right, nearby = _right_gradients(evaluation, curve)
+    found = [each[differs] for each in (evaluation.rows.x, np.abs(evaluation.analytical - right), right, nearby)]
+    if (area := evaluation.area_under(curve)) is not None:
+        wrong, width = cells == Status.DIFFERS, area.right - area.left
+        ends = np.maximum(nearby[area.ends[:-1]], nearby[area.ends[1:]])
+        means = (area.left + width / 2, np.abs(area.residual) / width, area.rise / width, ends)
+        found = [np.append(rows, each[wrong]) for rows, each in zip(found, means, strict=True)]
+    share = found[1] / found[3]
+    if not share.size or not (share <= REMARK_SHARE).all():
+        return None
+    return Difference(*(float(each[share.argmax()]) for each in found))
 
 
 def _moves_too_finely(evaluation: Evaluation, analytical: Array, off: Array, slopes: Slopes, cells: Statuses) -> Mask:

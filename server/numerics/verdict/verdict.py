@@ -40,12 +40,14 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
     usual = tolerance_for(evaluation.largest_gradient, evaluation.dtype)
     tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
     share = evaluation.local_scale if atol is None else np.ones_like(evaluation.local_scale)
-    forward = judge_points(evaluation, evaluation.numerical, tolerance, share)
+    # Who asks for a tolerance wants to know what is beyond it.
+    remarks = atol is None and rtol is None
+    forward = judge_points(evaluation, evaluation.numerical, tolerance, share, remarks)
     if evaluation.failure:
         return Verdict("failed", forward, forward, tolerance)
     if evaluation.analytical is None:
         return Verdict("no gradient" if evaluation.order == 1 else "unsupported", forward, forward, tolerance)
-    if not evaluation.deterministic:
+    if not (evaluation.deterministic or evaluation.one_draw):
         return Verdict("undecided", forward, forward, tolerance)
     word = _word(forward)
     # Where it is not linear in grad_output, it is the derivative of forward by chance of this one.
@@ -53,7 +55,7 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
     if right or evaluation.surrogate is None or evaluation.order == 2:
         return Verdict(_word_for_all(word, evaluation, tolerance), forward, forward, tolerance)
-    surrogate = judge_points(evaluation, evaluation.surrogate, tolerance, share)
+    surrogate = judge_points(evaluation, evaluation.surrogate, tolerance, share, remarks)
     word = _word(surrogate)
     word = "matches its surrogate" if word == "matches" else word
     return Verdict(_word_for_all(word, evaluation, tolerance), forward, surrogate, tolerance)

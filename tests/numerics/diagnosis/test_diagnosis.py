@@ -17,7 +17,7 @@ STORIES = [
     ("constant factor", torch.square, lambda x: x, "0.5 times the slope", "a factor 2 is missing"),
     ("constant factor", lambda x: x**3, lambda x: x**2, "a factor 3 is missing"),
     ("constant factor", exp, lambda x: 1.0009 * exp(x), "1.0009 times"),
-    ("constant factor", exp, lambda x: (1 + 1e-9) * exp(x), "1.000000001 times"),
+    ("constant factor", exp, lambda x: (1 + 3e-9) * exp(x), "1.000000003 times"),
     ("constant factor", lambda x: x, lambda x: -0.3 * one(x), "−0.3 times", "its sign is reversed"),
     ("constant factor", torch.relu, lambda x: 1.01 * (x > 0), "1.01 times"),
     ("constant factor", lambda x: 10**x, lambda x: 10**x, "0.4343 times", "a factor ln 10 is missing"),

@@ -32,7 +32,7 @@ def test_a_match_says_what_happens_at_a_kink():
 def test_the_forgotten_mask_is_told_with_its_places_and_an_example():
     text = sentence("incorrect_clipped_relu", -1.0, 3.0, claim="broken")
     assert text.startswith("backward does not return the derivative of forward for x < 0 and for x > 2: at x = ")
-    assert "it returns 1, where forward has slope 0." in text
+    assert "it returns 1, where forward has slope 0, off by 1, where the slope is 0" in text
 
 
 def test_clamp_with_grad_says_that_its_surrogate_depends_on_the_sign():
@@ -50,9 +50,27 @@ def test_jumps_are_named():
 
 
 def test_two_numbers_that_differ_are_never_printed_alike():
-    text = sentence(written(torch.exp, lambda x: torch.exp(x) * (1 + 1e-9)))
+    text = sentence(written(torch.exp, lambda x: torch.exp(x) * (1 + 3e-9)))
     returned, _, expected = text.partition("it returns ")[2].partition(", where forward has slope ")
-    assert float(returned) != float(expected.rstrip("."))
+    assert float(returned) != float(expected.partition(",")[0])
+    assert text.endswith(", off by 6e−8, 3e−9 of the slope there.")
+
+
+def test_a_difference_is_told_by_size_and_by_the_slope_at_its_place():
+    assert sentence(written(torch.square, lambda x: 2.3 * x)).endswith(", off by 0.9, 15 % of the slope there.")
+    dent = sentence(written(torch.sin, lambda x: torch.cos(x) + 3.0 * ((x - 0.1075).abs() < 0.002)))
+    assert dent.endswith(
+        "between the points: over 0.105 ≤ x ≤ 0.12 forward rises by 0.01491, and the area under what "
+        "backward returns is 0.02643, off by 0.012, 77 % of the rise."
+    )
+    beyond = sentence(written(torch.exp, lambda x: torch.exp(x.clamp(max=4))))
+    assert ", where 60.86 is right, off by 6.3, 10 % of the slope there." in beyond
+
+
+def test_a_remark_says_up_to_what_it_matches_and_where():
+    text = sentence(written(torch.exp, lambda x: torch.exp(x) * (1 + 3e-12)))
+    assert "on all of −3 ≤ x ≤ 3. It matches up to 6e−11, 3e−12 of the slope there, at x = 2.9" in text
+    assert "more than float64 rounds, and no more than torch's own functions are off." in text
 
 
 def test_a_swept_parameter_is_said_to_get_no_gradient():
