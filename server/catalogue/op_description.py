@@ -78,6 +78,7 @@ def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
         "recipe": "",
         "usual_recipe": "",
         "assumed": [],
+        "left": [],
         "dtype": op.dtype,
         "block": "",
         "first_line": op.first_line,

@@ -155,7 +155,11 @@ def proxies(text: str) -> str:
 
 OPTIONS = {
     "check": Option(
-        boolean, "no server: report on the Functions in the terminal; exit code 1 if one is wrong", "", _OWN
+        boolean,
+        "no server: report on the Functions in the terminal; exit code 0: all is well, 1: one is wrong or undecided,"
+        " 2: nothing could be judged, or not all be loaded",
+        "",
+        _OWN,
     ),
     "format": Option(one_of(REPORT_FORMATS), "of that report: text, json or junit (default: text)", "FORM", _OWN),
     "allow": Option(
@@ -165,6 +169,7 @@ OPTIONS = {
         "NAME",
         _OWN,
     ),
+    "strict": Option(boolean, "with --check: warnings and remarks fail, too", "", _OWN),
     "save_html": Option(_page, "no server: write the report as one page that needs no other file", "FILE", _OWN),
     "open": Option(boolean, "open the browser", "", _OWN),
     "token": Option(token, "what a change is asked for with (default: a new random one)", "TEXT", _OWN),

@@ -52,7 +52,7 @@ class Settings:
     workers may hold ``memory`` MiB (0: no limit), and take ``loading`` seconds to import them; ``token`` authorises
     requests that change something. ``next_port`` says whether another port may be used where ``port`` is taken.
     With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
-    differences are then no failure.
+    differences are then no failure; with ``strict`` warnings and remarks are failures, too.
     """
 
     host: str = "127.0.0.1"
@@ -75,6 +75,7 @@ class Settings:
     format: str = REPORT_FORMATS[0]
     save_html: str = ""
     allow: tuple[str, ...] = ()
+    strict: bool = False
     next_port: bool = False
 
     @property
@@ -112,7 +113,7 @@ def _check_combination(chosen: Settings, arguments: Mapping[str, Any]) -> None:
     if chosen.reports and not chosen.targets:
         flag = "--check" if chosen.check else "--save-html"
         end_with(f"{flag} needs the file or module to look at, like gradloupe my_ops.py {flag}.")
-    for name in ("format", "allow"):
+    for name in ("format", "allow", "strict"):
         if arguments[name] is not None and not chosen.check:
             end_with(f"--{name} is for --check, which reports in the terminal; add it, or leave --{name} out.")
 

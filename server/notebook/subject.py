@@ -17,6 +17,7 @@ from ..protocol.frames import Frame
 from ..protocol.question import Question
 from ..user_code.definition_lines import SourceFile, code_of
 from ..user_code.discover import declaration_of, is_user_function
+from ..user_code.left_defaults import left_defaults
 from ..user_code.scalar_inputs import with_scalar_inputs
 from ..worker.answer import answer_question
 from .arguments import CheckArguments, check_names
@@ -24,6 +25,7 @@ from .call import call_of, recipe_with_values
 from .target import function_meant, function_name
 
 _GROUP = "here"
+_Told = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,12 @@ def make_subject(function: Any, wanted: CheckArguments) -> Subject:
     named = [each.name for each in recipe.arguments] + [each.name for each in signature.arguments if not each.star]
     there = free_names(dict.fromkeys(named))
     check_names(name, wanted.parameters, list(there.values()))
-    assumed = tuple(each for each in call.assumed if there.get(each[0], "") not in used)
-    op = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, call.given)
-    return _subject(op, wanted, recipe, assumed)
+    left = left_defaults(function, call.recipe) if call.assumed else ()
+    assumed, left = (
+        tuple(each for each in some if there.get(each[0], "") not in used) for some in (call.assumed, left)
+    )
+    op = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, call.given, not call.assumed)
+    return _subject(op, wanted, recipe, assumed, left)
 
 
 def _subject_of_op(op: Op, wanted: CheckArguments) -> Subject:
@@ -79,7 +84,7 @@ def _subject_of_op(op: Op, wanted: CheckArguments) -> Subject:
 
 
 def _subject(
-    op: Op, wanted: CheckArguments, recipe: Recipe | None = None, assumed: tuple[tuple[str, str], ...] = ()
+    op: Op, wanted: CheckArguments, recipe: Recipe | None = None, assumed: _Told = (), left: _Told = ()
 ) -> Subject:
     file, first, source = _source_of(op)
     vars(op)["_written"] = (first or 1, source)  # the source of a class in a notebook cell comes from linecache
@@ -90,6 +95,7 @@ def _subject(
         "recipe": text,
         "usual_recipe": text,
         "assumed": [list(each) for each in assumed],
+        "left": [list(each) for each in left],
         "source": source,
         "first_line": first or 1,
         "file": file,

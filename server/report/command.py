@@ -32,13 +32,16 @@ _FEW, _INTERVAL = 20, 5.0
 def run_report(process: WorkerProcess, chosen: Settings) -> int:
     """Report on what ``process`` imports, as ``chosen`` says; returns the exit code.
 
-    0: all is well, or ``--check`` was not given; 1: something differs, fails or cannot be called; 2: a target could
-    not be loaded, or the page not be written. Raises ``KeyboardInterrupt``, after printing the results so far.
+    0: all is well, or ``--check`` was not given; 1: something differs, fails, is undecided or cannot be called; 2: a
+    target could not be loaded, nothing be judged, or the page not be written. Raises ``KeyboardInterrupt``, after
+    printing the results so far.
     """
     began, results, progress = time.monotonic(), dict[int, ExaminedFunction](), ReportTotal()
     try:
         with report_progress(progress) as tell:
-            report = asyncio.run(examine_targets(process, chosen.allow, tell, bool(chosen.save_html), results))
+            report = asyncio.run(
+                examine_targets(process, chosen.allow, tell, bool(chosen.save_html), results, chosen.strict)
+            )
     except UnknownAllowance as problem:
         sys.stderr.write(f"gradloupe: {problem}\n")
         return 2
@@ -76,7 +79,7 @@ def write_report(report: Report, chosen: Settings) -> int:
             well = "not all loaded" if report.troubles else "all is well"
             wrong = f"{len(report.faulty)} to look at" if report.faulty else well
             sys.stderr.write(f"Wrote {chosen.save_html}: {len(report.found)} Functions, {wrong}.\n")
-    return code if chosen.check or code == 2 else 0
+    return code if chosen.check or report.troubles else 0
 
 
 @dataclass

@@ -16,8 +16,12 @@ from ..url.swept_elements import read_element, shapes_by_name, sweepable_shapes
 from .result import ExaminedFunction
 from .summarize import summarize, summarize_uncalled
 
-# Further inputs that are swept, however long that takes: no verdict depends on the clock.
-MAX_OTHER_INPUTS = 7
+# Further inputs that are swept, however long that takes: no verdict depends on the clock. With more it is undecided.
+MAX_OTHER_INPUTS = 63
+_OUR_FAULT = (
+    "This is an error of Gradloupe itself, and says nothing about the Function: {}. Please report it, with the "
+    "Function and how it is called{}."
+)
 _ADVICE = "Write that as a line `Gradloupe: ...` into its docstring, or what you would pass into example_inputs."
 _NO_GRADIENT = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
 
@@ -40,11 +44,12 @@ async def examine_function(
     name: str,
     allowed: Collection[str] = (),
     chosen: Callable[[dict[str, Any]], Address] | None = None,
+    strict: bool = False,
 ) -> ExaminedFunction:
     """Examine the op of that name; whatever goes wrong with it is a result. Raises ``EngineBroken``.
 
     ``allowed`` are the ids of checks that may fail. ``chosen`` makes the address of the only section to look at from
-    the description of the op; it may raise ``BadQuestion``.
+    the description of the op; it may raise ``BadQuestion``. ``strict`` makes failures of warnings.
     """
     stub = await engine.stub(name)
     try:
@@ -53,33 +58,44 @@ async def examine_function(
         description = stub | unsolved.told
         sentence = f"{description['sentence']} {_ADVICE}" if description.get("sayable") else description["sentence"]
         return ExaminedFunction(summarize_uncalled(description, sentence), description)
-    except (BadQuestion, EngineFault) as problem:
+    except EngineFault as fault:
+        return _our_fault(stub, fault)
+    except BadQuestion as problem:
         return ExaminedFunction(summarize_uncalled(stub, str(problem)), stub)
     try:
         address = chosen(op) if chosen else default_address(op)
     except BadQuestion as problem:
         return ExaminedFunction(summarize_uncalled(op, str(problem)), op)
     try:
-        return await _examine_sections(engine, op, address, allowed, chosen is None)
-    except (BadQuestion, EngineFault) as problem:
+        return await _examine_sections(engine, op, address, allowed, strict, chosen is None)
+    except EngineFault as fault:
+        return _our_fault(op, fault)
+    except BadQuestion as problem:
         return ExaminedFunction(summarize_uncalled(op, str(problem), "failed"), op)
 
 
+def _our_fault(told: dict[str, Any], fault: EngineFault) -> ExaminedFunction:
+    called = told.get("recipe") or told.get("usual_recipe") or ""
+    sentence = _OUR_FAULT.format(str(fault).rstrip("."), f", {called}" if called else "")
+    return ExaminedFunction(summarize_uncalled(told, sentence, "undecided"), told)
+
+
 async def _examine_sections(
-    engine: _Engine, op: dict[str, Any], address: Address, allowed: Collection[str], others: bool
+    engine: _Engine, op: dict[str, Any], address: Address, allowed: Collection[str], strict: bool, others: bool
 ) -> ExaminedFunction:
     question = address.question
     curves = await engine.answer(question)
     headers, names = [curves.header], list[str]()
     if _is_crash(curves):  # it would crash again
-        return ExaminedFunction(summarize(op, headers, None, allowed), op, curves)
+        return ExaminedFunction(summarize(op, headers, None, allowed, (), strict), op, curves)
     contract = await engine.answer(replace(question, view="contract"))
     if others and not curves.header["failure"]:
         names = _other_inputs(op, question, contract.header)
         async for other in _other_sections(engine, op, () if _is_crash(contract) else names[:MAX_OTHER_INPUTS]):
             headers.append(other.header)
     left_out = names[len(headers) - 1 :]
-    return ExaminedFunction(summarize(op, headers, contract.header, allowed, left_out), op, curves, contract.header)
+    checked = summarize(op, headers, contract.header, allowed, left_out, strict)
+    return ExaminedFunction(checked, op, curves, contract.header)
 
 
 def _other_inputs(op: dict[str, Any], question: Question, contract: Mapping[str, Any]) -> list[str]:

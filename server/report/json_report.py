@@ -24,8 +24,8 @@ def json_report(report: Report) -> bytes:
     ``schema``, ``ok``, ``exit_code``, ``targets``, ``versions`` (gradloupe, python, torch), ``device``, ``seconds``;
     ``trouble``, null or the first load error (sentence, kind, file, line, excerpt, traceback), and ``troubles``, all of
     them; ``notes`` on what the files do when they are loaded; ``functions``, for each the members of ``CheckResult``
-    with sweeps and findings, with ``ok`` and the ``faults`` (id, sentence, file, line) that make it fail; and what was
-    ``tried`` where it could not be called.
+    with sweeps and findings, with ``ok``, the ``faults`` (id, sentence, file, line) that make it fail and the
+    ``warnings`` that do so with ``strict``; and what was ``tried`` where it could not be called.
     """
     document = {
         "schema": _SCHEMA,
@@ -53,6 +53,7 @@ def _function(examined: ExaminedFunction) -> dict[str, Any]:
         "worst": asdict(result.worst) if result.worst else None,
         "intervals": result.intervals,
         "faults": [asdict(each) | {"file": result.file} for each in result.faults],
+        "warnings": [asdict(each) | {"file": result.file} for each in result.warnings],
         "xray": contract["sentence"] if contract else None,
         "badges": contract["badges"] if contract else [],
         "tried": examined.op.get("tried", []),

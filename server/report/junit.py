@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from ... import __version__
-from .result import VERDICT_ID, CheckResult, Report, XrayFinding
+from .result import DEFAULT_ID, REMARK_ID, VERDICT_ID, CheckResult, Report, XrayFinding
 
+_TOLD = (DEFAULT_ID, REMARK_ID)  # warnings that are of no check of the X-ray
 # Characters that XML 1.0 forbids.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -48,7 +49,9 @@ def _suite(root: Element, target: str, report: Report) -> Element:
 
 def _cases(suite: Element, result: CheckResult) -> None:
     faults = result.faults
-    ids = dict.fromkeys(each.id for each in result.findings)
+    ids = dict.fromkeys(
+        [*(each.id for each in result.findings), *(each.id for each in faults if each.id != VERDICT_ID)]
+    )
     for id_ in (VERDICT_ID, *ids):
         named = {"classname": f"{result.target}.{result.name}", "name": f"{result.name}.{id_}", "time": "0"}
         case = SubElement(suite, "testcase", {name: _clean(text) for name, text in named.items()})
@@ -71,6 +74,11 @@ def _system_out(case: Element, result: CheckResult) -> None:
     lines = [f"{result.word}: {result.sentence}", f"called as {result.recipe}" * bool(result.recipe)]
     lines += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in result.sweeps]
     lines += [f"not swept: {result.left_out}"] * bool(result.left_out)
+    lines += [
+        f"{each.id}: {each.sentence}"
+        for each in result.warnings
+        if each.id in _TOLD and each.sentence not in result.beyond
+    ]
     lines += [*result.elsewhere, *["allowed to differ"] * result.allowed]
     SubElement(case, "system-out").text = _clean("\n".join(filter(None, lines)))
 
@@ -78,7 +86,7 @@ def _system_out(case: Element, result: CheckResult) -> None:
 def _remark(case: Element, result: CheckResult, rows: list[XrayFinding]) -> None:
     """Findings that are no failure, as the output of a case; a check that could not be made is skipped."""
     lines = [f"{each.level}{', allowed' * result.forgives(each)}: {each.said}" for each in rows if each.level != "fine"]
-    if rows[0].id == "NOT-LOOKED-AT":
+    if rows and rows[0].id == "NOT-LOOKED-AT":
         SubElement(case, "skipped", message=_clean(rows[0].seen))
     elif lines:
         SubElement(case, "system-out").text = _clean("\n".join(lines))

@@ -16,11 +16,16 @@ from ..documents.typography import typeset_number, typeset_sentence
 from ..protocol.frames import Frame
 
 _LEVELS = ("error", "warning", "note", "fine")
-# Words of a verdict that make a check fail; "matches here", "undecided" and "no gradient" do not.
-FAILING_WORDS = ("differs", "failed", "lost", "unsolved")
+# Words of a verdict that make a check fail, the gravest first; "matches here" and "no gradient" do not.
+FAILING_WORDS = ("differs", "failed", "lost", "unsolved", "undecided")
+# Words of what could not be judged at all.
+_UNJUDGED = ("lost", "unsolved")
+# Words of a verdict that --allow forgives.
+_FORGIVABLE = ("differs", "undecided")
 # Errors of the X-ray that it waives itself where an Op declares a surrogate.
 DIFFERENCE_IDS = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
 VERDICT_ID = "gradient"  # the id of the verdict, among those of the X-ray
+DEFAULT_ID, REMARK_ID = "default", "remark"  # those of a default that was left, and of a difference that is a remark
 # Errors of the X-ray by which a gradient is wrong, and the words of a verdict that they override.
 WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
 OVERRULED = ("matches", "matches here", "matches its surrogate", "undecided")
@@ -33,12 +38,26 @@ _CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;"
 
 @dataclass(frozen=True)
 class WorstPoint:
-    """The point where analytical and numerical derivative differ most, and the error bound of the latter."""
+    """The point where analytical and numerical derivative differ most, and the error bound of the latter.
+
+    ``off`` is how far apart they are, ``share`` that as a part of the slope there; None where that is 0 or unknown.
+    """
 
     x: float
     analytical: float | None
     numerical: float | None
     error: float | None
+    off: float | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class SmallDifference:
+    """The largest difference of a section that matches but for a remark; ``share`` as for the worst point."""
+
+    x: float
+    off: float
+    share: float | None
 
 
 @dataclass(frozen=True)
@@ -61,11 +80,14 @@ class SweptSection:
     line: int | None = None
     fault: bool = False
     beyond: str = ""
+    remark: SmallDifference | None = None
 
 
 @dataclass(frozen=True)
 class XrayFinding:
-    """One row of the contract X-ray; only the ``level`` ``error`` is a failure. ``line`` is one of the file.
+    """One row of the contract X-ray; an ``error`` is a failure, a ``warning`` one for who is strict.
+
+    ``line`` is one of the file.
 
     ``element`` is the part of the inputs it was seen in, like ``weight[0,1]``, empty where that is no one element.
     """
@@ -102,12 +124,13 @@ class CheckResult:
     ``word``, ``sentence``, ``worst`` and ``intervals`` are those of the gravest of ``sweeps``, of which the first is
     the one on its page; ``unsolved`` where no call of it was found. Where the sweeps match, and the X-ray finds a wrong
     gradient elsewhere, that finding is ``accused``, and decides word and sentence. ``unswept`` are inputs that nothing
-    but the X-ray looked at.
+    but the X-ray looked at: with some it is ``undecided``.
 
     ``recipe`` is how it was called, and ``assumed`` what inference assumed for that, by argument. ``file`` and ``line``
     are where it is defined, empty and 0 if that is not known; ``target`` is what it was found in. No failure are: a
     difference that is ``allowed``, checks in ``forgiven``, what is declared as broken, and a surrogate that differs by
-    another input than its default one.
+    another input than its default one. ``left`` are the arguments that no call was found to have their declared
+    default, each with a sentence: a warning. With ``strict``, ``warnings`` are failures, too.
     """
 
     name: str
@@ -125,6 +148,8 @@ class CheckResult:
     allowed: bool = False
     forgiven: tuple[str, ...] = ()
     unswept: tuple[str, ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
+    strict: bool = False
 
     @property
     def accused(self) -> XrayFinding | None:
@@ -165,6 +190,16 @@ class CheckResult:
         return tuple(each for each in self.beyond if each not in self.sentence)
 
     @property
+    def warnings(self) -> tuple[CheckFailure, ...]:
+        """What is no failure unless one is ``strict``: defaults that were left, remarks, warnings of the X-ray."""
+        return tuple(self._warnings()) if self.sweeps and self.claim != "broken" else ()
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything is known of its gradient, or it is meant to be as it is."""
+        return self.ok or any(each.word not in _UNJUDGED for each in self.sweeps)
+
+    @property
     def faults(self) -> tuple[CheckFailure, ...]:
         """The failures, that of the verdict first."""
         return tuple(self._faults())
@@ -174,13 +209,28 @@ class CheckResult:
         """Whether there are no failures."""
         return not self.faults
 
+    def _warnings(self) -> Iterator[CheckFailure]:
+        for _, sentence in self.left:
+            yield CheckFailure(DEFAULT_ID, sentence, self.line or None)
+        for each in self.sweeps:
+            if each.remark and not each.fault:
+                yield CheckFailure(REMARK_ID, f"{each.of} by {each.wrt}: {each.sentence}", each.line)
+            if each.word == "matches here" and each.beyond:
+                yield CheckFailure(REMARK_ID, each.beyond, each.line)
+        for finding in self.findings:
+            if finding.level == "warning":
+                yield CheckFailure(finding.id, f"{finding.title}: {finding.said}", finding.line)
+
     def _faults(self) -> Iterator[CheckFailure]:
         if self.claim == "broken":
             return
         if not self.sweeps:
             yield CheckFailure(VERDICT_ID, self.sentence, self.line or None)
+        if self.unswept and not self.allowed:
+            yield CheckFailure(VERDICT_ID, f"Not swept: {self.left_out}", self.line or None)
+        yield from (each for each in self.warnings if self.strict and each.id not in self.forgiven)
         for each in self.sweeps:
-            if each.fault and not (self.allowed and each.word == "differs"):
+            if each.fault and not (self.allowed and each.word in _FORGIVABLE):
                 yield CheckFailure(VERDICT_ID, " ".join(filter(None, (each.sentence, each.explanation))), each.line)
         if (accused := self.accused) and not (self.allowed or self.forgives(accused)):
             yield CheckFailure(VERDICT_ID, f"{self.sentence} {accused.advice}".rstrip(), accused.line)
@@ -241,13 +291,19 @@ class Report:
 
     @property
     def code(self) -> int:
-        """The exit code: 0 where all is well, 1 where something is wrong, 2 where a target could not be loaded."""
-        return 2 if self.troubles else 1 if self.faulty else 0
+        """The exit code: 0 where all is well, 1 where something is wrong or undecided.
+
+        2 where a target could not be loaded, no Function was found, or of none anything could be judged.
+        """
+        if self.troubles or not any(each.checked.judged for each in self.found):
+            return 2
+        return 1 if self.faulty else 0
 
 
 def gravest_sweep(sweeps: Sequence[SweptSection]) -> SweptSection | None:
-    """The first section that makes a check fail, else the first one."""
-    return next((each for each in sweeps if each.fault), sweeps[0] if sweeps else None)
+    """The gravest section of those that make a check fail, else the first one."""
+    faulty = [each for each in sweeps if each.fault]
+    return min(faulty, key=lambda each: FAILING_WORDS.index(each.word)) if faulty else sweeps[0] if sweeps else None
 
 
 def deciding_finding(sweeps: Sequence[SweptSection], findings: Sequence[XrayFinding], claim: str) -> XrayFinding | None:
@@ -294,11 +350,11 @@ def _lines(result: CheckResult) -> Iterator[str]:
 
 
 def _remarks(result: CheckResult) -> list[str]:
-    """Failed checks beside a verdict that is none, or the reason why a failed verdict is none."""
-    ids = dict.fromkeys(each.id for each in result.faults if each.id != "gradient")
+    """Failed checks and left defaults beside a verdict that is no failure, or the reason why a failed one is none."""
     if result.word in FAILING_WORDS:
         return [] if not result.ok else ["a specimen"] if result.claim == "broken" else ["allowed"]
-    return [", ".join(ids)] if ids else []
+    ids = dict.fromkeys(each.id for each in result.faults if each.id != VERDICT_ID)
+    return [", ".join(ids)] * bool(ids) + [f"{name} not at its default" for name, _ in result.left]
 
 
 def _wrapped(label: str, text: str, indent: int = 2) -> list[str]:

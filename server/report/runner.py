@@ -17,7 +17,7 @@ from ..protocol.load_error import load_error
 from ..supervisor.engine import Engine
 from ..supervisor.worker_process import WorkerProcess
 from .examine import examine_function
-from .result import DIFFERENCE_IDS, VERDICT_ID, CheckResult, ExaminedFunction, Report
+from .result import DEFAULT_ID, DIFFERENCE_IDS, REMARK_ID, VERDICT_ID, CheckResult, ExaminedFunction, Report
 
 _SHARE, _MAX_WORKERS, _WORKER_BYTES = 8, 4, 2**30  # Functions for each worker, and free bytes that each must have
 _MAX_NAMED = 20
@@ -30,12 +30,13 @@ async def examine_targets(
     tell: ProgressCallback,
     drawn: bool,
     results: dict[int, ExaminedFunction],
+    strict: bool = False,
 ) -> Report:
     """The report on all targets; if they do not load together, on those that load, with the load errors of the rest.
 
-    Raises ``UnknownAllowance``.
+    ``strict`` makes failures of warnings. Raises ``UnknownAllowance``.
     """
-    together = await examine_all(process, allowed, tell, drawn, results)
+    together = await examine_all(process, allowed, tell, drawn, results, strict)
     job = process.job
     if not together.troubles or together.found or len(job.targets) == 1:
         return together
@@ -47,7 +48,7 @@ async def examine_targets(
     if not good:
         return replace(together, troubles=troubles)
     try:
-        others = await examine_all(WorkerProcess(replace(job, targets=good)), allowed, tell, drawn, results)
+        others = await examine_all(WorkerProcess(replace(job, targets=good)), allowed, tell, drawn, results, strict)
     except (UnknownAllowance, OSError):  # an allowed name may be in a target that cannot be loaded
         return replace(together, troubles=troubles)
     return replace(others, targets=job.targets, troubles=(*troubles, *others.troubles))
@@ -75,6 +76,7 @@ async def examine_all(
     tell: ProgressCallback,
     drawn: bool = True,
     results: dict[int, ExaminedFunction] | None = None,
+    strict: bool = False,
 ) -> Report:
     """The report on the Functions that ``process`` imports; ``tell`` gets the number done, their total, the next name.
 
@@ -86,7 +88,9 @@ async def examine_all(
     await engine.connect()
     try:
         names = list(await engine.catalogue())
-        queue = ExaminationQueue(deque(enumerate(names)), _parse_allowlist(allowed, names), tell, drawn, results)
+        queue = ExaminationQueue(
+            deque(enumerate(names)), _parse_allowlist(allowed, names), tell, drawn, results, strict
+        )
         await _share(engine, queue, helper_count(len(names)))
         device = await engine.device()
         seconds = time.monotonic() - began
@@ -109,6 +113,7 @@ class ExaminationQueue:
     tell: ProgressCallback
     drawn: bool
     found: dict[int, ExaminedFunction]
+    strict: bool = False
 
     async def serve(self, engine: Engine) -> None:
         """Examine one after the other until none is left; raises ``EngineBroken`` and ``UnknownAllowance``."""
@@ -116,7 +121,7 @@ class ExaminationQueue:
             number, name = self.waiting.popleft()
             self.tell(len(self.found), len(self.allowed), name)
             try:
-                examined = await examine_function(engine, name, self.allowed[name])
+                examined = await examine_function(engine, name, self.allowed[name], strict=self.strict)
             except BaseException:
                 self.waiting.appendleft((number, name))
                 raise
@@ -189,7 +194,7 @@ def _parse_allowlist(given: Iterable[str], names: list[str]) -> Mapping[str, fro
 def _check_allowed_ids(result: CheckResult, allowed: frozenset[str]) -> None:
     """Raise ``UnknownAllowance`` for an id that is none of the checks that were made."""
     ids = dict.fromkeys([VERDICT_ID, *(each.id for each in result.findings)])
-    unknown = sorted(allowed - {VERDICT_ID} - DIFFERENCE_IDS - ids.keys())
+    unknown = sorted(allowed - {VERDICT_ID, DEFAULT_ID, REMARK_ID} - DIFFERENCE_IDS - ids.keys())
     if unknown and result.findings:
         culprit = f"--allow {result.name}:{unknown[0]}"
         raise UnknownAllowance(f"{culprit} names no check of {result.name}; there are {', '.join(ids)}.")

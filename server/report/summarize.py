@@ -10,6 +10,7 @@ from .result import (
     FAILING_WORDS,
     VERDICT_ID,
     CheckResult,
+    SmallDifference,
     SweptSection,
     WorstPoint,
     XrayFinding,
@@ -24,11 +25,12 @@ def summarize(
     contract: Mapping[str, Any] | None,
     allowed: Collection[str] = (),
     unswept: Sequence[str] = (),
+    strict: bool = False,
 ) -> CheckResult:
     """The result from the headers of ``curves``, those of the default section first, and of the ``contract``.
 
     ``allowed`` are the ids that are no failure: ``gradient``, and checks of the X-ray. ``unswept`` are the inputs that
-    were not swept though they have a gradient.
+    were not swept though they have a gradient. ``strict`` makes failures of warnings.
     """
     sweeps = tuple(_swept(op, header, number) for number, header in enumerate(curves))
     gravest = gravest_sweep(sweeps)
@@ -36,12 +38,19 @@ def summarize(
     findings = tuple(_finding(op, each) for each in contract["checks"]) if contract else ()
     accused = deciding_finding(sweeps, findings, op["claim"])
     word, sentence = ("differs", _accusation(accused)) if accused else (gravest.word, gravest.sentence)
+    if unswept and word not in FAILING_WORDS:
+        word, sentence = (
+            "undecided",
+            f"Not every input was swept: {', '.join(unswept)} not. Of those that were: {sentence}",
+        )
+    left = tuple((name, said) for name, said in op.get("left", ()))
+    sentence = " ".join([sentence, *(said for _, said in left)]) if word.startswith("matches") else sentence
     assumed = tuple((name, because) for name, because in op["assumed"])
     recipe = op["recipe"] or op["usual_recipe"]
     forgiven = tuple(sorted({*allowed} - {VERDICT_ID}))
     place = (op["group"], op["file"], op["first_line"], op["claim"], op["declared"])
     outcome = (op["name"], word, sentence, recipe, sweeps, findings, assumed)
-    return CheckResult(*outcome, *place, VERDICT_ID in allowed, forgiven, tuple(unswept))
+    return CheckResult(*outcome, *place, VERDICT_ID in allowed, forgiven, tuple(unswept), left, strict)
 
 
 def summarize_uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> CheckResult:
@@ -56,6 +65,7 @@ def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swe
     verdict, failure = header["verdict"], header["failure"]
     word = "lost" if failure and failure["phase"] == "worker" else verdict["word"]
     explanation, worst, wide = verdict["explanation"], verdict["worst"], header.get("wide")
+    by_design = number and word in ("differs", "undecided") and op["claim"] == "surrogate"
     return SweptSection(
         wrt=header["wrt"],
         of=header["of"],
@@ -67,8 +77,9 @@ def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swe
         intervals=tuple((low, high) for low, high in verdict["intervals"]),
         worst=WorstPoint(**worst) if worst else None,
         line=_line(op, failure["line"] if failure else _backward(op["source"])),
-        fault=word in FAILING_WORDS and not (number and word == "differs" and op["claim"] == "surrogate"),
+        fault=word in FAILING_WORDS and not by_design,
         beyond=wide["sentence"] if wide else "",
+        remark=SmallDifference(**verdict["remark"]) if verdict["remark"] else None,
     )
 
 

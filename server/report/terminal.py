@@ -20,7 +20,7 @@ from .result import FAILING_WORDS, VERDICT_ID, CheckFailure, CheckResult, Report
 
 _MIN_WIDTH, _MAX_WIDTH = 100, 160  # columns outside of a terminal; the upper bound is for the table
 COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
-COLOURS |= {"unsolved": "red", "error": "red", "warning": "yellow", "note": "dim"}
+COLOURS |= {"unsolved": "red", "undecided": "yellow", "error": "red", "warning": "yellow", "note": "dim"}
 _OPEN_WORDS = ("undecided", "no gradient", "unsupported")  # words that are neither right nor a failure
 _HINT = (
     "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
@@ -90,6 +90,10 @@ def _verdict(result: CheckResult) -> Text:
     text = Text(result.word, COLOURS.get(result.word, ""))
     if result.word in FAILING_WORDS and result.ok:
         text.append(", a specimen" if result.claim == "broken" else ", allowed", "dim")
+    if result.left:
+        text.append(f", {' and '.join(name for name, _ in result.left)} not at its default", COLOURS["warning"])
+    if any(each.remark for each in result.sweeps) and result.word.startswith("matches"):
+        text.append(", with a remark", "dim")
     return text
 
 
@@ -127,13 +131,14 @@ def _details(result: CheckResult) -> list[RenderableType]:
         parts.append(_paragraph(fault.id, fault.sentence, colour))
         if result.file:
             parts.append(Padding(Text(result.place(fault.line), "dim"), (0, 0, 0, 2)))
-    if result.word in _OPEN_WORDS:
+    if result.word in _OPEN_WORDS and not _is_of_verdict(result):
         parts.append(_paragraph(result.word, result.sentence))
     parts += [_paragraph("matches here", each) for each in result.beyond]
     parts += [_paragraph("not swept", result.left_out)] * bool(result.left_out)
-    if result.claim != "broken":
-        remarks = [each for each in result.findings if each.level == "warning"]
-        parts += [_paragraph(each.id, f"{each.title}: {each.said}", COLOURS["warning"]) for each in remarks]
+    told = {each.sentence for each in result.faults} | {*result.beyond}
+    parts += [
+        _paragraph(each.id, each.sentence, COLOURS["warning"]) for each in result.warnings if each.sentence not in told
+    ]
     return parts
 
 

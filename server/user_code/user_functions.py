@@ -24,6 +24,7 @@ from ..protocol.errors import Unsolved
 from .codegen import declaration_source, pytest_source
 from .example_inputs import Override, override_for
 from .import_errors import encodable, exception_message, import_error_report
+from .left_defaults import left_defaults
 from .load import CatalogueEntry, files_to_watch, load_targets
 from .scalar_inputs import with_scalar_inputs
 from .source_loader import UserFileFinder
@@ -36,10 +37,11 @@ _STUB_KEYS = ("doc", "digest", "line", "file", "own", "declared")
 
 @dataclass(frozen=True)
 class _DefaultRecipe:
-    """The default recipe of a Function, and the reason for each argument."""
+    """The default recipe of a Function, the reason for each argument, and the declared defaults that it leaves."""
 
     recipe: Recipe
     assumed: tuple[tuple[str, str], ...]
+    left: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class UserFunctions:
             "recipe": recipe,
             "usual_recipe": default_text,
             "assumed": [list(each) for each in default.assumed] if default and recipe == default_text else [],
+            "left": [list(each) for each in default.left] if default and recipe == default_text else [],
             "block": declaration_source(solved.op, solved.recipe) if solved.recipe else "",
         }
         description = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
@@ -181,7 +184,7 @@ def _inferred_default(function: Any, before: str) -> _DefaultRecipe:
         guess = infer(function)
     except NotInferred as problem:
         return _with_reason(_previous_recipe(function, before, problem), "it was called so before the save")
-    return _DefaultRecipe(guess.recipe, guess.because)
+    return _DefaultRecipe(guess.recipe, guess.because, left_defaults(function, guess.recipe))
 
 
 def _with_reason(recipe: Recipe, reason: str) -> _DefaultRecipe:

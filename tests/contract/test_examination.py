@@ -443,3 +443,22 @@ def test_one_check_is_not_told_as_many() -> None:
 def test_the_numbers_that_were_tried_are_told_where_the_function_is_one_of_numbers() -> None:
     assert contract_xray(section(op_around(Square))).tried == "Tried on 8 numbers at once, spread over the range."
     assert contract_xray(section(op_around(Square, ROW))).tried == ""
+
+
+class Nearly(torch.autograd.Function):
+    """A straight line, with a slope that is right to ten digits."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        return 2 * x + y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * (1 + 1e-10) * grad_output, grad_output
+
+
+def test_a_difference_below_a_billionth_of_the_slope_is_a_warning_that_accuses_nobody() -> None:
+    rows = {each.id: each for each in contract_xray(section(op_around(Nearly, Input("x"), Input("y")))).checks}
+    assert rows["GRADIENT"].level == "warning"
+    assert "off by 2e−10, 1e−10 of the slope there" in rows["GRADIENT"].seen
+    assert rows["GRADIENT"].advice.startswith("It is no accusation")

@@ -28,14 +28,18 @@ from support.waiting import written_into
 
 from gradloupe.server.protocol import load_error
 from gradloupe.server.protocol.job import Job
+from gradloupe.server.protocol.question import Element
 from gradloupe.server.report import terminal as text
 from gradloupe.server.report.command import ReportTotal, report_progress
+from gradloupe.server.report.examine import examine_function
 from gradloupe.server.report.html_page import html_report
 from gradloupe.server.report.json_report import json_report
 from gradloupe.server.report.junit import junit_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection, WorstPoint, XrayFinding
 from gradloupe.server.report.runner import examine_all, helper_count
+from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.supervisor.worker_process import WorkerProcess
+from gradloupe.server.url.address import Address, default_address
 
 GOOD = '''
 class Cube(torch.autograd.Function):
@@ -194,6 +198,90 @@ class Scaled(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         return grad_output * 2 * x / x.numel(), None
 '''
+LUCK = '''
+class Luck(torch.autograd.Function):
+    """Chance that no seed repeats."""
+
+    turns = itertools.count()
+
+    @staticmethod
+    def forward(ctx, x):
+        return x + (0.618 * next(Luck.turns)) % 1
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+'''
+CRASHES = '''
+class Crashes(torch.autograd.Function):
+    """A sum that crashes for a b near 2.96."""
+
+    @staticmethod
+    def forward(ctx, a, b, c):
+        if ((b > 2.94) & (b < 2.98)).any():
+            os.kill(os.getpid(), 11)
+        return a + b + c
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, grad_output, grad_output
+'''
+NEARLY = '''
+class Nearly(torch.autograd.Function):
+    """The exponential function, with a gradient that is right to ten digits."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * x.exp() * 1.0000000001
+'''
+PICKY = '''
+class Picky(torch.autograd.Function):
+    """A scale that has to be given: its default is refused."""
+
+    @staticmethod
+    def forward(ctx, x, scale=-1.0):
+        if scale < 0:
+            raise ValueError("scale must be given")
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return scale * x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * ctx.scale * x * grad_output, None
+'''
+TWICE = '''
+class Twice(torch.autograd.Function):
+    """A cube whose second derivative is stated, and is half of what is right."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        class Slope(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, grad_output, x):
+                ctx.save_for_backward(grad_output, x)
+                return grad_output * 3 * x**2
+
+            @staticmethod
+            def backward(ctx, grad_grad_x):
+                grad_output, x = ctx.saved_tensors
+                return grad_grad_x * 3 * x**2, grad_grad_x * grad_output * 3 * x
+
+        (x,) = ctx.saved_tensors
+        return Slope.apply(grad_output, x)
+'''
 NAMES = ["Cube", "Through", "Product", "Crash", "Riddle"]
 BOXES = re.compile("[\u2500-\u257f\x1b]")
 
@@ -207,6 +295,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "here.py").write_text(f"import torch\n\n{HERE}")
     (folder / "open.py").write_text(f"import torch\n\n{OPEN}")
     (folder / "scaled.py").write_text(f"import torch\n\n{SCALED}")
+    (folder / "luck.py").write_text(f"import itertools\n\nimport torch\n\n{LUCK}")
+    (folder / "crash.py").write_text(f"import os\n\nimport torch\n\n{CRASHES}")
+    (folder / "nearly.py").write_text(f"import torch\n\n{NEARLY}")
+    (folder / "picky.py").write_text(f"import torch\n\n{PICKY}")
+    (folder / "twice.py").write_text(f"import torch\n\n{TWICE}")
     (folder / "whole.py").write_text(f"import torch\n\n{WHOLE}")
     many = "\n".join(GOOD.replace("Cube", f"Cube{number}") for number in range(20))
     (folder / "many.py").write_text(f"import os\nimport torch\n\n{many}\n{BAD}")
@@ -278,15 +371,23 @@ def test_a_difference_is_told_once_in_the_terminal_and_every_badge_is_explained(
     table, below = report.split("\n\n", 1)
     assert "LATE-READ" in table
     assert re.search(r"^Late\n  LATE-READ  ", below, re.MULTILINE)
-    assert re.search(r"^Chance\n  undecided  forward draws random numbers", below, re.MULTILINE)
+    assert re.search(r"^Chance .* matches ", table, re.MULTILINE)
     assert "All is well." in below
+
+
+def test_what_is_undecided_fails_and_may_be_allowed_to(folder: Path) -> None:
+    process = ran(folder, "luck.py --check")
+    assert process.returncode == 1
+    assert re.search(r"^Luck\n  gradient  forward is a game of chance", process.stdout, re.MULTILINE)
+    assert "undecided 1. 1 to look at." in process.stdout
+    assert ran(folder, "luck.py --check --allow Luck").returncode == 0
 
 
 def test_a_function_that_is_wrong_at_its_declared_default_is_found(folder: Path) -> None:
     process = ran(folder, "scaled.py --check")
     assert process.returncode == 1
     assert re.search(r"^Scaled +x: float64\[7\]; scale = 0\.5 +differs ", process.stdout, re.MULTILINE)
-    assert "a factor scale is missing" in process.stdout
+    assert "a factor scale is missing" in " ".join(process.stdout.split())
 
 
 def test_through_a_pipe_there_are_no_colours_no_boxes_and_no_bar(said: Ran) -> None:
@@ -321,12 +422,105 @@ def test_who_allows_that_gradient_allows_the_word(folder: Path, allowed: str) ->
     assert (process.returncode, "differs, allowed" in process.stdout) == (0, True)
 
 
-def test_what_is_not_swept_is_said_and_depends_on_no_clock(folder: Path) -> None:
+def test_every_input_is_swept_whatever_the_clock_says(folder: Path) -> None:
+    (found,) = json.loads(ran(folder, "whole.py:Many --check --format json").stdout)["functions"]
+    assert (found["ok"], found["unswept"]) == (True, [])
+    assert [each["wrt"][0] for each in found["sweeps"]] == list("abcdefghij")
+
+
+def test_what_is_not_swept_is_said_and_never_green(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[examine_function.__module__], "MAX_OTHER_INPUTS", 7)
     forms = in_every_form(folder, "whole.py:Many --check")
+    assert {each.returncode for each in forms.values()} == {1}
     assert "not swept  i, j; the X-ray looked at them." in forms["text"].stdout
     (found,) = json.loads(forms["json"].stdout)["functions"]
-    assert (found["ok"], found["unswept"]) == (True, ["i", "j"])
-    assert [each["wrt"][0] for each in found["sweeps"]] == list("abcdefgh")
+    assert (found["word"], found["ok"], found["unswept"]) == ("undecided", False, ["i", "j"])
+    assert found["sentence"].startswith("Not every input was swept: i, j not. Of those that were: backward returns")
+    assert ran(folder, "whole.py:Many --check --allow Many").returncode == 0
+
+
+def test_what_crashes_by_one_input_leaves_the_others_unswept_and_is_no_match(folder: Path) -> None:
+    (found,) = json.loads(ran(folder, "crash.py --check --format json").stdout)["functions"]
+    assert (found["word"], found["ok"], found["unswept"]) == ("lost", False, ["c"])
+
+
+def test_where_nothing_can_be_judged_the_exit_code_is_2(folder: Path) -> None:
+    assert ran(folder, "my_ops.py:Riddle --check").returncode == 2
+    assert ran(folder, "my_ops.py:Crash --check").returncode == 2
+    assert ran(folder, "crash.py --check").returncode == 1
+    assert "2: nothing could be judged" in " ".join(ran(folder, "--help").stdout.split())
+
+
+def test_warnings_and_remarks_fail_only_who_is_strict(folder: Path) -> None:
+    assert ran(folder, "here.py:Kept --check").returncode == 0
+    process = ran(folder, "here.py:Kept --check --strict")
+    assert (process.returncode, process.stdout.count("\n  SECOND-ORDER  ")) == (1, 1)
+    assert "Differentiate twice, and for x you get 0 instead of" in " ".join(process.stdout.split())
+    assert ran(folder, "here.py:Kept --check --strict --allow Kept:SECOND-ORDER,Kept:CTX-TENSOR").returncode == 0
+    assert ran(folder, "here.py:Here --check --strict").returncode == 1
+
+
+def test_a_difference_below_a_billionth_of_the_slope_is_a_remark_in_every_form(folder: Path) -> None:
+    forms = in_every_form(folder, "nearly.py --check")
+    assert {each.returncode for each in forms.values()} == {0}
+    assert re.search(r"^Nearly .* matches, with a remark ", forms["text"].stdout, re.MULTILINE)
+    assert "It matches up to 2·10⁻⁹, 10⁻¹⁰ of the slope there, at x = " in " ".join(forms["text"].stdout.split())
+    (found,) = json.loads(forms["json"].stdout)["functions"]
+    assert (found["ok"], found["word"]) == (True, "matches")
+    assert found["sweeps"][0]["remark"]["share"] == pytest.approx(1e-10, rel=0.1)
+    assert [each["id"] for each in found["warnings"]] == ["remark"]
+    assert "remark: y by x: backward returns" in forms["junit"].stdout
+    strict = in_every_form(folder, "nearly.py --check --strict")
+    assert {each.returncode for each in strict.values()} == {1}
+    failed = [
+        each.get("name") for each in parsed(strict["junit"].stdout).iter("testcase") if each.find("failure") is not None
+    ]
+    assert failed == ["Nearly.remark"]
+    assert ran(folder, "nearly.py --check --strict --allow Nearly:remark").returncode == 0
+
+
+def test_a_difference_says_how_large_it_is_by_the_slope_at_its_place(told: dict[str, Any]) -> None:
+    product = next(each for each in told["functions"] if each["name"] == "Product")
+    assert product["worst"]["share"] == pytest.approx(1.0)
+    assert product["worst"]["off"] == pytest.approx(abs(product["worst"]["numerical"]))
+    assert "100 % of the slope there" in product["faults"][0]["sentence"]
+    seen = next(each["seen"] for each in product["findings"] if each["id"] == "GRADIENT")
+    assert seen.endswith("100 % of the slope there.")
+
+
+def test_a_default_that_no_call_was_found_with_is_a_warning(folder: Path) -> None:
+    forms = in_every_form(folder, "picky.py --check")
+    assert {each.returncode for each in forms.values()} == {0}
+    table, below = forms["text"].stdout.split("\n\n", 1)
+    assert re.search(r"^Picky .* matches, scale not at its default ", table, re.MULTILINE)
+    said = "no call was found with the declared default of scale, −1."
+    assert f"{said}\n" in " ".join(below.split(" ")).replace("\n  ", " ") or said in " ".join(below.split())
+    (found,) = json.loads(forms["json"].stdout)["functions"]
+    assert found["left"][0][0] == "scale"
+    assert found["sentence"].endswith("no call was found with the declared default of scale, -1.")
+    assert [each["id"] for each in found["warnings"]] == ["default"]
+    assert ran(folder, "picky.py --check --strict").returncode == 1
+
+
+def test_an_error_of_our_own_is_said_to_be_and_what_to_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+    def nowhere(op: dict[str, Any]) -> Address:
+        address = default_address(op)
+        return replace(address, question=replace(address.question, wrt=Element("nothing", ())))
+
+    async def examined() -> ExaminedFunction:
+        engine = Engine.spawn(Job(targets=("fine.py",)))
+        await engine.connect()
+        try:
+            return await examine_function(engine, "Cube", chosen=nowhere)
+        finally:
+            await engine.close()
+
+    result = event_loop.run(examined()).checked
+    assert (result.word, result.ok) == ("undecided", False)
+    assert result.sentence.startswith("This is an error of Gradloupe itself, and says nothing about the Function: ")
+    assert result.sentence.endswith("Please report it, with the Function and how it is called, x: float64[7].")
 
 
 def test_the_document_says_everything_of_every_function(folder: Path, told: dict[str, Any]) -> None:
@@ -394,10 +588,10 @@ def test_where_it_differs_out_of_sight_is_told_though_that_is_no_fault(folder: P
 
 
 def test_one_check_of_one_function_is_forgiven(folder: Path) -> None:
-    process = ran(folder, "here.py:Kept --check")
+    process = ran(folder, "twice.py --check")
     assert process.returncode == 1
-    assert "--allow\nKept:SECOND-ORDER." in process.stdout
-    process = ran(folder, "here.py:Kept --check --allow Kept:SECOND-ORDER")
+    assert "--allow\nTwice:SECOND-ORDER." in process.stdout
+    process = ran(folder, "twice.py --check --allow Twice:SECOND-ORDER")
     assert process.returncode == 0
     assert "SECOND-ORDER, allowed" in process.stdout
     process = ran(folder, "my_ops.py:Product --check --allow Product:GRADIENT --format json")

@@ -1,0 +1,40 @@
+"""The declared defaults that an inferred recipe leaves, which a verdict has to say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..inference.recipe.recipe import Constant, Recipe, TensorArgument, literal, name_of_value
+from ..inference.source.signature import LEFT_OUT, NO_DEFAULT, SignatureArgument, signature_of
+
+
+def left_defaults(function: Any, recipe: Recipe) -> tuple[tuple[str, str], ...]:
+    """The arguments that a recipe gives another value than their declared default, each with a sentence.
+
+    A tensor in the place of None leaves nothing: it is one more input to look at; nor does the CPU for a GPU.
+    """
+    given = {each.name: each for each in recipe.arguments}
+    return tuple(
+        (each.name, _sentence(each.name, given[each.name], each.default))
+        for each in signature_of(function).arguments
+        if each.name in given and _leaves(each, given[each.name])
+    )
+
+
+def _leaves(argument: SignatureArgument, given: Constant | TensorArgument) -> bool:
+    default = argument.default
+    if argument.star or default is NO_DEFAULT or default is LEFT_OUT or str(default).startswith("cuda"):
+        return False
+    if isinstance(given, TensorArgument):
+        return default is not None
+    return given.value is not default and _text(given.value) != _text(default)
+
+
+def _sentence(name: str, given: Constant | TensorArgument, default: Any) -> str:
+    called = f"{name} = {_text(given.value)}" if isinstance(given, Constant) else f"the tensor {given.text}"
+    return f"That is with {called}: no call was found with the declared default of {name}, {_text(default)}."
+
+
+def _text(value: Any) -> str:
+    """A value as a recipe writes it; a number without the zeros that tell a float from an int."""
+    return name_of_value(value) or literal(value).removesuffix(".0")
