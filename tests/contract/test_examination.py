@@ -446,7 +446,7 @@ def test_the_numbers_that_were_tried_are_told_where_the_function_is_one_of_numbe
 
 
 class Nearly(torch.autograd.Function):
-    """A straight line, with a slope that is right to ten digits."""
+    """A straight line, with a slope that is right to nine digits."""
 
     @staticmethod
     def forward(ctx, x, y):
@@ -454,11 +454,11 @@ class Nearly(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad_output):
-        return 2 * (1 + 1e-10) * grad_output, grad_output
+        return 2 * (1 + 8e-10) * grad_output, grad_output
 
 
 def test_a_difference_below_a_billionth_of_the_slope_is_a_warning_that_accuses_nobody() -> None:
     rows = {each.id: each for each in contract_xray(section(op_around(Nearly, Input("x"), Input("y")))).checks}
     assert rows["GRADIENT"].level == "warning"
-    assert "off by 2e−10, 1e−10 of the slope there" in rows["GRADIENT"].seen
+    assert ", 8e−10 of the slope there." in rows["GRADIENT"].seen
     assert rows["GRADIENT"].advice.startswith("It is no accusation")

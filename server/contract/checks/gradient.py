@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from textwrap import shorten
 
@@ -17,7 +17,7 @@ from ...runtime.arrays import EPSILON
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
 from ...runtime.timeouts import note_call_start
-from ..examination.call import Call, TensorsByName, irregular_tensor, reset_seeds
+from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor, reset_seeds
 from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, function_along, precision_of, tensor_slopes, total_of
@@ -45,21 +45,16 @@ _SPREAD = 0.02
 )
 def _gradient(session: CheckSession) -> Iterator[CheckFinding]:
     """Every gradient equals finite differences of forward, at the inputs of the call and at others nearby."""
-    given, settled, remark = session.first.grad_outputs, set[str](), None
-    for call, where in (
-        (session.call, ""),
-        (_irregular_call(session), "at irregular numbers beside the declared ones: "),
-    ):
-        found = {} if call is None else session.first.gradients if call is session.call else call.gradients(given)
-        for name in () if call is None else session.slopes if call is session.call else call.tensors:
-            measured = session.slopes[name] if call is session.call else tensor_slopes(call, name, given)
-            if bool(measured.known.any()) or not measured.value.numel():
-                settled.add(name)
-            if wrong := wrong_element(call, name, measured, found.get(name), given):
+    settled, remark = set[str](), None
+    for call, where, slopes, found in _calls(session):
+        for name, measured in slopes:
+            settled |= {name} if bool(measured.known.any()) or not measured.value.numel() else set()
+            if wrong := wrong_element(call, name, measured, found.get(name), session.first.grad_outputs):
                 element, seen, small = wrong
-                remark = remark or CheckFinding("warning", _sentence(where + seen), "", _SMALL, None, element)
+                seen = f"{where}for {seen}" if where else f"For {seen}"
+                remark = remark or CheckFinding("warning", seen, "", _SMALL, session.source.returned(), element)
                 if not small:
-                    yield _finding(session, element, _sentence(where + seen))
+                    yield _finding(session, element, seen)
                     return
     if remark:
         yield remark
@@ -67,8 +62,13 @@ def _gradient(session: CheckSession) -> Iterator[CheckFinding]:
         yield CheckFinding("note", f"Not compared for {', '.join(unknown)}: differences of forward settle nowhere.")
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _calls(session: CheckSession) -> Iterator[tuple[Call, str, Iterable[tuple[str, TensorSlopes]], GradientsByName]]:
+    """The calls that are looked at: what to say of each, the slopes by its tensors, and what backward returned."""
+    given = session.first.grad_outputs
+    yield session.call, "", session.slopes.items(), session.first.gradients
+    if other := _irregular_call(session):
+        slopes = ((name, tensor_slopes(other, name, given)) for name in other.tensors)
+        yield other, "At irregular numbers beside the declared ones: ", slopes, other.gradients(given)
 
 
 def _finding(session: CheckSession, element: str, seen: str) -> CheckFinding:
@@ -111,7 +111,7 @@ def wrong_element(
             is_ = format_number(float(call.tensors[name].reshape(-1)[place]))
             element = f"{name}[{at}]" if at else name
             seen = (
-                f"for {element} = {is_} backward returned {format_distinct(returned, slope)}, "
+                f"{element} = {is_} backward returned {format_distinct(returned, slope)}, "
                 f"and the slope is {format_distinct(slope, returned)}"
                 f"{describe_size(abs(returned - slope), slope, measured.largest)}."
             )

@@ -10,7 +10,6 @@ from ...numerics.formatting.difference_size import describe_size
 from ...numerics.formatting.numbers import format_number
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once, function_nodes
-from ..examination.call import GradientsByName, TensorsByName
 from ..examination.contract_check import DOUBLE_BACKWARD, ONCE_DIFFERENTIABLE, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession
@@ -52,18 +51,10 @@ def _second_order(session: CheckSession) -> Iterator[CheckFinding]:
         yield CheckFinding("note", "Not compared: the first derivative is not settled.")
         return
     analytical, error, claimed = _analytical(session)
-    weights = {
-        name: torch.cos(torch.arange(1.0, 1 + t.numel(), dtype=torch.float64)).reshape(t.shape)
-        for name, t in session.call.tensors.items()
-    }
     # The gradient is linear in grad_output: its derivative by grad_output is the first derivative itself.
     grad_outputs = {} if error or declared else _real_grad_outputs(session)
     for name in (*session.call.tensors, *grad_outputs):
-        numerical = (
-            _by_grad_output(session, grad_outputs[name], weights)
-            if name in grad_outputs
-            else _numerical(session, name, weights)
-        )
+        numerical = _numerical(session, name, grad_outputs.get(name))
         found = analytical.get(name)
         off = numerical.differs(found) & (numerical.value.abs() < _KINK_SLOPE)
         if not bool(off.any()) or numerical.of_a_triangle(found):
@@ -89,9 +80,7 @@ def _second_order(session: CheckSession) -> Iterator[CheckFinding]:
                 "error" if claimed and not session.by_design else "warning",
                 f"Differentiate twice, and for {name} you get {format_number(called)} instead of {is_}"
                 f"{describe_size(abs(called - second), second, of='that')}.",
-                "No error and no warning: what forward kept is a constant to autograd."
-                if not called
-                else "No error and no warning.",
+                f"No error and no warning{'.' if called else ': what forward kept is a constant to autograd.'}",
                 "Compute from saved inputs and outputs in backward, or add @once_differentiable.",
                 _suspect(session),
             )
@@ -117,17 +106,10 @@ def _analytical(session: CheckSession) -> tuple[dict[str, torch.Tensor | None], 
         first = ran.gradients(grad_outputs, create=True)
         tracked = [each for each in first.values() if each is not None and each.requires_grad]
         claimed |= bool({*function_nodes(tracked)} - {*function_nodes(ran.outputs.values())})
-        terms = [
-            (found.reshape(-1) * torch.cos(torch.arange(1.0, 1 + found.numel(), dtype=found.dtype))).sum()
-            for found in tracked
-        ]
-        if not terms:
+        if not tracked:
             return {}, None, claimed
-        leaves = {
-            **ran.given.leaves,
-            **{called: grad_outputs[name] for called, name in _real_grad_outputs(session).items()},
-        }
-        found = torch.autograd.grad(sum(terms[1:], terms[0]), list(leaves.values()), allow_unused=True)
+        leaves = ran.given.leaves | {called: grad_outputs[name] for called, name in _real_grad_outputs(session).items()}
+        found = torch.autograd.grad(tracked, list(leaves.values()), [*map(_weights, tracked)], allow_unused=True)
         return dict(zip(leaves, found, strict=True)), None, claimed
     except Exception as error:  # noqa: BLE001 a result
         return {}, error, claimed
@@ -139,26 +121,21 @@ def _real_grad_outputs(session: CheckSession) -> dict[str, str]:
     return {f"grad_output of {name}" if len(names) > 1 else "grad_output": name for name in names}
 
 
-def _by_grad_output(session: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
-    """The same by finite differences with respect to the grad_output of one output."""
+def _numerical(session: CheckSession, name: str, output: str | None) -> TensorSlopes:
+    """The same by finite differences with respect to one input, or to the grad_output of one output."""
+    given = session.first.grad_outputs
 
     def total(moved: torch.Tensor) -> float:
-        return _weighted_sum(session.call.gradients({**session.first.grad_outputs, name: moved}), weights)
+        call = session.call if output else session.call.holding({name: moved})
+        found = call.gradients({**given, output: moved} if output else given)
+        return sum(float((each.detach() * _weights(each)).sum()) for each in found.values() if each is not None)
 
-    return slopes_of_function(total, session.first.grad_outputs[name])
-
-
-def _weighted_sum(found: GradientsByName, weights: TensorsByName) -> float:
-    return sum(float((each.detach() * weights[own]).sum()) for own, each in found.items() if each is not None)
+    return slopes_of_function(total, given[output] if output else session.call.tensors[name])
 
 
-def _numerical(session: CheckSession, name: str, weights: TensorsByName) -> TensorSlopes:
-    """The same by finite differences with respect to one input."""
-
-    def total(moved: torch.Tensor) -> float:
-        return _weighted_sum(session.call.holding({name: moved}).gradients(session.first.grad_outputs), weights)
-
-    return slopes_of_function(total, session.call.tensors[name])
+def _weights(gradient: torch.Tensor) -> torch.Tensor:
+    """Irregular weights in the shape of a gradient."""
+    return torch.cos(torch.arange(1.0, 1 + gradient.numel(), dtype=gradient.dtype)).reshape(gradient.shape)
 
 
 SECOND_ORDER_CHECKS = (_once_diff, _second_order)
