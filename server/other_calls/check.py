@@ -45,7 +45,7 @@ def other_calls_rows(op: Op) -> tuple[CheckRow, ...]:
     wrong = next((each for each in compared if each.result.wrong), None)
     if wrong is None:
         return (_row("fine" if compared else "note", _sentence(compared, tried)),)
-    seen = f"Called with {wrong.variant.changed}: {wrong.result.wrong}"
+    seen = f"Called with {wrong.variant.changed}, for {wrong.result.wrong}"
     count = sum(bool(each.result.wrong) for each in compared)
     torch_does = f"{count} of {len(compared)} other calls show a wrong gradient; the one that is shown does not."
     advice = f"See it with the recipe `{wrong.variant.recipe.text()}`."

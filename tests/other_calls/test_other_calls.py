@@ -148,7 +148,7 @@ def row_of(function: Any, recipe: str = "", given: bool = False) -> CheckRow:
 def test_a_fault_that_one_call_hides_is_shown_by_another(function: Any, recipe: str, changed: str) -> None:
     row = row_of(function, recipe)
     assert row.level == "error"
-    assert row.seen.startswith(f"Called with {changed}: for ")
+    assert row.seen.startswith(f"Called with {changed}, for ")
     assert row.element.partition("[")[0] in ("x", "a")
 
 
