@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 import torch
 
@@ -91,7 +90,7 @@ def contract_xray(section: Section, reach: tuple[float, float] | None = None, co
     taken. torch.compile is tried only with ``compiled``. A Function that hangs is interrupted: the whole takes at most
     about 8.5 seconds. Its output to stdout and stderr is dropped.
     """
-    if not _is_function(section.op.function):
+    if not (isinstance(section.op.function, type) and issubclass(section.op.function, torch.autograd.Function)):
         return ContractResult((_no_function(section.op),), (), ())
     section = section.at(torch.float64, "cpu")
     domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
@@ -110,10 +109,6 @@ def contract_xray(section: Section, reach: tuple[float, float] | None = None, co
             _input_note(session),
             _failure(session),
         )
-
-
-def _is_function(function: Any) -> bool:
-    return isinstance(function, type) and issubclass(function, torch.autograd.Function)
 
 
 def _no_function(op: Op) -> CheckRow:

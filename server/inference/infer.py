@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..runtime import timing
 from .recipe.recipe import NotInferred, Recipe, TensorArgument
 from .search.failure import not_inferred
+from .search.held_tensors import settle_held_tensors
 from .search.queue import RecipeStep
 from .search.search import RecipeSearch
 from .search.trial import state_restored
@@ -50,7 +51,10 @@ def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredReci
         search.run()
         if search.found is None and search.rejected is None:
             raise not_inferred(function, search)
-    step, trouble = (search.found[0], "") if search.found else (search.rejected[0], search.rejected[1].message)  # type: ignore[index]
+        step, trouble = (search.found[0], "") if search.found else (search.rejected[0], search.rejected[1].message)  # type: ignore[index]
+        if search.found:
+            held = settle_held_tensors(function, signature, step.recipe)
+            step = replace(step, recipe=held.recipe, because=step.because | held.because)
     return InferredRecipe(step.recipe, tuple(_because(step, search)), search.trials, timing.now() - begun, trouble)
 
 

@@ -38,11 +38,14 @@ class ConstantArgument:
 
     A tensor moves to the device of the op's first argument, and takes its dtype too if it ``follows``. If that
     argument has as many rows, ``beside`` is its shape: where it is a stack of copies, so is the constant.
+    ``undeclared`` names one that is held constant though nobody declared so; ``data`` says that it is held as data.
     """
 
     value: Any
     follows: bool = False
     beside: tuple[int, ...] = ()
+    undeclared: str = ""
+    data: bool = False
 
     def of(self, given: tuple[Any, ...]) -> Any:
         """A copy of the constant, on the device of the op's first argument."""

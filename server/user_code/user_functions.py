@@ -130,7 +130,10 @@ class UserFunctions:
         if definition.op and not text:
             return _SolvedOp(with_scalar_inputs(replace(definition.op, name=entry.name, group=entry.group)), None)
         override = self._override(entry, forgiving=bool(text))
-        if text:  # the user's recipe has to work even where inference fails
+        known = self._defaults.get(entry.name)
+        if text and known and text == known.recipe.text():
+            recipe = known.recipe  # its text does not say what nobody declared
+        elif text:  # the user's recipe has to work even where inference fails
             recipe = parse_recipe(text, signature_of(definition.function).names, override.objects if override else None)
         else:
             recipe = self._default_recipe(entry, override, before).recipe

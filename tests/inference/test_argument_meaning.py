@@ -261,7 +261,7 @@ def inferred_arguments(function: Any) -> dict[str, Any]:
         (Cut, "x: float64[7]; cutoff = 1e-12"),
         (Permuted, "x: float64[7]; p: int64[7] shuffled"),
         (PermutedBack, "x: float64[7]; permutation: int64[7] shuffled"),
-        (Quantized, "x: float64[7]; clip_val: float64[2] rising nograd; bits = 4"),
+        (Quantized, "x: float64[7]; clip_val: float64[2] rising; bits = 4"),
         (Modulus, "x: float64[2]"),
         (Reversed, "x: float64[7]; factor = 0.5"),
         (Truncated, "x: float64[7]; bits = 4"),

@@ -21,6 +21,7 @@ from ...runtime.failure import exception_text
 from ...runtime.section import Section
 from ..checks.state import random_sources
 from ..examination.call import Call, ForwardRun, irregular_tensor, reset_seeds
+from ..examination.slopes import weighted_total
 
 BadgeState = Literal["yes", "no", "wrong", "unknown"]
 # budget: at most so many characters of a message of torch are quoted.
@@ -96,7 +97,7 @@ def func_grad_badge(call: Call) -> CapabilityBadge:
 
     def loss(*tensors: torch.Tensor) -> torch.Tensor:
         outputs = zip(names, tensors_of(plain(*(each * 1 for each in tensors))), strict=True)
-        return torch.stack([_real(out * given[name].conj()) for name, out in outputs if name in given]).sum()
+        return torch.stack([(out * given[name].conj()).sum().real for name, out in outputs if name in given]).sum()
 
     try:
         reset_seeds()
@@ -124,7 +125,7 @@ def jvp_badge(call: Call) -> CapabilityBadge:
         return CapabilityBadge("jvp", "unknown", "No output of forward mode carries a tangent.")
     names, returned = found
     weights = {name: irregular_tensor(tangent, 23 + i) for i, (name, tangent) in enumerate(returned.items())}
-    measured = sum(float(_real(returned[name] * weights[name].conj())) for name in names)
+    measured = weighted_total(returned, {name: weights[name] for name in names})
     return _judged(measured, call, tangents, weights)
 
 
@@ -136,7 +137,7 @@ def _judged(found: float, call: Call, tangents: _Tensors, weights: _Tensors) -> 
         )
     try:
         pulled = call.gradients(weights)
-        implied = sum(float(_real(g.conj() * tangents[name])) for name, g in pulled.items() if g is not None)
+        implied = weighted_total(tangents, {name: g for name, g in pulled.items() if g is not None})
     except Exception:  # noqa: BLE001 a check reports it
         implied = float("nan")
     if abs(found - implied) <= _JVP_TOLERANCE * (1 + abs(implied)):
@@ -168,7 +169,8 @@ def _slope(call: Call, tangents: _Tensors, weights: _Tensors) -> tuple[float, fl
     """Finite difference of the weighted outputs along the tangents, with its error; NaN if it does not converge."""
 
     def along(t: Array) -> Array:
-        return np.array([_weighted_sum(call, tangents, weights, float(each)) for each in t])
+        moved = ({name: x + float(each) * tangents[name] for name, x in call.tensors.items()} for each in t)
+        return np.array([weighted_total(call.value(**each), weights) for each in moved])
 
     here = np.array([0.0])
     try:
@@ -178,17 +180,6 @@ def _slope(call: Call, tangents: _Tensors, weights: _Tensors) -> tuple[float, fl
     if found.kind[0] != PointKind.SMOOTH:
         return float("nan"), 0.0
     return float(found.value[0]), float(found.error[0])
-
-
-def _weighted_sum(call: Call, tangents: _Tensors, weights: _Tensors, t: float) -> float:
-    outputs = call.value(**{name: tensor + t * tangents[name] for name, tensor in call.tensors.items()})
-    return sum(float(_real(outputs[name] * weight.conj())) for name, weight in weights.items())
-
-
-def _real(terms: torch.Tensor) -> torch.Tensor:
-    """The sum of the terms, its real part if they are complex: a loss is real."""
-    total = terms.sum()
-    return total.real if total.is_complex() else total
 
 
 def _tensor_function(call: Call) -> Callable[..., Any]:

@@ -18,11 +18,12 @@ from ..examination.contract_check import (
     MARK_NON_DIFFERENTIABLE,
     SET_MATERIALIZE_GRADS,
     CheckFinding,
+    Level,
     contract_check,
 )
 from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession
-from ..examination.slopes import tensor_slopes
+from ..examination.slopes import TensorSlopes, tensor_slopes, undeclared_slopes
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
 
@@ -101,31 +102,41 @@ def _grad_dtype(session: CheckSession) -> Iterator[CheckFinding]:
     "GRAD-NONE",
     "None for an input",
     FUNCTION,
-    "Every input that requires grad is given a gradient.",
+    "Every tensor that moves the outputs is given a gradient.",
     ("watched", "backward"),
 )
 def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
-    """No input that requires grad gets None, unless its slope is 0."""
-    forward = session.first.forward
+    """No tensor gets None although the outputs move with it, unless it is declared constant."""
+    forward, line = session.first.forward, session.source.returned()
     for place, argument, value in session.first.pairs:
         needed = forward is not None and place < len(forward.needed) and forward.needed[place]
         if value is not None or not isinstance(argument, torch.Tensor) or not needed:
             continue
-        name = session.first.record.name(place)
-        own = _own_name(session, argument)
+        name, own = session.first.record.name(place), _own_name(session, argument)
         slopes = session.slopes.get(own)
         moves = slopes is not None and slopes.moves
         by_design = moves and surrogate_explains(session, own, None)
-        measured = f"its slope by differences is up to {format_number(slopes.largest)}" if slopes and moves else ""
         still = "and differences of forward find no slope either" if slopes else "and its slope was not measured"
         yield CheckFinding(
             "error" if moves and not by_design else "note",
-            f"backward returned None for {name}, which requires grad, {'but ' + measured if moves else still}.",
+            _constant(name, slopes) if slopes and moves else f"backward returned None for {name}, {still}.",
             "The engine takes None for zeros, and leaves .grad as it was.",
             (SURROGATE_SENTENCE if by_design else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
-            session.source.returned(),
+            line,
             own,
         )
+    for held, slopes in undeclared_slopes(session.call, session.first.grad_outputs):
+        if slopes.moves:
+            name = held.undeclared
+            level: Level = "warning" if held.data else "error"
+            other = "" if held.data else f"Return the gradient of {name}, or "
+            advice = f"{other}declare it constant: `Gradloupe: … {name}: … nograd` in the docstring."
+            torch_does = "backward returns no gradient for it, whoever asks."
+            yield CheckFinding(level, _constant(name, slopes), torch_does, advice[:1].upper() + advice[1:], line, name)
+
+
+def _constant(name: str, slopes: TensorSlopes) -> str:
+    return f"{name} is treated as a constant; its slope reaches {format_number(slopes.largest)}."
 
 
 def _own_name(session: CheckSession, argument: torch.Tensor) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from ...numerics.differentiation.finite_differences import (
     widest_step,
 )
 from ...numerics.tolerance import REMARK_SHARE, T, tolerance_for
+from ...runtime.arguments import BoundFunction, ConstantArgument
 from ...runtime.arrays import EPSILON, Forward
 from ...runtime.call_cost import estimated_seconds
 from .call import Call, TensorsByName
@@ -102,20 +103,32 @@ def tensor_slopes(call: Call, name: str, weights: TensorsByName) -> TensorSlopes
     return slopes_of_function(total_of(call, name, weights), call.tensors[name])
 
 
+def undeclared_slopes(call: Call, weights: TensorsByName) -> Iterator[tuple[ConstantArgument, TensorSlopes]]:
+    """The tensors that a call holds constant though nobody declared so, each with its slopes."""
+    bound = call.op.call
+    for held in bound.arguments if isinstance(bound, BoundFunction) else ():
+        if isinstance(held, ConstantArgument) and held.undeclared:
+
+            def total(x: torch.Tensor, held: ConstantArgument = held) -> float:
+                moved = tuple(replace(held, value=x) if each is held else each for each in bound.arguments)
+                return weighted_total(call.through(replace(bound, arguments=moved)).value(), weights)
+
+            yield held, slopes_of_function(total, held.of(tuple(call.tensors.values())))
+
+
 def total_of(call: Call, name: str, weights: TensorsByName) -> Callable[[torch.Tensor], float]:
     """Σ weight · output as a function of one tensor."""
 
     def total(x: torch.Tensor) -> float:
-        outputs = call.value(**{name: x})
-        return sum(weighted_sum(outputs[each], weight) for each, weight in weights.items())
+        return weighted_total(call.value(**{name: x}), weights)
 
     return total
 
 
-def weighted_sum(output: torch.Tensor, weight: torch.Tensor) -> float:
+def weighted_total(outputs: TensorsByName, weights: TensorsByName) -> float:
     """Σ weight · output; for complex numbers the real part of Σ conj(weight) · output, as torch defines a loss."""
-    summed = (output.to(weight.dtype) * weight.conj()).sum()
-    return float(summed.real if summed.is_complex() else summed)
+    pairs = [(outputs[each], weight) for each, weight in weights.items() if each in outputs]
+    return sum(float((out.to(weight.dtype) * weight.conj()).sum().real) for out, weight in pairs)
 
 
 @np.errstate(all="ignore")

@@ -227,10 +227,11 @@ def _call(analysis: _Analysis, taken: list[str], is_class: bool) -> Callable[...
                 PassedArgument(taken.index(analysis.names[each.name]), each.name in analysis.scalars, cast)
             )
         else:
-            follows = isinstance(each, TensorArgument) and each.dtype == base
-            arguments.append(
-                ConstantArgument(analysis.attempt.values[each.name], follows, _shape_beside(analysis, each))
-            )
+            value, tensor = analysis.attempt.values[each.name], each if isinstance(each, TensorArgument) else None
+            held = tensor.held if tensor else ""
+            follows, name = tensor is not None and tensor.dtype == base, each.name if held else ""
+            beside = _shape_beside(analysis, each)
+            arguments.append(ConstantArgument(value, follows, beside, name, held == "data"))
     if arguments != [PassedArgument(place) for place in range(len(arguments))]:
         return BoundFunction(function, tuple(arguments))
     return None if is_class else BoundFunction(function, tuple(arguments))

@@ -92,7 +92,8 @@ class TensorArgument:
     """A tensor: ``fill`` says how it is filled, and ``below`` bounds the indices of an ``index``.
 
     Only a floating tensor with ``grad`` requires grad, and can be swept; integers are an ``index`` or ``shuffled``,
-    bools a ``mask``.
+    bools a ``mask``. ``held`` says that it is without grad though nobody declared so: it is ``data``, or backward
+    returns ``None`` for it.
     """
 
     name: str
@@ -101,6 +102,7 @@ class TensorArgument:
     fill: Fill = "normal"
     below: int = 2
     grad: bool = True
+    held: Literal["", "data", "None"] = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.dtype == "bool":

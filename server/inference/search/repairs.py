@@ -298,5 +298,5 @@ _REPAIRERS: tuple[tuple[str, _Repairer], ...] = (
     (r"-1 (?:and|or) \+?1\b|-1, ?\+?1[\])}]|\+/-\s?1|±\s?1|\b1 (?:and|or) -1\b", _as_signs),
     (r"\b(different|distinct|unequal|not be equal|differ)\b", _distinct_numbers),
     (r"incorrect number of gradients \(expected (\d+), got (\d+)\)", _fewer_arguments),
-    (r"does not require grad|no gradient for any|derivative .* not implemented|requires_grad|require grad", _less_grad),
+    (r"does not require grad|derivative .* not implemented|requires_grad|require grad", _less_grad),
 )

@@ -15,6 +15,11 @@ TENSOR_NAME = re.compile(
 INDEX_NAME = re.compile(
     r"(^|_)(targets?|labels?|idx|ind(ices|ex)?|tgt|assign\w*|segments?|batch|ids?|neighbou?rs?|classes)(_\w+)?$"
 )
+# What is not differentiated by convention: targets and weights of a loss, masks, running statistics, random noise.
+DATA_NAME = re.compile(
+    r"(^|_)(targets?|tgt|labels?|y_?true|ground_?truths?|gts?|(sample|class|pos)_?weights?|masks?|valid|noises?|rand\w*|"
+    r"running_\w+)(_|\d|$)"
+)
 MASK_NAME = re.compile(r"(^|_)(mask|cond(ition)?|valid)s?(_|$)")
 POSITIVE_NAME = re.compile(
     r"(scale|sigma|std|var(iance)?|temp(erature)?|tau|step_?size|lengthscale|gamma|delta|probs?|weight_sum)$"

@@ -1,0 +1,156 @@
+"""None for an input that moves the outputs: told as a difference, unless it is declared constant, or data."""
+
+from typing import Annotated, Any
+
+import pytest
+import torch
+
+import gradloupe
+
+F = torch.autograd.Function
+
+
+class Product(F):
+    @staticmethod
+    def forward(ctx: Any, u: Any, v: Any) -> Any:
+        ctx.save_for_backward(u, v)
+        return u * v
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.saved_tensors[1], None
+
+
+class DeclaredInWords(Product):
+    """Weighs u. The weights v are constants."""
+
+
+class DeclaredByAnnotation(Product):
+    @staticmethod
+    def forward(ctx: Any, u: Any, v: Annotated[torch.Tensor, "not differentiable"]) -> Any:
+        return Product.forward(ctx, u, v)
+
+
+class OnlyWhereAsked(Product):
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        du = g * ctx.saved_tensors[1] if ctx.needs_input_grad[0] else None
+        return du, None
+
+
+class SquaredError(F):
+    @staticmethod
+    def forward(ctx: Any, x: Any, target: Any) -> Any:
+        ctx.save_for_backward(x, target)
+        return (x - target).square().sum()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, target = ctx.saved_tensors
+        return 2 * g * (x - target), None
+
+
+class Centred(F):
+    """By a mean that runs along."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, state: Any) -> Any:
+        state.mul_(0.9).add_(0.1 * x.mean(0).detach())
+        ctx.save_for_backward(state)
+        return x - state.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        ctx.saved_tensors  # noqa: B018
+        return g - 0.1 * g.sum(0) / g.shape[0], None
+
+
+class Scaled(F):
+    """The scale may be a number."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: Any) -> Any:
+        ctx.scale = scale
+        return (x / scale).tanh() * scale
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        raise NotImplementedError
+
+
+class Nothing(F):
+    @staticmethod
+    def forward(ctx: Any, x: Any, w: Any) -> Any:
+        ctx.save_for_backward(x, w)
+        return x @ w.t()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return None, None
+
+
+class Refusing(F):
+    """What requires grad is refused aloud."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, v: Any) -> Any:
+        if v.requires_grad:
+            raise ValueError("v has to be data")
+        ctx.save_for_backward(v)
+        return x * v
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * ctx.saved_tensors[0], None
+
+
+def nones(function: Any, recipe: str = "") -> list[tuple[str, str]]:
+    found = gradloupe.check(function, recipe).findings if recipe else gradloupe.check(function).findings
+    return [(each.level, each.seen) for each in found if each.id == "GRAD-NONE" and each.level in ("error", "warning")]
+
+
+@pytest.mark.parametrize("function", [Product, OnlyWhereAsked])
+def test_a_missing_gradient_is_told(function: Any) -> None:
+    found = gradloupe.check(function)
+    assert (found.word, found.ok) == ("differs", False)
+    ((level, seen),) = nones(function)
+    assert level == "error"
+    assert seen.startswith("v is treated as a constant; its slope reaches ")
+
+
+def test_a_missing_gradient_that_is_declared_is_not_told() -> None:
+    for function in (DeclaredInWords, DeclaredByAnnotation):
+        assert (gradloupe.check(function).word, nones(function)) == ("matches", [])
+    assert nones(Product, "u: float64[7]; v: float64[7] nograd") == []
+
+
+def test_a_target_without_a_gradient_is_a_warning() -> None:
+    found = gradloupe.check(SquaredError)
+    assert (found.word, found.ok) == ("matches", True)
+    assert [level for level, _ in nones(SquaredError)] == ["warning"]
+    assert nones(SquaredError, "x: float64[7]; target: float64[7] nograd") == []
+
+
+def test_what_forward_overwrites_is_state_and_no_input() -> None:
+    assert gradloupe.check(Centred).recipe.endswith("nograd")
+    assert [level for level, _ in nones(Centred)] == ["warning"]
+
+
+def test_what_is_refused_aloud_where_it_requires_grad_is_not_missed() -> None:
+    assert (gradloupe.check(Refusing).word, nones(Refusing)) == ("matches", [])
+
+
+def test_a_scale_that_may_be_a_number_is_one() -> None:
+    class Quantised(Scaled):
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g, None
+
+    assert "scale = " in gradloupe.check(Quantised).recipe
+    assert nones(Quantised) == []
+
+
+def test_no_gradient_at_all_is_a_finding_of_backward() -> None:
+    found = gradloupe.check(Nothing)
+    assert found.word == "differs"
+    assert [level for level, _ in nones(Nothing)] == ["error", "error"]
