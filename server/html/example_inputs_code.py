@@ -44,13 +44,18 @@ def _tensor(dtype: str, shape: str, words: str) -> str:
     if dtype == "bool":
         return f"torch.rand({shape}) < 0.5"
     if "int" in dtype:
+        size = shape.rpartition(", ")[2]
         if "shuffled" in words and shape != "()":
-            return f"torch.randperm({shape.rpartition(', ')[2]}, dtype=torch.{dtype}).expand({shape})"
+            return f"torch.arange({size}, dtype=torch.{dtype}).roll(-1).expand({shape})"
+        if "inverse" in words and shape != "()":
+            return f"torch.arange({size}, dtype=torch.{dtype}).roll(1).expand({shape})"
         below = re.search(r"<\s*(\d+)", words)
         within = shape if shape == "()" else f"({shape},)"
         return f"torch.randint({below[1] if below else 2}, {within}, dtype=torch.{dtype})"
     if "spd" in words:
         return f"torch.eye({shape.rpartition(', ')[2]}, dtype=torch.{dtype}).expand({shape})"
+    if "binary" in words:
+        return f"(torch.randn({shape}, dtype=torch.{dtype}) > 0).to(torch.{dtype})"
     if "signs" in words:
         return f"torch.randn({shape}, dtype=torch.{dtype}).sign()"
     if "positive" in words:

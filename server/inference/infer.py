@@ -8,6 +8,7 @@ from typing import Any
 
 from ..runtime import timing
 from .recipe.recipe import NotInferred, Recipe, TensorArgument
+from .search.choices import said_of_values
 from .search.failure import not_inferred
 from .search.held_tensors import settle_held_tensors
 from .search.queue import RecipeStep
@@ -65,5 +66,7 @@ def _because(step: RecipeStep, search: RecipeSearch) -> list[tuple[str, str]]:
         evidence = search.evidence.of(each.name)
         if isinstance(each, TensorArgument) and evidence.rank_reason and evidence.rank_reason not in reason:
             reason = f"{reason}; {evidence.rank_reason}"
+        values = said_of_values(evidence, each.fill) if isinstance(each, TensorArgument) else ""
+        reason = f"{reason}; {values}" if values and not reason.startswith("otherwise") else reason
         reasons.append((each.name, reason))
     return reasons

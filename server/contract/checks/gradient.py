@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from textwrap import shorten
 
@@ -16,15 +17,19 @@ from ...numerics.formatting.numbers import format_distinct, format_number
 from ...runtime.arrays import EPSILON
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
+from ...runtime.tensor_elements import function_along
 from ...runtime.timeouts import note_call_start
 from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor, reset_seeds
 from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
-from ..examination.slopes import TensorSlopes, function_along, precision_of, tensor_slopes, total_of
+from ..examination.slopes import TensorSlopes, precision_of, tensor_slopes, total_of
+from .state import random_sources
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
 # budget: at how many elements a doubted gradient is measured again; the other, a sample, is the range around them.
 _REMEASURED, _RANGE = 4, 0.05
+# sample: how many draws tell chance from a wrong gradient; the other, a bound, is by how many standard errors.
+_DRAWS, _CHANCE = 64, 5.0
 # Checks whose findings already explain a wrong gradient.
 _EXPLAIN = {
     *("GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR"),
@@ -107,6 +112,8 @@ def wrong_element(
         slope, error = _slope_at(call, name, given, place)
         returned = float(found.detach().reshape(-1)[place])
         if np.isfinite(slope) and not abs(returned - slope) <= measured.allowed(slope, error):
+            if _is_chance(call, name, given, place):
+                return None
             at = ",".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
             is_ = format_number(float(call.tensors[name].reshape(-1)[place]))
             element = f"{name}[{at}]" if at else name
@@ -119,6 +126,22 @@ def wrong_element(
                 return element, seen, False
             remark = remark or (element, seen, True)
     return remark
+
+
+def _is_chance(call: Call, name: str, given: TensorsByName, place: int) -> bool:
+    """Whether forward draws random numbers, and over many draws the gradient is the slope on average."""
+    if not random_sources(call):
+        return False
+    held, at = call.tensors[name], np.array([place])
+    off, bias = np.zeros((2, _DRAWS))
+    for seed in range(_DRAWS):
+        drawn = replace(call, seed=seed)
+        x = float(held.reshape(-1)[place]) + _RANGE * np.array([1, -1, 2, -2])
+        y = function_along(total_of(drawn, name, given), held, at)(x)
+        near, far = (y[0] - y[1]) / (x[0] - x[1]), (y[2] - y[3]) / (x[2] - x[3])
+        if (gradient := drawn.gradients(given)[name]) is not None:
+            off[seed], bias[seed] = near - float(gradient.reshape(-1)[place]), far - near
+    return bool(abs(off.mean()) <= _CHANCE * off.std() / np.sqrt(_DRAWS) + abs(bias.mean()))
 
 
 def _slope_at(call: Call, name: str, given: TensorsByName, place: int) -> tuple[float, float]:
@@ -142,7 +165,8 @@ def _irregular_call(session: CheckSession) -> Call | None:
     moved = {}
     for name, tensor in session.call.tensors.items():
         low, high = next(each.domain for each in session.section.op.inputs if each.name == name)
-        moved[name] = tensor + _SPREAD * (high - low) * irregular_tensor(tensor, 37)
+        aside = _SPREAD * (high - low) * irregular_tensor(tensor, 37)
+        moved[name] = tensor + ((aside + aside.mT) / 2 if _is_symmetric_on_purpose(tensor) else aside)
     call = session.call.holding(moved)
     try:
         found = call.gradients(session.first.grad_outputs)
@@ -152,6 +176,12 @@ def _irregular_call(session: CheckSession) -> Call | None:
     given = [each for each in (*outputs, *found.values()) if each is not None]
     same = [out.shape for out in outputs] == [out.shape for out in session.call.value().values()]
     return call if same and all(bool(each.isfinite().all()) for each in given) else None
+
+
+def _is_symmetric_on_purpose(matrix: torch.Tensor) -> bool:
+    """Whether matrices of irregular numbers are symmetric, so that others may be none that the Function is made for."""
+    square = matrix.dim() > 1 and matrix.shape[-1] == matrix.shape[-2] and torch.equal(matrix, matrix.mT)
+    return square and bool(matrix.triu(1).any()) and matrix.unique().numel() > 2
 
 
 GRADIENT_CHECKS = (_gradient,)

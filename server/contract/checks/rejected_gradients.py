@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
@@ -72,7 +71,7 @@ def _grad_shape(session: CheckSession) -> Iterator[CheckFinding]:
         if argument.shape == value.shape or _expandable(argument.shape, value.shape):
             continue
         other = next(
-            (each for each, tensor, _ in session.first.pairs if each != place and _has_shape(tensor, value.shape)), None
+            (i for i, x, _ in session.first.pairs if i != place and getattr(x, "shape", None) == value.shape), None
         )
         name, record = session.first.record.name(place), session.first.record
         yield CheckFinding(
@@ -141,10 +140,6 @@ def _raised(session: CheckSession) -> str:
 def _expandable(small: torch.Size, large: torch.Size) -> bool:
     """Whether the engine sums a gradient of the large shape to the small one (the reverse of broadcasting)."""
     return len(small) <= len(large) and all(a in (1, b) for a, b in zip(reversed(small), reversed(large), strict=False))
-
-
-def _has_shape(value: Any, shape: torch.Size) -> bool:
-    return isinstance(value, torch.Tensor) and value.shape == shape
 
 
 def _s(count: int) -> str:

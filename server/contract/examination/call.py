@@ -70,7 +70,7 @@ class Call:
     """An op with the tensors and parameters to call it with.
 
     ``callee`` is what is called: the op, or the op rebound to a subclass of its Function. ``stacked`` names the inputs
-    that hold several independent numbers.
+    that hold several independent numbers; before every run all generators get the ``seed``.
     """
 
     op: Op
@@ -78,6 +78,7 @@ class Call:
     parameters: dict[str, Any]
     callee: Callable[..., Any]
     stacked: tuple[str, ...] = ()
+    seed: int = rng.SEED
 
     @classmethod
     def of(cls, section: Section, reach: tuple[float, float] | None = None) -> Call:
@@ -123,9 +124,9 @@ class Call:
     def run(
         self, given: _Arguments | None = None, *, which: tuple[str, ...] | None = None, dtype: torch.dtype | None = None
     ) -> ForwardRun:
-        """Call once, with the same random seed as every other run. Raises whatever forward raises."""
+        """Call once, with the random seed of every run. Raises whatever forward raises."""
         given = given or self.arguments(which, dtype)
-        reset_seeds()
+        rng.seed_all_generators(self.seed)
         note_call_start()
         returned = self.callee(*given.arguments)
         tensors = tensors_of(returned)

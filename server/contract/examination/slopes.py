@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ...numerics.differentiation.finite_differences import (
     EVIDENCE_BOUNDS,
@@ -19,8 +18,9 @@ from ...numerics.differentiation.finite_differences import (
 )
 from ...numerics.tolerance import REMARK_SHARE, T, tolerance_for
 from ...runtime.arguments import BoundFunction, ConstantArgument
-from ...runtime.arrays import EPSILON, Forward
+from ...runtime.arrays import EPSILON
 from ...runtime.call_cost import estimated_seconds
+from ...runtime.tensor_elements import function_along, tensor_of_elements
 from .call import Call, TensorsByName
 
 # budget: how many elements of a tensor are measured: at most, at least, and in between as many as take so long.
@@ -150,7 +150,7 @@ def slopes_of_function(total: Callable[[torch.Tensor], float], held: torch.Tenso
     known = (slopes.kind == PointKind.SMOOTH) & (slopes.error <= _KNOWN * (np.abs(slopes.value) + 1))
     typical = np.abs(slopes.value[known]).max(initial=0.0)
     known &= np.abs(slopes.value) <= 1e8 * (1 + typical)
-    return TensorSlopes(*(_tensor_of(each, places, held) for each in (slopes.value, slopes.error, known)))
+    return TensorSlopes(*(tensor_of_elements(each, places, held) for each in (slopes.value, slopes.error, known)))
 
 
 def _count(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> int:
@@ -159,28 +159,6 @@ def _count(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> int:
         return held.numel()
     seconds = estimated_seconds(lambda: total(held))
     return min(held.numel(), max(_LEAST, min(_MOST, int(_SECONDS / max(2 * LEVELS * seconds, EPSILON)))))
-
-
-def function_along(total: Callable[[torch.Tensor], float], held: torch.Tensor, places: NDArray[np.intp]) -> Forward:
-    """A scalar function as one of single elements of a tensor: of those at ``places`` in turn, over and over."""
-
-    def forward(t: NDArray[np.float64]) -> NDArray[np.float64]:
-        values = np.empty(t.size)
-        for row, number in enumerate(t):
-            moved = held.clone()
-            moved.view(-1)[places[row % places.size]] = float(number)
-            values[row] = total(moved)
-        return values
-
-    return forward
-
-
-def _tensor_of(found: NDArray[np.generic], places: NDArray[np.intp], like: torch.Tensor) -> torch.Tensor:
-    """A tensor in the shape of another with what was found at some places, and zeros elsewhere."""
-    numbers = np.zeros(like.numel(), found.dtype)
-    numbers[places] = found
-    tensor = torch.from_numpy(numbers).reshape(like.shape)
-    return tensor if found.dtype == np.bool_ else tensor.to(like.dtype)
 
 
 def precision_of(tensor: torch.Tensor) -> float:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ..search.trial import RepeatableCall
@@ -13,8 +14,11 @@ from .swept_element import ElementPair
 
 _Interval = tuple[float, float]
 
+_ANYWHERE = (-math.inf, math.inf)
 USUAL_DOMAIN = (-3.0, 3.0)
 POSITIVE_DOMAIN = (0.05, 4.0)
+# How far the end elements of rising numbers are moved, and the share of the way to a neighbour that the others are.
+_BEYOND, _TOWARDS = 1.0, 0.95
 # Half-width and number of points of the search for the finite interval, and bisection steps of its ends.
 _SEARCH_RADIUS, _POINTS, _BISECTIONS = 10.0, 41, 30
 # Larger half-widths to try where forward is constant nearby, and the factor by which the domain exceeds them.
@@ -28,8 +32,33 @@ _STEEP_RATIO, _NARROWING, _MAX_NARROWINGS = 1e4, 2 / 3, 5
 _LIMIT_NAMES = ("min", "max", "low", "high", "upper", "lower", "bound", "clip", "clamp", "limit", "thresh", "cap")
 
 
-def swept_domain(attempt: RepeatableCall, pair: ElementPair, usual: _Interval = USUAL_DOMAIN) -> _Interval:
-    """The interval to sweep: the usual one, or one around the current value if forward is not finite there."""
+def usual_domain(fill: str, tensor: torch.Tensor, index: tuple[int, ...]) -> tuple[_Interval, _Interval]:
+    """The interval in which an element of a tensor of this fill is usually swept, and the one it must not leave."""
+    if fill == "positive":
+        return POSITIVE_DOMAIN, (POSITIVE_DOMAIN[0], math.inf)
+    if fill == "negative":
+        low, high = -POSITIVE_DOMAIN[1], -POSITIVE_DOMAIN[0]
+        return (low, high), (-math.inf, high)
+    if fill == "binary":
+        return (0.0, 1.0), (0.0, 1.0)
+    if fill == "rising" and index:
+        row, place = tensor[index[:-1]].tolist(), index[-1]
+        low = row[place] + _TOWARDS * (row[place - 1] - row[place]) if place else row[0] - _BEYOND
+        high = row[place] + _TOWARDS * (row[place + 1] - row[place]) if place + 1 < len(row) else row[-1] + _BEYOND
+        return (low, high), (low, high)
+    return USUAL_DOMAIN, _ANYWHERE
+
+
+def swept_domain(
+    attempt: RepeatableCall,
+    pair: ElementPair,
+    usual: _Interval = USUAL_DOMAIN,
+    within: _Interval = _ANYWHERE,
+) -> _Interval:
+    """The interval to sweep: the usual one, or one around the current value if forward is not finite there.
+
+    It never leaves the one ``within`` which the values have a meaning.
+    """
     held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
 
     def at(t: float) -> float:
@@ -42,11 +71,13 @@ def swept_domain(attempt: RepeatableCall, pair: ElementPair, usual: _Interval = 
 
     main = attempt.recipe.inputs[0].name == pair.wrt
     wide = _with_limits(usual, attempt) if main else usual
+    wide = max(wide[0], within[0]), min(wide[1], within[1])
     if not attempt.deadline.has(_CALLS):
         return wide
     low, high = _finite_interval(at, held, max(_SEARCH_RADIUS, *map(abs, wide)))
     if attempt.out_of_time:
         return wide
+    low, high = max(low, within[0]), min(high, within[1])
     start, stop = max(low, wide[0]), min(high, wide[1])
     if not start < stop:
         start, stop = max(low, held - 3.0), min(high, held + 3.0)

@@ -19,7 +19,7 @@ from ..search.blame import blame, is_source_error
 from ..search.failure import describe_error
 from ..search.trial import OptionalTensors, RepeatableCall, float64_output
 from ..source.function_source import source_tree
-from .domain import POSITIVE_DOMAIN, USUAL_DOMAIN, swept_domain
+from .domain import swept_domain, usual_domain
 from .elementwise import elementwise_inputs
 from .parameter_bounds import bounded_parameter
 from .swept_element import ElementPair, pair_to_show, pairs_by_input
@@ -201,8 +201,8 @@ def _input(analysis: _Analysis, each: TensorArgument) -> Input:
     tensor = analysis.attempt.tensor(each.name)
     values = tuple(float(number) for number in tensor.reshape(-1).double())
     pair = analysis.pairs.get(each.name)
-    usual = POSITIVE_DOMAIN if each.fill == "positive" else USUAL_DOMAIN
-    domain = swept_domain(analysis.attempt, pair, usual) if pair else usual
+    usual, within = usual_domain(each.fill, tensor, pair.wrt_index if pair else ())
+    domain = swept_domain(analysis.attempt, pair, usual, within) if pair else usual
     shape = () if each.name in analysis.numbers else each.shape
     same = len(set(values)) == 1
     return Input(analysis.names[each.name], shape=shape, domain=domain, value=values[0] if same else values)

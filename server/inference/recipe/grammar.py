@@ -13,6 +13,7 @@ from typing import Any
 from .recipe import (
     FLOAT_FILLS,
     FLOATS,
+    INDEX_FILLS,
     INTEGERS,
     NAMED_VALUES,
     NAMESPACE_CLASS,
@@ -99,7 +100,7 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
     for option in re.findall(r"<\s*\d+|\S+", words):
         if option[0] == "<" and dtype in INTEGERS and option[1:]:
             below = _below(piece, option)
-        elif fill == "normal" and option in (FLOAT_FILLS if dtype in FLOATS else ("shuffled",) * (dtype in INTEGERS)):
+        elif fill == "normal" and option in (FLOAT_FILLS if dtype in FLOATS else INDEX_FILLS * (dtype in INTEGERS)):
             fill = option
         elif option == "nograd":
             grad = False
@@ -113,7 +114,8 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
 def _words(dtype: str) -> str:
     if dtype in FLOATS:
         return f"allowed behind a shape are {', '.join(FLOAT_FILLS)} and nograd, for example x: {dtype}[7] positive"
-    return f"allowed is x: {dtype}[7]" + ", x: int64[7] < 3 or x: int64[7] shuffled" * (dtype in INTEGERS)
+    others = ", x: int64[7] < 3, x: int64[7] shuffled or x: int64[7] inverse"
+    return f"allowed is x: {dtype}[7]" + others * (dtype in INTEGERS)
 
 
 def _below(piece: str, word: str) -> int:

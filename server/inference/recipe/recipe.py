@@ -48,9 +48,11 @@ def namespace_attributes(value: Any) -> dict[str, Any] | None:
     return vars(value) if type(value) is SimpleNamespace else None
 
 
-Fill = Literal["normal", "positive", "negative", "signs", "rising", "tiny", "spd", "index", "shuffled", "mask"]
-# The fills that may be written behind the shape of a floating tensor.
-FLOAT_FILLS = ("positive", "negative", "signs", "rising", "tiny", "spd")
+_FloatFill = Literal["normal", "positive", "negative", "signs", "binary", "rising", "tiny", "spd"]
+Fill = Literal[_FloatFill, "index", "shuffled", "inverse", "mask"]
+# The fills that may be written behind the shape of a floating tensor, and of one of integers.
+FLOAT_FILLS = ("positive", "negative", "signs", "binary", "rising", "tiny", "spd")
+INDEX_FILLS = ("shuffled", "inverse")
 OBJECT_TEXT = "<object>"
 
 
@@ -91,9 +93,9 @@ class NotInferred(Exception):
 class TensorArgument:
     """A tensor: ``fill`` says how it is filled, and ``below`` bounds the indices of an ``index``.
 
-    Only a floating tensor with ``grad`` requires grad, and can be swept; integers are an ``index`` or ``shuffled``,
-    bools a ``mask``. ``held`` says that it is without grad though nobody declared so: it is ``data``, or backward
-    returns ``None`` for it.
+    Only a floating tensor with ``grad`` requires grad, and can be swept; integers are an ``index``, ``shuffled`` or the
+    ``inverse`` of that, bools a ``mask``. ``held`` says that it is without grad though nobody declared so: it is
+    ``data``, or backward returns ``None`` for it.
     """
 
     name: str
@@ -108,7 +110,7 @@ class TensorArgument:
         if self.dtype == "bool":
             self._settle("mask")
         elif "int" in self.dtype:
-            self._settle("shuffled" if self.fill == "shuffled" else "index")
+            self._settle(self.fill if self.fill in INDEX_FILLS else "index")
         if self.fill != "index":
             object.__setattr__(self, "below", 2)
 
@@ -121,14 +123,14 @@ class TensorArgument:
         """The argument as a recipe writes it, such as ``x: float64[7] positive``."""
         words = [f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"]
         words += [f"< {self.below}"] * (self.fill == "index")
-        words += [self.fill] * (self.fill in (*FLOAT_FILLS, "shuffled"))
+        words += [self.fill] * (self.fill in (*FLOAT_FILLS, *INDEX_FILLS))
         words += ["nograd"] * (self.floating and not self.grad)
         return " ".join(words)
 
     @property
     def floating(self) -> bool:
         """Whether it holds floating numbers."""
-        return self.fill not in ("index", "shuffled", "mask")
+        return self.fill not in ("index", *INDEX_FILLS, "mask")
 
 
 @dataclass(frozen=True)
@@ -230,17 +232,18 @@ TINY = 1e-12
 def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int) -> torch.Tensor:
     """A tensor of this shape, dtype and fill; the same seed gives the same values everywhere.
 
-    ``positive`` and ``negative`` are at most 1 in magnitude, ``signs`` are -1 or 1, ``rising`` goes from -1 to 1 along
-    the last dimension, ``tiny`` is negligible beside any other number. An ``index`` is < ``below``, ``shuffled`` is a
-    permutation of the last dimension, and ``spd`` are symmetric positive definite matrices in the last two.
+    ``positive`` and ``negative`` are at most 1 in magnitude, ``signs`` are -1 or 1, ``binary`` 0 or 1, ``rising`` goes
+    from -1 to 1 along the last dimension, ``tiny`` is negligible beside any other number. An ``index`` is < ``below``,
+    ``shuffled`` is a permutation of the last dimension, ``inverse`` the one that undoes it, and ``spd`` are symmetric
+    positive definite matrices in the last two.
     """
     numbers = torch.Generator().manual_seed(seed)
     kind = getattr(torch, dtype)
     count = torch.arange(math.prod(shape)).reshape(shape)
     if fill == "index":
         return count.remainder(max(1, below)).to(kind)
-    if fill == "shuffled":
-        return (count + 1).remainder(max((1, *shape[-1:]))).to(kind)
+    if fill in INDEX_FILLS:
+        return (count + (1 if fill == "shuffled" else -1)).remainder(max((1, *shape[-1:]))).to(kind)
     if fill == "rising":
         return torch.linspace(-1, 1, shape[-1] if shape else 1, dtype=torch.float64).expand(shape).clone().to(kind)
     if fill == "tiny":
@@ -251,8 +254,8 @@ def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed:
         share = _two_decimals(LOW + (HIGH - LOW) * torch.rand(shape, generator=numbers, dtype=torch.float64))
         return (share if fill == "positive" else -share).to(kind)
     values = torch.randn(shape, generator=numbers, dtype=torch.float64)
-    if fill == "signs":
-        return torch.where(values < 0, -1, 1).to(kind)
+    if fill in ("signs", "binary"):
+        return torch.where(values < 0, -1 if fill == "signs" else 0, 1).to(kind)
     if fill == "spd":
         return _positive_definite(values).to(kind)
     return _two_decimals(torch.where(values.abs() < _MIN_MAGNITUDE, _REPLACEMENT, values)).to(kind)

@@ -294,10 +294,34 @@ def fill_from_evidence(known: ArgumentEvidence, shape: tuple[int, ...]) -> Fill 
         return "tiny"
     if known.few and shape == (2,):
         return "rising"
+    zero_or_one = bool(known.binary) or bool(known.numbers and set(known.numbers) <= {0, 1})
+    if name_hints.LABEL_NAME.search(name) and (zero_or_one or known.signs):
+        return "binary" if zero_or_one else "signs"
     if len(shape) < 2 and name_hints.LOWER_BOUND_NAME.search(name) and not name_hints.POSITIVE_NAME.search(name):
         return "negative"
     bounds = len(shape) < 2 and name_hints.UPPER_BOUND_NAME.search(name)
     return "positive" if bounds or known.step or name_hints.POSITIVE_NAME.search(name) else None
+
+
+_SAID = {
+    "positive": "its numbers are positive",
+    "negative": "its numbers are negative",
+    "signs": "it is -1 or 1",
+    "binary": "it is 0 or 1",
+    "rising": "its elements rise",
+    "spd": "it is positive definite",
+    "shuffled": "it picks every place once",
+    "inverse": "it undoes the other",
+}
+
+
+def said_of_values(known: ArgumentEvidence, fill: str) -> str:
+    """What is said of the values of a tensor, and what says so; empty where any will do."""
+    quoted = known.binary or known.signs
+    source = f"`{quoted}`" if fill in ("binary", "signs") and quoted else "its use" if fill == "spd" else ""
+    bounded = fill_within_bounds(known) == fill or (fill == "positive" and known.step)
+    how = source or ("the source" if bounded or (fill == "rising" and known.few) else "its name")
+    return f"{_SAID[fill]}, as {how} says" if fill in _SAID else ""
 
 
 def fill_within_bounds(known: ArgumentEvidence) -> Fill | None:

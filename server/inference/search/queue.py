@@ -221,11 +221,23 @@ class RecipeQueue:
         because = {each.name: choice.because for each, choice in zip(given, combination, strict=True)}
         return RecipeStep(cost, Recipe(tuple(given)), because)
 
+    @property
+    def _names(self) -> list[str]:
+        return [each.name for each in self.evidence.arguments]
+
+    def _undone(self, name: str) -> str:
+        """The argument whose inverse another one is, by their names; empty if there is none."""
+        plain = name_hints.INVERSE_NAME.sub("", name).strip("_")
+        return plain if plain != name and plain in self._names else ""
+
     def _tensor(self, name: str, choice: Choice, shape: tuple[int, ...], place: int) -> TensorArgument:
         known = self.evidence.of(name)
         if choice.kind == "index":
-            once = bool(shape) and (known.once or bool(name_hints.PERMUTATION_NAME.search(name.lower())))
-            return TensorArgument(name, shape, "int64", "shuffled" if once else "index", 2)
+            undoes, undone = self._undone(name), any(self._undone(other) == name for other in self._names)
+            once = known.once or undone or bool(name_hints.PERMUTATION_NAME.search(name.lower()))
+            return TensorArgument(
+                name, shape, "int64", "index" if not shape else "inverse" if undoes else "shuffled" if once else "index"
+            )
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
         fill: Fill = "spd" if known.square and len(shape) >= 2 and shape[-1] == shape[-2] else "normal"

@@ -63,6 +63,9 @@ class CallReader:
         method = isinstance(node.func, ast.Attribute) and not isinstance(reader.resolved(node.func.value), ModuleType)
         given: list[ast.expr] = [node.func.value, *node.args] if method else list(node.args)  # type: ignore[attr-defined]
         self._read_positions(name, given, node, callee)
+        label = reader.evidence(given[1]) if name.startswith("binary_cross_entropy") and len(given) > 1 else None
+        if label:
+            label.binary = name
         self._read_keywords(node)
         self._relate_shapes(name, given, node)
 

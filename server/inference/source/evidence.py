@@ -25,7 +25,7 @@ class ArgumentEvidence:
     Values: ``strings`` and ``numbers`` are those it is compared with, ``past`` those with an early return, ``low`` and
     ``high`` are bounds; ``share`` says that it is a fraction of a size, ``step`` that it is the step of a quantiser,
     ``switch`` that one of its elements is 0 or 1, ``once`` that its indices are a permutation, ``single`` that it has
-    to be float32.
+    to be float32, ``binary`` and ``signs`` quote what says that a label is 0 or 1, or -1 or 1.
 
     Other objects: ``length`` is the number of items unpacked from it, ``arity`` the number of arguments it is called
     with, ``members`` are attributes read from it that no tensor has, ``methods`` those called, ``keys`` strings it is
@@ -59,6 +59,8 @@ class ArgumentEvidence:
     share: bool = False
     step: bool = False
     switch: bool = False
+    binary: str = ""
+    signs: str = ""
     low: float | None = None
     high: float | None = None
 

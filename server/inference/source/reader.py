@@ -134,6 +134,8 @@ class Reader(ExpressionReader):
     def visit_BinOp(self, node: ast.BinOp) -> None:
         if isinstance(node.op, ast.MatMult):
             self.calls.product(node.left, node.right, node)
+        if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant) and node.left.value == 1:
+            self._note_label(node)
         if isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
             self.say(node.right, "whole", 3, node)
         if isinstance(node.op, ast.LShift):
@@ -198,6 +200,14 @@ class Reader(ExpressionReader):
         elif node.attr not in BUILTIN_ATTRIBUTES:
             found.supports("object", 3, reason)
             found.members.append(node.attr)
+
+    def _note_label(self, node: ast.BinOp) -> None:
+        """``1 - y`` is the complement of a y of 0 or 1, and ``1 - x * y`` the margin of one of -1 or 1."""
+        if found := self.evidence(node.right):
+            found.binary = quoted_source(node)
+        elif isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
+            for each in filter(None, map(self.evidence, (node.right.left, node.right.right))):
+                each.signs = quoted_source(node)
 
     def _note_even(self, node: ast.expr) -> None:
         where = self.dimension(node)
