@@ -181,7 +181,7 @@ def _irregular_call(session: CheckSession) -> Call | None:
 def _is_symmetric_on_purpose(matrix: torch.Tensor) -> bool:
     """Whether matrices of irregular numbers are symmetric, so that others may be none that the Function is made for."""
     square = matrix.dim() > 1 and matrix.shape[-1] == matrix.shape[-2] and torch.equal(matrix, matrix.mT)
-    return square and bool(matrix.triu(1).any()) and matrix.unique().numel() > 2
+    return square and bool(matrix.triu(1).any()) and len(set(matrix.reshape(-1).tolist())) > 2
 
 
 GRADIENT_CHECKS = (_gradient,)

@@ -105,8 +105,8 @@ def tensor_slopes(call: Call, name: str, weights: TensorsByName) -> TensorSlopes
 
 def undeclared_slopes(call: Call, weights: TensorsByName) -> Iterator[tuple[ConstantArgument, TensorSlopes]]:
     """The tensors that a call holds constant though nobody declared so, each with its slopes."""
-    bound = call.op.call
-    for held in bound.arguments if isinstance(bound, BoundFunction) else ():
+    bound = call.op.call if isinstance(call.op.call, BoundFunction) else BoundFunction(call.callee, ())
+    for held in bound.arguments:
         if isinstance(held, ConstantArgument) and held.undeclared:
 
             def total(x: torch.Tensor, held: ConstantArgument = held) -> float:
