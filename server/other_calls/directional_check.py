@@ -9,7 +9,7 @@ import torch
 
 from ..contract.checks.gradient import wrong_element
 from ..contract.examination.call import Call, TensorsByName, irregular_tensor
-from ..contract.examination.slopes import slopes_of_function, tensor_slopes, weighted_sum
+from ..contract.examination.slopes import slopes_of_function, tensor_slopes, weighted_total
 from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..numerics.tolerance import tolerance_for
 
@@ -76,7 +76,6 @@ def _along(call: Call, name: str, direction: torch.Tensor, given: TensorsByName)
     held = call.tensors[name]
 
     def total(t: torch.Tensor) -> float:
-        outputs = call.value(**{name: held + t * direction})
-        return sum(weighted_sum(outputs[each], weight) for each, weight in given.items())
+        return weighted_total(call.value(**{name: held + t * direction}), given)
 
     return total

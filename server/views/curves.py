@@ -121,7 +121,9 @@ def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] 
 
 def _remark(verdict: Verdict) -> dict[str, float | None] | None:
     found = verdict.against.remark
-    return found and {"x": found.x, "off": found.off, "share": slope_share(found.off, found.slope, found.nearby)}
+    if found is None:
+        return None
+    return {"x": found.x, "off": found.off, "share": slope_share(found.off, found.slope, found.nearby)}
 
 
 def _notes(evaluation: Evaluation, section: Section, question: Question) -> list[str]:

@@ -131,6 +131,7 @@ class RecipeQueue:
 
     def push(self, step: RecipeStep) -> None:
         """Add a step, unless its recipe was added before."""
+        step = replace(step, recipe=_with_definite(step.recipe))
         if self._is_new(step):
             self._put(step.cost, step)
 
@@ -240,13 +241,30 @@ class RecipeQueue:
             )
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
-        fill: Fill = "spd" if known.square and len(shape) >= 2 and shape[-1] == shape[-2] else "normal"
+        fill: Fill = "spd" if known.square and _is_square(shape) else "normal"
         if place:
             fill = fill_from_evidence(known, shape) or fill
         if fill == "normal":
             fill = fill_within_bounds(known) or fill
         dtype = "float32" if known.single else "float64"
-        return TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False)
+        return _definite_by_name(TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False))
+
+
+def _definite_by_name(argument: TensorArgument) -> TensorArgument:
+    """The tensor, positive definite where its name says so and its matrices are square."""
+    definite = argument.fill == "normal" and _is_square(argument.shape)
+    return replace(argument, fill="spd") if definite and name_hints.DEFINITE_NAME.search(argument.name) else argument
+
+
+def _with_definite(recipe: Recipe) -> Recipe:
+    return Recipe(
+        tuple(_definite_by_name(each) if isinstance(each, TensorArgument) else each for each in recipe.arguments)
+    )
+
+
+def _is_square(shape: tuple[int, ...]) -> bool:
+    """Whether a tensor of this shape holds square matrices."""
+    return len(shape) >= 2 and shape[-1] == shape[-2]
 
 
 def _too_large(recipe: Recipe) -> bool:

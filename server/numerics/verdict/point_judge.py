@@ -181,7 +181,8 @@ def _right_gradients(evaluation: Evaluation, curve: Curve) -> tuple[Array, Array
 def _remark(evaluation: Evaluation, curve: Curve, differs: Mask, cells: Statuses) -> Difference | None:
     """The largest difference by its place, where all are small; in a cell it is the mean. None if not all are."""
     right, nearby = _right_gradients(evaluation, curve)
-    found = [each[differs] for each in (evaluation.rows.x, np.abs(evaluation.analytical - right), right, nearby)]
+    off = np.abs(right - evaluation.analytical)  # type: ignore[operator]
+    found = [each[differs] for each in (evaluation.rows.x, off, right, nearby)]
     if (area := evaluation.area_under(curve)) is not None:
         wrong, width = cells == Status.DIFFERS, area.right - area.left
         ends = np.maximum(nearby[area.ends[:-1]], nearby[area.ends[1:]])
