@@ -120,8 +120,7 @@ def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] 
 
 
 def _remark(verdict: Verdict) -> dict[str, float | None] | None:
-    found = verdict.against.remark
-    if found is None:
+    if (found := verdict.against.remark) is None:
         return None
     return {"x": found.x, "off": found.off, "share": slope_share(found.off, found.slope, found.nearby)}
 

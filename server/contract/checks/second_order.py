@@ -61,8 +61,7 @@ def _second_order(session: CheckSession) -> Iterator[CheckFinding]:
             continue
         row = int(torch.where(off, numerical.value.abs(), -1.0).argmax())
         called = 0.0 if found is None else float(found.detach().reshape(-1)[row])
-        second = float(numerical.value.reshape(-1)[row])
-        is_ = format_number(second)
+        is_ = format_number(second := float(numerical.value.reshape(-1)[row]))
         if declared:
             yield CheckFinding(
                 "note", f"It would be {is_} for {name}; backward declares that there is none.", "", "", None

@@ -163,31 +163,29 @@ def judge_points(
 
 def difference_at(evaluation: Evaluation, curve: Curve, row: int) -> Difference:
     """How far what backward returned at a row is off: at a kink from the nearer one of the slopes of both sides."""
-    right, nearby = _right_gradients(evaluation, curve)
-    assert evaluation.analytical is not None
-    off = abs(float(evaluation.analytical[row] - right[row]))
-    return Difference(float(evaluation.rows.x[row]), off, float(right[row]), float(nearby[row]))
+    return Difference(*(float(each[row]) for each in _differences(evaluation, curve)))
 
 
-def _right_gradients(evaluation: Evaluation, curve: Curve) -> tuple[Array, Array]:
-    """The gradient that backward should have returned at each row, and the largest near it."""
-    slopes, size = curve.slopes, evaluation.grad_output
+def _differences(evaluation: Evaluation, curve: Curve) -> tuple[Array, Array, Array, Array]:
+    """The members of a ``Difference`` for all rows; backward must have returned something."""
+    slopes, size, returned = curve.slopes, evaluation.grad_output, evaluation.analytical
+    assert returned is not None
     sides = size * np.stack((slopes.left, slopes.right))
-    nearest = np.clip(evaluation.analytical, sides.min(axis=0), sides.max(axis=0))  # type: ignore[arg-type]
+    nearest = np.clip(returned, sides.min(axis=0), sides.max(axis=0))
     right = np.where(slopes.kind == PointKind.KINK, nearest, size * slopes.value)
-    return right, np.fmax(np.abs(right), evaluation.local_scale * evaluation.largest_gradient)
+    nearby = np.fmax(np.abs(right), evaluation.local_scale * evaluation.largest_gradient)
+    return evaluation.rows.x, np.abs(returned - right), right, nearby
 
 
 def _remark(evaluation: Evaluation, curve: Curve, differs: Mask, cells: Statuses) -> Difference | None:
     """The largest difference by its place, where all are small; in a cell it is the mean. None if not all are."""
-    right, nearby = _right_gradients(evaluation, curve)
-    off = np.abs(right - evaluation.analytical)  # type: ignore[operator]
-    found = [each[differs] for each in (evaluation.rows.x, off, right, nearby)]
+    rows = _differences(evaluation, curve)
+    found, nearby = [each[differs] for each in rows], rows[-1]
     if (area := evaluation.area_under(curve)) is not None:
         wrong, width = cells == Status.DIFFERS, area.right - area.left
         ends = np.maximum(nearby[area.ends[:-1]], nearby[area.ends[1:]])
         means = (area.left + width / 2, np.abs(area.residual) / width, area.rise / width, ends)
-        found = [np.append(rows, each[wrong]) for rows, each in zip(found, means, strict=True)]
+        found = [np.append(some, each[wrong]) for some, each in zip(found, means, strict=True)]
     share = found[1] / found[3]
     if not share.size or not (share <= REMARK_SHARE).all():
         return None
