@@ -67,6 +67,6 @@ def _because(step: RecipeStep, search: RecipeSearch) -> list[tuple[str, str]]:
         if isinstance(each, TensorArgument) and evidence.rank_reason and evidence.rank_reason not in reason:
             reason = f"{reason}; {evidence.rank_reason}"
         values = said_of_values(evidence, each.fill) if isinstance(each, TensorArgument) else ""
-        reason = f"{reason}; {values}" if values and not reason.startswith("otherwise") else reason
+        reason = f"{reason}; {values}" if values else reason
         reasons.append((each.name, reason))
     return reasons

@@ -76,5 +76,5 @@ def test_what_is_wrong_in_every_draw_is_told() -> None:
     assert accused(Noisy)
 
 
-def test_a_matrix_that_is_symmetric_on_purpose_stays_so() -> None:
+def test_a_matrix_that_its_name_calls_symmetric_stays_so() -> None:
     assert not accused(Distance)

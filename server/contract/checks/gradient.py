@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
+from ...inference.source.name_hints import SYMMETRIC_NAME
 from ...numerics.differentiation.finite_differences import PointKind, differentiate
 from ...numerics.formatting.difference_size import describe_size
 from ...numerics.formatting.numbers import format_distinct, format_number
@@ -31,10 +32,8 @@ _REMEASURED, _RANGE = 4, 0.05
 # sample: how many draws tell chance from a wrong gradient; the other, a bound, is by how many standard errors.
 _DRAWS, _CHANCE = 64, 5.0
 # Checks whose findings already explain a wrong gradient.
-_EXPLAIN = {
-    *("GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR"),
-    *("GRADOUT-INPLACE", "NESTED-ARG", "DIRTY-MISSING", "GRAD-DTYPE"),
-}
+_EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE", "NESTED-ARG"}
+_EXPLAIN |= {"DIRTY-MISSING", "GRAD-DTYPE"}
 _SMALL = "It is no accusation: torch's own special functions are off by as much, and float32 by more."
 _DIFFERS = "The derivative of its surrogate is yet another."
 # sample: declared inputs are moved by 0.5 to 2 times this fraction of their domain, to irregular values.
@@ -166,7 +165,7 @@ def _irregular_call(session: CheckSession) -> Call | None:
     for name, tensor in session.call.tensors.items():
         low, high = next(each.domain for each in session.section.op.inputs if each.name == name)
         aside = _SPREAD * (high - low) * irregular_tensor(tensor, 37)
-        moved[name] = tensor + ((aside + aside.mT) / 2 if _is_symmetric_on_purpose(tensor) else aside)
+        moved[name] = tensor + ((aside + aside.mT) / 2 if _is_symmetric_by_name(name, tensor) else aside)
     call = session.call.holding(moved)
     try:
         found = call.gradients(session.first.grad_outputs)
@@ -178,10 +177,10 @@ def _irregular_call(session: CheckSession) -> Call | None:
     return call if same and all(bool(each.isfinite().all()) for each in given) else None
 
 
-def _is_symmetric_on_purpose(matrix: torch.Tensor) -> bool:
-    """Whether matrices of irregular numbers are symmetric, so that others may be none that the Function is made for."""
-    square = matrix.dim() > 1 and matrix.shape[-1] == matrix.shape[-2] and torch.equal(matrix, matrix.mT)
-    return square and bool(matrix.triu(1).any()) and len(set(matrix.reshape(-1).tolist())) > 2
+def _is_symmetric_by_name(name: str, matrix: torch.Tensor) -> bool:
+    """Whether a matrix is symmetric and bears a name of those that are: others are none it was written for."""
+    square = matrix.dim() > 1 and matrix.shape[-1] == matrix.shape[-2]
+    return square and bool(SYMMETRIC_NAME.search(name.lower())) and torch.equal(matrix, matrix.mT)
 
 
 GRADIENT_CHECKS = (_gradient,)

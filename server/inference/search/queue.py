@@ -131,7 +131,7 @@ class RecipeQueue:
 
     def push(self, step: RecipeStep) -> None:
         """Add a step, unless its recipe was added before."""
-        step = replace(step, recipe=_with_definite(step.recipe))
+        step = replace(step, recipe=Recipe(tuple(map(self._settled, step.recipe.arguments))))
         if self._is_new(step):
             self._put(step.cost, step)
 
@@ -226,19 +226,31 @@ class RecipeQueue:
     def _names(self) -> list[str]:
         return [each.name for each in self.evidence.arguments]
 
+    def _settled(self, each: TensorArgument | Constant) -> TensorArgument | Constant:
+        """The argument with what its name says of its values, whatever else was supposed of them.
+
+        Indices that another argument undoes, or that undo it, are permutations, and a covariance is definite.
+        """
+        if not isinstance(each, TensorArgument) or not each.shape:
+            return each
+        if each.fill == "normal" and _is_square(each.shape) and name_hints.SYMMETRIC_NAME.search(each.name.lower()):
+            return replace(each, fill="spd")
+        if each.fill not in ("index", "shuffled"):
+            return each
+        if self._undone(each.name):
+            return replace(each, fill="inverse")
+        return replace(each, fill="shuffled") if each.name in map(self._undone, self._names) else each
+
     def _undone(self, name: str) -> str:
         """The argument whose inverse another one is, by their names; empty if there is none."""
         plain = name_hints.INVERSE_NAME.sub("", name).strip("_")
         return plain if plain != name and plain in self._names else ""
 
-    def _tensor(self, name: str, choice: Choice, shape: tuple[int, ...], place: int) -> TensorArgument:
+    def _tensor(self, name: str, choice: Choice, shape: tuple[int, ...], place: int) -> TensorArgument | Constant:
         known = self.evidence.of(name)
         if choice.kind == "index":
-            undoes, undone = self._undone(name), any(self._undone(other) == name for other in self._names)
-            once = known.once or undone or bool(name_hints.PERMUTATION_NAME.search(name.lower()))
-            return TensorArgument(
-                name, shape, "int64", "index" if not shape else "inverse" if undoes else "shuffled" if once else "index"
-            )
+            once = bool(shape) and (known.once or bool(name_hints.PERMUTATION_NAME.search(name.lower())))
+            return self._settled(TensorArgument(name, shape, "int64", "shuffled" if once else "index", 2))
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
         fill: Fill = "spd" if known.square and _is_square(shape) else "normal"
@@ -247,19 +259,7 @@ class RecipeQueue:
         if fill == "normal":
             fill = fill_within_bounds(known) or fill
         dtype = "float32" if known.single else "float64"
-        return _definite_by_name(TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False))
-
-
-def _definite_by_name(argument: TensorArgument) -> TensorArgument:
-    """The tensor, positive definite where its name says so and its matrices are square."""
-    definite = argument.fill == "normal" and _is_square(argument.shape)
-    return replace(argument, fill="spd") if definite and name_hints.DEFINITE_NAME.search(argument.name) else argument
-
-
-def _with_definite(recipe: Recipe) -> Recipe:
-    return Recipe(
-        tuple(_definite_by_name(each) if isinstance(each, TensorArgument) else each for each in recipe.arguments)
-    )
+        return self._settled(TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False))
 
 
 def _is_square(shape: tuple[int, ...]) -> bool:

@@ -23,8 +23,8 @@ DATA_NAME = re.compile(
 LABEL_NAME = re.compile(r"(^|_)(targets?|tgt|labels?|y_?true|ground_?truths?|gts?)(_|\d|$)")
 # A permutation that undoes another one, which has the rest of its name.
 INVERSE_NAME = re.compile(r"(^|_)inv(erse)?(?=_|$)")
-# Matrices that are symmetric and positive definite.
-DEFINITE_NAME = re.compile(r"(^|_)(cov\w*|gram\w*|precision_?mat\w*|spd|psd|metric)(_|$)")
+# Matrices that are symmetric.
+SYMMETRIC_NAME = re.compile(r"(^|_)(cov(ariance)?|precision|gram|spd|psd|sym(metric)?|hessian|laplacian)(_|\d|$)")
 MASK_NAME = re.compile(r"(^|_)(mask|cond(ition)?|valid)s?(_|$)")
 POSITIVE_NAME = re.compile(
     r"(scale|sigma|std|var(iance)?|temp(erature)?|tau|step_?size|lengthscale|gamma|delta|probs?|weight_sum)$"
