@@ -8,7 +8,9 @@ from typing import Any
 from ..protocol.frames import Frame
 
 _Row = dict[str, Any]
-_CHECK_COLUMNS = ("id", "family", "level", "title", "seen", "torch", "advice", "line", "document", "element")
+_CHECK_COLUMNS = (
+    *("id", "family", "level", "title", "seen", "torch", "advice", "line", "document", "element", "recipe"),
+)
 _NODE_COLUMNS = ("function", "part", "name", "kind", "shape", "dtype", "bytes", "value")
 # The names of the columns by view.
 TEXT_COLUMNS: dict[str, tuple[str, ...]] = {"contract": _CHECK_COLUMNS, "node": _NODE_COLUMNS}

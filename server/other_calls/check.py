@@ -48,12 +48,16 @@ def other_calls_rows(op: Op) -> tuple[CheckRow, ...]:
     seen = f"Called with {wrong.variant.changed}, for {wrong.result.wrong}"
     count = sum(bool(each.result.wrong) for each in compared)
     torch_does = f"{count} of {len(compared)} other calls show a wrong gradient; the one that is shown does not."
-    advice = f"See it with the recipe `{wrong.variant.recipe.text()}`."
-    return (_row("error", seen, torch_does, advice, wrong.result.element),)
+    shown = wrong.variant.recipe.text()
+    recipe = shown if shown != op.recipe.text() else ""
+    advice = f"See it with the recipe `{recipe}`." if recipe else ""
+    return (_row("error", seen, torch_does, advice, wrong.result.element, recipe),)
 
 
-def _row(level: Level, seen: str, torch_does: str = "", advice: str = "", element: str = "") -> CheckRow:
-    fields = (seen, torch_does, advice, None, GRADCHECK, element)
+def _row(
+    level: Level, seen: str, torch_does: str = "", advice: str = "", element: str = "", recipe: str = ""
+) -> CheckRow:
+    fields = (seen, torch_does, advice, None, GRADCHECK, element, recipe)
     return CheckRow(CHECK_ID, "Called in other ways", level, "Other calls", *fields)
 
 

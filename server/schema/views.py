@@ -164,7 +164,8 @@ class StepSchema(ViewSchema):
 class CheckSchema(BaseModel):
     """One check: what was seen, what torch made of it, and what to do. ``line`` counts in the source of the page.
 
-    ``element`` is what of the inputs it was seen in, empty where that is no one element.
+    ``element`` is what of the inputs it was seen in, empty where that is no one element, and ``recipe`` the call it was
+    seen in, empty where that is the one at hand.
     """
 
     id: str
@@ -177,6 +178,7 @@ class CheckSchema(BaseModel):
     line: int | None
     document: str
     element: str
+    recipe: str
 
 
 class BadgeSchema(BaseModel):

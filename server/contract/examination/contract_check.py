@@ -39,7 +39,8 @@ class CheckRow:
     ``fine`` (checked and found right). ``seen`` says what was seen, with numbers; ``torch`` what torch made of it;
     ``advice`` what to do. ``line`` counts in the source that is shown, from 1, and is None where no line can be
     pointed at. ``document`` is the title of the page of torch's documentation that says how it should be.
-    ``element`` is what of the inputs it was seen in, like ``weight[0,1]``, empty where that is no one element.
+    ``element`` is what of the inputs it was seen in, like ``weight[0,1]``, empty where that is no one element, and
+    ``recipe`` the call it was seen in, empty where that is the one at hand.
     """
 
     id: str
@@ -52,6 +53,7 @@ class CheckRow:
     line: int | None = None
     document: str = ""
     element: str = ""
+    recipe: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
-// Beside the verdict on the input that is drawn: where the contract has found a wrong gradient in another input.
+// Beside the verdict on what is drawn: where the contract has found a wrong gradient in another input, or another call.
 
 import { h, withCode } from "../dom.js";
+import { addressOfCall } from "../views/contract.js";
 
-const WRONG = ["GRADIENT", "SWAPPED", "GRAD-NONE"];
+const WRONG = ["GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS"];
 
 /**
  * Returns `tell(contract, answer)`, which writes into `box`, or nowhere if there is none; `contract` is null while it is
@@ -14,7 +15,7 @@ export function otherInputs(box, { link, follow, open }) {
   let said = "";
   box.addEventListener("click", (event) => {
     const wrt = event.target.closest("a")?.dataset.wrt;
-    if (!event.target.closest("a") || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    if (!event.target.closest("a:not([data-call])") || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
     if (wrt) follow(wrt);
     else open();
@@ -23,10 +24,10 @@ export function otherInputs(box, { link, follow, open }) {
   return (contract, { wrt, verdict }) => {
     const wrong = contract?.checks.find(({ id, level, element }) => level === "error" && WRONG.includes(id) && element);
     const known = verdict.word === "differs" && wrong && inputOf(wrong.element) === inputOf(wrt);
-    const next = wrong && !known ? wrong.element : "";
+    const next = wrong && !known ? wrong.recipe || wrong.element : "";
     if (next === said) return;
     said = next;
-    box.replaceChildren(...(next ? wrongInput(next, link(next)) : usual));
+    box.replaceChildren(...(!next ? usual : wrong.recipe ? wrongCall(wrong) : wrongInput(next, link(next))));
   };
 }
 
@@ -35,4 +36,9 @@ const inputOf = (wrt) => wrt.split("[")[0];
 function wrongInput(wrt, href) {
   const onward = h("a", { href, "data-wrt": wrt }, `Look at ${wrt}`);
   return [...withCode(`In ${inputOf(wrt)} backward differs from the derivative of forward. `), onward];
+}
+
+function wrongCall({ recipe, element }) {
+  const onward = h("a", { href: addressOfCall(recipe, element), "data-call": "" }, "Look at ", h("code", {}, recipe));
+  return [...withCode("Called in another way, backward differs from the derivative of forward. "), onward];
 }

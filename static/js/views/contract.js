@@ -42,8 +42,9 @@ export function panel(place, { loadSheet }) {
     return box;
   }
 
-  function references({ id, line, document: page }) {
+  function references({ id, line, document: page, recipe, element }) {
     const said = [h("code", {}, id)];
+    if (recipe) said.push(h("a", { href: addressOfCall(recipe, element) }, "Open that call"));
     if (line !== null) said.push(source.link(line));
     if (page) said.push(h("span", {}, `torch’s documentation: ${page}`));
     return said;
@@ -104,6 +105,9 @@ export function panel(place, { loadSheet }) {
 
   return { show, redraw() {}, close };
 }
+
+/** Where another call can be seen, by an element of it. */
+export const addressOfCall = (recipe, wrt) => `?${new URLSearchParams({ recipe, wrt, view: "jacobian" })}`;
 
 /** Where somebody was, as a selector that finds it again in the next answer. */
 const selectorOf = (active) => (active.matches("summary") ? `.${active.parentElement.className} > summary` : null);

@@ -23,6 +23,19 @@ class Twice(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return 2 * grad_output
+
+
+class Rows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.softmax(-1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (y,) = ctx.saved_tensors
+        return y * (grad_output - (grad_output * y).sum(0))
 """
 
 
@@ -43,7 +56,7 @@ def page(own: Own, browser: Browser) -> Iterator[Page]:
 def test_the_contract_names_the_other_input_beside_the_verdict_and_leads_there(page: Page) -> None:
     expect(page.locator("#verdict .word")).to_have_text("matches")
     beside = page.locator("#pair")
-    expect(beside).to_contain_text("The contract looks at the gradients of both inputs.")
+    expect(beside).to_contain_text("The contract looks at the gradients of both inputs, in other calls too.")
     beside.get_by_role("link").click()
     expect(page.locator("html")).to_have_attribute("data-companion", "/ops/Last?view=contract")
     expect(beside).to_have_text("In weight backward differs from the derivative of forward. Look at weight[6]")
@@ -63,7 +76,15 @@ def test_what_is_said_of_the_other_input_goes_with_the_contract(page: Page) -> N
     expect(beside).to_contain_text("The contract looks at")
 
 
-def test_a_function_of_one_input_has_no_such_line(page: Page) -> None:
-    page.goto("/ops/Twice")
-    shows(page, "/ops/Twice")
-    expect(page.locator("#pair")).to_have_count(0)
+def test_a_call_that_shows_a_wrong_gradient_is_named_beside_the_verdict_and_can_be_opened(page: Page) -> None:
+    page.goto("/ops/Rows")
+    shows(page, "/ops/Rows")
+    expect(page.locator("#verdict .word")).to_have_text("matches")
+    beside = page.locator("#pair")
+    expect(beside).to_have_text("The verdict is of the call that is drawn. The contract looks at others.")
+    beside.get_by_role("link").click()
+    expect(beside).to_contain_text("Called in another way, backward differs from the derivative of forward. Look at")
+    expect(page.get_by_role("link", name="Open that call")).to_be_visible()
+    beside.get_by_role("link").click()
+    expect(page.locator(".called code")).to_have_text("x: float64[3,5]")
+    expect(page.locator("#verdict .word")).to_have_text("differs")
