@@ -21,6 +21,7 @@ from ..runtime.failure import describe_exception
 from ..runtime.isolation import quietly
 from ..runtime.timeouts import TookTooLong, time_limit
 from .directional_check import DirectionalResult, compare_along_directions
+from .single_precision import compare_in_float32
 from .variants import CallVariant, call_variants
 
 CHECK_ID = "OTHER-CALLS"
@@ -81,7 +82,8 @@ def _compared(op: InferredOp, function: Callable[..., Any], variant: CallVariant
         return DirectionalResult(unknown="there was no time left")
     try:
         with time_limit(min(left, _CALL_SECONDS)):
-            return compare_along_directions(_call(op, function, variant))
+            call = _call(op, function, variant)
+            return compare_in_float32(call) if variant.single else compare_along_directions(call)
     except TookTooLong:
         return DirectionalResult(unknown="it takes too long")
     except Exception as error:  # noqa: BLE001 a call that cannot be made proves nothing
@@ -96,7 +98,8 @@ def _call(op: InferredOp, function: Callable[..., Any], variant: CallVariant) ->
     layout = variant.layout or (lambda tensor: tensor)
 
     def callee(*given: torch.Tensor) -> Any:
-        tensors = filled | {name: layout(one) for name, one in zip(moved, given, strict=True)}
+        tensors = {name: one.to(given[0].dtype) if one.is_floating_point() else one for name, one in filled.items()}
+        tensors |= {name: layout(one) for name, one in zip(moved, given, strict=True)}
         return callable_of(function)(*(_value(each, tensors) for each in variant.recipe.arguments))
 
     return Call(op, {name: filled[name] for name in moved}, {}, callee)

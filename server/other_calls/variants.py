@@ -23,8 +23,8 @@ _Change = Callable[[torch.Tensor], torch.Tensor]
 class CallVariant:
     """A recipe to call, what is ``changed`` in words, and how its inputs lie in memory.
 
-    ``seed`` fills its tensors, ``alone`` is the only input that requires grad ("" if all do), and ``layout`` makes a
-    tensor of the same values that lies in memory in another way.
+    ``seed`` fills its tensors, ``alone`` is the only input that requires grad ("" if all do), ``layout`` makes a tensor
+    of the same values that lies in memory in another way, and ``single`` asks for float32.
     """
 
     recipe: Recipe
@@ -32,6 +32,7 @@ class CallVariant:
     seed: int = 0
     alone: str = ""
     layout: _Change | None = None
+    single: bool = False
 
 
 def call_variants(recipe: Recipe, evidence: CollectedEvidence, given: bool = False) -> tuple[CallVariant, ...]:
@@ -47,11 +48,12 @@ def call_variants(recipe: Recipe, evidence: CollectedEvidence, given: bool = Fal
         *_constants(recipe, evidence),
         *_layouts(recipe),
         *_alone(recipe),
+        *_single(recipe),
     ]
     unique: dict[tuple[object, ...], CallVariant] = {}
     for each in found:
-        unique.setdefault((each.recipe.text(), each.seed, each.alone, each.layout), each)
-    unique.pop((recipe.text(), 0, "", None), None)
+        unique.setdefault((each.recipe.text(), each.seed, each.alone, each.layout, each.single), each)
+    unique.pop((recipe.text(), 0, "", None, False), None)
     return tuple(unique.values())
 
 
@@ -151,6 +153,11 @@ def _alone(recipe: Recipe) -> Iterator[CallVariant]:
     if len(recipe.inputs) > 1:
         for each in recipe.inputs:
             yield CallVariant(recipe, f"a gradient for {each.name} alone", alone=each.name)
+
+
+def _single(recipe: Recipe) -> Iterator[CallVariant]:
+    if all(each.dtype == "float64" for each in recipe.inputs):
+        yield CallVariant(recipe, "float32", single=True)
 
 
 def _with(recipe: Recipe, place: int, argument: TensorArgument | Constant) -> Recipe:

@@ -114,6 +114,20 @@ class Doubling(Function):
         return g, None
 
 
+class SmallSteps(Function):
+    """Its backward is a difference of forward, with a step that float32 cannot see."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return g * ((x + 1e-8).exp() - x.exp()) / 1e-8 if x.dtype == torch.float32 else g * x.exp()
+
+
 class OneSize(Function):
     """Takes nothing but seven numbers."""
 
@@ -143,6 +157,7 @@ def row_of(function: Any, recipe: str = "", given: bool = False) -> CheckRow:
         (ReadsMemory, "", "inputs that have gaps in memory"),
         (TellsWhoAsks, "", "a gradient for a alone"),
         (Doubling, "", "twice = True"),
+        (SmallSteps, "", "float32"),
     ],
 )
 def test_a_fault_that_one_call_hides_is_shown_by_another(function: Any, recipe: str, changed: str) -> None:

@@ -29,6 +29,7 @@ from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
 # budget: at how many elements a doubted gradient is measured again; the other, a sample, is the range around them.
 _REMEASURED, _RANGE = 4, 0.05
+_OTHER_SPAN = 0.37  # sample: the share of it that the second measurement of a slope takes
 # sample: how many draws tell chance from a wrong gradient; the other, a bound, is by how many standard errors.
 _DRAWS, _CHANCE = 64, 5.0
 # Checks whose findings already explain a wrong gradient.
@@ -144,17 +145,21 @@ def _is_chance(call: Call, name: str, given: TensorsByName, place: int) -> bool:
 
 
 def _slope_at(call: Call, name: str, given: TensorsByName, place: int) -> tuple[float, float]:
-    """The slope by one element, measured as for the curves, and its error; NaN if it does not converge."""
-    held = call.tensors[name]
-    x = float(held.reshape(-1)[place])
+    """The slope by one element, measured as for the curves, and its error; NaN if it does not converge.
 
+    It is measured with two steps: a slope is not known better than the two agree, as of a forward that iterates.
+    """
+    held = call.tensors[name]
+    x, precision = float(held.reshape(-1)[place]), precision_of(held)
     along, here = function_along(total_of(call, name, given), held, np.array([place])), np.array([x])
-    precision = precision_of(held)
     span = (_RANGE if precision == EPSILON else 1.0) * max(1.0, abs(x))
-    found = differentiate(along, here, along(here), span, precision=precision)
+    found, other = (
+        differentiate(along, here, along(here), span * share, precision=precision) for share in (1.0, _OTHER_SPAN)
+    )
     if found.kind[0] != PointKind.SMOOTH:
         return float("nan"), 0.0
-    return float(found.value[0]), float(found.error[0])
+    apart = abs(found.value[0] - other.value[0]) if other.kind[0] == PointKind.SMOOTH else 0.0
+    return float(found.value[0]), float(max(found.error[0], apart))
 
 
 def _irregular_call(session: CheckSession) -> Call | None:
