@@ -10,6 +10,7 @@ import torch
 
 from ..inference.recipe.recipe import Constant, Recipe, TensorArgument, literal
 from ..inference.source.collect import CollectedEvidence
+from ..inference.source.evidence import ArgumentEvidence
 
 # The shapes that stand for a vector: not square, with one dimension more than matrices have.
 _MATRIX, _CUBE = (3, 5), (2, 3, 4)
@@ -66,9 +67,14 @@ def _shapes(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant
         for batch in (1, _BATCH):
             yield _reshaped(recipe, _resized(tensors, {main.shape[0]: batch}))
     alike = [name for name, shape in tensors.items() if shape == main.shape]
-    if main.shape and not any(evidence.of(name).ranks for name in alike):
+    if main.shape and not any(_known(evidence, name).ranks for name in alike):
         for shape in _of_other_rank(main.shape):
             yield _reshaped(recipe, tensors | dict.fromkeys(alike, shape))
+
+
+def _known(evidence: CollectedEvidence, name: str) -> ArgumentEvidence:
+    """The evidence on an argument; none on more of ``*args`` than backward returns gradients for."""
+    return evidence.notes.arguments.get(name, ArgumentEvidence(name))
 
 
 def _of_other_rank(shape: _Shape) -> Iterator[_Shape]:
@@ -96,7 +102,7 @@ def _reshaped(recipe: Recipe, shapes: Mapping[str, _Shape]) -> CallVariant:
 def _constants(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
     for place, each in enumerate(recipe.arguments):
         if isinstance(each, Constant):
-            for value in _near(each.value, evidence.of(each.name).strings):
+            for value in _near(each.value, _known(evidence, each.name).strings):
                 other = Constant(each.name, value)
                 yield CallVariant(_with(recipe, place, other), f"{each.name} = {literal(value)}")
 

@@ -229,3 +229,23 @@ def test_the_targets_of_a_loss_are_stacked_with_its_rows() -> None:
     assert op.inputs[0].shape == (3, 4)
     assert evaluation.stacked == ("x",)
     assert verdict.word == "matches"
+
+
+class Total(Function):
+    """Takes as many as there are."""
+
+    @staticmethod
+    def forward(ctx: Any, *args: Any) -> Any:
+        ctx.count = len(args)
+        return sum(args[1:], args[0] * 1)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return (g,) * ctx.count
+
+
+def test_more_arguments_than_the_source_tells_of_are_varied_as_well() -> None:
+    recipe = parse_recipe("; ".join(f"args{place}: float64[7]" for place in range(6)), ["*args"])
+    (row,) = other_calls_rows(op_of(Total, recipe, "total", "total", "own"))
+    assert row.level == "fine"
+    assert "args5 of shape (3, 5)" in row.seen
