@@ -50,7 +50,7 @@ def test_a_forward_that_draws_is_said_to_draw_and_what_the_curves_are():
     assert said == f"{draw}backward returns the derivative of forward on all of −3 ≤ x ≤ 3."
     coin = written(lambda x: (torch.rand_like(x) < torch.sigmoid(x)).to(x), torch.ones_like)
     assert verdict_sentence(*look(coin), NAMES).startswith(
-        f"{draw}backward does not return the derivative of forward anywhere on −3 ≤ x ≤ 3"
+        f"{draw}Of this draw backward does not return the slope anywhere on −3 ≤ x ≤ 3."
     )
 
 

@@ -134,6 +134,9 @@ def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[s
             "forward is a game of chance: asked twice, it answers differently, and has no slope to judge by.",
             "No numerical gradient is drawn.",
         ]
+    if evaluation.one_draw and verdict.against.intervals:
+        where = describe_intervals(verdict.against.intervals, evaluation, names)
+        return [f"Of this draw backward does not return the slope {where}. Whether it does on average is not told."]
     if not np.isfinite(evaluation.forward).any():
         return [f"forward has no finite value on {describe_range(evaluation, names)}. Choose another range."]
     if evaluation.numerical.unseen:

@@ -49,14 +49,14 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
         return Verdict("no gradient" if evaluation.order == 1 else "unsupported", forward, forward, tolerance)
     if not (evaluation.deterministic or evaluation.one_draw):
         return Verdict("undecided", forward, forward, tolerance)
-    word = _word(forward)
+    word = _word(forward, evaluation)
     # Where it is not linear in grad_output, it is the derivative of forward by chance of this one.
     right = word == "matches" and not (evaluation.follows_sign and evaluation.linearity.breaks("odd", "scales"))
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
     if right or evaluation.surrogate is None or evaluation.order == 2:
         return Verdict(_word_for_all(word, evaluation, tolerance), forward, forward, tolerance)
     surrogate = judge_points(evaluation, evaluation.surrogate, tolerance, share, remarks)
-    word = _word(surrogate)
+    word = _word(surrogate, evaluation)
     word = "matches its surrogate" if word == "matches" else word
     return Verdict(_word_for_all(word, evaluation, tolerance), forward, surrogate, tolerance)
 
@@ -94,9 +94,10 @@ def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
     return bool((~tolerated & (wide.status == Status.DIFFERS)).any())
 
 
-def _word(comparison: Comparison) -> VerdictWord:
+def _word(comparison: Comparison, evaluation: Evaluation) -> VerdictWord:
     if comparison.intervals:
-        return "differs"
+        # What differs from one draw may be right on average, as of stochastic rounding.
+        return "undecided" if evaluation.one_draw else "differs"
     return "matches" if _mostly_judged(comparison) else "undecided"
 
 

@@ -115,8 +115,8 @@ ROUGH |= {name for name in BAD if "jagged" in name}
 LONG = {"faster than any grid"}
 
 
-# A game of chance, of which nothing can be said.
-CHANCE = {"noisy by 0.1", "noisy by 1e-6", "noisy now and then", "counting by 1", "nothing but chance"}
+# A game of chance, of which nothing can be said: no draw repeats, or its draws are right on average alone.
+CHANCE = {"noisy now and then", "counting by 1", "nothing but chance"}
 
 
 def words(name, factors, dtypes=(torch.float64, torch.float32)):
@@ -131,7 +131,9 @@ def words(name, factors, dtypes=(torch.float64, torch.float32)):
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_wrong_never_matches(name):
-    assert "matches" not in words(name, (1.5, -1.0, 0.0)).values()
+    # Of what does not depend on x every draw has the slope 0.
+    factors = (1.5, -1.0) if name == "nothing but chance" else (1.5, -1.0, 0.0)
+    assert "matches" not in words(name, factors).values()
 
 
 @pytest.mark.parametrize("name", sorted(set(BAD) - ROUGH))

@@ -310,8 +310,8 @@ def test_a_backward_that_is_right_for_one_grad_output_only_is_caught(function):
     assert look(op_of(function.apply))[1].word == "differs"
 
 
-@pytest.mark.parametrize(("factor", "word"), [(1.0, "matches"), (2.0, "differs")])
-def test_a_random_forward_is_judged_by_one_draw(factor, word):
+@pytest.mark.parametrize(("factor", "word"), [(1.0, "matches"), (2.0, "undecided")])
+def test_a_random_forward_is_judged_by_one_draw_and_not_accused_by_it(factor, word):
     assert look(written(lambda x: x + torch.rand_like(x), lambda x: factor * torch.ones_like(x)))[1].word == word
 
 
