@@ -104,7 +104,7 @@ def _constants(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVari
         if isinstance(each, Constant):
             for value in _near(each.value, _known(evidence, each.name).strings):
                 other = Constant(each.name, value)
-                yield CallVariant(_with(recipe, place, other), f"{each.name} = {literal(value)}")
+                yield CallVariant(recipe.with_argument(place, other), f"{each.name} = {literal(value)}")
 
 
 def _near(value: Any, words: list[str]) -> list[Any]:
@@ -128,7 +128,7 @@ def _indices(recipe: Recipe) -> Iterator[CallVariant]:
     for place, each in enumerate(recipe.arguments):
         if isinstance(each, TensorArgument) and each.fill == "index" and len(each.shape) == 1:
             longer = replace(each, shape=(2 * each.below + 3,))
-            yield CallVariant(_with(recipe, place, longer), f"{longer.shape[0]} indices in {each.name}")
+            yield CallVariant(recipe.with_argument(place, longer), f"{longer.shape[0]} indices in {each.name}")
 
 
 def _layouts(recipe: Recipe) -> Iterator[CallVariant]:
@@ -164,7 +164,3 @@ def _alone(recipe: Recipe) -> Iterator[CallVariant]:
 def _single(recipe: Recipe) -> Iterator[CallVariant]:
     if all(each.dtype == "float64" for each in recipe.inputs):
         yield CallVariant(recipe, "float32", single=True)
-
-
-def _with(recipe: Recipe, place: int, argument: TensorArgument | Constant) -> Recipe:
-    return Recipe((*recipe.arguments[:place], argument, *recipe.arguments[place + 1 :]))

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import pytest
 import torch
+from functions.basics import SquaredError
 
 import gradloupe
 
@@ -36,18 +37,6 @@ class OnlyWhereAsked(Product):
     def backward(ctx: Any, g: Any) -> Any:
         du = g * ctx.saved_tensors[1] if ctx.needs_input_grad[0] else None
         return du, None
-
-
-class SquaredError(F):
-    @staticmethod
-    def forward(ctx: Any, x: Any, target: Any) -> Any:
-        ctx.save_for_backward(x, target)
-        return (x - target).square().sum()
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        x, target = ctx.saved_tensors
-        return 2 * g * (x - target), None
 
 
 class Centred(F):

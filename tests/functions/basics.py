@@ -93,3 +93,17 @@ def with_backward(forward, backward) -> type[torch.autograd.Function]:
             return backward(grad_output, *ctx.saved_tensors)
 
     return WithBackward
+
+
+class SquaredError(torch.autograd.Function):
+    """Σ (x − target)², right where the target is data."""
+
+    @staticmethod
+    def forward(ctx, x, target):
+        ctx.save_for_backward(x, target)
+        return (x - target).square().sum()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, target = ctx.saved_tensors
+        return 2 * grad_output * (x - target), None

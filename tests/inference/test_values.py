@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from functions.basics import SquaredError
 from torch.autograd import Function
 
 from gradloupe.server.inference.construction.domain import usual_domain
@@ -39,18 +40,6 @@ class Hinge(Function):
         return -g * y_true * (margin > 0), None
 
 
-class Squares(Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any, target: Any) -> Any:
-        ctx.save_for_backward(x, target)
-        return (x - target).square().sum()
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        x, target = ctx.saved_tensors
-        return 2 * g * (x - target), None
-
-
 class Taken(Function):
     @staticmethod
     def forward(ctx: Any, x: Any, order: Any, order_inv: Any) -> Any:
@@ -67,7 +56,7 @@ class Taken(Function):
     [
         (CrossEntropy, "binary", "it is 0 or 1, as `1 - target` says"),
         (Hinge, "signs", "it is -1 or 1, as `1 - x * y_true` says"),
-        (Squares, "normal", ""),
+        (SquaredError, "normal", ""),
     ],
 )
 def test_labels_are_what_the_loss_takes_them_for(function: Any, fill: str, reason: str) -> None:

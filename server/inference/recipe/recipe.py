@@ -165,6 +165,10 @@ class Recipe:
         """The tensors that require grad."""
         return tuple(each for each in self.arguments if isinstance(each, TensorArgument) and each.grad)
 
+    def with_argument(self, place: int, given: TensorArgument | Constant) -> Recipe:
+        """The same with another argument in one place."""
+        return Recipe((*self.arguments[:place], given, *self.arguments[place + 1 :]))
+
     def tensors(self, seed: int = 0) -> dict[str, torch.Tensor]:
         """Every tensor of the recipe by name, filled from the seed with values of two decimal places."""
         return {

@@ -22,7 +22,7 @@ from ..source.signature import LEFT_OUT, NO_DEFAULT, SignatureArgument
 _ANNOTATED = 7.0
 # Cost of a kind without evidence: tried last, but tried.
 _UNLIKELY = 4.0
-# Extra cost of a value with which the Function does nothing (early return), and so agrees trivially.
+# Extra cost of a value with which the Function does nothing (early return), so that nothing is seen of it.
 EARLY_RETURN_COST = 5.0
 # The evidence that makes a default of None stand for a tensor.
 _TENSOR_WEIGHT = 2.0

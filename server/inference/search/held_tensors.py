@@ -49,7 +49,7 @@ def settle_held_tensors(function: Callable[..., Any], signature: Signature, reci
     for place, each in enumerate(recipe.arguments):
         if isinstance(each, TensorArgument) and each.floating and not each.grad:
             settled, reason = _settled(function, signature, recipe, place)
-            recipe = _with(recipe, place, settled)
+            recipe = recipe.with_argument(place, settled)
             because |= {each.name: reason} if reason else {}
     return HeldTensors(recipe, because)
 
@@ -70,13 +70,9 @@ def _settled(
     if not moves:
         return replace(each, held="None"), f"{_GIVES_NONE}, and forward does not move with it"
     swept = replace(each, grad=True)
-    if _works(signature.call, _with(recipe, place, swept)):
+    if _works(signature.call, recipe.with_argument(place, swept)):
         return swept, ""
     return each, "the call fails where it requires grad"
-
-
-def _with(recipe: Recipe, place: int, given: TensorArgument) -> Recipe:
-    return Recipe((*recipe.arguments[:place], given, *recipe.arguments[place + 1 :]))
 
 
 def _declared(function: Callable[..., Any], signature: Signature, name: str) -> str:

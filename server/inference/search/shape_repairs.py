@@ -238,8 +238,8 @@ def shape_of_gradient(broken: FailedCall, match: _Match) -> Iterator[Repair]:
     for held, one in enumerate(broken.recipe.arguments):
         if isinstance(one, TensorArgument) and one.floating and not one.grad:
             for wanted in sorted(shapes - {one.shape}, key=len, reverse=True):
-                arguments = (*broken.recipe.arguments[:held], _with(one, wanted), *broken.recipe.arguments[held + 1 :])
-                yield Repair(Recipe(arguments), 0.6, one.name, "its shape is that of another")
+                alike = broken.recipe.with_argument(held, _with(one, wanted))
+                yield Repair(alike, 0.6, one.name, "its shape is that of another")
 
 
 def divisible_sizes(broken: FailedCall, match: _Match) -> Iterator[Repair]:

@@ -144,17 +144,14 @@ class UnusableCall(Exception):
 class Outcome:
     """The outcome of a trial: an ``error``, None where it works, and the arguments that were ``given``.
 
-    ``finite`` says that every output and every gradient is, ``outputs_finite`` that every output is, and
-    ``gradient_nonzero`` that some gradient is not zero. ``forward`` says that forward went through.
+    ``outputs_finite`` says that every output is finite, ``forward`` that forward went through.
     """
 
     recipe: Recipe
     given: tuple[Any, ...] = ()
     error: BaseException | None = None
     forward: bool = False
-    finite: bool = False
     outputs_finite: bool = False
-    gradient_nonzero: bool = False
     inputs_without_gradient: tuple[str, ...] = ()
 
     @property
@@ -188,14 +185,11 @@ def try_recipe(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             outputs = _differentiable_outputs(call_seeded(call, *given))
             forward = True
             found = pull_back(outputs, map(torch.ones_like, outputs), leaves)
-            gradients = [each for each in found if each is not None]  # the engine takes None for zeros
             outputs_finite = all(bool(torch.isfinite(each).all()) for each in outputs)
-            finite = outputs_finite and all(bool(torch.isfinite(each).all()) for each in gradients)
-            gradient_nonzero = any(bool(each.count_nonzero()) for each in gradients)
             inputs_without_gradient = tuple(
                 each.name for each, one in zip(recipe.inputs, found, strict=True) if one is None
             )
-            return Outcome(recipe, given, None, True, finite, outputs_finite, gradient_nonzero, inputs_without_gradient)
+            return Outcome(recipe, given, None, True, outputs_finite, inputs_without_gradient)
     except BaseException as error:  # noqa: BLE001 whatever a user's Function raises, SystemExit too, is an outcome
         return Outcome(recipe, given, error, forward)
     finally:
