@@ -1,8 +1,9 @@
-"""A recipe whose call failed, and the repairs of it: the recipe with one argument changed, at a cost."""
+"""A recipe whose call failed, and the edits of it: the recipe with one argument changed, at a cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +15,17 @@ from .choices import constant, is_writable
 _Given = TensorArgument | Constant
 _Change = Callable[[TensorArgument], TensorArgument]
 _MAX_LENGTH = 90
+# No larger int is taken from a message.
+_MAX_NUMBER = 100
+# Arguments that a message counts, from 1 the gradients of backward, from 0 the saved tensors.
+_GRADIENT = re.compile(r"different than None at position (\d+), but the corresponding forward input was not")
+_QUOTED = re.compile(r"['`\"](\w+)['`\"]")
+_SAVED = re.compile(r"can only save variables, but argument (\d+) is of type")
 
 
 @dataclass(frozen=True)
-class Repair:
-    """A changed recipe, its cost above the one it repairs, the argument changed, and the reason."""
+class Edit:
+    """A changed recipe, its cost above the one that failed, the argument changed, and the reason."""
 
     recipe: Recipe
     cost: float
@@ -74,7 +81,7 @@ class FailedCall:
         found = [(place, self.given(place)) for place in self.places()]
         return [(place, each) for place, each in found if isinstance(each, Constant)]
 
-    def with_argument(self, place: int, given: _Given, cost: float) -> Iterator[Repair]:
+    def with_argument(self, place: int, given: _Given, cost: float) -> Iterator[Edit]:
         """The recipe with another value for one argument, and with the defaults before it written out."""
         arguments = list(self.recipe.arguments)
         for missing in range(len(arguments), place + 1):
@@ -83,19 +90,36 @@ class FailedCall:
                 return
             arguments.append(constant(self.arguments[missing].name, default))
         arguments[place] = given
-        yield Repair(Recipe(tuple(arguments)), cost, given.name, self.reason)
+        yield Edit(Recipe(tuple(arguments)), cost, given.name, self.reason)
 
-    def with_values(self, place: int, values: tuple[Any, ...], cost: float, step: float = 0.3) -> Iterator[Repair]:
+    def with_values(self, place: int, values: Sequence[Any], cost: float, step: float = 0.3) -> Iterator[Edit]:
         """The recipe with each of these constants for one argument."""
         for count, value in enumerate(values):
             yield from self.with_argument(place, constant(self.arguments[place].name, value), cost + step * count)
 
-    def with_tensors(self, change: _Change, cost: float) -> Iterator[Repair]:
-        """The recipe with all its tensors changed."""
-        arguments = tuple(change(each) if isinstance(each, TensorArgument) else each for each in self.recipe.arguments)
-        first = next((each.name for each in arguments if isinstance(each, TensorArgument)), "")
-        yield Repair(Recipe(arguments), cost, first, self.reason)
+    def with_tensors(self, change: _Change, cost: float, floating: bool = False) -> Iterator[Edit]:
+        """The recipe with all its tensors changed, or all ``floating`` ones."""
+        changed = tuple(
+            change(each) if isinstance(each, TensorArgument) and (each.floating or not floating) else each
+            for each in self.recipe.arguments
+        )
+        first = next((each.name for each in changed if isinstance(each, TensorArgument)), "")
+        yield Edit(Recipe(changed), cost, first, self.reason)
 
-    def blaming(self, places: frozenset[int]) -> FailedCall:
-        """The same, with the blame on other arguments."""
-        return replace(self, blame=replace(self.blame, places=places))
+    def numbers(self, *others: int) -> list[int]:
+        """The ints in the message and the ones above them, then the ``others``, each once."""
+        found = [abs(int(each)) for each in re.findall(r"-?\d+", self.blame.message) if len(each) < 5]
+        named = [each for one in found for each in (one, one + 1) if each <= _MAX_NUMBER]
+        return list(dict.fromkeys((*sorted(named, key=lambda each: each not in found), *others)))
+
+    def with_named_place(self) -> FailedCall:
+        """The same, with the blame on the arguments that the message counts or quotes, if it does."""
+        message = self.blame.message
+        gradient, saved = _GRADIENT.search(message), _SAVED.search(message)
+        names = set(_QUOTED.findall(message)) if self.blame.own else set()
+        if gradient:
+            names = {each.name for each in self.arguments[int(gradient[1]) - 1 :][:1]}
+        elif saved:
+            names = set(filter(None, self.saved[int(saved[1]) :][:1]))
+        places = frozenset(place for place, each in enumerate(self.arguments) if each.name in names)
+        return replace(self, blame=replace(self.blame, places=places)) if places else self

@@ -28,18 +28,18 @@ _DTYPES = {"index": "int64", "mask": "bool"}
 class RecipeStep:
     """A recipe to try, its cost (how unlikely it is), and the reason for each argument.
 
-    A repair has how far the recipe that it repairs came, ``reached``, and the cost of the change, ``repair_cost``.
+    An edit has how far the recipe that it mends came, ``reached``, and what it costs, ``edit_cost``.
     """
 
     cost: float
     recipe: Recipe
     because: dict[str, str] = field(default_factory=dict)
     reached: tuple[int, ...] = ()
-    repair_cost: float = 0.0
+    edit_cost: float = 0.0
 
-    def cost_before_repair(self, reached: tuple[int, ...]) -> float:
-        """Its cost, without that of the last repair if that one came further."""
-        return self.cost - self.repair_cost * (reached > self.reached)
+    def cost_before_edit(self, reached: tuple[int, ...]) -> float:
+        """Its cost, without that of the last edit if that one came further."""
+        return self.cost - self.edit_cost * (reached > self.reached)
 
 
 @dataclass(frozen=True)

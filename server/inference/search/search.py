@@ -1,4 +1,4 @@
-"""Best-first search for a recipe: tries the steps of the queue, and adds the repairs that each error suggests.
+"""Best-first search for a recipe: tries the steps of the queue, and adds the edits that each error suggests.
 
 Whether backward is right never helps to choose: a judge must not choose its questions by the answer. What counts is
 what the author wrote, that the call runs, and what forward does in it. A declared default is changed only where forward
@@ -17,10 +17,10 @@ from ..recipe.recipe import Recipe, TensorArgument
 from ..source.collect import CollectedEvidence
 from ..source.signature import Signature
 from .blame import Blame, blame, is_source_error, raised_while_compiling
+from .edits import edits
 from .failed_call import FailedCall
 from .forward_effect import UNKNOWN_EFFECT, ForwardEffect, forward_effect
 from .queue import REPEAT_COST, RecipeQueue, RecipeStep
-from .repairs import suggested_repairs
 from .trial import Outcome, try_recipe
 
 _MOST_TRIALS = 4000
@@ -151,9 +151,9 @@ class RecipeSearch:
         self._queue.learn(step, blamed)
         if self.found is None or self.found[2].is_identity:
             saved = tuple(self.evidence.notes.memory.saved)
-            for each in suggested_repairs(FailedCall(step.recipe, blamed, self.evidence.arguments, saved)):
+            for each in edits(FailedCall(step.recipe, blamed, self.evidence.arguments, saved)):
                 because = {**step.because, each.argument: each.because} if each.argument else step.because
-                cost = step.cost_before_repair(blamed.reached) + each.cost
+                cost = step.cost_before_edit(blamed.reached) + each.cost
                 self._queue.push(RecipeStep(cost, each.recipe, because, blamed.reached, each.cost))
 
     def _try_with_limit(self, step: RecipeStep) -> Outcome:
