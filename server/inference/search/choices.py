@@ -22,8 +22,6 @@ from ..source.signature import LEFT_OUT, NO_DEFAULT, SignatureArgument
 _ANNOTATED = 7.0
 # Cost of a kind without evidence: tried last, but tried.
 _UNLIKELY = 4.0
-# Extra cost of a value with which the Function does nothing (early return), so that nothing is seen of it.
-EARLY_RETURN_COST = 5.0
 # The evidence that makes a default of None stand for a tensor.
 _TENSOR_WEIGHT = 2.0
 # Fractions that select some of a few elements; and quantiser steps large enough to be visible.
@@ -69,9 +67,8 @@ def choices(argument: SignatureArgument, known: ArgumentEvidence, first: bool) -
     """
     found = list(_default_choices(argument, known))
     for kind, cost, because in _kinds(argument, known, first):
-        for place, value in enumerate(sorted(_values(kind, argument, known), key=known.leads_past)):
+        for place, value in enumerate(_values(kind, argument, known)):
             extra_cost = 0.4 * place if kind != "callable" else 0.8 * place
-            extra_cost += EARLY_RETURN_COST * known.leads_past(value)
             found.append(Choice(kind, cost + extra_cost, because, value))
     unique: dict[tuple[str, str], Choice] = {}
     for each in sorted(found, key=lambda choice: choice.cost):
@@ -211,7 +208,8 @@ def _values(kind: str, argument: SignatureArgument, known: ArgumentEvidence) -> 
 
 
 def _numbers(name: str, known: ArgumentEvidence) -> list[Any]:
-    values = [*known.numbers, *(name_hints.suggested_values(name) or (0.5, 1.0, 2))]
+    suggested = name_hints.suggested_values(name)
+    values = [*suggested, *known.numbers, *(() if suggested else (0.5, 1.0, 2))]
     if known.share:
         return list(_SHARES)
     if known.step and name_hints.TINY_NAME.search(name.lower()):
@@ -242,7 +240,7 @@ def _wholes(name: str, known: ArgumentEvidence) -> list[int]:
 def _strings(argument: SignatureArgument, known: ArgumentEvidence) -> list[str]:
     literal = re.findall(r"""['"]([^'"]*)['"]""", argument.annotation)
     found = list(dict.fromkeys([*literal, *known.strings]))
-    return found if any(not known.leads_past(each) for each in found) else [*found, "mean", "sum", "none"]
+    return found or ["mean", "sum", "none"]
 
 
 def _sequences(name: str, known: ArgumentEvidence) -> list[Any]:

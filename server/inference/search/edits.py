@@ -25,7 +25,7 @@ _DTYPES = ("torch.float32", "torch.float64", "torch.float8_e4m3fn")
 
 
 def edits(failed: FailedCall) -> list[Edit]:
-    """The edits that may mend a call, the cheapest first."""
+    """The edits that may mend a call."""
     failed = failed.with_named_place()
     found = list[Edit]()
     for words, make in _EDITS:
@@ -33,7 +33,7 @@ def edits(failed: FailedCall) -> list[Edit]:
             found += make(failed)
         elif failed.blame.own:
             found += (replace(each, cost=each.cost + _UNSPOKEN) for each in make(failed))
-    return sorted(found, key=lambda each: each.cost)
+    return found
 
 
 def _values(*values: Any) -> Callable[[FailedCall], _Edits]:

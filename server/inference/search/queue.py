@@ -12,7 +12,7 @@ from ..source import name_hints
 from ..source.collect import CollectedEvidence
 from ..source.signature import LEFT_OUT, NO_DEFAULT
 from .blame import Blame
-from .choices import EARLY_RETURN_COST, Choice, choices, constant, fill_from_evidence, fill_within_bounds, is_writable
+from .choices import Choice, choices, constant, fill_from_evidence, fill_within_bounds, is_writable
 from .shapes import JointShapes, cheapest_combinations, joint_shapes
 
 # Extra cost of a recipe that contains a combination that has failed before.
@@ -123,16 +123,17 @@ class RecipeQueue:
                 return None
             cost, _, found = heapq.heappop(self._heap)
             step = self._first(found) if isinstance(found, _Row) else found
-            if step is None:
+            if step is None or step.recipe.text() in self._seen:
                 continue
             if cost > step.cost or not self._must_fail(_all_parts(step.recipe)):
+                self._seen.add(step.recipe.text())
                 return replace(step, cost=cost)
             self._put(step.cost + REPEAT_COST, step)
 
     def push(self, step: RecipeStep) -> None:
-        """Add a step, unless its recipe was added before."""
+        """Add a step, unless its recipe was tried before."""
         step = replace(step, recipe=Recipe(tuple(map(self._settled, step.recipe.arguments))))
-        if self._is_new(step):
+        if _can_be_tried(step.recipe):
             self._put(step.cost, step)
 
     def learn(self, step: RecipeStep, blamed: Blame) -> None:
@@ -142,12 +143,6 @@ class RecipeQueue:
             typed = isinstance(blamed.error, TypeError | AttributeError) and not blamed.own
             parts = _types(step.recipe) if typed else _parts(step.recipe)
             self._failed.add(frozenset(part for part in parts if part[0] in places))
-
-    def _is_new(self, step: RecipeStep) -> bool:
-        text = step.recipe.text()
-        new = text not in self._seen and bool(step.recipe.inputs) and not _too_large(step.recipe)
-        self._seen.add(text)
-        return new
 
     def _put(self, cost: float, found: RecipeStep | _Row) -> None:
         self._count += 1
@@ -163,7 +158,7 @@ class RecipeQueue:
             rest = replace(row, shapes=row.shapes[1:])
             self._put(rest.cost + REPEAT_COST * row.postponed, rest)
         step = self._step(row.cost, row.combination, dict(zip(row.tensor_places, form.shapes, strict=True)))
-        return step if self._is_new(step) else None
+        return step if _can_be_tried(step.recipe) else None
 
     def _must_fail(self, parts: set[_Part]) -> bool:
         return any(each <= parts for each in self._failed)
@@ -202,9 +197,7 @@ class RecipeQueue:
         counts = [returned] if returned is not None and returned in self.passes and returned < last else []
         counts += [min(last, max(unwritable, least)), least]
         for step, count in enumerate(dict.fromkeys(counts)):
-            left = self.evidence.arguments[count:]
-            skips = any(self.evidence.of(each.name).leads_past(each.default) for each in left)
-            yield count, 0.5 * step + EARLY_RETURN_COST * skips
+            yield count, 0.5 * step
 
     def _step(self, cost: float, combination: Sequence[Choice], shapes: dict[int, tuple[int, ...]]) -> RecipeStep:
         given: list[TensorArgument | Constant] = []
@@ -267,10 +260,10 @@ def _is_square(shape: tuple[int, ...]) -> bool:
     return len(shape) >= 2 and shape[-1] == shape[-2]
 
 
-def _too_large(recipe: Recipe) -> bool:
-    """Whether a tensor is too large to try: an error message may name any size."""
+def _can_be_tried(recipe: Recipe) -> bool:
+    """Whether it has an input, and no tensor is too large: an error message may name any size."""
     sizes = [math.prod(each.shape) for each in recipe.arguments if isinstance(each, TensorArgument)]
-    return max(sizes) > _MAX_ELEMENTS
+    return bool(recipe.inputs) and max(sizes) <= _MAX_ELEMENTS
 
 
 def _all_parts(recipe: Recipe) -> set[_Part]:

@@ -15,10 +15,10 @@ from .function_source import FunctionTree, read_function_source
 from .torch_signatures import (
     KEYWORD_CHOICES,
     KINDS_BY_KEYWORD,
-    KINDS_BY_POSITION,
     RANKS_BY_POSITION,
     TAKES_DIM,
     TAKES_SQUARE,
+    kind_of_parameter,
 )
 
 _NOT_TENSORS = {"arange", "zeros", "ones", "full", "tensor", "as_tensor", "empty", "eye", "rand", "randn", "from_numpy"}
@@ -154,11 +154,11 @@ class CallReader:
 
     def _read_positions(self, name: str, given: list[ast.expr], node: ast.Call, callee: Any) -> None:
         reader, places = self.reader, set()
-        for kind, table in KINDS_BY_POSITION.items():
-            for place in table.get(name, ()):
-                if place < len(given):
-                    reader.say(given[place], kind, _WEIGHTS[kind], node, _reason(kind, name))
-                    places.add(place)
+        for place, each in enumerate(given):
+            kind = kind_of_parameter(name, place)
+            if kind in _WEIGHTS and (place or kind != "tensor"):
+                reader.say(each, kind, _WEIGHTS[kind], node, _reason(kind, name))
+                places.add(place)
         for place, rank in RANKS_BY_POSITION.get(name, {}).items():
             found = reader.evidence(given[place]) if place < len(given) else None
             if found:

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field
 
 from .torch_signatures import is_misspelled
 
-# Shares of a small tensor that select neither none nor all of its elements.
-_SEEN = (0.2, 0.8)
-
 
 @dataclass
 class ArgumentEvidence:
@@ -22,7 +19,7 @@ class ArgumentEvidence:
     Shape of a tensor: ``ranks`` are known and ``supposed`` possible ranks, ``least`` is a lower bound, ``rank_reason``
     the reason; ``square`` and ``even`` sizes; ``few`` says that its elements are indexed one by one.
 
-    Values: ``strings`` and ``numbers`` are those it is compared with, ``past`` those with an early return, ``low`` and
+    Values: ``strings`` and ``numbers`` are those it is compared with, ``low`` and
     ``high`` are bounds; ``share`` says that it is a fraction of a size, ``step`` that it is the step of a quantiser,
     ``switch`` that one of its elements is 0 or 1, ``once`` that its indices are a permutation, ``single`` that it has
     to be float32, ``binary`` and ``signs`` quote what says that a label is 0 or 1, or -1 or 1.
@@ -49,7 +46,6 @@ class ArgumentEvidence:
     keys: list[str] = field(default_factory=list)
     typed: bool = False
     numbers: list[int] = field(default_factory=list)
-    past: list[object] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     arity: int = 1
     once: bool = False
@@ -74,17 +70,6 @@ class ArgumentEvidence:
         self.weights[kind] = self.weight(kind) + weight
         if weight > self.reasons.get(kind, (0.0, ""))[0]:
             self.reasons[kind] = (weight, reason)
-
-    def leads_past(self, value: object) -> bool:
-        """Whether with this value the Function does nothing (early return); True is not 1 here.
-
-        Not where both True and False do, and also for a share so small or large that it selects none or all.
-        """
-        if self.share and isinstance(value, int | float) and not _SEEN[0] <= value <= _SEEN[1]:
-            return True
-        if isinstance(value, bool) and {each for each in self.past if isinstance(each, bool)} == {True, False}:
-            return False
-        return any(isinstance(each, bool) == isinstance(value, bool) and each == value for each in self.past)
 
     def weight(self, kind: str) -> float:
         return self.weights.get(kind, 0.0)

@@ -30,11 +30,6 @@ class Reader(ExpressionReader):
 
     # Statements.
 
-    def visit_Return(self, node: ast.Return) -> None:
-        if isinstance(node.value, ast.IfExp):
-            self.leads_past(node.value)
-        self.generic_visit(node)
-
     def visit_Assign(self, node: ast.Assign) -> None:
         self._read_value(node.targets, node.value)
         for target in node.targets:
@@ -58,7 +53,6 @@ class Reader(ExpressionReader):
         self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> None:
-        self.leads_past(node)
         refused = any(isinstance(each, ast.Raise) for each in node.body)
         if refused:
             self.bounded(node.test, False)

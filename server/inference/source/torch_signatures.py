@@ -1,4 +1,4 @@
-"""Tables of torch's functions: kinds and ranks of their arguments by position; the tensor of a method is position 0."""
+"""What torch's functions take: kinds of parameters, from torch's own schemas, and ranks of tensors."""
 
 from __future__ import annotations
 
@@ -20,67 +20,62 @@ SHAPE_PRESERVING = {
 TENSOR_CASTS = {"as_tensor", "tensor", "asarray"}
 # Functions that return an uninitialised tensor.
 UNINITIALISED = {"empty_like", "empty", "new_empty"}
-_EVERY = tuple(range(1, 8))
+# Kinds of parameters by what torch's schemas call them, and by their types there.
+_KIND_OF_NAME = {
+    **dict.fromkeys(("index", "indices"), "index"),
+    **dict.fromkeys(("dim", "dim0", "dim1", "axis0", "axis1"), "dim"),
+    **{"mask": "mask", "dtype": "dtype", "dims": "sequence", "pad": "sequence", "normalized_shape": "sequence"},
+}
+_KIND_OF_TYPE = {"Tensor": "tensor", "int": "whole", "List[int]": "whole", "float": "number", "number": "number"}
+# What a schema does not say: a tensor of indices, and a parameter that may be a tensor too but rarely is.
+_KIND_BY_HAND: dict[tuple[str, int], str] = {
+    **dict.fromkeys(
+        (("embedding", 0), ("one_hot", 0), ("bincount", 0), ("nll_loss", 1), ("cross_entropy", 1)), "index"
+    ),
+    **dict.fromkeys((("sparse_coo_tensor", 0), ("take_along_dim", 1)), "index"),
+    **{("embedding", 1): "tensor", ("sparse_coo_tensor", 2): "sequence", ("einsum", 1): "tensor"},
+    **dict.fromkeys(((name, place) for name in ("clamp", "clip") for place in (1, 2)), "number"),
+    **dict.fromkeys((("masked_fill", 2), ("fill", 1), ("clamp_min", 1), ("clamp_max", 1)), "number"),
+}
 
-_TENSORS = {
-    **dict.fromkeys(("matmul", "mm", "bmm", "dot", "mv", "outer", "ger", "cross", "maximum", "minimum"), (0, 1)),
-    **dict.fromkeys(("atan2", "logaddexp", "dist", "cdist", "mse_loss", "l1_loss", "grid_sample", "allclose"), (0, 1)),
-    **dict.fromkeys(("binary_cross_entropy", "kl_div", "smooth_l1_loss", "cosine_similarity", "equal"), (0, 1)),
-    **dict.fromkeys(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"), (0, 1, 2)),
-    **dict.fromkeys(("addmm", "baddbmm", "addmv", "addcmul", "addcdiv", "conv_transpose3d", "bilinear"), (0, 1, 2)),
-    **dict.fromkeys(("batch_norm", "native_batch_norm"), (0, 1, 2, 3, 4)),
-    **{"embedding": (1,), "layer_norm": (0, 2, 3), "einsum": _EVERY, "lerp": (0, 1), "block_diag": (0, 1, 2)},
-    "sparse_coo_tensor": (1,),
-}
-_INDICES: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(
-        ("gather", "index_select", "scatter", "scatter_", "scatter_add", "scatter_add_", "index_add"), (2,)
-    ),
-    **dict.fromkeys(("index_add_", "index_copy", "index_copy_", "index_fill", "scatter_reduce"), (2,)),
-    **{"take": (1,), "embedding": (0,), "one_hot": (0,), "nll_loss": (1,), "cross_entropy": (1,), "bincount": (0,)},
-    **{"take_along_dim": (1,), "scatter_reduce_": (2,), "sparse_coo_tensor": (0,)},
-}
-_MASKS: dict[str, tuple[int, ...]] = dict.fromkeys(
-    ("masked_fill", "masked_fill_", "masked_select", "masked_scatter", "masked_scatter_"), (1,)
-)
-_DIMS = {
-    **dict.fromkeys(("sum", "mean", "softmax", "log_softmax", "logsumexp", "cumsum", "argmax", "argmin", "sort"), (1,)),
-    **dict.fromkeys(
-        ("flip", "gather", "index_select", "scatter", "scatter_add", "unsqueeze", "squeeze", "narrow"), (1,)
-    ),
-    **dict.fromkeys(
-        ("select", "cat", "stack", "size", "unbind", "prod", "std", "var", "cumprod", "amax", "amin"), (1,)
-    ),
-    **dict.fromkeys(("index_add", "index_add_", "scatter_", "scatter_add_", "argsort", "logcumsumexp"), (1,)),
-    **dict.fromkeys(("topk", "chunk", "split", "norm", "roll", "kthvalue", "renorm", "repeat_interleave"), (2,)),
-    **dict.fromkeys(("transpose", "movedim", "swapaxes"), (1, 2)),
-}
-_WHOLES = {
-    **dict.fromkeys(("view", "reshape", "expand", "repeat", "tile", "new_zeros", "new_ones", "new_empty"), _EVERY),
-    **dict.fromkeys(("arange", "range", "zeros", "ones", "empty", "eye", "randn", "rand", "randperm"), (0, 1, 2, 3, 4)),
-    **dict.fromkeys(("topk", "chunk", "split", "roll", "kthvalue", "one_hot", "pixel_shuffle", "group_norm"), (1,)),
-    **dict.fromkeys(("tril", "triu", "matrix_power", "repeat_interleave", "diagonal", "diag", "bincount"), (1,)),
-    **dict.fromkeys(("conv1d", "conv2d", "conv3d", "conv_transpose2d", "conv_transpose1d"), (3, 4, 5, 6)),
-    **dict.fromkeys(("max_pool2d", "avg_pool2d", "max_pool1d", "avg_pool1d", "adaptive_avg_pool2d"), (1, 2, 3)),
-    **{"narrow": (2, 3), "select": (2,), "linspace": (2,), "comb": (0, 1)},
-    **dict.fromkeys(("unfold", "fold"), (1, 2, 3, 4)),
-}
-_NUMBERS = {
-    **dict.fromkeys(("clamp", "clip", "clamp_", "clip_", "threshold", "hardtanh", "threshold_"), (1, 2)),
-    **dict.fromkeys(("clamp_min", "clamp_max", "clamp_min_", "clamp_max_", "fill_", "leaky_relu", "elu", "full"), (1,)),
-    **dict.fromkeys(
-        ("dropout", "softplus", "full_like", "nan_to_num", "celu", "hardshrink", "softshrink", "new_full"), (1,)
-    ),
-    **dict.fromkeys(("masked_fill", "masked_fill_", "renorm"), (2,)),
-    **dict.fromkeys(("float", "sqrt", "log", "exp", "ceil", "floor", "tanh", "cos", "sin", "isinf", "isnan"), ()),
-}
-_SEQUENCES: dict[str, tuple[int, ...]] = {
-    **{"pad": (1,), "permute": (1,), "layer_norm": (1,), "sparse_coo_tensor": (2,)}
-}
-KINDS_BY_POSITION: dict[str, dict[str, tuple[int, ...]]] = {
-    **{"tensor": _TENSORS, "index": _INDICES, "mask": _MASKS, "dim": _DIMS, "whole": _WHOLES, "number": _NUMBERS},
-    "sequence": _SEQUENCES,
-}
+
+def kind_of_parameter(function: str, place: int) -> str:
+    """The kind of a parameter of a function of torch, the tensor of a method being at place 0; "" if it is not known.
+
+    Functions that end in an underscore have the parameters of those that do not.
+    """
+    plain = function.removesuffix("_")
+    kinds = _schema_kinds(plain)
+    last = kinds[-1] if kinds and kinds[-1] == "whole" else ""
+    return _KIND_BY_HAND.get((plain, place), kinds[place] if place < len(kinds) else last)
+
+
+@lru_cache(maxsize=512)
+def _schema_kinds(function: str) -> tuple[str, ...]:
+    """The kinds by place, empty where overloads of a function differ."""
+    found = list[set[str]]()
+    for schema in torch._C._jit_get_schemas_for_operator(f"aten::{function}"):
+        plain = [each for each in schema.arguments if not each.kwarg_only]
+        if len(plain) == len(schema.arguments) or not any(each.is_out for each in schema.arguments):
+            for place, each in enumerate(plain):
+                found += [set[str]()] * (place == len(found))
+                found[place] = found[place] | {_kind(each)}
+    return tuple(map(_common_kind, found))
+
+
+def _common_kind(kinds: set[str]) -> str:
+    """The kind of a parameter in all overloads; an int where it may be a dtype or a tensor too."""
+    kinds = kinds - ({"", "dtype", "tensor"} if "whole" in kinds else {""})
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _kind(parameter: torch.Argument) -> str:
+    written = str(parameter.type)
+    kind = written.removeprefix("Optional[").removesuffix("]" * written.startswith("Optional["))
+    named = _KIND_OF_NAME.get(parameter.name, "")
+    return named if named and (named != "index" or kind == "Tensor") else _KIND_OF_TYPE.get(kind, "")
+
+
 # Number of dimensions of the tensors of a function, by position.
 RANKS_BY_POSITION: dict[str, dict[int, int]] = {
     **{f"conv{n}d": {0: n + 2, 1: n + 2, 2: 1} for n in (1, 2, 3)},
