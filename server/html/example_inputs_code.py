@@ -52,6 +52,8 @@ def _tensor(dtype: str, shape: str, words: str) -> str:
         below = re.search(r"<\s*(\d+)", words)
         within = shape if shape == "()" else f"({shape},)"
         return f"torch.randint({below[1] if below else 2}, {within}, dtype=torch.{dtype})"
+    if "simplex" in words and shape != "()":
+        return f"torch.randn({shape}, dtype=torch.{dtype}).softmax(-1)"
     if "spd" in words:
         return f"torch.eye({shape.rpartition(', ')[2]}, dtype=torch.{dtype}).expand({shape})"
     if "binary" in words:

@@ -51,6 +51,55 @@ class Taken(Function):
         return g.gather(-1, ctx.saved_tensors[1]), None, None
 
 
+class Entropy(Function):
+    @staticmethod
+    def forward(ctx: Any, probs: Any) -> Any:
+        ctx.save_for_backward(probs)
+        return -(probs * probs.log()).sum(-1)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (probs,) = ctx.saved_tensors
+        return -g.unsqueeze(-1) * (probs.log() + 1)
+
+
+class Located(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, boundaries: Any) -> Any:
+        if (boundaries.diff() <= 0).any():
+            raise ValueError("not in order")
+        ctx.save_for_backward(x, boundaries)
+        return ((x.unsqueeze(-1) - boundaries) ** 2).sum(-1)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, boundaries = ctx.saved_tensors
+        slope = 2 * (x.unsqueeze(-1) - boundaries) * g.unsqueeze(-1)
+        return slope.sum(-1), -slope.reshape(-1, len(boundaries)).sum(0)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "fill", "reason"),
+    [
+        (Entropy, "probs", "simplex", "its elements are probabilities, which add up to 1, as its name says"),
+        (Located, "boundaries", "rising", "its elements rise, as its name says"),
+    ],
+)
+def test_a_name_may_say_what_the_values_are_to_each_other(function: Any, name: str, fill: str, reason: str) -> None:
+    found = infer(function)
+    assert {each.name: each.fill for each in found.recipe.inputs}[name] == fill
+    assert reason in dict(found.because)[name]
+
+
+def test_probabilities_add_up_to_one_and_are_swept_between_none_and_all() -> None:
+    probs = parse_recipe("p: float64[3,4] simplex").tensors()["p"]
+    assert torch.allclose(probs.sum(-1), torch.ones(3, dtype=torch.float64))
+    assert probs.min() > 0
+    (low, high), within = usual_domain("simplex", probs, (0, 0))
+    assert 0 < low < high < 1
+    assert within == (low, high)
+
+
 @pytest.mark.parametrize(
     ("function", "fill", "reason"),
     [

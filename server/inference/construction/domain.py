@@ -15,6 +15,7 @@ from .swept_element import ElementPair
 _Interval = tuple[float, float]
 
 _ANYWHERE = (-math.inf, math.inf)
+PROBABILITY_DOMAIN = (0.05, 0.95)
 USUAL_DOMAIN = (-3.0, 3.0)
 POSITIVE_DOMAIN = (0.05, 4.0)
 # How far the end elements of rising numbers are moved, and the share of the way to a neighbour that the others are.
@@ -39,6 +40,8 @@ def usual_domain(fill: str, tensor: torch.Tensor, index: tuple[int, ...]) -> tup
     if fill == "negative":
         low, high = -POSITIVE_DOMAIN[1], -POSITIVE_DOMAIN[0]
         return (low, high), (-math.inf, high)
+    if fill == "simplex":
+        return PROBABILITY_DOMAIN, PROBABILITY_DOMAIN
     if fill == "binary":
         return (0.0, 1.0), (0.0, 1.0)
     if fill == "rising" and index:

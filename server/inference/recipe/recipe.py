@@ -48,10 +48,10 @@ def namespace_attributes(value: Any) -> dict[str, Any] | None:
     return vars(value) if type(value) is SimpleNamespace else None
 
 
-_FloatFill = Literal["normal", "positive", "negative", "signs", "binary", "rising", "tiny", "spd"]
+_FloatFill = Literal["normal", "positive", "negative", "signs", "binary", "rising", "simplex", "tiny", "spd"]
 Fill = Literal[_FloatFill, "index", "shuffled", "inverse", "mask"]
 # The fills that may be written behind the shape of a floating tensor, and of one of integers.
-FLOAT_FILLS = ("positive", "negative", "signs", "binary", "rising", "tiny", "spd")
+FLOAT_FILLS = ("positive", "negative", "signs", "binary", "rising", "simplex", "tiny", "spd")
 INDEX_FILLS = ("shuffled", "inverse")
 OBJECT_TEXT = "<object>"
 
@@ -237,7 +237,8 @@ def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed:
     """A tensor of this shape, dtype and fill; the same seed gives the same values everywhere.
 
     ``positive`` and ``negative`` are at most 1 in magnitude, ``signs`` are -1 or 1, ``binary`` 0 or 1, ``rising`` goes
-    from -1 to 1 along the last dimension, ``tiny`` is negligible beside any other number. An ``index`` is < ``below``,
+    from -1 to 1 along the last dimension, along which ``simplex`` are probabilities, which add up to 1, ``tiny`` is
+    negligible beside any other number. An ``index`` is < ``below``,
     ``shuffled`` is a permutation of the last dimension, ``inverse`` the one that undoes it, and ``spd`` are symmetric
     positive definite matrices in the last two.
     """
@@ -258,6 +259,8 @@ def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed:
         share = _two_decimals(LOW + (HIGH - LOW) * torch.rand(shape, generator=numbers, dtype=torch.float64))
         return (share if fill == "positive" else -share).to(kind)
     values = torch.randn(shape, generator=numbers, dtype=torch.float64)
+    if fill == "simplex":
+        return values.reshape(shape or (1,)).softmax(dim=-1).reshape(shape).to(kind)
     if fill in ("signs", "binary"):
         return torch.where(values < 0, -1 if fill == "signs" else 0, 1).to(kind)
     if fill == "spd":

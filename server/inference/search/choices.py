@@ -13,7 +13,18 @@ from typing import Any
 import torch
 
 from ..recipe.grammar import is_literal
-from ..recipe.recipe import EXAMPLE_MODULE, HIGH, LOW, NAMED_VALUES, TINY, Constant, Fill, literal, name_of_value
+from ..recipe.recipe import (
+    EXAMPLE_MODULE,
+    HIGH,
+    LOW,
+    NAMED_VALUES,
+    TINY,
+    Constant,
+    Fill,
+    TensorArgument,
+    literal,
+    name_of_value,
+)
 from ..source import name_hints
 from ..source.evidence import ArgumentEvidence
 from ..source.signature import LEFT_OUT, NO_DEFAULT, SignatureArgument
@@ -301,12 +312,24 @@ def fill_from_evidence(known: ArgumentEvidence, shape: tuple[int, ...]) -> Fill 
     return "positive" if bounds or known.step or name_hints.POSITIVE_NAME.search(name) else None
 
 
+def fill_from_name(tensor: TensorArgument) -> Fill | None:
+    """The fill of a tensor whose name says what its values are to each other; None if it says nothing of that."""
+    name, shape = tensor.name.lower(), tensor.shape
+    if name_hints.PROBABILITY_NAME.search(name):
+        return "simplex"
+    if name_hints.SORTED_NAME.search(name):
+        return "rising"
+    square = len(shape) >= 2 and shape[-1] == shape[-2]
+    return "spd" if square and name_hints.SYMMETRIC_NAME.search(name) else None
+
+
 _SAID = {
     "positive": "its numbers are positive",
     "negative": "its numbers are negative",
     "signs": "it is -1 or 1",
     "binary": "it is 0 or 1",
     "rising": "its elements rise",
+    "simplex": "its elements are probabilities, which add up to 1",
     "spd": "it is positive definite",
     "shuffled": "it picks every place once",
     "inverse": "it undoes the other",

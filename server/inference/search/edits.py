@@ -154,7 +154,7 @@ def _less_grad(failed: FailedCall) -> _Edits:
 
 def _scalar(failed: FailedCall) -> _Edits:
     for place, each in failed.tensors(False):
-        yield from failed.with_argument(place, replace(each, shape=()), 0.9)
+        yield from failed.with_argument(place, replace(each, shape=()), 0.6)
 
 
 def _named(names: Iterable[str]) -> tuple[Any, ...]:
@@ -171,7 +171,7 @@ _RANK_WORDS = (
 _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
     (r"[Tt]ensor\b.* but got|must be [Tt]ensor|NoneType|no attribute|different than None|can only save", _tensor),
     (r"must be bool|Boolean value|truth value|NoneType", _values(True, False)),
-    (r"integer|\bint\b|\blong\b|indices|NoneType|combination of arguments|function arguments", _values(2, 1, 3)),
+    (r"integer|\bints?\b|\blong\b|indices|NoneType|combination of arguments|function arguments", _values(2, 1, 3)),
     (r"NoneType|Boolean value|truth value|Scalar|must be real|'Tensor' object has no attr", _values(1.0)),
     (r"Boolean value|truth value", _values(None)),
     (r"'Tensor' object has no attribute", _values("mean")),
@@ -183,7 +183,7 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
         r"[Bb]f(loat)?16|[Hh]alf|fp16",
         _tensors(lambda each: replace(each, dtype="bfloat16"), lambda each: replace(each, dtype="float16")),
     ),
-    (r"[Ll]ong|int64|\bInt\b|int32|indices|index|integ", _index),
+    (r"[Ll]ong|int64|\b[Ii]nts?\b|int32|used as indices|index tensor|integ", _index),
     (r"[Bb]ool|invert|bitwise|ByteTensor", _of_dtype("bool")),
     (r"floating|not implemented for", _of_dtype("float64")),
     (r"Boolean value|truth value|Scalar", _scalar),

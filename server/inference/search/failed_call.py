@@ -20,6 +20,7 @@ _MAX_NUMBER = 100
 # Arguments that a message counts, from 1 the gradients of backward, from 0 the saved tensors.
 _GRADIENT = re.compile(r"different than None at position (\d+), but the corresponding forward input was not")
 _QUOTED = re.compile(r"['`\"](\w+)['`\"]")
+_GRADIENT_SHAPE = re.compile(r"invalid gradient at index (\d+)")
 _SAVED = re.compile(r"can only save variables, but argument (\d+) is of type")
 
 
@@ -117,7 +118,12 @@ class FailedCall:
         message = self.blame.message
         gradient, saved = _GRADIENT.search(message), _SAVED.search(message)
         names = set(_QUOTED.findall(message)) if self.blame.own else set()
-        if gradient:
+        shape = _GRADIENT_SHAPE.search(message)
+        if shape:
+            # What backward alone reads may have the wrong shape, too.
+            names = {each.name for each in self.arguments[int(shape[1]) :][:1]}
+            names |= {each.name for _, each in self.tensors() if not each.grad}
+        elif gradient:
             names = {each.name for each in self.arguments[int(gradient[1]) - 1 :][:1]}
         elif saved:
             names = set(filter(None, self.saved[int(saved[1]) :][:1]))

@@ -12,7 +12,7 @@ from ..source import name_hints
 from ..source.collect import CollectedEvidence
 from ..source.signature import LEFT_OUT, NO_DEFAULT
 from .blame import Blame
-from .choices import Choice, choices, constant, fill_from_evidence, fill_within_bounds, is_writable
+from .choices import Choice, choices, constant, fill_from_evidence, fill_from_name, fill_within_bounds, is_writable
 from .shapes import JointShapes, cheapest_combinations, joint_shapes
 
 # Extra cost of a recipe that contains a combination that has failed before.
@@ -222,12 +222,12 @@ class RecipeQueue:
     def _settled(self, each: TensorArgument | Constant) -> TensorArgument | Constant:
         """The argument with what its name says of its values, whatever else was supposed of them.
 
-        Indices that another argument undoes, or that undo it, are permutations, and a covariance is definite.
+        Indices that another argument undoes, or that undo it, are permutations.
         """
         if not isinstance(each, TensorArgument) or not each.shape:
             return each
-        if each.fill == "normal" and _is_square(each.shape) and name_hints.SYMMETRIC_NAME.search(each.name.lower()):
-            return replace(each, fill="spd")
+        if each.fill in ("normal", "positive"):
+            return replace(each, fill=fill_from_name(each) or each.fill)
         if each.fill not in ("index", "shuffled"):
             return each
         if self._undone(each.name):

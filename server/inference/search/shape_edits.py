@@ -42,8 +42,10 @@ def other_sizes(failed: FailedCall) -> Iterator[Edit]:
     named = [size for size in failed.numbers() if size]
     for step, (place, each) in enumerate(tensors):
         for sizes in _shapes(failed.blame.message):
-            if len(sizes) == len(each.shape):
-                shape = tuple(own if size is None else size for size, own in zip(sizes, each.shape, strict=True))
+            fits = len(sizes) == len(each.shape)
+            known = each.shape if fits else (0,) * len(sizes)
+            shape = tuple(own if size is None else size for size, own in zip(sizes, known, strict=True))
+            if fits or all(shape):
                 yield from failed.with_argument(place, shaped(each, shape), 0.3 + 0.2 * step)
         if len(tensors) <= _MOST_TENSORS:
             yield from _with_other_sizes(failed, place, each, named, 0.3 * step)
@@ -137,8 +139,8 @@ def _of_rank(each: TensorArgument, rank: int) -> TensorArgument:
 
 def _shapes(message: str) -> Iterator[tuple[int | None, ...]]:
     """The shapes that a message names, ``[3, 4]`` or ``(B, N, 3)``, with None for a letter."""
-    for text in re.findall(r"[(\[]([\w*+\-/ ]+(?:[,x][\w*+\-/ ]*)+)[)\]]", message):
-        sizes = [each.strip() for each in re.split(",|x", text) if each.strip()]
+    for match in re.finditer(r"[(\[]([\w*+\-/ ]+(?:[,x][\w*+\-/ ]*)+)[)\]]|got \[(\d*)\]", message):
+        sizes = [each.strip() for each in re.split(",|x", match[1] or match[2]) if each.strip()]
         yield tuple(int(each) if each.isdecimal() and int(each) else None for each in sizes)
 
 

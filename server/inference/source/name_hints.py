@@ -25,6 +25,9 @@ LABEL_NAME = re.compile(r"(^|_)(targets?|tgt|labels?|y_?true|ground_?truths?|gts
 INVERSE_NAME = re.compile(r"(^|_)inv(erse)?(?=_|$)")
 # Matrices that are symmetric.
 SYMMETRIC_NAME = re.compile(r"(^|_)(cov(ariance)?|precision|gram|spd|psd|sym(metric)?|hessian|laplacian)(_|\d|$)")
+# Probabilities of alternatives, which add up to 1, and numbers in ascending order.
+PROBABILITY_NAME = re.compile(r"(^|_)(probs?|probabilit(y|ies)|simplex|pmf|posteriors?|priors?)\d*$")
+SORTED_NAME = re.compile(r"(^|_)(sorted|ascending|knots?|break_?points?|boundaries|bin_?edges|quantiles?|cdf)\d*$")
 MASK_NAME = re.compile(r"(^|_)(mask|cond(ition)?|valid)s?(_|$)")
 POSITIVE_NAME = re.compile(
     r"(scale|sigma|std|var(iance)?|temp(erature)?|tau|step_?size|lengthscale|gamma|delta|probs?|weight_sum)$"
