@@ -66,6 +66,8 @@ def _because(step: RecipeStep, search: RecipeSearch) -> list[tuple[str, str]]:
         evidence = search.evidence.of(each.name)
         if isinstance(each, TensorArgument) and evidence.rank_reason and evidence.rank_reason not in reason:
             reason = f"{reason}; {evidence.rank_reason}"
+        tied = search.evidence.notes.relations.reason_for(each.name) if isinstance(each, TensorArgument) else ""
+        reason = f"{reason}; {tied}" if tied else reason
         values = said_of_values(evidence, each.fill) if isinstance(each, TensorArgument) else ""
         reason = f"{reason}; {values}" if values else reason
         reasons.append((each.name, reason))

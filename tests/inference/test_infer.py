@@ -558,6 +558,8 @@ def test_a_recipe_is_found(function: Any, recipe: str) -> None:
 def test_every_assumption_has_its_reason() -> None:
     assert because(infer(Scaled), "second") == "it is kept as an attribute of ctx"
     assert "4" in because(infer(Image), "x")
+    assert "it shares a size with left, as forward has `left @ right.t()`" in because(infer(Product), "right")
+    assert "it shares a size with q, as einsum calls both 'b'" in because(infer(Summed), "k")
     assert because(infer(Setup), "bound") == "it is the default"
     assert because(infer(Annotated), "power") == "its annotation is int"
     assert because(infer(Single), "x").startswith("otherwise forward raises TypeError: expected float32")

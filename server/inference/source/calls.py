@@ -12,6 +12,7 @@ from torch.autograd import Function
 
 from .expressions import ExpressionReader
 from .function_source import FunctionTree, read_function_source
+from .name_binding import quoted_source
 from .torch_signatures import (
     KEYWORD_CHOICES,
     KINDS_BY_KEYWORD,
@@ -82,7 +83,8 @@ class CallReader:
         if one and other:
             for name, _ in (one, other):
                 self.reader.notes.arguments[name].supposed += [2]
-            self.reader.notes.relations.tie((one[0], -2 if one[1] else -1), (other[0], -1 if other[1] else -2))
+            inner = (one[0], -2 if one[1] else -1), (other[0], -1 if other[1] else -2)
+            self.reader.notes.relations.tie(*inner, f"{self.reader.where} has `{quoted_source(node)}`")
 
     def _operand(self, node: ast.expr) -> tuple[str, bool] | None:
         """The argument that is multiplied, and whether it is transposed."""
@@ -206,18 +208,19 @@ class CallReader:
             self.product(given[0], given[1], node)
         subjects = [self.reader.subject(each) for each in given[:3]] + [None] * 3
         x, weight, bias = subjects[:3]
+        why = f"{name}() asks for it"
         if name == "linear" and x and weight:
-            relations.tie((x, -1), (weight, -1))
+            relations.tie((x, -1), (weight, -1), why)
         if name in ("linear", "conv1d", "conv2d", "conv3d") and weight and bias:
-            relations.tie((bias, 0), (weight, 0))
+            relations.tie((bias, 0), (weight, 0), why)
         if name.startswith("conv") and name in RANKS_BY_POSITION and weight:
             turned = "transpose" in name
             relations.kernels += [(weight, -1 - place) for place in range(RANKS_BY_POSITION[name][0] - 2)]
             if x:
-                relations.tie((x, 1), (weight, 0 if turned else 1))
+                relations.tie((x, 1), (weight, 0 if turned else 1), why)
         if name == "sparse_coo_tensor" and x and weight:
             relations.fixed[x, 0] = 2
-            relations.tie((x, 1), (weight, 0))
+            relations.tie((x, 1), (weight, 0), why)
         if name == "einsum" and given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
             self._read_einsum(given[0].value, [self.reader.subject(each) for each in given[1:]])
         dims = [each.value for each in given[1:2] if isinstance(each, ast.Constant)]
@@ -239,7 +242,9 @@ class CallReader:
             self.reader.notes.arguments[subject].has_rank(len(letters), f"einsum calls it {letters!r}")
             for place, letter in enumerate(letters):
                 if letter in dimensions:
-                    self.reader.notes.relations.tie(dimensions[letter], (subject, place))
+                    self.reader.notes.relations.tie(
+                        dimensions[letter], (subject, place), f"einsum calls both {letter!r}"
+                    )
                 dimensions[letter] = (subject, place)
 
 

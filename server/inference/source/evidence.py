@@ -98,11 +98,12 @@ class ShapeRelations:
     """Relations between the shapes of several tensors: dimensions of equal, fixed or least size.
 
     A dimension is (argument name, index), negative from the end. ``equal`` are pairs of dimensions of the same size,
-    ``alike`` pairs of arguments of the same shape, ``kernels`` the spatial dimensions of convolution weights; ``fixed``
-    and ``least`` are sizes and lower bounds. ``picked`` are the indices read, None for a variable one.
+    each with the reason, ``alike`` pairs of arguments of the same shape, ``kernels`` the spatial dimensions of
+    convolution weights; ``fixed`` and ``least`` are sizes and lower bounds. ``picked`` are the indices read, None for a
+    variable one.
     """
 
-    equal: list[tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=list)
+    equal: dict[tuple[tuple[str, int], tuple[str, int]], str] = field(default_factory=dict)
     kernels: list[tuple[str, int]] = field(default_factory=list)
     fixed: dict[tuple[str, int], int] = field(default_factory=dict)
     least: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -118,7 +119,15 @@ class ShapeRelations:
         """Note a lower bound on the size of a dimension."""
         self.least[place] = max(size, self.least.get(place, 0))
 
-    def tie(self, one: tuple[str, int], other: tuple[str, int]) -> None:
-        """Note that two dimensions have the same size."""
-        if one != other and (one, other) not in self.equal:
-            self.equal.append((one, other))
+    def tie(self, one: tuple[str, int], other: tuple[str, int], reason: str) -> None:
+        """Note that two dimensions have the same size, and what says so, in words that follow "because"."""
+        if one != other:
+            self.equal.setdefault((one, other), reason)
+
+    def reason_for(self, name: str) -> str:
+        """Why a dimension of a tensor has the size of one of another tensor; "" where nothing says so."""
+        found = ((one, other, why) for (one, other), why in self.equal.items() if name in (one[0], other[0]))
+        for (one, _), (other, _), why in found:
+            if one != other:
+                return f"it shares a size with {other if one == name else one}, as {why}"
+        return ""

@@ -93,7 +93,7 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
     def _sized(self, one: ast.expr, other: ast.expr, wholes: list[int], node: ast.Compare) -> None:
         size, theirs, shaped = self.dimension(one), self.dimension(other), self.shaped(one)
         if size and theirs:
-            self.notes.relations.tie(size, theirs)
+            self.notes.relations.tie(size, theirs, f"{self.where} asks for `{quoted_source(node)}`")
         if size and wholes and self.required:
             self.notes.relations.fixed.setdefault(size, wholes[0])
         if shaped and self.required:
@@ -109,7 +109,7 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
             for place, each in enumerate(other.elts):
                 size, fixed = self.dimension(each), integer_literal(each)
                 if size:
-                    relations.tie((name, place), size)
+                    relations.tie((name, place), size, f"{self.where} asks for `{quoted_source(node)}`")
                 if fixed is not None and fixed > 0:
                     relations.fixed[name, place] = fixed
 
