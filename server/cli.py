@@ -102,7 +102,7 @@ def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
 
 
 def _job(chosen: Settings) -> Job:
-    return Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
+    return Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory, report=chosen.reports)
 
 
 def _target_problem(targets: tuple[str, ...]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-BUSY_FACTOR = 2.0  # a question may take this many times its deadline while other processes use the CPU
+# A question may take this many times its deadline while other processes use the CPU: where somebody waits for it, and
+# in a report, which is to say the same on a busy machine.
+_PATIENCE, _PATIENCE_OF_A_REPORT = 2.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -13,9 +15,10 @@ class Job:
     """The job of one worker.
 
     ``targets`` are as on the command line (``my_ops.py``, ``package.module:Name``); without any it serves the gallery.
-    ``deadline`` and ``loading`` are limits in seconds, for one question and until its handshake; ``memory`` is MiB of
-    resident memory, that of its children included, 0 for no limit. ``again`` counts explicit reloads, which also
-    invalidate what is read beside the source.
+    ``deadline`` and ``loading`` are limits in seconds, for one question and until its handshake, in which waiting for a
+    processor does not count; ``memory`` is MiB of resident memory, that of its children included, 0 for no limit.
+    ``again`` counts explicit reloads, which also invalidate what is read beside the source. ``report`` says that all
+    its Functions are looked at once, in every view, and nobody waits for a single answer.
     """
 
     deadline: float = 10.0
@@ -23,6 +26,12 @@ class Job:
     loading: float = 120.0
     memory: int = 0
     again: int = 0
+    report: bool = False
+
+    @property
+    def patience(self) -> float:
+        """How many times its limits it may take by the clock while other processes use the CPU."""
+        return _PATIENCE_OF_A_REPORT if self.report else _PATIENCE
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> Job:

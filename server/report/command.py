@@ -5,28 +5,21 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..config.settings import Settings
 from ..protocol.errors import EngineBusy
 from ..protocol.load_error import load_error
 from ..supervisor.worker_process import WorkerProcess
 from . import terminal
+from .allowlist import UnknownAllowance
 from .atomic_write import atomic_write
 from .html_page import html_report
 from .json_report import json_report
 from .junit import junit_report
+from .progress import ReportTotal, report_progress
 from .result import ExaminedFunction, Report
-from .runner import ProgressCallback, UnknownAllowance, examine_targets, in_order
-
-# Outside a terminal: progress only for more Functions than this, and so many seconds apart.
-_FEW, _INTERVAL = 20, 5.0
+from .runner import examine_targets, in_order
 
 
 def run_report(process: WorkerProcess, chosen: Settings) -> int:
@@ -38,7 +31,7 @@ def run_report(process: WorkerProcess, chosen: Settings) -> int:
     """
     began, results, progress = time.monotonic(), dict[int, ExaminedFunction](), ReportTotal()
     try:
-        with report_progress(progress) as tell:
+        with report_progress(progress, chosen.format == "text") as tell:
             report = asyncio.run(
                 examine_targets(process, chosen.allow, tell, bool(chosen.save_html), results, chosen.strict)
             )
@@ -80,42 +73,3 @@ def write_report(report: Report, chosen: Settings) -> int:
             wrong = f"{len(report.faulty)} to look at" if report.faulty else well
             sys.stderr.write(f"Wrote {chosen.save_html}: {len(report.found)} Functions, {wrong}.\n")
     return code if chosen.check or report.troubles else 0
-
-
-@dataclass
-class ReportTotal:
-    """The total number of Functions, once it is known."""
-
-    total: int = 0
-
-
-@contextmanager
-def report_progress(progress: ReportTotal, every: float = _INTERVAL) -> Iterator[ProgressCallback]:
-    """A callback for the number of Functions done, their total, and the name of the next; shown on standard error."""
-    error = Console(stderr=True)
-    if not error.is_terminal:
-        yield _lines(progress, every)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=error, transient=True) as bar:
-        task = bar.add_task("loading", total=None)
-
-        def tell(number: int, total: int, name: str) -> None:
-            progress.total = total
-            bar.update(task, description=name, total=total, completed=number)
-
-        yield tell
-
-
-def _lines(progress: ReportTotal, every: float) -> ProgressCallback:
-    last_time = time.monotonic()
-
-    def tell(number: int, total: int, name: str) -> None:
-        nonlocal last_time
-        progress.total = total
-        if total > _FEW and time.monotonic() - last_time >= every:
-            last_time = time.monotonic()
-            sys.stderr.write(f"{number} of {total} Functions looked at, next {name}\n")
-            sys.stderr.flush()
-
-    return tell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..protocol.source_lines import source_lines
@@ -17,6 +18,10 @@ from .result import (
     deciding_finding,
     gravest_sweep,
 )
+
+LOST_ID = "NOT-LOOKED-AT"
+_OPEN = ("lost", "unsolved", "undecided")
+_AGAIN = "It was asked twice, the second time alone."
 
 
 def summarize(
@@ -35,9 +40,12 @@ def summarize(
     sweeps = tuple(_swept(op, header, number) for number, header in enumerate(curves))
     gravest = gravest_sweep(sweeps)
     assert gravest is not None
-    findings = tuple(_finding(op, each) for each in contract["checks"]) if contract else ()
+    findings = _findings(op, contract) if contract else ()
     accused = deciding_finding(sweeps, findings, op["claim"])
     word, sentence = ("differs", _accusation(accused)) if accused else (gravest.word, gravest.sentence)
+    lost = contract["failure"] if contract and _is_lost(contract) else None
+    if lost and word not in FAILING_WORDS:
+        word, sentence = "lost", lost["sentence"]
     if unswept and word not in FAILING_WORDS:
         word, sentence = (
             "undecided",
@@ -61,9 +69,22 @@ def summarize_uncalled(told: Mapping[str, Any], sentence: str, word: str = "unso
     return CheckResult(known["name"], word, sentence, recipe, (), (), (), known["group"], known["file"], line)
 
 
+def asked_twice(result: CheckResult) -> CheckResult:
+    """The result of a second attempt, which says that it is one where that has been lost, too, or is undecided."""
+    if result.word not in _OPEN:
+        return result
+    sweeps = tuple(
+        replace(each, sentence=f"{each.sentence} {_AGAIN}") if each.word == "lost" else each for each in result.sweeps
+    )
+    findings = tuple(
+        replace(each, torch=_AGAIN) if (each.id, each.level) == (LOST_ID, "error") else each for each in result.findings
+    )
+    return replace(result, sentence=f"{result.sentence} {_AGAIN}", sweeps=sweeps, findings=findings)
+
+
 def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> SweptSection:
     verdict, failure = header["verdict"], header["failure"]
-    word = "lost" if failure and failure["phase"] == "worker" else verdict["word"]
+    word = "lost" if _is_lost(header) else verdict["word"]
     explanation, worst, wide = verdict["explanation"], verdict["worst"], header.get("wide")
     by_design = number and word in ("differs", "undecided") and op["claim"] == "surrogate"
     return SweptSection(
@@ -87,6 +108,19 @@ def _accusation(finding: XrayFinding) -> str:
     name = finding.element.partition("[")[0]
     where = f" in {name}" if name else ""
     return f"backward differs from the derivative of forward{where}: {finding.seen[:1].lower()}{finding.seen[1:]}"
+
+
+def _is_lost(header: Mapping[str, Any]) -> bool:
+    """Whether the worker did not survive this question."""
+    return bool(header["failure"]) and header["failure"]["phase"] == "worker"
+
+
+def _findings(op: Mapping[str, Any], contract: Mapping[str, Any]) -> tuple[XrayFinding, ...]:
+    """The rows of the X-ray; one error that says so where its worker was lost."""
+    if not _is_lost(contract):
+        return tuple(_finding(op, each) for each in contract["checks"])
+    failure = contract["failure"]
+    return (XrayFinding(LOST_ID, "", "error", "The X-ray", failure["sentence"], line=_line(op, failure["line"])),)
 
 
 def _finding(op: Mapping[str, Any], row: Mapping[str, Any]) -> XrayFinding:

@@ -69,7 +69,7 @@ def _write(report: Report, out: Console) -> None:
             out.print(Group(Text(each.checked.name, "bold"), *said, Text("")))
     if report.notes:
         out.print(Group(*(_paragraph("note", each, COLOURS["note"]) for each in report.notes), Text("")))
-    out.print(_summary(report))
+    out.print(_summary(report, out.is_terminal))
 
 
 def _table(report: Report, framed: bool) -> Table:
@@ -152,7 +152,8 @@ def _paragraph(head: str, sentence: str, colour: str = "") -> RenderableType:
     return Padding(Text(f"{head}  ", colour).append(_sentence(sentence), "default"), (0, 0, 0, 2))
 
 
-def _summary(report: Report) -> Text:
+def _summary(report: Report, timed: bool) -> Text:
+    """How many there are of each word, and what comes of it; how long that took only where it is ``timed``."""
     count = Counter(each.checked.word for each in report.found)
     words = ", ".join(f"{word} {number}" for word, number in count.most_common())
     total = len(report.found)
@@ -162,7 +163,8 @@ def _summary(report: Report) -> Text:
     open_ += [f"{len(report.troubles)} of {len(report.targets)} targets not loaded."] * bool(report.troubles)
     outcome = [f"{wrong} to look at."] if wrong else [] if open_ else ["All is well."]
     text.append(" ".join([*outcome, *open_]), "bold red" if wrong or open_ else "bold green")
-    text.append(f" torch {report.torch}, {report.seconds:.1f} s." * bool(report.torch), "dim")
+    seconds = f", {report.seconds:.1f} s" * timed
+    text.append(f" torch {report.torch}{seconds}." * bool(report.torch), "dim")
     if any(each.checked.word == "differs" and not each.checked.declared for each in report.faulty):
         text.append(f"\n{_HINT}")
     alone = next((each.checked for each in report.faulty if not _is_of_verdict(each.checked)), None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.frames import FRAME_PREFIX, BadFrame, Frame, pack, parse_prefix, unpack
-from ..protocol.job import BUSY_FACTOR
 from ..protocol.stack_dump import StackFrame
 from .crash_report import FORK_LIMIT, ExceededLimit, WorkerLost
 from .worker_process import WorkerProcess
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MEMORY_CHECK_INTERVAL = 0.1  # seconds between two checks of the memory of a busy worker
 _DUMP_TIMEOUT, _POLL_INTERVAL = 2.0, 0.02  # seconds for a worker to dump its stack, and between two checks
+_MUCH = 0.1  # share of its time that a worker has waited for a processor on a machine that is busy
 _FORK_TIMEOUT = 120.0  # seconds for `import torch` on a cold disk
 
 
@@ -136,18 +137,20 @@ class WorkerConnection:
     ) -> ExceededLimit | None:
         """The limit, of time or of memory, that is exceeded before any of ``futures`` is done; else None.
 
-        Time that the worker spends waiting for a CPU extends its deadline, up to ``BUSY_FACTOR`` times.
+        Time that the worker spends waiting for a CPU extends its deadline, up to ``Job.patience`` times.
         """
         now, max_memory = asyncio.get_running_loop().time, self._process.job.memory
-        start, waited = now(), self._process.waited()
-        while (left := start + min(seconds + self._process.waited() - waited, BUSY_FACTOR * seconds) - now()) > 0:
+        start, waited, most = now(), self._process.waited(), self._process.job.patience * seconds
+        while (left := start + min(seconds + self._process.waited() - waited, most) - now()) > 0:
             pulse = min(left, _MEMORY_CHECK_INTERVAL) if max_memory else left
             done, _ = await asyncio.wait(futures, timeout=pulse, return_when=asyncio.FIRST_COMPLETED)
             if done:
                 return None
             if max_memory and await self._is_above_memory(max_memory, futures, left):
                 return ExceededLimit("Memory", f"memory limit of {max_memory} MiB (--memory)")
-        return None if any(each.done() for each in futures) else time_limit
+        if any(each.done() for each in futures):
+            return None
+        return replace(time_limit, waited=self._process.waited() - waited > _MUCH * (now() - start))
 
     async def _is_above_memory(self, max_memory: int, futures: set[asyncio.Future[Any]], seconds: float) -> bool:
         """Whether it is known to exceed ``max_memory`` MiB, before any of ``futures`` is done or the time is over."""

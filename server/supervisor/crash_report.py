@@ -65,12 +65,14 @@ _SIGNALS = {
 class ExceededLimit:
     """A limit that a worker has exceeded: ``kind`` is Timeout, Memory or Processes, ``name`` says which and how much.
 
-    ``advice`` goes on after the line that was running.
+    ``advice`` goes on after the line that was running. ``waited`` says whether other processes held it up for a good
+    part of the time.
     """
 
     kind: str
     name: str
     advice: str = ""
+    waited: bool = False
 
 
 _WITHOUT_STACK = " (by a library, or because files were closed or written to that the Function had not opened)"

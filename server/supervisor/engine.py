@@ -37,6 +37,7 @@ class Engine:
         self.outcomes = self._supervisor.counters.outcomes
         self._described: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
         self._previous_recipes: dict[tuple[str, str], str] = {}
+        self.last_loss: WorkerLost | None = None  # of the last worker that did not survive a question
         self._waiting = 0
         self._idle = asyncio.Event()  # set while no question waits
         self._turn = asyncio.Lock()
@@ -204,6 +205,7 @@ class Engine:
         try:
             return await self._answer_on_a_device(fields, gone)
         except WorkerLost as lost:
+            self.last_loss = lost
             return crash_answer(lost, question, await self.stub(question.op), await self.device())
 
     async def _answer_on_a_device(self, fields: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Answer:
@@ -221,6 +223,7 @@ class Engine:
             request = {"op": stub["name"], "recipe": recipe, "before": previous}
             return (await self._exchange({kind: request}, None)).header
         except WorkerLost as lost:
+            self.last_loss = lost
             return {"unsolved": inference_crash(lost, stub, recipe), "lost": True}
 
     async def _exchange(self, request: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Frame:
@@ -233,7 +236,7 @@ class Engine:
                 try:
                     frame = await self._supervisor.ask(request)
                 except WorkerLost as lost:
-                    if lost.at_limit:
+                    if lost.at_limit or self.job.report:  # a report asks once more when nothing else is under way
                         raise
                     # Questions are idempotent, and something else may have killed the worker: ask once more.
                     frame = await self._supervisor.ask(request)

@@ -22,7 +22,9 @@ from .sandbox import Sandbox, become_subreaper, die_with_parent
 
 _NAMES = ("worker.dispatch", "user_code.user_functions", "worker.main")
 MODULES = (*(f"{PACKAGE}.server.{name}" for name in _NAMES), "numpy.ma")
-DEFERRED_MODULE = "torch.fx.experimental.symbolic_shapes"  # takes half a second, needed by the view `contract`
+# They take most of a second, and are needed by the view `contract`: imported when there is nothing else to do, or
+# before the first worker of a report, which looks at that view of every Function.
+DEFERRED_MODULES = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
 _RETRY_INTERVAL = 1.0  # seconds before a refused fork is retried, or idle before the deferred import
 _MAX_REQUEST = 2**20  # bytes of a request
 
@@ -63,8 +65,7 @@ class ForkServer:
         )
         if not ready and not self._requests:
             self._loads_user_files = False
-            import_modules(DEFERRED_MODULE)
-            gc.freeze()
+            self._import_deferred()
         if self._wakeup_read in ready:
             os.read(self._wakeup_read, 4096)
         if server in ready:
@@ -78,9 +79,16 @@ class ForkServer:
                 self._requests.append((request, descriptors))
         return True
 
+    def _import_deferred(self) -> None:
+        if DEFERRED_MODULES[-1] not in sys.modules:
+            import_modules(*DEFERRED_MODULES)
+            gc.freeze()
+
     def _fork_workers(self) -> None:
         while self._requests:
             request, descriptors = self._requests[0]
+            if request["job"]["report"]:
+                self._import_deferred()
             try:
                 child = os.fork()
             except OSError:  # out of memory or processes: retried later
@@ -89,7 +97,7 @@ class ForkServer:
                 self._become_worker(request, *descriptors)
             self._requests.popleft()
             self._loads_user_files = self._loads_user_files or (
-                bool(request["job"]["targets"]) and DEFERRED_MODULE not in sys.modules
+                bool(request["job"]["targets"]) and DEFERRED_MODULES[-1] not in sys.modules
             )
             for each in descriptors:
                 os.close(each)

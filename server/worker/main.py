@@ -15,7 +15,7 @@ from typing import IO
 
 from ..protocol.errors import LoadFailed
 from ..protocol.frames import FRAME_PREFIX, Frame, pack, parse_prefix, unpack
-from ..protocol.job import BUSY_FACTOR, Job
+from ..protocol.job import Job
 from .sandbox import Sandbox
 
 _MAX_SENTENCE = 2000  # characters of a sentence about a fault
@@ -63,7 +63,7 @@ def _serve(channel: socket.socket, job: Job) -> None:
     pid, incoming = os.getpid(), channel.makefile("rb")
     while (request := _receive(incoming)) is not None:
         # A watchdog for the case that the server is gone and the kernel does not signal that (PR_SET_PDEATHSIG).
-        signal.alarm(int(BUSY_FACTOR * job.deadline) + _GRACE_PERIOD)
+        signal.alarm(int(job.patience * job.deadline) + _GRACE_PERIOD)
         reply = dispatcher.respond(request.header)
         if os.getpid() != pid:  # a forked copy has returned here from user code
             os._exit(0)

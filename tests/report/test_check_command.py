@@ -22,6 +22,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from support import event_loop
 from support.browser import POLICY, resized
+from support.busy_cpu import on_one_processor
 from support.command_line import NO_HURRY, OF_THE_TERMINAL, Ran, in_every_form, ran
 from support.own_worker import LAST
 from support.waiting import written_into
@@ -30,15 +31,12 @@ from gradloupe.server.protocol import load_error
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.protocol.question import Element
 from gradloupe.server.report import terminal as text
-from gradloupe.server.report.command import ReportTotal, report_progress
 from gradloupe.server.report.examine import examine_function
 from gradloupe.server.report.html_page import html_report
 from gradloupe.server.report.json_report import json_report
 from gradloupe.server.report.junit import junit_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection, WorstPoint, XrayFinding
-from gradloupe.server.report.runner import examine_all, helper_count
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.supervisor.worker_process import WorkerProcess
 from gradloupe.server.url.address import Address, default_address
 
 GOOD = '''
@@ -301,8 +299,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "picky.py").write_text(f"import torch\n\n{PICKY}")
     (folder / "twice.py").write_text(f"import torch\n\n{TWICE}")
     (folder / "whole.py").write_text(f"import torch\n\n{WHOLE}")
-    many = "\n".join(GOOD.replace("Cube", f"Cube{number}") for number in range(20))
-    (folder / "many.py").write_text(f"import os\nimport torch\n\n{many}\n{BAD}")
     (folder / "broken.py").write_text("import torch\n\ndef forward(:\n    pass\n")
     return folder
 
@@ -615,40 +611,6 @@ def test_who_is_told_that_no_call_was_found_can_write_one_into_the_file(folder: 
     assert "field" not in message
 
 
-def test_many_functions_are_shared_by_workers_and_told_in_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    names = [*(f"Cube{number}" for number in range(20)), *NAMES[2:]]
-    monkeypatch.setattr(
-        sys.modules[examine_all.__module__], "helper_count", lambda count: 2 if count == len(names) else 0
-    )
-    heard = list[tuple[int, int, str]]()
-    process = WorkerProcess(Job(targets=("many.py",)))
-    report = event_loop.run(examine_all(process, ["Product"], lambda *told: heard.append(told), drawn=False))
-    assert [each.checked.name for each in report.found] == names
-    assert [each.checked.word for each in report.found] == ["matches"] * 20 + ["differs", "lost", "unsolved"]
-    assert [each.checked.name for each in report.faulty] == ["Crash", "Riddle"]
-    assert {name for _, _, name in heard} == set(names)
-    assert all(each.curves is None for each in report.found)
-
-
-def test_what_a_helper_cannot_load_is_examined_by_the_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    once = "import os\nos.rename('fresh', 'stale')\nimport torch\n"
-    (folder / "once.py").write_text(f"{once}{GOOD}{STRAIGHT}")
-    (folder / "fresh").touch()
-    monkeypatch.chdir(folder)
-    monkeypatch.setattr(sys.modules[examine_all.__module__], "helper_count", lambda count: 1)
-    process = WorkerProcess(Job(targets=("once.py",)))
-    report = event_loop.run(examine_all(process, (), lambda *told: None))
-    assert [each.checked.word for each in report.found] == ["matches", "differs"]
-    assert all(each.curves for each in report.found)
-
-
-def test_a_few_functions_have_one_worker_and_no_more_than_four_have_many() -> None:
-    assert helper_count(8) == 0
-    assert 0 <= helper_count(9) <= 1
-    assert 0 <= helper_count(10_000) <= 3
-
-
 def test_a_page_is_written_without_a_check_and_that_is_no_failure(folder: Path) -> None:
     process = ran(folder, "fine.py --save-html fine.html")
     assert (process.returncode, process.stdout) == (0, "")
@@ -749,7 +711,8 @@ def test_what_was_found_until_ctrl_c_is_told(tmp_path: Path) -> None:
     slow = GOOD.replace("Cube", "Slow").replace("        return x**3", hang)
     (tmp_path / "two.py").write_text(f"import torch\n{GOOD}\n{slow}\n")
     command = [sys.executable, "-m", "gradloupe", "two.py", "--check"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with on_one_processor(), subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as process:
         try:
             written_into(tmp_path / "begun")
             process.send_signal(signal.SIGINT)
@@ -759,19 +722,6 @@ def test_what_was_found_until_ctrl_c_is_told(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert re.search(r"^Cube .* matches ", said, re.MULTILINE)
     assert "1 Function: matches 1. 1 not looked at: it was interrupted." in said
-
-
-@pytest.mark.parametrize(("total", "every", "lines"), [(21, 0.0, 21), (21, 1e6, 0), (20, 0.0, 0)])
-def test_outside_a_terminal_a_line_tells_now_and_then_how_far_many_functions_are(
-    capsys: pytest.CaptureFixture[str], total: int, every: float, lines: int
-) -> None:
-    far = ReportTotal()
-    with report_progress(far, every) as tell:
-        for number in range(total):
-            tell(number, total, f"Cube{number}")
-    told = capsys.readouterr().err.splitlines()
-    assert told == [f"{number} of 21 Functions looked at, next Cube{number}" for number in range(lines)]
-    assert far.total == total
 
 
 SWEPT = SweptSection(

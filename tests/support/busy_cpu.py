@@ -16,6 +16,17 @@ COMPUTES = "import os\nos.sched_setaffinity(0, {%d})\nprint(flush=True)\nwhile T
 
 
 @contextmanager
+def on_one_processor() -> Iterator[None]:
+    """This process, and those that it starts, have one processor."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
 def crowded(number: int = 0) -> Iterator[None]:
     """The process of that number, or this one, shares one processor with others that always compute."""
     before = os.sched_getaffinity(number)

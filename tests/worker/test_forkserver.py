@@ -69,7 +69,7 @@ def wait_for_the_end(pid: int) -> None:
 def test_the_process_that_is_copied_has_one_thread_and_has_touched_no_device() -> None:
     program = (
         "from gradloupe.server.worker import forkserver\n"
-        "forkserver.import_modules(*forkserver.MODULES, forkserver.DEFERRED_MODULE)\n"
+        "forkserver.import_modules(*forkserver.MODULES, *forkserver.DEFERRED_MODULES)\n"
         "import os, sys, torch\n"
         "loaded = 'gradloupe.server.worker.main' in sys.modules\n"
         "print(len(os.listdir('/proc/self/task')), torch.cuda.is_initialized(), loaded)"

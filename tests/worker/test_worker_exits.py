@@ -18,8 +18,9 @@ from support.busy_cpu import crowded
 from support.engines import engine_of, question_of
 from support.servers import children
 
+from gradloupe.server.protocol import job
 from gradloupe.server.protocol.errors import EngineBroken, Unsolved
-from gradloupe.server.supervisor import connection, supervisor, worker_process
+from gradloupe.server.supervisor import supervisor, worker_process
 
 Answers = list[dict[str, Any]]
 
@@ -110,7 +111,7 @@ class Spins(torch.autograd.Function):
 def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
     file: Path, monkeypatch: pytest.MonkeyPatch, most: float, kind: str
 ) -> None:
-    monkeypatch.setattr(connection, "BUSY_FACTOR", most)
+    monkeypatch.setattr(job, "_PATIENCE", most)
     now = file.with_name("now")
     file.write_text(SPINS % (str(now), str(now)))
 

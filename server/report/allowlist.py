@@ -1,0 +1,39 @@
+"""What ``--allow`` forgives, by name of the Function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .result import DEFAULT_ID, DIFFERENCE_IDS, REMARK_ID, VERDICT_ID, CheckResult
+
+_MAX_NAMED = 20
+
+
+class UnknownAllowance(Exception):
+    """A name of no Function, or of no check of it; the message lists those there are."""
+
+
+def parse_allowlist(given: Iterable[str], names: list[str]) -> Mapping[str, frozenset[str]]:
+    """Parse ``--allow``: the ids that are no failure, by name of the Function; raises ``UnknownAllowance``.
+
+    ``Name`` allows it to differ: the verdict, and those checks that follow from it. ``Name:ID`` allows only the check
+    of that id, or only the verdict where it is ``gradient``.
+    """
+    allowed = dict.fromkeys(names, frozenset[str]())
+    for each in given:
+        name, _, id_ = each.partition(":")
+        if name not in allowed:
+            rest = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+            known = ", ".join(names[:_MAX_NAMED]) + rest
+            raise UnknownAllowance(f"--allow {each} names no Function that was found; there are {known}.")
+        allowed[name] |= {id_} if id_ else {VERDICT_ID} | DIFFERENCE_IDS
+    return allowed
+
+
+def check_allowed_ids(result: CheckResult, allowed: frozenset[str]) -> None:
+    """Raise ``UnknownAllowance`` for an id that is none of the checks that were made."""
+    ids = dict.fromkeys([VERDICT_ID, *(each.id for each in result.findings)])
+    unknown = sorted(allowed - {VERDICT_ID, DEFAULT_ID, REMARK_ID} - DIFFERENCE_IDS - ids.keys())
+    if unknown and result.findings:
+        culprit = f"--allow {result.name}:{unknown[0]}"
+        raise UnknownAllowance(f"{culprit} names no check of {result.name}; there are {', '.join(ids)}.")
