@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..runtime import timing
 from ..runtime.failure import describe_exception
@@ -48,24 +49,33 @@ def run_checks(session: CheckSession) -> tuple[CheckRow, ...]:
 
     Exceptions of the Function become rows.
     """
-    until, missed = timing.now() + _TOTAL_SECONDS, dict[str, list[str]]()
+    until, missed = timing.now() + _TOTAL_SECONDS, dict[str, list[_Omission]]()
     rows = tuple(_rows(session, until, missed))
-    return rows + tuple(_not_made(why, ids) for why, ids in missed.items())
+    return rows + tuple(_not_made(why, omitted) for why, omitted in missed.items())
 
 
-def _not_made(why: str, ids: list[str]) -> CheckRow:
+@dataclass(frozen=True)
+class _Omission:
+    """A check that could not be made, why, and the last line of the user's that ran if it was interrupted."""
+
+    id: str
+    why: str
+    place: str = ""
+
+
+def _not_made(why: str, omitted: list[_Omission]) -> CheckRow:
     level: Level = "warning" if why.startswith(_HANGS) else "note"
-    return CheckRow(
-        "NOT-LOOKED-AT", "Not looked at", level, "Checks that could not be made", f"{', '.join(ids)}: {why}."
-    )
+    place = next((each.place for each in omitted if each.place), "")
+    seen = f"{', '.join(each.id for each in omitted)}: {why}{place}."
+    return CheckRow("NOT-LOOKED-AT", "Not looked at", level, "Checks that could not be made", seen)
 
 
-def _rows(session: CheckSession, until: float, missed: dict[str, list[str]]) -> Iterator[CheckRow]:
+def _rows(session: CheckSession, until: float, missed: dict[str, list[_Omission]]) -> Iterator[CheckRow]:
     for family, checks in _FAMILIES:
         for check in checks:
             found = _findings(session, check, until)
-            if isinstance(found, str):
-                missed.setdefault(found, []).append(check.id)
+            if isinstance(found, _Omission):
+                missed.setdefault(found.why, []).append(found)
                 continue
             if any(each.level != "fine" for each in found):
                 session.broken.add(check.id)
@@ -73,17 +83,20 @@ def _rows(session: CheckSession, until: float, missed: dict[str, list[str]]) -> 
                 yield check.row(family, each)
 
 
-def _findings(session: CheckSession, check: ContractCheck, until: float) -> list[CheckFinding] | str:
+def _findings(session: CheckSession, check: ContractCheck, until: float) -> list[CheckFinding] | _Omission:
     """The results of one check, or the reason why it could not run."""
     left = until - timing.now()
     if left <= 0:
-        return _OUT_OF_TIME
+        return _Omission(check.id, _OUT_OF_TIME)
     try:
         with time_limit(min(left, _CHECK_SECONDS)):
-            return session.lacks(check.needs) or list(check.run(session)) or [CheckFinding("fine", check.fine)]
+            if lack := session.lacks(check.needs):
+                return _Omission(check.id, lack)
+            return list(check.run(session)) or [CheckFinding("fine", check.fine)]
     except TookTooLong as error:
         stuck = error.running > max(_CHECK_SECONDS / 2, _HUNG_RATIO * session.first.seconds)
-        return f"{_HANGS} after {_CHECK_SECONDS:g} s" if stuck else SLOW if left > _CHECK_SECONDS else _OUT_OF_TIME
+        slow = SLOW if left > _CHECK_SECONDS else _OUT_OF_TIME
+        return _Omission(check.id, f"{_HANGS} after {_CHECK_SECONDS:g} s" if stuck else slow, error.place)
     except Exception as error:  # noqa: BLE001 a Function may raise anything here
         seen = f"While this was looked at, the Function raised {describe_exception(error)}."
         return [CheckFinding("warning", seen, line=session.source.line_of(error))]

@@ -142,5 +142,5 @@ def _input_note(session: CheckSession) -> str:
 def _failure(session: CheckSession) -> Failure | None:
     error = session.first.error if session.first.failed == "forward" else None
     if isinstance(error, TookTooLong):
-        error = TimeoutError(str(error))
+        error = TimeoutError(f"{error}{error.place}")
     return failure_of(error, session.section.op, "forward").failure if isinstance(error, Exception) else None

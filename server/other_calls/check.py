@@ -84,8 +84,8 @@ def _compared(op: InferredOp, function: Callable[..., Any], variant: CallVariant
         with time_limit(min(left, _CALL_SECONDS)):
             call = _call(op, function, variant)
             return compare_in_float32(call) if variant.single else compare_along_directions(call)
-    except TookTooLong:
-        return DirectionalResult(unknown="it takes too long")
+    except TookTooLong as error:
+        return DirectionalResult(unknown=f"it takes too long{error.place}")
     except Exception as error:  # noqa: BLE001 a call that cannot be made proves nothing
         return DirectionalResult(unknown=f"it raises {describe_exception(error)}")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import FrameType
 
 from ..paths import SERVER
 
@@ -14,6 +16,7 @@ _STACK_HEADER = re.compile(r"^(Current thread|Thread|Stack)\b.*\(most recent cal
 _LINE = re.compile(r'^  File "(.*)", line (\d+) in (.*)$')
 MAX_FORKS = 16  # living children by os.fork
 TOO_MANY_FORKS = "Too many copies of this process\n"  # written before the stack of the os.fork call that exceeds that
+_MOST_QUOTED = 100  # characters of a line of source
 _ESCAPED = re.compile(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}")
 LIBRARIES = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
@@ -28,6 +31,14 @@ class StackFrame:
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}, line {self.line}, in {self.function}"
+
+    @property
+    def quoted(self) -> str:
+        """The same, with the text of the line as far as it can be read."""
+        linecache.checkcache(self.file)
+        text = linecache.getline(self.file, self.line).strip()
+        more = "…" * (len(text) > _MOST_QUOTED)
+        return f"{self}: `{text[:_MOST_QUOTED]}{more}`" if text else str(self)
 
     def lies_in(self, file: str) -> bool:
         """Whether this frame is in ``file``, a path or the end of one."""
@@ -51,6 +62,19 @@ def format_stack(calls: Iterable[StackFrame]) -> str:
     """Stack frames in the format of ``faulthandler``."""
     lines = (f'  File "{call.file}", line {call.line} in {call.function}\n' for call in calls)
     return "".join(("Stack (most recent call first):\n", *lines))
+
+
+def last_line(calls: Iterable[StackFrame], file: str = "") -> str:
+    """The line of ``innermost_user_frame`` as the end of a sentence; empty if there is none."""
+    last = innermost_user_frame(calls, file)
+    return f"; last line: {last.quoted}" if last else ""
+
+
+def running_frames(frame: FrameType | None) -> Iterator[StackFrame]:
+    """The stack frames of running code, innermost first."""
+    while frame is not None:
+        yield StackFrame(frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name)
+        frame = frame.f_back
 
 
 def innermost_user_frame(calls: Iterable[StackFrame], file: str = "") -> StackFrame | None:

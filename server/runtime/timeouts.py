@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from ..protocol.stack_dump import last_line, running_frames
 from . import timing
 
 # budget: seconds of the shortest alarm, and between its repetitions where a Function has swallowed the first.
@@ -17,12 +18,13 @@ _SHORTEST, _INTERVAL = 1e-3, 0.1
 class TookTooLong(BaseException):
     """Raised inside a Function whose time is up; not an ``Exception``, which the Function might catch.
 
-    ``running`` is how long the interrupted call had been running, in seconds.
+    ``running`` is how long the interrupted call had been running, in seconds; ``place`` is the last line of the user's
+    that ran, as the end of a sentence.
     """
 
-    def __init__(self, message: str, running: float = 0.0) -> None:
+    def __init__(self, message: str, running: float = 0.0, place: str = "") -> None:
         super().__init__(message)
-        self.running = running
+        self.running, self.place = running, place
 
 
 class _Calls:
@@ -63,7 +65,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         if now - started < seconds:
             signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, _SHORTEST), _INTERVAL)
         elif not _importing(frame):
-            raise TookTooLong(f"it was not back after {seconds:.2g} s", now - max(_Calls.began, started))
+            text, running = f"it was not back after {seconds:.2g} s", now - max(_Calls.began, started)
+            raise TookTooLong(text, running, last_line(running_frames(frame)))
 
     before = signal.signal(signal.SIGALRM, interrupt)
     left, interval = signal.setitimer(signal.ITIMER_REAL, max(seconds, _SHORTEST), _INTERVAL)

@@ -13,7 +13,7 @@ from ..protocol.job import Job
 from ..protocol.load_error import Excerpt, excerpt_around, load_error
 from ..protocol.question import Question
 from ..protocol.source_lines import source_lines
-from ..protocol.stack_dump import MAX_FORKS, StackFrame, innermost_user_frame
+from ..protocol.stack_dump import MAX_FORKS, StackFrame, innermost_user_frame, last_line
 
 _ADVICE = {
     "Timeout": "; let it compute less there, or allow it more time",
@@ -102,9 +102,8 @@ class WorkerLost(Exception):
 
     def place(self, file: str = "") -> str:
         """The line that was running, in ``file`` if the stack has one there, as the end of a sentence."""
-        last = innermost_user_frame(self.calls, file)
-        advice = self.limit.advice if self.limit else ""
-        return f"; last line: {last}{advice}" if last else ""
+        last = last_line(self.calls, file)
+        return last + self.limit.advice if self.limit and last else last
 
 
 class GpuLost(WorkerLost):

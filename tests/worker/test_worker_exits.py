@@ -213,7 +213,8 @@ def test_copies_while_arguments_are_looked_for_are_said_with_their_line(file: Pa
             return str(unsolved.value)
 
     line = 1 + file.read_text().splitlines().index("            COPIES.append(os.fork())")
-    assert f"my_ops.py, line {line}, in forward, which is to wait for what it starts" in run(sentence())
+    place = f"my_ops.py, line {line}, in forward: `COPIES.append(os.fork())`"
+    assert f"{place}, which is to wait for what it starts" in run(sentence())
 
 
 def test_processes_that_are_waited_for_are_no_copies_too_many(file: Path) -> None:

@@ -101,7 +101,7 @@ def _tried(name: str, make: Callable[[], CapabilityBadge], until: float) -> Capa
     try:
         with time_limit(min(left, _BADGE_SECONDS)):
             return make()
-    except TookTooLong:
-        return CapabilityBadge(name, "unknown", "The Function was not back in time.")
+    except TookTooLong as error:
+        return CapabilityBadge(name, "unknown", f"The Function was not back in time{error.place}.")
     except Exception as error:  # noqa: BLE001 what a Function raises, or gives us to raise, is a result
         return CapabilityBadge(name, "unknown", f"It could not be tried: it met {exception_summary(error)}.")

@@ -69,9 +69,8 @@ def _dirty_not_returned(session: CheckSession) -> Iterator[CheckFinding]:
 def _forward_raised(session: CheckSession) -> Iterator[CheckFinding]:
     error = session.first.error
     if session.first.failed == "forward" and isinstance(error, TookTooLong):
-        yield CheckFinding(
-            "error", f"forward was interrupted, because {error}.", "", "", session.source.defined("forward")
-        )
+        why = f"forward was interrupted, because {error}{error.place}."
+        yield CheckFinding("error", why, "", "", session.source.defined("forward"))
     elif session.first.failed == "forward" and error and not session.broken & {"DIRTY-NOT-RETURNED", "CTX-SHADOW"}:
         yield CheckFinding(
             "error",

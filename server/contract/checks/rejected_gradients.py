@@ -119,12 +119,9 @@ def _backward_raised(session: CheckSession) -> Iterator[CheckFinding]:
         what = f"The engine does not take what backward returned: it raised {describe_exception(first.error)}."
         yield CheckFinding("error", what, "", "", session.source.returned())
     else:
-        late = isinstance(first.error, TookTooLong)
-        what = (
-            f"backward was interrupted, because {first.error}."
-            if late
-            else f"backward raised {describe_exception(first.error)}."
-        )
+        what = f"backward raised {describe_exception(first.error)}."
+        if isinstance(first.error, TookTooLong):
+            what = f"backward was interrupted, because {first.error}{first.error.place}."
         line = session.source.line_of(first.error) or session.source.defined("backward", "vjp")
         yield CheckFinding("error", what, "No gradient is delivered.", "", line)
 

@@ -165,7 +165,7 @@ class CheckSession:
         """Why the requirements of a check are not met; empty if they are."""
         first = self.first
         if first.failed and isinstance(first.error, TookTooLong) and {"forward", "backward"} & set(needs):
-            return f"{first.failed} was interrupted, because {first.error}"
+            return f"{first.failed} was interrupted, because {first.error}{first.error.place}"
         if "forward" in needs and first.failed == "forward" and first.error:
             return f"forward raised {describe_exception(first.error)}"
         if "backward" in needs and first.failed:

@@ -105,7 +105,7 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
         )
     if isinstance(blamed.error, TookTooLong):
         text = text.removeprefix("it ")
-        return f"{name} does not come to an end: {where} {text}, called with `{recipe}`; {_HINT}."
+        return f"{name} does not come to an end: {where} {text}, called with `{recipe}`{blamed.error.place}; {_HINT}."
     if _COMPLEX.search(blamed.message):
         return (
             f"{name} takes complex numbers, and only real ones can be swept: {where} raises {text}; look at a function "
