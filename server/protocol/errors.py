@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from traceback import walk_tb
 from typing import Any
+
+from ..paths import SERVER
 
 
 class BadQuestion(Exception):
@@ -39,6 +43,13 @@ class LoadFailed(Exception):
     def __init__(self, trouble: dict[str, Any], files: list[str]) -> None:
         super().__init__(trouble["sentence"])
         self.trouble, self.files = trouble, files
+
+
+def describe_internal_error(problem: BaseException) -> str:
+    """An exception of our own code, to be reported: its kind, its message, and the last line of ours that it passed."""
+    passed = [(frame.f_code.co_filename, line) for frame, line in walk_tb(problem.__traceback__)]
+    places = [f" ({os.path.relpath(file, SERVER)}, line {line})" for file, line in passed if file.startswith(SERVER)]
+    return f"{type(problem).__name__}: {problem}{''.join(places[-1:])}"
 
 
 OUTCOMES = {BadQuestion: "refused", EngineBusy: "busy", EngineBroken: "broken", EngineFault: "fault"}

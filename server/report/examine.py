@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from typing import Any, Protocol
 
-from ..protocol.errors import BadQuestion, EngineFault, Unsolved
+from ..protocol.errors import (
+    BadQuestion,
+    EngineBroken,
+    EngineBusy,
+    EngineFault,
+    Unsolved,
+    describe_internal_error,
+)
 from ..protocol.frames import Frame
 from ..protocol.question import Element, Question, element_names
 from ..url.address import Address, default_address
@@ -53,13 +61,29 @@ async def examine_function(
     """
     stub = await engine.stub(name)
     try:
-        op = stub | await engine.op(name)
+        return await _examine(engine, stub, allowed, chosen, strict)
+    except (EngineBroken, EngineBusy):
+        raise
+    except EngineFault as fault:
+        return _our_fault(stub, str(fault))
+    except Exception as problem:
+        logging.exception("a fault of Gradloupe itself")
+        return _our_fault(stub, describe_internal_error(problem))
+
+
+async def _examine(
+    engine: _Engine,
+    stub: dict[str, Any],
+    allowed: Collection[str],
+    chosen: Callable[[dict[str, Any]], Address] | None,
+    strict: bool,
+) -> ExaminedFunction:
+    try:
+        op = stub | await engine.op(stub["name"])
     except Unsolved as unsolved:
         description = stub | unsolved.told
         sentence = f"{description['sentence']} {_ADVICE}" if description.get("sayable") else description["sentence"]
         return ExaminedFunction(summarize_uncalled(description, sentence), description)
-    except EngineFault as fault:
-        return _our_fault(stub, fault)
     except BadQuestion as problem:
         return ExaminedFunction(summarize_uncalled(stub, str(problem)), stub)
     try:
@@ -69,14 +93,14 @@ async def examine_function(
     try:
         return await _examine_sections(engine, op, address, allowed, strict, chosen is None)
     except EngineFault as fault:
-        return _our_fault(op, fault)
+        return _our_fault(op, str(fault))
     except BadQuestion as problem:
         return ExaminedFunction(summarize_uncalled(op, str(problem), "failed"), op)
 
 
-def _our_fault(told: dict[str, Any], fault: EngineFault) -> ExaminedFunction:
+def _our_fault(told: dict[str, Any], fault: str) -> ExaminedFunction:
     called = told.get("recipe") or told.get("usual_recipe") or ""
-    sentence = _OUR_FAULT.format(str(fault).rstrip("."), f", {called}" if called else "")
+    sentence = _OUR_FAULT.format(fault.rstrip("."), f", {called}" if called else "")
     return ExaminedFunction(summarize_uncalled(told, sentence, "undecided"), told)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...ops import OPS, Op
 from ..catalogue.op_description import op_descriptions
 from ..inference.recipe.recipe import BadRecipe
-from ..protocol.errors import BadQuestion, Unsolved
+from ..protocol.errors import BadQuestion, Unsolved, describe_internal_error
 from ..protocol.frames import BadFrame, Frame, pack
 from ..protocol.job import Job
 from ..protocol.question import Element, Question
@@ -68,7 +68,7 @@ class Dispatcher:
         except Exception as problem:
             if not gpu_error():
                 logging.exception("a fault of Gradloupe itself")
-            return pack(Frame({"fault": f"{type(problem).__name__}: {problem}"[:_MAX_MESSAGE]}))
+            return pack(Frame({"fault": describe_internal_error(problem)[-_MAX_MESSAGE:]}))
 
     def _answer(self, asked: dict[str, Any]) -> Frame:
         try:

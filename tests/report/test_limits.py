@@ -5,7 +5,10 @@ green.
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,13 +40,13 @@ class Sum(torch.autograd.Function):
         return grad_output, grad_output, grad_output
 '''
 FAR = "if ((b > 2.94) & (b < 2.98)).any():\n            "  # reached only where b is swept
-BURNS = '''
+BURNS = """
 def burns(x):
     for _ in range(10**9):
         x = torch.cos(x)
     return x
 
-'''
+"""
 
 Check = Callable[..., Report]
 
@@ -172,3 +175,30 @@ def test_an_xray_that_is_lost_is_not_green(check: Check, capsysbinary: pytest.Ca
     found: dict[str, Any] = json.loads(said(report, capsysbinary, "json"))["functions"][0]
     assert [each["id"] for each in found["faults"]] == ["NOT-LOOKED-AT"]
     assert re.search(r"NOT-LOOKED-AT The X-ray: The worker process ", said(report, capsysbinary, "text"))
+
+
+OURS = """
+
+_without_fault = {name}
+
+
+def {name}(*given, **named):
+    {{}}["a fault of our own"]
+"""
+
+
+@pytest.mark.parametrize(("file", "name"), [("report/summarize", "_swept"), ("worker/answer", "answer_question")])
+def test_an_error_of_our_own_is_said_to_be_with_its_place(package_copy: Path, file: str, name: str) -> None:
+    """Whether it is in the process that reports, or in the one that runs the Function."""
+    with (package_copy / "server" / f"{file}.py").open("a") as source:
+        source.write(OURS.format(name=name))
+    (package_copy.parent / "my_ops.py").write_text(HEAD + ONE)
+    command = [sys.executable, "-m", package_copy.name, "my_ops.py", "--check", "--format", "json"]
+    path = {"PYTHONPATH": str(package_copy.parent)}
+    ended = subprocess.run(command, cwd=package_copy.parent, env=os.environ | path, capture_output=True, check=False)
+    (found,) = json.loads(ended.stdout)["functions"]
+    assert (ended.returncode, found["word"], found["ok"]) == (2, "undecided", False)
+    sentence = found["sentence"]
+    assert sentence.startswith("This is an error of Gradloupe itself, and says nothing about the Function: KeyError: ")
+    assert re.search(rf"a fault of our own' \({file}.py, line \d+\)\. Please report it, ", sentence)
+    assert b"Traceback" in ended.stderr

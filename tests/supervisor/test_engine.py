@@ -53,7 +53,9 @@ def test_a_function_that_ends_its_process_is_explained_and_the_server_goes_on(
     written = [text.strip() for text in OWN.splitlines()]
     shown = written[written.index("FORKS, STARTED = [], []") :]  # without the imports
     assert shown[answer["failure"]["line"] - 1] == line
-    assert f"last line: my_ops.py, line {written.index(line) + 1}, in forward: `{line}`;" in answer["failure"]["sentence"]
+    assert (
+        f"last line: my_ops.py, line {written.index(line) + 1}, in forward: `{line}`;" in answer["failure"]["sentence"]
+    )
     assert answer["verdict"]["word"] == "failed"
     assert "Misbehaving" in answer["verdict"]["sentence"]
     assert answer["failure"]["sentence"] == answer["verdict"]["sentence"]
