@@ -20,8 +20,10 @@ from gradloupe import __version__
 from gradloupe.server.config.settings import parse_settings
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.report.command import write_report
+from gradloupe.server.report.examination_queue import chance_had_a_part
 from gradloupe.server.report.result import CheckResult, Report
 from gradloupe.server.report.runner import examine_targets
+from gradloupe.server.supervisor.crash_report import ExceededLimit, WorkerLost
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 
 HEAD = "import os\nimport threading\n\nimport torch\n\n"
@@ -137,6 +139,16 @@ def test_one_that_always_ends_its_worker_is_asked_twice_and_that_is_said_once(ch
     assert result.sentence.count("asked twice") == 1
     assert "called exit with code 1" in result.sentence
     assert len(set((tmp_path / "seen").read_text().split())) == 2
+
+
+def test_only_what_may_fare_better_alone_is_asked_again() -> None:
+    """At a limit of time where other processes took a part of it; wherever a worker died by itself."""
+    late, held_up = ExceededLimit("Timeout", "deadline"), ExceededLimit("Timeout", "deadline", waited=True)
+    assert not chance_had_a_part(None, shared=True)
+    assert chance_had_a_part(WorkerLost("signal 9, SIGKILL"), shared=False)
+    for limit, shared, again in ((late, False, False), (late, True, True), (held_up, False, True)):
+        assert chance_had_a_part(WorkerLost("signal 9, SIGKILL", limit), shared) == again
+    assert not chance_had_a_part(WorkerLost("signal 9, SIGKILL", ExceededLimit("Memory", "limit")), shared=True)
 
 
 def test_a_limit_of_memory_would_be_met_again(check: Check, tmp_path: Path) -> None:

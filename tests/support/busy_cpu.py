@@ -27,13 +27,13 @@ def on_one_processor() -> Iterator[None]:
 
 
 @contextmanager
-def crowded(number: int = 0) -> Iterator[None]:
+def crowded(number: int = 0, by: int = OTHERS) -> Iterator[None]:
     """The process of that number, or this one, shares one processor with others that always compute."""
     before = os.sched_getaffinity(number)
     place = min(before)
     command = [sys.executable, "-c", COMPUTES % place]
     # In sessions of their own, for Linux shares a processor among sessions first.
-    others = [subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) for _ in range(OTHERS)]
+    others = [subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) for _ in range(by)]
     try:
         for each in others:
             assert each.stdout is not None

@@ -1,18 +1,26 @@
 """One question has one answer, to the byte: what is looked at depends on counts and sizes, not on the clock."""
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from itertools import chain, cycle
+from functools import partial
+from itertools import chain, cycle, islice, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from functions.seeds import SEEDS
-from support import http
+from support import event_loop, http
 from support.answers import answer
-from support.busy_cpu import slowed
+from support.busy_cpu import crowded, slowed
+from support.engines import engine_of
 from support.servers import serving_in_thread
 
+from gradloupe.server.documents.json_document import json_document
 from gradloupe.server.protocol.question import VIEW_NAMES, Element, Question
+from gradloupe.server.url.address import default_address
 
+Beside = Callable[[int], AbstractContextManager[None]]
 # Every view of several ops, among them one of which every point costs a call.
 OPS_IN_TURN = chain(["functional_linear"] * len(VIEW_NAMES), cycle(SEEDS))
 ADDRESSES = [f"/ops/{next(OPS_IN_TURN)}.json?view={view}" for view in 4 * VIEW_NAMES]
@@ -39,3 +47,92 @@ def test_another_process_on_a_machine_half_as_fast_answers_the_same_to_the_byte(
             for address in ADDRESSES:
                 with subtests.test(address):
                     assert other.get(address).content == http.get(f"{server}{address}").content
+
+
+OWN = '''
+import torch
+
+
+class Linear(torch.autograd.Function):
+    """A linear layer."""
+
+    @staticmethod
+    def forward(ctx, x, weight, bias):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t() + bias
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, weight = ctx.saved_tensors
+        return grad_output @ weight, grad_output.t() @ x, grad_output.sum(0)
+
+
+class Recurrent(torch.autograd.Function):
+    """Sines of sines: Python all the way."""
+
+    @staticmethod
+    def forward(ctx, x, turns=20):
+        ctx.save_for_backward(x)
+        ctx.turns = turns
+        y = x
+        for _ in range(turns):
+            y = torch.sin(y) + 0.5 * x
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        y, slope = x, torch.ones_like(x)
+        for _ in range(ctx.turns):
+            slope = torch.cos(y) * slope + 0.5
+            y = torch.sin(y) + 0.5 * x
+        return grad_output * slope, None
+
+
+class Rows(torch.autograd.Function):
+    """The rows of a table, right where none is taken twice."""
+
+    @staticmethod
+    def forward(ctx, table, index):
+        ctx.save_for_backward(index)
+        ctx.shape = table.shape
+        return table[index]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (index,) = ctx.saved_tensors
+        grad_table = grad_output.new_zeros(ctx.shape)
+        grad_table[index] = grad_output
+        return grad_table, None
+'''
+OWN_VIEWS = [("curves", "float64"), ("curves", "float32"), ("jacobian", "float64"), ("contract", "float64")]
+OWN_ASKED = [(name, *each) for name, each in product(("Linear", "Recurrent", "Rows"), OWN_VIEWS)]
+GALLERY_ASKED = [*product(islice(SEEDS, 7), ("curves", "wide"), ("float64", "float32"))]
+
+
+def documents(file: Path | None, asked: Sequence[tuple[str, str, str]], beside: Beside) -> dict[str, bytes]:
+    """What a worker answers to each op, view and dtype while ``beside`` goes on, after how the op is called."""
+
+    async def ask() -> dict[str, bytes]:
+        found = {}
+        async with engine_of(*([file] if file else []), deadline=60.0) as engine:
+            await engine.wait_ready()
+            with beside(engine.worker):
+                for name, view, dtype in asked:
+                    op = await engine.stub(name) | await engine.op(name)
+                    question = replace(default_address(op).question, view=view, dtype=dtype)
+                    document = json_document(await engine.answer(question), "")
+                    found[f"{name} {view} {dtype}"] = f"{op['usual_recipe']} {op['assumed']}".encode() + document
+        return found
+
+    return event_loop.run(ask())
+
+
+def test_a_file_and_the_gallery_are_judged_the_same_to_the_byte_while_four_others_compute(tmp_path: Path) -> None:
+    file = tmp_path / "my_ops.py"
+    file.write_text(OWN)
+    assert len(OWN_ASKED) + len(GALLERY_ASKED) >= 40
+    for target, questions in ((file, OWN_ASKED), (None, GALLERY_ASKED)):
+        alone = documents(target, questions, lambda worker: nullcontext())
+        busy = documents(target, questions, partial(crowded, by=4))
+        assert [name for name in alone if alone[name] != busy[name]] == []
