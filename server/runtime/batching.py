@@ -27,6 +27,9 @@ WITNESS_SHARES = np.array([0.13, 0.41, 0.87])
 _TENSOR_WITNESS_SHARES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.74, 0.87, 0.94])
 # budget: this many copies of one point must give equal results, whatever their position in the batch.
 _EQUAL_COPIES = 16
+# budget: the most points whose outer product is no burden; sample: the largest factor of grad_output, and a bound: what
+# is beyond this size, or below its inverse, would leave the numbers of the dtype when multiplied.
+_MAX_VARIED, _LARGE, _FAR = 1 << 11, 2.0**20, 1e100
 # unit: the golden ratio; sorting by multiples of it modulo 1 shuffles the points so that no neighbours stay neighbours.
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 _TOLERANCE = {8: 1e-11, 4: 1e-5, 2: 1e-2}  # bound: by the size of the dtype: its last places may be rounded otherwise
@@ -45,13 +48,15 @@ class MixedGradient:
 class Batch:
     """A section as it is to be called, and its ``results`` at the points for which that was found out.
 
-    These are None where the Function was called for the witnesses only. ``mixed`` is where backward alone prevents
-    that points share a call, although each is a single number.
+    These are None where the Function was called for the witnesses only; ``given`` are their grad_outputs where each
+    point had its own. ``mixed`` is where backward alone prevents that points share a call, although each is a single
+    number.
     """
 
     section: Section
     results: BackwardResult | None = None
     mixed: MixedGradient | None = None
+    given: Array | None = None
 
 
 def batched_section(section: Section, t: Array, grad_output: float = 1.0) -> Section:
@@ -81,6 +86,9 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     rows = [replace(alone, stacked=each) for each in dict.fromkeys((swept, every) if tensors else (every, swept))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
+        given = _varied_grad_outputs(section, t.size, witnesses, grad_output)
+        if given is not None and (results := _elementwise_results(rows[0], t, witnesses, given, wanted)):
+            return Batch(rows[0], results.at(back), given=given[back])
         for together in (*rows, *(() if _of_single_numbers(section) else _other_dimensions(alone))):
             results = _batch_results(together, t, witnesses, grad_output, wanted)
             declared = together.copies_along == alone.copies_along
@@ -183,6 +191,43 @@ def _batch_results(
     alike = equal(copies, np.full(_EQUAL_COPIES, copies[0])) and equal(found.values[witnesses], wanted.values)
     gradient = None if found.grad_input is None else found.grad_input[witnesses]
     return found if alike and equal(gradient, wanted.grad_input) else None
+
+
+def _varied_grad_outputs(section: Section, count: int, witnesses: NDArray[np.intp], grad_output: float) -> Array | None:
+    """A grad_output for every point that is not equal to its neighbours', of all sizes and signs, some of them 0.
+
+    Only that of the witnesses is ``grad_output``. What is elementwise does not care, and so linearity is seen in
+    passing. None where that cannot be expected, or could not be compared.
+    """
+    comparable = section.dtype == torch.float64 and section.device == "cpu" and count <= _MAX_VARIED
+    if not (comparable and _of_single_numbers(section) and 1 / _FAR < abs(grad_output) < _FAR):
+        return None
+    given = grad_output * _factors(count)
+    given[witnesses] = grad_output
+    return given
+
+
+@lru_cache(maxsize=16)
+def _factors(count: int) -> Array:
+    draw = np.random.default_rng(count)
+    usual, power = draw.choice((-1.0, 1.0), count) * 2 ** draw.uniform(-3, 3, count), draw.integers(-10, 11, count)
+    kinds = (usual, 0 * usual, np.full(count, _LARGE), usual * 2.0**power, np.full(count, -1 / _LARGE))
+    return np.choose(np.arange(count) % len(kinds), kinds)
+
+
+def _elementwise_results(
+    section: Section, t: Array, witnesses: NDArray[np.intp], given: Array, wanted: BackwardResult
+) -> BackwardResult | None:
+    """The results at all points for the ``given`` grad_outputs, in one call; None as in ``_batch_results``."""
+    many = np.append(t, np.full(_EQUAL_COPIES, t[witnesses[0]]))
+    try:
+        found = section.backward(many, np.append(given, np.zeros(_EQUAL_COPIES)))
+    except FunctionFailed:
+        return None
+    equal, here, copies = partial(_equal, section.dtype), found.at(witnesses), found.values[t.size :]
+    alike = found.elements * witnesses.size == wanted.elements * many.size and equal(here.values, wanted.values)
+    alike = alike and equal(copies, np.full(_EQUAL_COPIES, copies[0])) and equal(here.grad_input, wanted.grad_input)
+    return found if alike else None
 
 
 def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> bool:

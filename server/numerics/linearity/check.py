@@ -184,13 +184,10 @@ def pointwise_violations(
     trial: _Trial = LinearityTrial(backward, x, section.dtype, section.dtype, base, noise)
     yield trial.violation("repeats", LawTest(base, base, of_base, layout=monitored))
     yield (written := violation_by_write(monitored, x, base))
-    yield (zero := trial.violation("zero", LawTest(0.0, 0.0, 0 * of_base)))
+    yield trial.violation("zero", LawTest(0.0, 0.0, 0 * of_base))
     numbers, exponents = _random_numbers(x.size)
     random = section.snap(base * numbers)
     elementwise = bool(section.stacked) and monitored.size == x.size > 1
-    unbroken = elementwise and not (written or zero)
-    if unbroken and _all_hold(section, trial, of_base, random, exponents):
-        return
     try:
         gradients = _Gradients(base, of_base, random, backward(random, dense))
     except FunctionFailed:
@@ -201,33 +198,59 @@ def pointwise_violations(
     yield from _test_sums(trial, gradients, _layouts_of(section, trial) if elementwise and not written else None)
 
 
-def _all_hold(section: Section, trial: _Trial, of_base: Array, random: Array, exponents: Array) -> bool:
-    """Whether an elementwise backward keeps the other laws in three calls, one with three grad_outputs a point.
+def elementwise_violations(
+    section: Section, x: Array, base: float, of_base: Array, given: Array, found: Array
+) -> list[Violation] | None:
+    """The violations of an elementwise backward that returned ``of_base`` for ``base`` and ``found`` for ``given``.
 
-    Where a law is broken, or may be, they are to be tested one by one.
+    They are found in few calls where backward keeps to all sizes of grad_output, and to its sign if it is not meant to
+    follow that; else the answer is None, and the laws are to be tested one by one.
     """
-    base, x = trial.base, trial.x
-    laid, (scale, spread) = _layouts_of(section, trial), _scales(trial)
-    excused = section.op.follows_sign or trial.dtype != torch.float64
-    if laid.trial is trial or excused or not np.isfinite(of_base).all():
-        return False
-    mixed = 2.0 ** np.round(spread * exponents) * random
-    given = np.stack((random, np.full(x.size, 2.0**scale * base), mixed))
-    expected, factor = of_base * (given / base), np.abs(given / base)
-    rtol, count = SUM_TOLERANCE[trial.inside.itemsize], laid.trial.x.size
-    try:
-        found = section.backward(np.tile(x, len(given)), given.ravel()).grad_input
-    except FunctionFailed:
-        return False
-    if found is None:
-        return False
-    allowed = rtol * (np.abs(expected) + largest_magnitude(of_base) * factor)
-    if not (np.abs(found.reshape(given.shape) - expected) <= allowed).all():
-        return False
-    small, both = 2.0**-scale, (base + random)[:count]
-    return laid.trial.holds(
-        LawTest(-small * base, math.nan, of_base[:count], -small, rtol, laid.equal)
-    ) and laid.trial.holds(LawTest(both, math.nan, of_base[:count], both / base, rtol, laid.any))
+
+    def backward(grad_output: float | Array, layout: Layout) -> Array:
+        gradient = section.backward(x, grad_output, layout).grad_input
+        return np.zeros(x.shape) if gradient is None else gradient
+
+    noise = cache(partial(gradient_noise_along, section, x, base, of_base))
+    trial: _Trial = LinearityTrial(backward, x, section.dtype, section.dtype, base, noise)
+    opposite = backward(-base, dense) if section.op.follows_sign else -of_base
+
+    def test(grad_output: float | Array, count: int, layout: Layout, rounding: float = 0.0) -> LawTest[float | Array]:
+        share = np.asarray(grad_output / base)
+        known = np.where(share < 0, -opposite[:count], of_base[:count]) * (share != 0)
+        return LawTest(grad_output, math.nan, known, np.where(share == 0, 1.0, share), rounding, layout)
+
+    laid, small, random = _layouts_of(section, trial), 2.0 ** -_scales(trial)[0], base * _random_numbers(x.size)[0]
+    if laid.trial is trial or not (np.isfinite(of_base).all() and np.isfinite(opposite).all()):
+        return None
+    count, rtol = laid.trial.x.size, SUM_TOLERANCE[section.dtype.itemsize]
+    drawn = replace(trial, backward=lambda grad_output, layout: found)
+    tests = (
+        (drawn, test(given, x.size, dense)),
+        (trial, LawTest(0.0, 0.0, 0 * of_base)),
+        (laid.trial, test(-small * base, count, laid.equal, rtol)),
+        (laid.trial, test((base + random)[:count], count, laid.any, rtol)),
+    )
+    if not all(each.holds(law) for each, law in tests):
+        return None
+    return _of_the_sign(section, trial, of_base, opposite, random) if section.op.follows_sign else []
+
+
+def _of_the_sign(section: Section, trial: _Trial, of_base: Array, opposite: Array, random: Array) -> list[Violation]:
+    """The violations of a backward that is proportional to grad_output, but differently so for either sign."""
+    base, both = trial.base, trial.base + random
+    gradient = section.backward(np.tile(trial.x, 2), np.concatenate((random, both))).grad_input
+    of_random, of_both = np.zeros((2, random.size)) if gradient is None else gradient.reshape(2, -1)
+    rtol = SUM_TOLERANCE[trial.inside.itemsize]
+    found = (
+        replace(trial, backward=lambda grad_output, layout: opposite).violation(
+            "odd", LawTest(-base, -base, of_base, -1.0)
+        ),
+        replace(trial, backward=lambda grad_output, layout: of_both).violation(
+            "adds", LawTest(both, both, of_base + of_random, 1.0, rtol)
+        ),
+    )
+    return [each for each in found if each]
 
 
 def _test_scales(trial: _Trial, known: _Gradients, exponents: Array) -> Iterator[Violation | None]:

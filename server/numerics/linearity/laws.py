@@ -12,11 +12,17 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.batching import WITNESS_SHARES, MixedGradient, batched_section
+from ...runtime.batching import WITNESS_SHARES, Batch, MixedGradient, batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import BackwardResult, Section
 from ...runtime.vjp import MonitoredLayout
-from .check import KERNEL_TOLERANCE, pointwise_violations, tensorwise_violations, violation_by_exception
+from .check import (
+    KERNEL_TOLERANCE,
+    elementwise_violations,
+    pointwise_violations,
+    tensorwise_violations,
+    violation_by_exception,
+)
 from .violation import Law, Violation, describe_violation
 
 __all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
@@ -86,6 +92,23 @@ def check_linearity(section: Section, x: Array, grad_output: float, returned: Ba
     if linearity.breaks("mixes"):
         linearity = linearity if _elementwise_when_spread(section, x) else linearity.but("mixes")
     return linearity
+
+
+@np.errstate(all="ignore")
+def screened_linearity(
+    section: Section, x: Array, grad_output: float, returned: BackwardResult, batch: Batch, monitored: MonitoredLayout
+) -> Linearity | None:
+    """The laws broken by what ``returned`` this through ``monitored``, where the ``batch`` tells; None if it does not.
+
+    That is where an elementwise backward returned for all its grad_outputs what it has to after this.
+    """
+    given, again, of_base = batch.given, batch.results, returned.grad_input
+    if again is None or given is None or again.grad_input is None or of_base is None:
+        return None
+    if monitored.size != x.size or monitored.written:
+        return None
+    found = elementwise_violations(section, x, grad_output, of_base, given, again.grad_input)
+    return None if found is None else Linearity(tuple(found))
 
 
 def with_mixed_batch(linearity: Linearity, mixed: MixedGradient | None, grad_output: float) -> Linearity:
