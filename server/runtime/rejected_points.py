@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import numpy as np
@@ -25,12 +25,12 @@ def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blan
     only the whole chunk fails and no single point does, and where the failure is not an exception of forward.
     """
     chunks = list(chunks)
-    left = min(_MAX_REJECTED, sum(each.stop - each.start for each in chunks) // _POINTS_PER_REJECTED)
+    left = min(_MAX_REJECTED, chunks[-1].stop // _POINTS_PER_REJECTED) if chunks else 0
 
-    def parts(part: slice) -> Iterator[_T]:
+    def parts(part: slice) -> list[_T]:
         nonlocal left
         try:
-            found = evaluate(part)
+            return [evaluate(part)]
         except FunctionFailed as error:
             if (
                 not left
@@ -40,15 +40,12 @@ def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blan
                 raise
             if part.stop - part.start == 1:
                 left -= 1
-                yield blank
-                return
+                return [blank]
             middle, before = (part.start + part.stop) // 2, left
             halves = [*parts(slice(part.start, middle)), *parts(slice(middle, part.stop))]
             if left == before:
                 raise
-            yield from halves
-        else:
-            yield found
+            return halves
 
     return [found for chunk in chunks for found in parts(chunk)]
 

@@ -215,6 +215,10 @@ class Section:
             return float64_array(self.element(out, len(t))), out.numel()
 
     @cached_property
+    def _sweeps_number(self) -> bool:
+        return math.prod(self.shape(self.wrt)) == 1
+
+    @cached_property
     def copy_size(self) -> int:
         """The number of elements in one copy of the largest stacked input."""
         return max(math.prod(self.shape(name)) for name in self.stacked)
@@ -258,8 +262,8 @@ class Section:
 
     def _swept(self, t: Array) -> torch.Tensor:
         shape = self.shape(self.wrt)
-        if math.prod(shape) == 1:
-            flat = torch.from_numpy(t).to(self.device, self.dtype, copy=True)
+        if self._sweeps_number:
+            flat = torch.from_numpy(t.copy()).to(self.device, self.dtype)
             along = self.copies_along[0]
             return flat if len(shape) == 1 and along is not None else flat.reshape(_long(shape, along, t.size))
         tensor = self._repeated(self.wrt, len(t))
@@ -306,6 +310,8 @@ class Section:
 
     def _chunks(self, count: int) -> Iterator[slice]:
         size = self._batch_size
+        if 0 < count <= size:
+            return iter((slice(0, count),))
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 

@@ -121,10 +121,10 @@ def check_integrals(
         atol = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
         slack = (right - left) * atol + tolerance.rtol * np.abs(area)
         rounding = noise[:-1] + noise[1:] + unsure
-        truncated = _truncation(area, right - left, target.gradient[ends]) > _SLACK_SHARE * slack
-        doubtful = np.flatnonzero(
-            (truncated | (np.abs(rise - area) > _NOISE_SHARE * rounding)) & (np.abs(rise - area) > _SLACK_SHARE * slack)
-        )
+        off = np.abs(rise - area)
+        if (doubtful := np.flatnonzero(off > _SLACK_SHARE * slack)).size:
+            truncated = _truncation(area, right - left, target.gradient[ends]) > _SLACK_SHARE * slack
+            doubtful = doubtful[(truncated | (off > _NOISE_SHARE * rounding))[doubtful]]
         cells = _Cells(section, target.forward, target.precise, grad_output, left, right, rise, area, rounding)
         area, leaps, hidden = _refine_doubtful(cells, doubtful, slack + rounding)
     except FunctionFailed:  # it accepts the rows, and not what lies between them

@@ -185,7 +185,7 @@ def widest_step(span: float, precision: float) -> float:
 def _step_factors(x: Array) -> Array:
     """A factor ≤ 1 on the steps at each point: smaller where points are closer, because forward is curved there."""
     gaps = np.diff(x)
-    if x.size < 3 or gaps.min() <= 0:
+    if x.size < 3 or gaps.min() <= 0 or gaps.min() >= _DENSE_SPACING * gaps.max():
         return np.ones(x.size)
     spacing = np.maximum(np.append(gaps, gaps[-1]), np.append(gaps[0], gaps))
     share = spacing / np.median(spacing)

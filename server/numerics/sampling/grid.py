@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +40,16 @@ class Grid:
 
         So 0 is 0 and not -8e-17, and a kink at 1 is met by a grid point that is 1.
         """
-        x = np.linspace(self.start, self.stop, self.count)
-        spacing = self.span / self.count or math.ulp(0.0)  # of a few subnormal numbers it would be 0
-        digits = int(9 - np.floor(np.log10(spacing)))
-        # Beyond 10^±300 there are no powers of ten to round with.
-        return np.unique(np.round(x, digits) if 0 <= digits <= 300 else x)
+        return _points(self.start, self.stop, self.count).copy()
+
+
+@lru_cache(maxsize=8)
+def _points(start: float, stop: float, count: int) -> Array:
+    x = np.linspace(start, stop, count)
+    spacing = (stop - start) / count or math.ulp(0.0)  # of a few subnormal numbers it would be 0
+    digits = int(9 - np.floor(np.log10(spacing)))
+    # Beyond 10^±300 there are no powers of ten to round with.
+    return np.unique(np.round(x, digits) if 0 <= digits <= 300 else x)
 
 
 @dataclass(frozen=True)

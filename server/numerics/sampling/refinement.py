@@ -59,9 +59,10 @@ def _curved_cells(at: Rows, lines: Array, allowed: Array, special: tuple[Special
     measured = np.isfinite(curvature) & ~special_rows[1:-1] & divisible[1:] & divisible[:-1]
     # The gradient jumps at a kink, so the rows next to one have a smooth neighbour on one side only.
     measured[1:] &= ~special_rows[2:] & ~special_rows[:-2]
-    curvature = np.where(measured, curvature, 0.0)
-    # A row at a special point has no curvature of its own, and takes that of its neighbours.
-    curvature = np.maximum(curvature, np.where(measured, 0.0, _largest_nearby(curvature)))
+    if not measured.all():
+        curvature = np.where(measured, curvature, 0.0)
+        # A row at a special point has no curvature of its own, and takes that of its neighbours.
+        curvature = np.maximum(curvature, np.where(measured, 0.0, _largest_nearby(curvature)))
     curvature = np.concatenate((curvature[:, :1], curvature, curvature[:, -1:]), axis=1)
     bent = (np.maximum(curvature[:, 1:], curvature[:, :-1]) * run**2 / 8 > _SUSPECT * allowed[:, None]).any(axis=0)
     finite = np.isfinite(lines)
@@ -70,8 +71,9 @@ def _curved_cells(at: Rows, lines: Array, allowed: Array, special: tuple[Special
 
 
 def _largest_nearby(curved: Array) -> Array:
-    padded = np.pad(curved, ((0, 0), (2, 2)))
     count = curved.shape[1]
+    padded = np.zeros((len(curved), count + 4))
+    padded[:, 2:-2] = curved
     parts = [padded[:, shift : shift + count] for shift in (0, 1, 3, 4)]
     nearby: Array = np.maximum.reduce(parts)
     return nearby
@@ -80,7 +82,8 @@ def _largest_nearby(curved: Array) -> Array:
 def _at_special(at: Rows, special: tuple[SpecialPoint, ...]) -> Mask:
     """The rows at special points, where second differences do not measure curvature."""
     rows = at.gap | at.below | at.above
-    rows[np.isin(at.x, [each.x for each in special])] = True
+    if special:
+        rows[np.isin(at.x, [each.x for each in special])] = True
     return rows
 
 
@@ -162,8 +165,10 @@ def kink_sides(section: Section, at: Rows, special: tuple[SpecialPoint, ...]) ->
 
 def _new_points(section: Section, at: Rows, points: Array) -> Array:
     """The points, rounded to the section's dtype, that are not among the rows yet."""
+    if not points.size:
+        return points
     points = np.unique(section.snap(points))
-    return points[~np.isin(points, at.x)] if points.size else points
+    return points[~np.isin(points, at.x)]
 
 
 def _refine(
@@ -183,7 +188,9 @@ def _refine(
     counts.
     """
     allowed = _tolerances(at, lines, special, rounding, noise)
-    cells = _cells(at, _curved_cells(at, lines, allowed, special), curves, special)
+    if not (doubtful := _curved_cells(at, lines, allowed, special)).any():
+        return np.empty(0)
+    cells = _cells(at, doubtful, curves, special)
     pixel = (at.x[-1] - at.x[0]) / _PIXELS
     extra, budget = [np.empty(0)], _MAX_POINTS
     for _ in range(_PASSES):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,31 +68,71 @@ class SingularityCandidates:
         return self.where(np.sort(np.argsort(-self.sharp, kind="stable")[:most]))
 
 
-def find_candidates(
-    x: Array, y: Array, precision: float, rise: float, visible: float, known: Array
-) -> SingularityCandidates:
-    """The suspects on each column of the grids ``x``, where forward has the values ``y`` (both nodes × columns).
+@dataclass(frozen=True)
+class CandidateGrids:
+    """Columns of grids ``x``, on which forward has the values ``y`` (both nodes × columns), and the picture's scales.
 
     ``rise`` and ``visible`` are the rise and the mean slope of the picture, which set the scale of what is visible.
-    The neighbourhoods of the places ``known`` are skipped.
     """
-    nodes = x.shape[0]
-    if nodes < 8:
+
+    x: Array
+    y: Array
+    precision: float
+    rise: float
+    visible: float
+
+    @cached_property
+    def run(self) -> Array:
+        """The lengths of the cells."""
+        return _steps(self.x)
+
+    @cached_property
+    def even(self) -> bool:
+        """Whether there are sixth differences: many nodes, all the same distance apart."""
+        run = self.run
+        return len(run) >= 2 * _SIXTH and bool(
+            ((run.max(axis=0) - run.min(axis=0)) < EVEN_SPACING * run.max(axis=0)).all()
+        )
+
+    @cached_property
+    def sixth(self) -> Array:
+        """The magnitude of the sixth differences, at all nodes but three at either end."""
+        y = self.y
+        for _ in range(_SIXTH // 2):
+            y = y[2:] - 2 * y[1:-1] + y[:-2]
+        return np.abs(y)
+
+    @cached_property
+    def loud(self) -> Mask:
+        """Where a sixth difference is more than rounding, and more than what is invisible."""
+        x, y, cell = self.x, self.y, self.run[0]
+        invisible = np.minimum(4 * UNSEEN_TURN * self.visible * cell, 10 * UNSEEN_JUMP * self.rise)
+        share = _SIXTH_SHARE + _SIXTH_GAIN * self.precision * np.abs(x[3:-3]) / cell
+        floor = invisible + _SIXTH_GAIN * self.precision * np.abs(y[3:-3]) + share * np.abs(y[4:-2] - y[2:-4])
+        return self.sixth > floor
+
+
+def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidates:
+    """The suspects on each column of the grids. The neighbourhoods of the places ``known`` are skipped."""
+    x, y, precision, visible = grids.x, grids.y, grids.precision, grids.visible
+    if len(x) < 8:
         return _NONE
-    run, finite = _steps(x), np.isfinite(y)
+    run, finite = grids.run, np.isfinite(y)
     slope = _steps(y) / run
-    turn, size = np.abs(_steps(slope)), np.abs(slope)
+    turn = np.abs(_steps(slope))
     suspect = np.zeros(x.shape, bool)
-    sharp = np.zeros(x.shape)
+    suspect[1:-1] = turn > _PROMINENCE * _beside(turn, 3)
+    if not (suspect.any() or (grids.even and grids.loud.any())) and finite.all():
+        return _NONE
+    size, sharp = np.abs(slope), np.zeros(x.shape)
     rounding = precision * (np.abs(y[1:-1]) + np.abs(x[1:-1]) * np.fmin(size[1:], size[:-1]))
-    suspect[1:-1] = (turn > _PROMINENCE * _beside(turn, 3)) & (turn > 16 * rounding / run[1:] + UNSEEN_TURN * visible)
+    suspect[1:-1] &= turn > 16 * rounding / run[1:] + UNSEEN_TURN * visible
     sharp[1:-1] = _SIXTHS * turn
-    if nodes > 2 * _SIXTH and _is_even(run):
-        sixth = _sixth(y)
-        loud = sixth > _sixth_floor(x, y, run, precision, rise, visible)
+    if grids.even:
+        sixth, loud = grids.sixth, grids.loud
         np.copyto(sharp[3:-3], sixth / run[0], where=np.isfinite(sixth))
         if loud.any():
-            loud &= (sixth > _PROMINENCE * _beside(sixth, *_SIXTH_APART)) & ~_near_known(known, x, 3)[3:-3]
+            loud = loud & (sixth > _PROMINENCE * _beside(sixth, *_SIXTH_APART)) & ~_near_known(known, x, 3)[3:-3]
             # The sixth difference of a kink between two nodes is largest at the neighbours of these nodes.
             for shift in (2, 3, 4):
                 suspect[shift : shift - 6] |= loud
@@ -105,20 +145,17 @@ def find_candidates(
     return _intervals(x, suspect, sharp).and_also(_edges(x, finite | isolated, known))
 
 
-def unresolved_range(
-    x: Array, y: Array, precision: float, rise: float, visible: float, candidates: SingularityCandidates, known: Array
-) -> Array:
-    """The part ``[low, high]`` of the single grid ``x`` that is too coarse to resolve forward; empty if none is."""
-    run = _steps(x)
-    if x.size <= 2 * _SIXTH or not _is_even(run):
+def unresolved_range(grid: CandidateGrids, candidates: SingularityCandidates, known: Array) -> Array:
+    """The part ``[low, high]`` of a single grid that is too coarse to resolve forward; empty if none is."""
+    if not (grid.even and (grid.loud.any() or candidates.low.size)):
         return np.empty(0)
-    second, sixth = np.abs(_steps(_steps(y))), _sixth(y)
-    coarse = (sixth > second[2:-2]) & (sixth > np.fmax(second[1:-3], second[3:-1]))
-    coarse &= (sixth > _sixth_floor(x, y, run, precision, rise, visible)) & np.isfinite(sixth)
+    x, run, sixth, loud = (each[:, 0] for each in (grid.x, grid.run, grid.sixth, grid.loud))
+    second = np.abs(_steps(_steps(grid.y[:, 0])))
+    coarse = (sixth > second[2:-2]) & (sixth > np.fmax(second[1:-3], second[3:-1])) & loud & np.isfinite(sixth)
     inner = x[3:-3]
     for each in np.flatnonzero(candidates.high - candidates.low <= 16 * run[0]):
         coarse &= (inner < candidates.low[each] - 3 * run[0]) | (inner > candidates.high[each] + 3 * run[0])
-    coarse &= ~_near_known(known, x[:, None], 4)[3:-3, 0]
+    coarse &= ~_near_known(known, grid.x, 4)[3:-3, 0]
     nodes = np.flatnonzero(coarse) + 3
     if candidates.low.size * _CROWD > x.size:
         nodes = np.concatenate((np.searchsorted(x, candidates.low), nodes, np.searchsorted(x, candidates.high)))
@@ -132,17 +169,6 @@ def _steps(values: NDArray[Any]) -> NDArray[Any]:
     return values[1:] - values[:-1]
 
 
-def _sixth(y: Array) -> Array:
-    """The magnitude of the sixth differences, at all nodes but three at either end."""
-    for _ in range(_SIXTH // 2):
-        y = y[2:] - 2 * y[1:-1] + y[:-2]
-    return np.abs(y)
-
-
-def _is_even(run: Array) -> bool:
-    return bool((run.max(axis=0) - run.min(axis=0) < EVEN_SPACING * run.max(axis=0)).all())
-
-
 def _beside(values: Array, *distances: int) -> Array:
     """The largest of the values at these distances on either side, with 0 beyond the ends."""
     reach = max(distances)
@@ -154,12 +180,6 @@ def _beside(values: Array, *distances: int) -> Array:
         np.fmax(largest, padded[reach - each : reach - each + size], out=largest)
         np.fmax(largest, padded[reach + each : reach + each + size], out=largest)
     return largest
-
-
-def _sixth_floor(x: Array, y: Array, run: Array, precision: float, rise: float, visible: float) -> Array:
-    invisible = np.minimum(4 * UNSEEN_TURN * visible * run[0], 10 * UNSEEN_JUMP * rise)
-    share = _SIXTH_SHARE + _SIXTH_GAIN * precision * np.abs(x[3:-3]) / run[0]
-    return invisible + _SIXTH_GAIN * precision * np.abs(y[3:-3]) + share * np.abs(y[4:-2] - y[2:-4])
 
 
 def _near_known(known: Array, x: Array, cells: int) -> Mask:
@@ -228,24 +248,25 @@ class SingularitySearch:
 
     def search(self, x: Array, y: Array, known: Array) -> SingularityCandidates:
         """The suspects on the grid ``x`` that are not ``known``, each narrowed until it sinks into the rounding."""
-        found = self._candidates(x[:, None], y[:, None], known)
+        grid = self._grids(x[:, None], y[:, None])
+        found = find_candidates(grid, known)
         if self.cheap:
-            found = self._refined(found, x, y, known)
+            found = self._refined(found, grid, known)
         if found.low.size:
             found = self._still_sharp(found.sharpest(_MAX_POINTS if self.cheap else _MAX_POINTS_EXPENSIVE))
         return self._narrow(found) if found.low.size else found
 
-    def _candidates(self, x: Array, y: Array, known: Array) -> SingularityCandidates:
-        return find_candidates(x, y, self.precision, self.rise, self.visible, known)
+    def _grids(self, x: Array, y: Array) -> CandidateGrids:
+        return CandidateGrids(x, y, self.precision, self.rise, self.visible)
 
-    def _refined(self, found: SingularityCandidates, x: Array, y: Array, known: Array) -> SingularityCandidates:
+    def _refined(self, found: SingularityCandidates, grid: CandidateGrids, known: Array) -> SingularityCandidates:
         """The suspects, with those of a finer grid where this one is too coarse."""
-        coarse = unresolved_range(x, y, self.precision, self.rise, self.visible, found, known)
+        coarse = unresolved_range(grid, found, known)
         if not coarse.size:
             return found
         low, high = coarse
         points = np.linspace(low, high, int(min(_FINE_POINTS, _FINE_PER_CELL * (high - low) / self.cell)))
-        finer = self._candidates(points[:, None], self.values(points)[:, None], known)
+        finer = find_candidates(self._grids(points[:, None], self.values(points)[:, None]), known)
         if finer.low.size > _MAX_POINTS:
             return found
         return found.where((found.high < low) | (found.low > high)).and_also(finer)
@@ -254,7 +275,7 @@ class SingularitySearch:
         """The suspects inside the intervals, if still sharp on a finer grid."""
         parts = self._part_count(found.low.size, _PARTS, _PARTS_EXPENSIVE)
         points = _subdivide(found.low, found.high, parts)
-        inside = self._candidates(points, self.values(points), np.empty(0))
+        inside = find_candidates(self._grids(points, self.values(points)), np.empty(0))
         before, least = found.sharp[inside.column], _JUMP_GAIN if self.jumps_only and parts == _PARTS else _SMOOTH
         inside = inside.where((inside.sharp >= least * before) | np.isinf(before))
         return inside if inside.low.size <= _MAX_POINTS else inside.sharpest(0)

@@ -146,11 +146,13 @@ def judge_points(
             rounding = (abs(evaluation.grad_output) * rounded + evaluation.precision_loss)[area.ends]
             steepest = min(evaluation.largest_gradient, largest_magnitude(analytical))
             cells = judge_cells(area, tolerance, share[area.ends], steepest, rounding)
-        if cells.size == status.size - 1:
+        if cells.size == status.size - 1 and (status == Status.DIFFERS).any():
             status[(status == Status.DIFFERS) & _moves_too_finely(evaluation, analytical, off, slopes, cells)] = (
                 Status.UNDECIDED
             )
         differs = status == Status.DIFFERS
+        if not (differs.any() or (cells == Status.DIFFERS).any()):
+            return Comparison(status, cells, (), None, None)
         if remarks and evaluation.dtype == torch.float64 and (remark := _remark(evaluation, curve, differs, cells)):
             status[differs], cells[cells == Status.DIFFERS] = Status.AGREES, Status.AGREES
             return Comparison(status, cells, (), None, None, remark)

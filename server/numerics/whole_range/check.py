@@ -114,6 +114,8 @@ def _check(data: RangeMeasurements, surrogate: Section | None) -> WholeRangeChec
 
 def _intervals(data: RangeMeasurements, status: _Statuses, right: Sequence[Section]) -> tuple[Interval, ...]:
     """The intervals in which backward differs; undecided points between two that differ are included."""
+    if not (status == Status.DIFFERS).any():
+        return ()
     known = np.flatnonzero((status == Status.DIFFERS) | (status == Status.AGREES))
     differs = np.concatenate(([False], status[known] == Status.DIFFERS, [False]))
     starts, ends = np.flatnonzero(~differs[:-1] & differs[1:]), np.flatnonzero(differs[:-1] & ~differs[1:]) - 1

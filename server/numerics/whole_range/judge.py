@@ -169,6 +169,8 @@ def judge_range(data: RangeMeasurements) -> RangeJudgement:
 def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
     """Whether some consecutive doubtful points lie closer to 0: forward oscillates faster than the steps from there."""
     beyond = np.zeros_like(doubtful)
+    if np.count_nonzero(doubtful) < _IN_A_ROW:
+        return beyond
     for rows in indices_outwards(x):
         rows = rows[np.abs(x[rows]) >= _MIN_OSCILLATING]
         count = np.convolve(doubtful[rows], np.ones(_IN_A_ROW), "valid") if rows.size >= _IN_A_ROW else np.zeros(0)
@@ -180,6 +182,8 @@ def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
 
 def missing_gradients(data: RangeMeasurements) -> Mask:
     """Where the gradient is NaN or infinite although forward has a slope, if that begins at ordinary magnitudes."""
+    if np.isfinite(data.analytical).all():
+        return np.zeros(data.x.size, bool)
     info = torch.finfo(data.section.dtype)
     slopes, size = data.measured, np.abs(data.x)
     known = np.isfinite(slopes.error) & (slopes.error <= UNDECIDED_SHARE * np.abs(slopes.slope) + data.scale)
