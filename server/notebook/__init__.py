@@ -17,6 +17,7 @@ import torch
 from ..paths import working_directory
 from ..report.result import CheckResult
 from ..runtime.isolation import preserve_torch_settings
+from ..runtime.remembered import forget
 from ..runtime.rng import preserve_rng
 
 __all__ = ["check", "look"]
@@ -91,6 +92,7 @@ def process_restored() -> Iterator[None]:
     """
     path, folder = list(sys.path), working_directory()
     errors = np.geterr()
+    forget()  # what a Function reads may have been changed in the cell before
     with preserve_torch_settings(), preserve_rng():
         torch.set_num_threads(1)
         try:

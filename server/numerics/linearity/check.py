@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.matrix_vjp import even_count, vjp_on_matrix
+from ...runtime.remembered import remembered
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
@@ -39,6 +40,7 @@ _SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))  # unit: the mantissa
 # The laws whose terms are rounded in different ways; to repeat a call, or to change its sign, changes no rounding.
 _ROUNDED: tuple[Law, ...] = ("scales", "adds", "layout")
 _Cotangent = Callable[[torch.Tensor], torch.Tensor]
+_POINTS = 64  # budget: the points, even in number, at which an elementwise backward is asked for 0 and in other layouts
 # budget: the number of elements passed at once to a Function that is otherwise evaluated one number at a time.
 _ELEMENTS = 7
 _FACTOR = 32.0  # sample: what the grad_output of a whole tensor is multiplied by; a power of two adds no rounding
@@ -174,14 +176,9 @@ def pointwise_violations(
     Repeatability comes first, because without it the other laws would seem broken too; ``monitored`` is the layout of
     that call. Raises ``FunctionFailed`` where backward fails for a random grad_output.
     """
-
-    def backward(grad_output: float | Array, layout: Layout) -> Array:
-        gradient = section.backward(x, grad_output, layout).grad_input
-        return np.zeros(x.shape) if gradient is None else gradient
-
-    of_base = backward(base, dense) if of_base is None else of_base
-    noise = cache(partial(gradient_noise_along, section, x, base, of_base))
-    trial: _Trial = LinearityTrial(backward, x, section.dtype, section.dtype, base, noise)
+    if of_base is None:
+        of_base = _trial_of(section, x, base, x).backward(base, dense)
+    trial = _trial_of(section, x, base, of_base)
     yield trial.violation("repeats", LawTest(base, base, of_base, layout=monitored))
     yield (written := violation_by_write(monitored, x, base))
     yield trial.violation("zero", LawTest(0.0, 0.0, 0 * of_base))
@@ -189,7 +186,7 @@ def pointwise_violations(
     random = section.snap(base * numbers)
     elementwise = bool(section.stacked) and monitored.size == x.size > 1
     try:
-        gradients = _Gradients(base, of_base, random, backward(random, dense))
+        gradients = _Gradients(base, of_base, random, trial.backward(random, dense))
     except FunctionFailed:
         yield trial.violation("odd", LawTest(-base, -base, of_base, -1.0))
         raise
@@ -206,34 +203,59 @@ def elementwise_violations(
     They are found in few calls where backward keeps to all sizes of grad_output, and to its sign if it is not meant to
     follow that; else the answer is None, and the laws are to be tested one by one.
     """
+    trial = _trial_of(section, x, base, of_base)
+    opposite = trial.backward(-base, dense) if section.op.follows_sign else -of_base
+    drawn = replace(trial, backward=lambda grad_output, layout: found)
+    finite = np.isfinite(of_base).all() and np.isfinite(opposite).all()
+    if not (finite and drawn.holds(_test_of_sizes(base, of_base, opposite, given, dense))):
+        return None
+    if not _bears_zero_and_layouts(section, base):
+        return None
+    random = base * _random_numbers(x.size)[0]
+    return _of_the_sign(section, trial, of_base, opposite, random) if section.op.follows_sign else []
+
+
+def _trial_of(section: Section, x: Array, base: float, of_base: Array) -> _Trial:
+    """The trial of a section's backward, which returned ``of_base`` for ``base``, at the points ``x``."""
 
     def backward(grad_output: float | Array, layout: Layout) -> Array:
         gradient = section.backward(x, grad_output, layout).grad_input
         return np.zeros(x.shape) if gradient is None else gradient
 
     noise = cache(partial(gradient_noise_along, section, x, base, of_base))
-    trial: _Trial = LinearityTrial(backward, x, section.dtype, section.dtype, base, noise)
-    opposite = backward(-base, dense) if section.op.follows_sign else -of_base
+    return LinearityTrial(backward, x, section.dtype, section.dtype, base, noise)
 
-    def test(grad_output: float | Array, count: int, layout: Layout, rounding: float = 0.0) -> LawTest[float | Array]:
-        share = np.asarray(grad_output / base)
-        known = np.where(share < 0, -opposite[:count], of_base[:count]) * (share != 0)
-        return LawTest(grad_output, math.nan, known, np.where(share == 0, 1.0, share), rounding, layout)
 
-    laid, small, random = _layouts_of(section, trial), 2.0 ** -_scales(trial)[0], base * _random_numbers(x.size)[0]
+def _test_of_sizes(
+    base: float, of_base: Array, opposite: Array, grad_output: Array, layout: Layout, rounding: float = 0.0
+) -> LawTest[float | Array]:
+    """For grad_outputs of all sizes what was returned for ``base``, or for its ``opposite``, in proportion."""
+    count, share = grad_output.size, grad_output / base
+    known = np.where(share < 0, -opposite[:count], of_base[:count]) * (share != 0)
+    return LawTest(grad_output, math.nan, known, np.where(share == 0, 1.0, share), rounding, layout)
+
+
+@remembered()
+@np.errstate(all="ignore")
+def _bears_zero_and_layouts(section: Section, base: float) -> bool:
+    """Whether an elementwise backward returns 0 for 0, and the same for all layouts, in the declared domain."""
+    domain = next(each.domain for each in section.op.inputs if each.name == section.wrt)
+    x = np.linspace(*domain, _POINTS)
+    try:
+        trial = _trial_of(section, x, base, x)
+        of_base, laid = trial.backward(base, dense), _layouts_of(section, trial)
+        opposite = trial.backward(-base, dense) if section.op.follows_sign else -of_base
+    except FunctionFailed:
+        return False
     if laid.trial is trial or not (np.isfinite(of_base).all() and np.isfinite(opposite).all()):
-        return None
-    count, rtol = laid.trial.x.size, SUM_TOLERANCE[section.dtype.itemsize]
-    drawn = replace(trial, backward=lambda grad_output, layout: found)
-    tests = (
-        (drawn, test(given, x.size, dense)),
-        (trial, LawTest(0.0, 0.0, 0 * of_base)),
-        (laid.trial, test(-small * base, count, laid.equal, rtol)),
-        (laid.trial, test((base + random)[:count], count, laid.any, rtol)),
+        return False
+    sizes = partial(_test_of_sizes, base, of_base, opposite, rounding=SUM_TOLERANCE[section.dtype.itemsize])
+    small, both = np.full(_POINTS, -base * 2.0**-_SCALE), base + base * _random_numbers(_POINTS)[0]
+    return (
+        trial.holds(LawTest(0.0, 0.0, 0 * of_base))
+        and laid.trial.holds(sizes(small, laid.equal))
+        and laid.trial.holds(sizes(both, laid.any))
     )
-    if not all(each.holds(law) for each, law in tests):
-        return None
-    return _of_the_sign(section, trial, of_base, opposite, random) if section.op.follows_sign else []
 
 
 def _of_the_sign(section: Section, trial: _Trial, of_base: Array, opposite: Array, random: Array) -> list[Violation]:

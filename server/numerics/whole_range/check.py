@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Interval, Mask
 from ...runtime.failure import FunctionFailed
+from ...runtime.remembered import remembered
 from ...runtime.section import Section
 from ..sampling.grid import Grid
 from ..status import Status
@@ -25,6 +26,7 @@ _MIN_DIFFERENCE, _RELATIVE_STEP = 1e-4, 1e-5
 _CANCELLATION = 2e4
 # budget: the rounds, and the points of each: an end is found to about 1/4000 of the distance of two points.
 _ROUNDS, _POINTS = 2, 66
+_MAX_EXPONENT = 1024  # unit: two to this power is more than any number of float64
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,20 @@ def check_whole_range(
     """Check ``section`` from 0 outwards in both directions, as far as it can be called in bounded time.
 
     ``reference`` is the section in double precision, ``largest_gradient`` the largest ``grad_input`` in the visible
-    range; the gradient of the ``surrogate`` is accepted too. Backward differs where it contradicts forward on every
-    scale, by more than rounding can explain, and returns the same when called for that point alone. Never raises
-    ``FunctionFailed``.
+    range, which sets the scale of what is tolerated, as a power of two, so that the answer is the same for all ranges
+    of such a scale, and remembered; the gradient of the ``surrogate`` is accepted too. Backward differs where it
+    contradicts forward on every scale, by more than rounding can explain, and returns the same when called for that
+    point alone. Never raises ``FunctionFailed``.
     """
+    mantissa, exponent = math.frexp(largest_gradient)
+    scale = math.ldexp(1.0, exponent) if mantissa > 0.5 and exponent < _MAX_EXPONENT else largest_gradient
+    return _check_at_scale(section, reference, grad_output, scale, surrogate)
+
+
+@remembered(lambda wide: "slow" not in wide.ends)
+def _check_at_scale(
+    section: Section, reference: Section, grad_output: float, largest_gradient: float, surrogate: Section | None
+) -> WholeRangeCheck:
     reach = DomainReach(0.0, 0.0, ("", ""))
     try:
         reach = find_reach(section, reference, grad_output)

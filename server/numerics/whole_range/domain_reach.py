@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 import torch
 
 from ...runtime import timing
 from ...runtime.failure import FunctionFailed
+from ...runtime.remembered import remembered
 from ...runtime.section import Section
 
 _IRREGULAR = 0.9862703241  # sample: at a round number a Function with a pole there might return at once
@@ -56,36 +57,13 @@ class _Refused(Exception):
     """Raised when the Function raised; the message is the kind of its exception."""
 
 
-class _TooSlow(Exception):
-    """Raised with a ``DomainReach`` that time has limited, and that is not to be remembered."""
-
-
+@remembered(lambda reach: "slow" not in reach.ends)
 def find_reach(section: Section, reference: Section, grad_output: float) -> DomainReach:
     """The range in which ``section`` and its double-precision ``reference`` can be called, from 0 in both directions.
 
-    It does not depend on the grid, and is remembered while one zooms, unless the cost of a call has limited it.
+    It takes eleven calls of one or two points where the Function raises nowhere. It does not depend on the grid, and is
+    remembered, unless the cost of a call has limited it.
     """
-    try:
-        hash((section, reference))
-    except TypeError:  # made with a list where a tuple is declared
-        return _measured_reach(section, reference, grad_output)
-    try:
-        return _remembered_reach(section, reference, grad_output)
-    except _TooSlow as slow:
-        reach: DomainReach = slow.args[0]
-        return reach
-
-
-@lru_cache(maxsize=64)
-def _remembered_reach(section: Section, reference: Section, grad_output: float) -> DomainReach:
-    reach = _measured_reach(section, reference, grad_output)
-    if "slow" in reach.ends:
-        raise _TooSlow(reach)
-    return reach
-
-
-def _measured_reach(section: Section, reference: Section, grad_output: float) -> DomainReach:
-    """The reach, by eleven calls of one or two points where the Function raises nowhere."""
     top = float(torch.finfo(section.dtype).max) * _MARGIN
     min_seconds = _SECONDS if section.stacked else _SECONDS_ALONE
 
