@@ -237,7 +237,10 @@ def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> boo
     if np.array_equal(found, wanted):
         return True
     tolerance = _TOLERANCE[dtype.itemsize]
-    return np.allclose(found, wanted, rtol=tolerance, atol=tolerance * largest_magnitude(wanted), equal_nan=True)
+    with np.errstate(all="ignore"):  # as numpy.allclose, which takes ten times as long for a few numbers
+        near = np.abs(found - wanted) <= tolerance * (np.abs(wanted) + largest_magnitude(wanted))
+    same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+    return found.shape == wanted.shape and bool((near & np.isfinite(wanted) | same).all())
 
 
 def _section_results(section: Section, t: Array, grad_output: float) -> BackwardResult:

@@ -57,10 +57,14 @@ def _moves_between(at: Rows, values: Array, slopes: Slopes) -> bool:
     """Whether the function moves between the rows by more than its slopes at them account for, in many of the cells."""
     steep = np.abs(slopes.value) + EVIDENCE_BOUNDS * slopes.error
     with np.errstate(all="ignore"):
-        explained = _STEEPER * np.diff(at.x) * np.maximum(steep[1:], steep[:-1]) + _ULPS * EPSILON * np.abs(values[1:])
-        rise, smooth = np.abs(np.diff(values)), slopes.kind == PointKind.SMOOTH
+        explained = _STEEPER * (at.x[1:] - at.x[:-1]) * np.maximum(steep[1:], steep[:-1])
+        rise = np.abs(values[1:] - values[:-1])
+        unexplained = rise > explained + _ULPS * EPSILON * np.abs(values[1:])
+    if not unexplained.any():
+        return False
+    smooth = slopes.kind == PointKind.SMOOTH
     finite = smooth[1:] & smooth[:-1] & np.isfinite(rise)
-    return bool(finite.any() and (rise > explained)[finite].mean() > _UNSEEN)
+    return bool(finite.any() and unexplained[finite].mean() > _UNSEEN)
 
 
 def without_slopes(curve: Curve) -> Curve:

@@ -57,11 +57,11 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
 
     Raises ``FunctionFailed`` where forward fails; a failing backward or surrogate is reported in ``failure``.
     """
-    x = np.unique(section.snap(grid.points()))
+    x = _snapped(section, grid)
     batch = find_batch(section, x, grad_output)
     section = with_mirrored_element(batch.section, x, grad_output)
     grid = thin_grid(section, grid, grad_output)
-    x = np.unique(section.snap(grid.points())) if grid.count < x.size else x
+    x = _snapped(section, grid) if grid.count < x.size else x
     double = find_reference(batch if section is batch.section else Batch(section), x, grad_output)
     reference = double.section
     # In a shorter dtype other code for single numbers may round otherwise.
@@ -158,6 +158,10 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     )
 
 
+def _snapped(section: Section, grid: Grid) -> Array:
+    return grid.points() if section.dtype == torch.float64 else np.unique(section.snap(grid.points()))
+
+
 @dataclass(frozen=True)
 class _RowValues:
     """What a section's backward returned at the points ``x``, increasing, and its reference's forward there."""
@@ -245,7 +249,9 @@ def _local_scale(slopes: list[Array], steepest: float) -> Array:
     """The largest slope near each row, as a share of the largest in the range."""
     if not steepest:
         return np.ones(slopes[0].size)
-    near = np.nan_to_num(np.abs(np.stack(slopes)), nan=steepest, posinf=steepest).max(axis=0)
+    near = np.abs(slopes[0]) if len(slopes) == 1 else np.abs(np.stack(slopes)).max(axis=0)
+    if not np.isfinite(near).all():
+        near = np.nan_to_num(np.abs(np.stack(slopes)), nan=steepest, posinf=steepest).max(axis=0)
     return np.minimum(moving_maximum(near, max(1, int(_NEIGHBOURHOOD * near.size))) / steepest, 1.0)
 
 

@@ -22,6 +22,7 @@ TRUNCATION_SHARE = 0.02  # bound: truncation, as a share of the trapezoidal rule
 _CONVERGENCE = 0.1  # bound: at each cut less than this share of the residual is left, if the quadrature was at fault
 # budget: at most this many doubtful cells are examined; the others get the answer of the majority.
 _MAX_CELLS, _MAX_CELLS_ONE_BY_ONE = 64, 8
+_MAX_CELLS_OF_MANY = 12  # budget: of more than _MAX_CELLS so many tell what most of them are
 _PARTS = 4  # sample: where a residual sits in a cell is traced by cutting it into this many parts at each level
 _LEVELS = 8  # budget: the most levels of that
 _MAX_PARTS, _MAX_PARTS_ONE_BY_ONE = 256, 16  # budget: the most parts followed at a level, the worst ones
@@ -123,8 +124,10 @@ def check_integrals(
         rounding = noise[:-1] + noise[1:] + unsure
         off = np.abs(rise - area)
         if (doubtful := np.flatnonzero(off > _SLACK_SHARE * slack)).size:
-            truncated = _truncation(area, right - left, target.gradient[ends]) > _SLACK_SHARE * slack
-            doubtful = doubtful[(truncated | (off > _NOISE_SHARE * rounding))[doubtful]]
+            gradient = target.gradient[ends]
+            truncation = _truncation(*(each[doubtful] for each in (area, right - left, gradient[:-1], gradient[1:])))
+            truncated = truncation > _SLACK_SHARE * slack[doubtful]
+            doubtful = doubtful[truncated | (off > _NOISE_SHARE * rounding)[doubtful]]
         cells = _Cells(section, target.forward, target.precise, grad_output, left, right, rise, area, rounding)
         area, leaps, hidden = _refine_doubtful(cells, doubtful, slack + rounding)
     except FunctionFailed:  # it accepts the rows, and not what lies between them
@@ -141,9 +144,9 @@ def _cell_ends(section: Section, at: Rows) -> NDArray[np.intp]:
     return np.flatnonzero(ends)
 
 
-def _truncation(area: Array, width: Array, gradient: Array) -> Array:
+def _truncation(area: Array, width: Array, before: Array, after: Array) -> Array:
     """The truncation error of three Gauss nodes in each cell, extrapolated from the error of the trapezoidal rule."""
-    share = np.abs(width * (gradient[:-1] + gradient[1:]) / 2 - area) / np.abs(area)
+    share = np.abs(width * (before + after) / 2 - area) / np.abs(area)
     return TRUNCATION_SHARE * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
 
 
@@ -157,6 +160,7 @@ def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], allowed: Array) 
     if not doubtful.size:
         return area, leaps, hidden
     limit = _MAX_CELLS if cells.section.stacked else _MAX_CELLS_ONE_BY_ONE
+    limit = min(limit, _MAX_CELLS_OF_MANY) if doubtful.size > _MAX_CELLS else limit
     some = doubtful[np.linspace(0, doubtful.size - 1, min(limit, doubtful.size)).astype(np.intp)]
     area[some] = cells.area[some]
     wrong = _trace_residual(cells, some, area, allowed)

@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward
+from ...runtime.arrays import EPSILON, Array, Forward, Mask
 from .noise import moving_maximum, noise_along, noise_probes
 from .richardson import extrapolate, tableau
 
@@ -76,6 +76,10 @@ class Slopes:
         off = np.abs(expected - self.value)
         contradicted = ~(off <= EVIDENCE_BOUNDS * self.error + _RECHECK_RTOL * np.abs(self.value))
         return np.flatnonzero((self.kind == PointKind.SMOOTH) & contradicted)
+
+    def at(self, rows: Mask) -> Slopes:
+        """The slopes at some of the points."""
+        return replace(self, **{name: each[rows] for name, each in vars(self).items() if isinstance(each, np.ndarray)})
 
     @property
     def error_by_kind(self) -> Array:

@@ -99,11 +99,15 @@ def noise_near(forward: Forward, places: Array, span: float) -> Array:
 def _rms(values: Array, side: int, gross: float) -> Array:
     """The noise at each place, from the ``side`` values on either side of it."""
     sides = _without_jumps(values.reshape(-1, 2, side).swapaxes(0, 1), gross)
-    differences = np.diff(sides, side - 1)[..., 0]
-    rms = np.sqrt((differences * differences).mean(axis=0) / comb(2 * side - 2, side - 1))
+    differences = first = sides[..., 1:] - sides[..., :-1]
+    for _ in range(side - 2):
+        differences = differences[..., 1:] - differences[..., :-1]
+    rms = np.sqrt((differences[..., 0] ** 2).mean(axis=0) / comb(2 * side - 2, side - 1))
     # Where hardly any step is seen, the noise is half a step.
-    steps = np.abs(np.diff(sides))
+    steps = np.abs(first)
     highest = steps.max(axis=(0, 2))
+    if not (highest <= ROUNDING_STEP).any() and np.isfinite(rms).all():
+        return rms
     quantized = ((steps > 0).mean(axis=(0, 2)) < _FEW_STEPS) & (highest <= ROUNDING_STEP)
     rms = np.where(quantized, np.maximum(rms, highest / 2), rms)
     rms[~np.isfinite(rms)] = 0.0
@@ -112,8 +116,11 @@ def _rms(values: Array, side: int, gross: float) -> Array:
 
 def _without_jumps(sides: Array, gross: float) -> Array:
     """The values with a jump, if it is the only gross step on its side, removed."""
-    steps = np.diff(sides)
-    size = np.sort(np.abs(steps), axis=-1)
+    steps = sides[..., 1:] - sides[..., :-1]
+    size = np.abs(steps)
+    if not (size > gross).any():
+        return sides
+    size.sort(axis=-1)
     lone = (size[..., -1] > gross) & (size[..., -1] > _JUMP_RATIO * size[..., -2])
     if not lone.any():
         return sides

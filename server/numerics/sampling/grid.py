@@ -86,8 +86,10 @@ def grid_rows(x: Array, special: tuple[SpecialPoint, ...], edges: tuple[SpecialP
         none = np.zeros(x.size, bool)
         return Rows(x, none, none, none)
     near = _SAME_POINT * (x[-1] - x[0]) / x.size
-    places = np.array([each.x for each in (*special, *edges)])
-    points = [x[np.abs(x[:, None] - places).min(axis=1) > near]]
+    places = np.sort([each.x for each in (*special, *edges)])
+    after = np.searchsorted(places, x)
+    beside = np.abs(x - np.concatenate(([-np.inf], places, [np.inf]))[[after, after + 1]])
+    points = [x[(beside > near).all(axis=0)]]
     roles = [np.zeros(points[0].size, np.int8)]
     for each in special:
         jump = each.kind == "jump"

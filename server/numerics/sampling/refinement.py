@@ -30,8 +30,9 @@ def _tolerances(
     It is more where that is less than the ``rounding`` of a line, relative to its size, and its ``noise``.
     """
     shown = np.where(np.isfinite(lines), lines, np.nan)
-    hidden = _next_to(at.x, special, "pole")
-    shown[:, np.append(hidden, False) | np.append(False, hidden) | at.gap] = np.nan
+    if special:
+        hidden = _next_to(at.x, special, "pole")
+        shown[:, np.append(hidden, False) | np.append(False, hidden) | at.gap] = np.nan
     high, low = (np.fmax.reduce(side, axis=1, initial=-np.inf) for side in (shown, -shown))
     rise = np.where(high + low > 0, high + low, np.inf)
     size = np.where(np.isfinite(rise), np.maximum(np.abs(high), np.abs(low)), 0.0)
@@ -50,11 +51,11 @@ def _next_to(x: Array, special: tuple[SpecialPoint, ...], kind: str) -> Mask:
 
 def _curved_cells(at: Rows, lines: Array, allowed: Array, special: tuple[SpecialPoint, ...]) -> Mask:
     """The cells in which some line may be curved by more than is allowed, according to its second differences."""
-    run = np.diff(at.x)
+    run = at.x[1:] - at.x[:-1]
     divisible = (run > _MIN_CELL * (at.x[-1] - at.x[0]) / at.x.size) & ~at.gap[1:] & ~at.gap[:-1]
     with np.errstate(all="ignore"):
-        slope = np.diff(lines, axis=1) / run
-        curvature = 2 * np.abs(np.diff(slope, axis=1)) / (run[1:] + run[:-1])
+        slope = (lines[:, 1:] - lines[:, :-1]) / run
+        curvature = 2 * np.abs(slope[:, 1:] - slope[:, :-1]) / (run[1:] + run[:-1])
     special_rows = _at_special(at, special)
     measured = np.isfinite(curvature) & ~special_rows[1:-1] & divisible[1:] & divisible[:-1]
     # The gradient jumps at a kink, so the rows next to one have a smooth neighbour on one side only.
@@ -90,7 +91,7 @@ def _at_special(at: Rows, special: tuple[SpecialPoint, ...]) -> Mask:
 def _slopes_near(x: Array, values: Array) -> Array:
     """The slope of forward near each row, from the two cells next to it."""
     with np.errstate(all="ignore"):
-        slope = np.diff(values) / np.diff(x)
+        slope = (values[1:] - values[:-1]) / (x[1:] - x[:-1])
         mean = (slope[1:] + slope[:-1]) / 2
         return np.concatenate((2 * slope[:1] - mean[:1], mean, 2 * slope[-1:] - mean[-1:]))
 
@@ -168,7 +169,7 @@ def _new_points(section: Section, at: Rows, points: Array) -> Array:
     if not points.size:
         return points
     points = np.unique(section.snap(points))
-    return points[~np.isin(points, at.x)]
+    return points[at.x[np.minimum(np.searchsorted(at.x, points), at.x.size - 1)] != points]
 
 
 def _refine(
@@ -258,8 +259,9 @@ def _cells(at: Rows, doubtful: Mask, curves: _Curves, special: tuple[SpecialPoin
     which = np.flatnonzero(doubtful & ~_next_to(at.x, special, "pole"))
     kinks, near = [each.x for each in special if each.kind == "kink"], _KINK_DISTANCE / _PIXELS * (at.x[-1] - at.x[0])
     left, right = at.x[which], at.x[which + 1]
-    left, right = left + near * np.isin(left, kinks), right - near * np.isin(right, kinks)
-    which, left, right = which[right > left], left[right > left], right[right > left]
+    if kinks:
+        left, right = left + near * np.isin(left, kinks), right - near * np.isin(right, kinks)
+        which, left, right = which[right > left], left[right > left], right[right > left]
     if not which.size:
         return _Cells(left, right, np.empty((1, 0)), np.empty((1, 0)), np.empty(0, bool))
     ends = curves(np.concatenate((left, right)))

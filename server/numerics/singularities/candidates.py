@@ -89,7 +89,7 @@ class CandidateGrids:
     @cached_property
     def even(self) -> bool:
         """Whether there are sixth differences: many nodes, all the same distance apart."""
-        run = self.run
+        run = np.ascontiguousarray(self.run.T).T  # many columns are slow to be reduced row by row
         return len(run) >= 2 * _SIXTH and bool(
             ((run.max(axis=0) - run.min(axis=0)) < EVEN_SPACING * run.max(axis=0)).all()
         )
@@ -186,9 +186,8 @@ def _near_known(known: Array, x: Array, cells: int) -> Mask:
     """The nodes of each column within this many cells of a known place."""
     near = np.zeros(x.shape, bool)
     if known.size and x.shape[1] == 1:
-        at = np.searchsorted(x[:, 0], known)
-        for shift in range(-cells - 1, cells + 1):
-            near[np.clip(at + shift, 0, x.shape[0] - 1)] = True
+        at = np.searchsorted(x[:, 0], known)[:, None] + np.arange(-cells - 1, cells + 1)
+        near[np.clip(at, 0, x.shape[0] - 1)] = True
     return near
 
 

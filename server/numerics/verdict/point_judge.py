@@ -46,6 +46,10 @@ def judge_cells(
         status[finite] = Status.UNDECIDED
         status[finite & area.leaps] = Status.JUMP
         judgeable = finite & ~area.leaps
+        if judgeable.all() and (np.abs(off) <= slack).all():  # then no run of them leaves more
+            band = slack + area.noise[:-1] + area.noise[1:]
+            if (band <= UNDECIDED_SHARE * width * largest_gradient).all():
+                return np.full(off.shape, Status.AGREES, np.int8)
         for length in _RUNS:
             _judge_runs(status, judgeable, off, slack, area.noise, width * largest_gradient, length)
     return status

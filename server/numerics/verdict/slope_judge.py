@@ -45,13 +45,15 @@ def judge_slopes(
     size = np.abs(returned)
     vague |= (band > UNDECIDED_SHARE * size) & (size > np.maximum(allowed, tolerance.atol))
 
+    if near.all() and not (vague.any() or kind.any()) and np.isfinite(off).all():
+        return np.full(kind.shape, Status.AGREES, np.int8)
     status = np.full(kind.shape, Status.GAP, np.int8)
     smooth, edge, kink = kind == PointKind.SMOOTH, kind == PointKind.EDGE, kind == PointKind.KINK
     status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
     status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
     if kink.any():
-        atol = tolerance.atol * share + lost
-        status[kink] = judge_kinks(grad_output, returned, slopes, atol, tolerance.rtol)[kink]
+        atol = np.broadcast_to(tolerance.atol * share + lost, kind.shape)[kink]
+        status[kink] = judge_kinks(grad_output, returned[kink], slopes.at(kink), atol, tolerance.rtol)
     unresolved = kind == PointKind.UNRESOLVED
     status[unresolved] = Status.UNDECIDED
     status[smooth & ~np.isfinite(returned)] = Status.DIFFERS
