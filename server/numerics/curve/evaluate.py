@@ -117,7 +117,9 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
         noise = forward_rounding(section.dtype, at.x, numerical, returned.values)
-        target = Antiderivative(section.forward, returned.values, noise, returned.grad_input, reference.forward)
+        target = Antiderivative(
+            section.forward, returned.values, noise, returned.grad_input, reference.forward, meant is None
+        )
         area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty)
         if meant and surrogate:
             noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values)

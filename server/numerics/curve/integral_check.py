@@ -22,7 +22,7 @@ TRUNCATION_SHARE = 0.02  # bound: truncation, as a share of the trapezoidal rule
 _CONVERGENCE = 0.1  # bound: at each cut less than this share of the residual is left, if the quadrature was at fault
 # budget: at most this many doubtful cells are examined; the others get the answer of the majority.
 _MAX_CELLS, _MAX_CELLS_ONE_BY_ONE = 64, 8
-_MAX_CELLS_OF_MANY = 12  # budget: of more than _MAX_CELLS so many tell what most of them are
+_MAX_CELLS_UNMEANT = 12  # budget: of more doubtful ones so many, where a surrogate is what backward is judged by
 _PARTS = 4  # sample: where a residual sits in a cell is traced by cutting it into this many parts at each level
 _LEVELS = 8  # budget: the most levels of that
 _MAX_PARTS, _MAX_PARTS_ONE_BY_ONE = 256, 16  # budget: the most parts followed at a level, the worst ones
@@ -68,7 +68,8 @@ class IntegralCheck:
 class Antiderivative:
     """The function that backward should be the gradient of: a forward, its ``values`` at the rows, their error bound.
 
-    ``gradient`` is what backward returned there; ``precise`` is forward in double precision, where it can be had.
+    ``gradient`` is what backward returned there; ``precise`` is forward in double precision, where it can be had. It is
+    not ``meant`` where a surrogate is, by which backward is judged.
     """
 
     forward: Forward
@@ -76,6 +77,7 @@ class Antiderivative:
     noise: Array
     gradient: Array
     precise: Forward
+    meant: bool = True
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class _Cells:
     rise: Array
     area: Array
     rounding: Array
+    meant: bool
 
 
 def check_integrals(
@@ -128,7 +131,9 @@ def check_integrals(
             truncation = _truncation(*(each[doubtful] for each in (area, right - left, gradient[:-1], gradient[1:])))
             truncated = truncation > _SLACK_SHARE * slack[doubtful]
             doubtful = doubtful[truncated | (off > _NOISE_SHARE * rounding)[doubtful]]
-        cells = _Cells(section, target.forward, target.precise, grad_output, left, right, rise, area, rounding)
+        cells = _Cells(
+            section, target.forward, target.precise, grad_output, left, right, rise, area, rounding, target.meant
+        )
         area, leaps, hidden = _refine_doubtful(cells, doubtful, slack + rounding)
     except FunctionFailed:  # it accepts the rows, and not what lies between them
         return None
@@ -160,7 +165,7 @@ def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], allowed: Array) 
     if not doubtful.size:
         return area, leaps, hidden
     limit = _MAX_CELLS if cells.section.stacked else _MAX_CELLS_ONE_BY_ONE
-    limit = min(limit, _MAX_CELLS_OF_MANY) if doubtful.size > _MAX_CELLS else limit
+    limit = min(limit, _MAX_CELLS_UNMEANT) if doubtful.size > _MAX_CELLS and not cells.meant else limit
     some = doubtful[np.linspace(0, doubtful.size - 1, min(limit, doubtful.size)).astype(np.intp)]
     area[some] = cells.area[some]
     wrong = _trace_residual(cells, some, area, allowed)

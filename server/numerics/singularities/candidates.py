@@ -32,6 +32,9 @@ _PARTS, _LATER_PARTS, _MAX_PARTS, _MIN_PARTS = 1024, 512, 4096, 32
 _PARTS_EXPENSIVE, _LATER_PARTS_EXPENSIVE = 64, 16  # budget: the same where each point needs a call of its own
 _PASSES = 20  # budget: the most times that an interval is cut down
 _MIN_WIDTH, _MIN_WIDTH_EXPENSIVE = 1e-13, 1e-7  # budget: in cells, the width down to which intervals are narrowed
+# sample: the lines on the two sides of a kink go through points so many parts apart, and it is looked for at least this
+# share of an interval around where they cross.
+_SIDE, _CROSSING_WIDTH = 32, 1e-8
 _SMOOTH = 1 / 10  # pattern: a smooth bend loses sharpness to this fraction on a grid a hundred times finer
 # pattern: a jump becomes at least this many times sharper in the first pass, if jumps alone are looked for.
 _JUMP_GAIN = 6.0
@@ -282,22 +285,29 @@ class SingularitySearch:
     def _narrow(self, found: SingularityCandidates) -> SingularityCandidates:
         """Each interval, repeatedly cut down to the two parts between which forward bends most.
 
-        An interval whose bend is below the rounding stays as it is.
+        An interval whose bend is below the rounding stays as it is. At a kink the lines on its two sides cross, and so
+        it is looked for right beside their crossing first.
         """
         parts = self._part_count(found.low.size, _LATER_PARTS, _LATER_PARTS_EXPENSIVE)
         low, high, column = found.low, found.high, np.arange(found.low.size)
         narrowest = self.cell * (_MIN_WIDTH if self.cheap else _MIN_WIDTH_EXPENSIVE)
+        start, stop, guessed, tried = low, high, np.zeros(low.size, bool), found.edge
         for _ in range(_PASSES):
             wide = high - low > np.maximum(narrowest, 4 * np.spacing(np.maximum(np.abs(low), np.abs(high))))
             if not wide.any():
                 break
-            points = _subdivide(low, high, parts)
-            at, until, bent = self._sharpest(points, self.values(points), found.edge)
+            points = _subdivide(start, stop, parts)
+            values = self.values(points)
+            at, until, bent = self._sharpest(points, values, found.edge)
             bent &= wide
-            if not bent.any():
+            if not (bent | guessed & wide).any():
                 break
             low = np.where(bent, points[at, column], low)
             high = np.where(bent, points[until, column], high)
+            crossing, width = self._crossing(points, values, at, until)
+            guessed = bent & ~tried & (crossing - width > low) & (crossing + width < high)
+            tried = tried | guessed
+            start, stop = np.where(guessed, crossing - width, low), np.where(guessed, crossing + width, high)
         return SingularityCandidates(low, high, found.edge, found.sharp, found.column)
 
     def _sharpest(self, points: Array, values: Array, edge: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
@@ -315,6 +325,21 @@ class SingularitySearch:
             at, until = np.where(edge, ends, at), np.where(edge, ends + 1, until)
             bent |= edge
         return at, until, bent
+
+    def _crossing(
+        self, points: Array, values: Array, at: NDArray[np.intp], until: NDArray[np.intp]
+    ) -> tuple[Array, Array]:
+        """Where the lines on the two sides of the bend in each column cross, and how far it may be from there."""
+        nodes = np.stack((at - 2 * _SIDE, at - _SIDE, at, until, until + _SIDE, until + 2 * _SIDE))
+        nodes = np.clip(nodes, 0, len(points) - 1)
+        x, y = (each[nodes, np.arange(at.size)] for each in (points, values))
+        further_left, left, _, right, further_right = slopes = _steps(y) / _steps(x)
+        width, angle = x[3] - x[2], np.abs(left - right)
+        crossing = x[2] + (y[3] - y[2] - right * width) / (left - right)
+        rounding = self.precision * (np.abs(y[2]) + np.abs(x[2]) * np.abs(slopes).max(axis=0))
+        curved = (np.abs(left - further_left) + np.abs(right - further_right)) * width
+        # Cut into as many parts again, it is to bend more than rounding in one of them.
+        return crossing, _CROSSING_WIDTH * width + (len(points) * _NOISE_FACTOR * rounding + curved) / angle
 
     def _part_count(self, intervals: int, most: int, if_dear: int) -> int:
         return max(_MIN_PARTS, min(most, _MAX_PARTS // intervals)) if self.cheap else if_dear
