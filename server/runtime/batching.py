@@ -18,6 +18,7 @@ from .arrays import Array, largest_magnitude
 from .call_cost import estimated_seconds
 from .failure import FunctionFailed
 from .plane import Plane
+from .remembered import remembered
 from .section import BackwardResult, Section
 from .stacked_inputs import InputCopies
 
@@ -75,6 +76,8 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     alone = section.alone()
     if section.sweeps_parameter:
         return Batch(alone)
+    if (elementwise := _elementwise_batch(alone, t, grad_output)) is not None:
+        return elementwise
     order, back = _shuffle(t.size)
     t, witnesses = t[order], _witness_indices(section, t.size)
     try:
@@ -86,9 +89,6 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     rows = [replace(alone, stacked=each) for each in dict.fromkeys((swept, every) if tensors else (every, swept))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
-        given = _varied_grad_outputs(section, t.size, witnesses, grad_output)
-        if given is not None and (results := _elementwise_results(rows[0], t, witnesses, given, wanted)):
-            return Batch(rows[0], results.at(back), given=given[back])
         for together in (*rows, *(() if _of_single_numbers(section) else _other_dimensions(alone))):
             results = _batch_results(together, t, witnesses, grad_output, wanted)
             declared = together.copies_along == alone.copies_along
@@ -193,18 +193,49 @@ def _batch_results(
     return found if alike and equal(gradient, wanted.grad_input) else None
 
 
-def _varied_grad_outputs(section: Section, count: int, witnesses: NDArray[np.intp], grad_output: float) -> Array | None:
-    """A grad_output for every point that is not equal to its neighbours', of all sizes and signs, some of them 0.
+def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | None:
+    """The batch of all points and the witnesses of the declared domain, in one call; None if they are not elementwise.
 
-    Only that of the witnesses is ``grad_output``. What is elementwise does not care, and so linearity is seen in
-    passing. None where that cannot be expected, or could not be compared.
+    The grad_outputs of the points are of all sizes and signs, and some of them 0; only that of the witnesses is
+    ``grad_output``. An elementwise backward does not care, and so its linearity is seen in passing. None also where
+    that cannot be expected, or could not be compared.
     """
-    comparable = section.dtype == torch.float64 and section.device == "cpu" and count <= _MAX_VARIED
-    if not (comparable and _of_single_numbers(section) and 1 / _FAR < abs(grad_output) < _FAR):
+    comparable = alone.dtype == torch.float64 and alone.device == "cpu" and t.size <= _MAX_VARIED
+    if not (comparable and _of_single_numbers(alone) and 1 / _FAR < abs(grad_output) < _FAR):
         return None
-    given = grad_output * _factors(count)
-    given[witnesses] = grad_output
-    return given
+    witnesses, wanted = _lone_witnesses(alone, grad_output)
+    if wanted is None:
+        return None
+    copies = np.full(_EQUAL_COPIES, witnesses[0])
+    points = np.concatenate((t, witnesses, copies))
+    given = grad_output * np.concatenate((_factors(t.size), np.ones(witnesses.size), np.zeros(copies.size)))
+    order, back = _shuffle(points.size)
+    together, equal = replace(alone, stacked=tuple(name for name, _ in alone.inputs)), partial(_equal, alone.dtype)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
+            found = together.backward(points[order], given[order]).at(back)
+    except FunctionFailed:
+        return None
+    here, same = found.at(np.arange(t.size, t.size + witnesses.size)), found.values[-copies.size :]
+    # An outer product of all copies contains the right elements too, but has more elements in total.
+    alike = found.elements * witnesses.size == wanted.elements * points.size and equal(same, same[:1].repeat(same.size))
+    if not (alike and equal(here.values, wanted.values) and equal(here.grad_input, wanted.grad_input)):
+        return None
+    return Batch(together, found.at(np.arange(t.size)), given=given[: t.size])
+
+
+@remembered()
+def _lone_witnesses(alone: Section, grad_output: float) -> tuple[Array, BackwardResult | None]:
+    """Three points of the declared domain, and what each returns in a call of its own; None where it is no number."""
+    low, high = next(each.domain for each in alone.op.inputs if each.name == alone.wrt)
+    t = low + WITNESS_SHARES * (high - low)
+    try:
+        wanted = alone.backward(t, grad_output)
+    except FunctionFailed:
+        return t, None
+    known = np.isfinite(wanted.values).all() and wanted.grad_input is not None
+    return t, wanted if known else None
 
 
 @lru_cache(maxsize=16)
@@ -213,21 +244,6 @@ def _factors(count: int) -> Array:
     usual, power = draw.choice((-1.0, 1.0), count) * 2 ** draw.uniform(-3, 3, count), draw.integers(-10, 11, count)
     kinds = (usual, 0 * usual, np.full(count, _LARGE), usual * 2.0**power, np.full(count, -1 / _LARGE))
     return np.choose(np.arange(count) % len(kinds), kinds)
-
-
-def _elementwise_results(
-    section: Section, t: Array, witnesses: NDArray[np.intp], given: Array, wanted: BackwardResult
-) -> BackwardResult | None:
-    """The results at all points for the ``given`` grad_outputs, in one call; None as in ``_batch_results``."""
-    many = np.append(t, np.full(_EQUAL_COPIES, t[witnesses[0]]))
-    try:
-        found = section.backward(many, np.append(given, np.zeros(_EQUAL_COPIES)))
-    except FunctionFailed:
-        return None
-    equal, here, copies = partial(_equal, section.dtype), found.at(witnesses), found.values[t.size :]
-    alike = found.elements * witnesses.size == wanted.elements * many.size and equal(here.values, wanted.values)
-    alike = alike and equal(copies, np.full(_EQUAL_COPIES, copies[0])) and equal(here.grad_input, wanted.grad_input)
-    return found if alike else None
 
 
 def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> bool:

@@ -28,11 +28,11 @@ def remembered(worth: Callable[[Any], bool] = lambda result: True) -> Callable[[
         def ask(*arguments: Any) -> _T:
             key = tuple(map(_key, arguments))
             try:
-                if key in kept:
-                    kept[key] = kept.pop(key)  # the newest is the last
-                    return kept[key]
+                known = kept.get(key)
             except TypeError:
                 return function(*arguments)
+            if known is not None:
+                return known
             result = function(*arguments)
             if worth(result):
                 kept[key] = result
