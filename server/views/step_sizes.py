@@ -10,12 +10,12 @@ import numpy as np
 from ..numerics.curve.curve import nan_outside_domain
 from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..numerics.differentiation.noise import relative_precision
-from ..numerics.differentiation.reference import reference_of
 from ..numerics.formatting.numbers import format_number
 from ..numerics.studies.step_size import BoundedSlope, StepSizeStudy, study_step_size
 from ..protocol.question import Question
 from ..runtime.batching import batched_section
 from ..runtime.failure import Failure, FunctionFailed
+from ..runtime.reference import reference_of
 from ..runtime.section import Section
 from .common import ViewDocument, finite_or_none, question_grid
 

@@ -10,11 +10,11 @@ from peer_derivatives import Array, Forward
 from report import Report, Table, Target
 from support.sections import op_of, section
 
-from gradloupe.server.numerics.differentiation.reference import reference_of
 from gradloupe.server.numerics.sampling.grid import Grid, Rows, grid_rows
 from gradloupe.server.numerics.sampling.refinement import kink_sides, refinement_points
 from gradloupe.server.numerics.singularities.special_points import SpecialPoint, special_points
 from gradloupe.server.runtime.batching import batched_section
+from gradloupe.server.runtime.reference import reference_of
 from gradloupe.server.runtime.section import Section
 
 Function = Callable[[torch.Tensor], torch.Tensor]

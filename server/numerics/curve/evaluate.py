@@ -14,12 +14,13 @@ from ....ops import Op
 from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.batching import Batch, batched_section, find_batch
 from ...runtime.failure import Failure, FunctionFailed
+from ...runtime.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
 from ...runtime.rejected_points import find_rejected
 from ...runtime.section import BackwardResult, Section
+from ...runtime.symmetric_inputs import with_mirrored_element
 from ...runtime.vjp import MonitoredLayout
 from ..differentiation.finite_differences import PointKind
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
-from ..differentiation.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
 from ..linearity.laws import (
     Linearity,
     above_rounding,
@@ -37,7 +38,6 @@ from .curve import Curve, measure_curve, nan_outside_domain, remeasure_doubtful,
 from .evaluation import Evaluation
 from .integral_check import Antiderivative, check_integrals
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
-from .symmetric_inputs import with_mirrored_element
 
 # bound: the noise of forward, as a share of its rise, above which it looks like jumps; and above which it disturbs the
 # small differences by which the grid is refined.

@@ -11,6 +11,7 @@ from ...runtime.arrays import EPSILON, Array
 from ...runtime.batch_size import batch_size
 from ...runtime.batching import GOLDEN_RATIO, batched_section
 from ...runtime.failure import FunctionFailed
+from ...runtime.reference import reference_of
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
 from ..differentiation.finite_differences import (
@@ -23,7 +24,6 @@ from ..differentiation.finite_differences import (
     differentiate_one_sided,
 )
 from ..differentiation.noise import relative_precision
-from ..differentiation.reference import reference_of
 from .loss import flat_array, moved_size, output_at, position_tensor
 
 _NONSMOOTH = (PointKind.KINK, PointKind.JUMP)

@@ -11,9 +11,9 @@ import numpy as np
 
 from ...runtime.arrays import Array
 from ...runtime.failure import FunctionFailed
+from ...runtime.reference import reference_of
 from ...runtime.section import Section
 from ..differentiation.finite_differences import PointKind, differentiate
-from ..differentiation.reference import reference_of
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
 from ..sentences.places import join_words
 from .evidence import Evidence, Hypothesis, describe_factor

@@ -9,10 +9,10 @@ import numpy as np
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.batching import batched_section
 from ...runtime.failure import FunctionFailed
+from ...runtime.reference import reference_of
 from ...runtime.section import Section
-from ..curve.symmetric_inputs import swept_shape
+from ...runtime.symmetric_inputs import swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, RATIO, WIDEST_STEP
-from ..differentiation.reference import reference_of
 from ..differentiation.richardson import extrapolate, tableau
 from .evidence import EXCEPTIONS, SURE, SURE_ERROR, Evidence, Hypothesis
 

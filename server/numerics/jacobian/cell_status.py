@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Mask, largest_magnitude
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices
-from ..curve.symmetric_inputs import mirrored_index, swept_shape
+from ...runtime.symmetric_inputs import mirrored_index, swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, remeasure
 from ..status import Status
 from ..tolerance import Tolerance, tolerance_for

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
+from ...runtime.reference import is_repeated
 from ...runtime.stacked_inputs import Indices, InputCopies
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
 from ..differentiation.noise import (
@@ -23,7 +24,6 @@ from ..differentiation.noise import (
     noise_level,
     relative_precision,
 )
-from ..differentiation.reference import is_repeated
 
 _NOISE_LINES = 2  # budget: the number of random lines through all elements of ``wrt`` along which noise is probed
 # budget: forward's precision is estimated from this many values on a line; the other, a sample, is how far they reach.

@@ -13,11 +13,11 @@ import torch
 from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import batched_copies, seconds_per_copy
 from ...runtime.failure import Failure, FunctionFailed
+from ...runtime.reference import rounded_inputs
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
+from ...runtime.symmetric_inputs import swept_shape
 from ...runtime.vjp import Index
-from ..curve.symmetric_inputs import swept_shape
-from ..differentiation.reference import rounded_inputs
 from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells
 from .cells import BasePoint, jacobian_slopes
 from .scan import ScanResult, scan_jacobian

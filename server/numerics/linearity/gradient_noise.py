@@ -10,9 +10,9 @@ import torch
 
 from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.failure import FunctionFailed
+from ...runtime.reference import lost_to_double, reference_of
 from ...runtime.section import Section
 from ..differentiation.noise import moving_maximum, noise_along, noise_probes
-from ..differentiation.reference import lost_to_double, reference_of
 
 # sample: the distance of the points at which the noise of a tensor's gradient is measured, as a share of the range: so
 # large that terms near 1 change by some last places; and the order of the differences that cancel whatever is smooth.

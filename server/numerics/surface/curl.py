@@ -15,10 +15,10 @@ from ...runtime.arrays import EPSILON, Array, Mask
 from ...runtime.batching import batched_plane
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
+from ...runtime.reference import reference_of
 from ...runtime.section import Section
 from ...runtime.vjp import Index
 from ..differentiation.noise import relative_precision
-from ..differentiation.reference import reference_of
 from .circulation import (
     RECTANGLES_ACROSS,
     Rectangles,

@@ -12,9 +12,9 @@ from ...runtime.arrays import Array
 from ...runtime.batching import batched_plane, plane_structure
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.plane import GradientField, Plane
+from ...runtime.reference import is_repeated, reference_of
 from ...runtime.section import Section
 from ..differentiation.finite_differences import Slopes
-from ..differentiation.reference import is_repeated, reference_of
 from ..status import Status
 from ..verdict.slope_judge import Statuses, error_band
 from .axes import PlaneGrid

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Interval, Mask
+from ...runtime.domain_reach import DomainReach, find_reach
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import remembered
 from ...runtime.section import Section
 from ..sampling.grid import Grid
 from ..status import Status
-from .domain_reach import DomainReach, find_reach
 from .judge import RangeMeasurements, judge_range, measure_range, missing_gradients, repeats_alone
 from .relative_steps import forward_within, relative_step_slopes
 

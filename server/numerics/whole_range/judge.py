@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask
 from ...runtime.call_cost import estimated_seconds
+from ...runtime.domain_reach import DomainReach
 from ...runtime.section import Section
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
 from ..tolerance import UNDECIDED_SHARE
-from .domain_reach import DomainReach
 from .relative_steps import (
     RelativeStepSlopes,
     forward_within,

@@ -11,11 +11,11 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Forward
+from ...runtime.domain_reach import DomainReach
 from ...runtime.section import Section
 from ..differentiation.finite_differences import LADDER, LEVELS, RATIO, WIDEST_LOW_PRECISION, WIDEST_STEP
 from ..differentiation.noise import mantissa_bits
 from ..differentiation.richardson import extrapolate, tableau
-from .domain_reach import DomainReach
 
 # sample: (from, to, points per decade) in powers of ten.
 _DENSITY = ((-10, -6, 1), (-6, -3, 3), (-3, 4, 10), (4, 16, 3))

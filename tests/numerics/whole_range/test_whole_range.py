@@ -9,13 +9,13 @@ from functions.correct import RIGHT
 from support.sections import Counted, op_of, section, written
 
 from gradloupe.ops import Input
-from gradloupe.server.numerics.differentiation.reference import reference_of
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.sentences.places import Names
 from gradloupe.server.numerics.sentences.verdict_sentence import whole_range_sentences
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.numerics.whole_range.check import check_whole_range, outside_view
 from gradloupe.server.runtime.batching import batched_section
+from gradloupe.server.runtime.reference import reference_of
 
 F, S = torch.nn.functional, torch.special
 NAMES = Names("x", "y", "exact")

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...runtime.arrays import Array
-from ...runtime.batching import WITNESS_SHARES, batched_section
-from ...runtime.failure import FunctionFailed
-from ...runtime.section import Section
-from ...runtime.vjp import Index
+from .arrays import Array
+from .batching import WITNESS_SHARES, batched_section
+from .failure import FunctionFailed
+from .section import Section
+from .vjp import Index
 
 # sample: tried this share of the range beside where the matrix is held: elsewhere forward may not take it.
 _OFFSET = 1e-2

@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 import torch
 
-from ...runtime import timing
-from ...runtime.failure import FunctionFailed
-from ...runtime.remembered import remembered
-from ...runtime.section import Section
+from . import timing
+from .failure import FunctionFailed
+from .remembered import remembered
+from .section import Section
 
 _IRREGULAR = 0.9862703241  # sample: at a round number a Function with a pole there might return at once
 # sample: the radii of the calls, ever farther apart: a growing cost shows before the next call takes too long.

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.batching import Batch, batched_section, find_batch
-from ...runtime.failure import FunctionFailed
-from ...runtime.section import Section
+from .arrays import Array, largest_magnitude
+from .batching import Batch, batched_section, find_batch
+from .failure import FunctionFailed
+from .section import Section
 
 # bound: the relative difference between two calls of a deterministic forward: last places on a CPU.
 _REPEAT_TOLERANCE = {"cpu": 1e-14}
