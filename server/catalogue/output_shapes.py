@@ -36,7 +36,8 @@ def output_shapes(ops: list[Op]) -> dict[str, list[Shape]]:
 
 def measured_shapes(op: Op) -> list[Shape]:
     """The shapes of one op's outputs, measured in this process; ``()`` if forward fails."""
-    inputs = [torch.tensor(each.values, dtype=torch.float64).reshape(each.shape or (1,)) for each in op.inputs]
+    dtype = getattr(torch, op.dtype)
+    inputs = [torch.tensor(each.values, dtype=dtype).reshape(each.shape or (1,)) for each in op.inputs]
     try:
         with torch.no_grad():
             y = op(*inputs, *(each.default for each in op.parameters))

@@ -68,6 +68,8 @@ def _because(step: RecipeStep, search: RecipeSearch) -> list[tuple[str, str]]:
             reason = f"{reason}; {evidence.rank_reason}"
         tied = search.evidence.notes.relations.reason_for(each.name) if isinstance(each, TensorArgument) else ""
         reason = f"{reason}; {tied}" if tied else reason
+        if isinstance(each, TensorArgument) and each.is_complex and evidence.complex not in reason:
+            reason = f"{reason}; complex, because {evidence.complex}"
         values = said_of_values(evidence, each.fill) if isinstance(each, TensorArgument) else ""
         reason = f"{reason}; {values}" if values else reason
         reasons.append((each.name, reason))

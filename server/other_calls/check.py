@@ -11,12 +11,13 @@ import torch
 from ...ops import Op
 from ..contract.examination.call import Call
 from ..contract.examination.contract_check import GRADCHECK, CheckRow, Level
+from ..inference.construction.complex_numbers import joined_tensors, real_values
 from ..inference.construction.op import InferredOp
 from ..inference.recipe.recipe import Constant, Recipe, TensorArgument
 from ..inference.source.collect import collect_evidence
 from ..inference.source.signature import signature_of
 from ..runtime import timing
-from ..runtime.arguments import callable_of, copy_if_mutable
+from ..runtime.arguments import callable_of, copy_if_mutable, real_outputs
 from ..runtime.failure import describe_exception
 from ..runtime.isolation import quietly
 from ..runtime.timeouts import TookTooLong, time_limit
@@ -94,15 +95,17 @@ def _call(op: InferredOp, function: Callable[..., Any], variant: CallVariant) ->
     """The call of a variant, of the tensors that require grad; all others are held."""
     filled = variant.recipe.tensors(variant.seed)
     filled |= {name: one.detach() for name, one in op.given.items() if one.shape == filled[name].shape}
-    moved = [each.name for each in variant.recipe.inputs if variant.alone in ("", each.name)]
+    names = [each.name for each in variant.recipe.inputs if variant.alone in ("", each.name)]
+    real, moved = real_values(filled), real_values({name: filled[name] for name in names})
     layout = variant.layout or (lambda tensor: tensor)
 
     def callee(*given: torch.Tensor) -> Any:
-        tensors = {name: one.to(given[0].dtype) if one.is_floating_point() else one for name, one in filled.items()}
-        tensors |= {name: layout(one) for name, one in zip(moved, given, strict=True)}
-        return callable_of(function)(*(_value(each, tensors) for each in variant.recipe.arguments))
+        tensors = {name: one.to(given[0].dtype) if one.is_floating_point() else one for name, one in real.items()}
+        tensors = joined_tensors(variant.recipe, tensors | dict(zip(moved, given, strict=True)))
+        tensors |= {name: layout(tensors[name]) for name in names}
+        return real_outputs(callable_of(function)(*(_value(each, tensors) for each in variant.recipe.arguments)))
 
-    return Call(op, {name: filled[name] for name in moved}, {}, callee)
+    return Call(op, moved, {}, callee)
 
 
 def _value(argument: TensorArgument | Constant, tensors: Mapping[str, torch.Tensor]) -> Any:

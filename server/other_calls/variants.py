@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..inference.recipe.recipe import Constant, Recipe, TensorArgument, literal
+from ..inference.recipe.recipe import COMPLEX, Constant, Recipe, TensorArgument, literal
 from ..inference.source.collect import CollectedEvidence
 from ..inference.source.evidence import ArgumentEvidence
 
@@ -162,5 +162,5 @@ def _alone(recipe: Recipe) -> Iterator[CallVariant]:
 
 
 def _single(recipe: Recipe) -> Iterator[CallVariant]:
-    if all(each.dtype == "float64" for each in recipe.inputs):
+    if all(COMPLEX.get(each.dtype, each.dtype) == "float64" for each in recipe.inputs):
         yield CallVariant(recipe, "float32", single=True)

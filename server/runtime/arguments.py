@@ -65,23 +65,73 @@ class ConstantArgument:
         return value
 
 
+@dataclass(frozen=True)
+class ComplexArgument:
+    """A complex argument, put together from two arguments of real numbers.
+
+    Autograd hands the real and the imaginary part of what backward returns for it to each of the two: by torch's
+    convention these are the derivatives of a real loss by the real and by the imaginary part.
+    """
+
+    real: PassedArgument | ConstantArgument
+    imag: PassedArgument | ConstantArgument
+
+    def of(self, given: tuple[Any, ...]) -> Any:
+        """The complex tensor, given all arguments of the op. Raises ``TypeError`` where torch has no such dtype."""
+        real, imag = self.real.of(given), self.imag.of(given)
+        if real.dtype == torch.bfloat16:
+            raise TypeError("there are no complex numbers of bfloat16")
+        return torch.complex(real, imag)
+
+
+BoundArgument = PassedArgument | ConstantArgument | ComplexArgument
+
+
 @dataclass(frozen=True, eq=False)
 class BoundFunction:
-    """The callable of an ``Op``: ``function`` with each of its arguments, in the order of ``forward``."""
+    """The callable of an ``Op``: ``function`` with each of its arguments, in the order of ``forward``.
+
+    With ``in_parts`` a complex output is returned as two: its real part and its imaginary part.
+    """
 
     function: Callable[..., Any]
-    arguments: tuple[PassedArgument | ConstantArgument, ...]
+    arguments: tuple[BoundArgument, ...]
+    in_parts: bool = False
 
     def __call__(self, *given: Any) -> Any:
         """Call the Function with the inputs and parameters of an op, in the order declared."""
-        return as_tensor_or_tuple(callable_of(self.function)(*(each.of(given) for each in self.arguments)))
+        returned = as_tensor_or_tuple(callable_of(self.function)(*(each.of(given) for each in self.arguments)))
+        return real_outputs(returned) if self.in_parts else returned
+
+
+# What follows the name of a complex tensor in the names of its two parts.
+PARTS = (".real", ".imag")
+
+
+def real_outputs(returned: Any) -> Any:
+    """A call's result with the real and the imaginary part in place of each complex tensor."""
+    outputs = result_tuple(returned)
+    if not any(map(is_complex_tensor, outputs)):
+        return returned
+    return tuple(part for each in outputs for part in (complex_parts(each) if is_complex_tensor(each) else (each,)))
+
+
+def is_complex_tensor(value: Any) -> bool:
+    """Whether a value is a tensor of complex numbers."""
+    return isinstance(value, torch.Tensor) and value.is_complex()
+
+
+def complex_parts(tensor: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The real and the imaginary part of a complex tensor."""
+    return tensor.real, tensor.imag.resolve_neg()
 
 
 def input_shape(op: Op, name: str) -> tuple[int, ...]:
     """The shape of one copy of an input: a single number has shape (1,), or () where the Function wants a scalar."""
     place, each = next((place, each) for place, each in enumerate(op.inputs) if each.name == name)
     taken = op.call.arguments if isinstance(op.call, BoundFunction) else ()
-    without = any(isinstance(one, PassedArgument) and one.place == place and one.scalar for one in taken)
+    passed = [part for one in taken for part in ((one.real, one.imag) if isinstance(one, ComplexArgument) else (one,))]
+    without = any(isinstance(one, PassedArgument) and one.place == place and one.scalar for one in passed)
     return each.shape or (() if without else (1,))
 
 

@@ -12,7 +12,14 @@ import torch
 
 from ...ops import Input, Op, Parameter
 from ..inference.recipe.recipe import OBJECT_TEXT, Constant, Recipe, TensorArgument, identity
-from ..runtime.arguments import BoundFunction, ConstantArgument, PassedArgument, callable_of
+from ..runtime.arguments import (
+    BoundArgument,
+    BoundFunction,
+    ComplexArgument,
+    ConstantArgument,
+    PassedArgument,
+    callable_of,
+)
 from .gradcheck_inputs import GradcheckInputs, default_verdict, gradcheck_inputs_of
 
 _MAX_COLUMNS, _VALUE_COLUMNS = 110, 96
@@ -78,8 +85,11 @@ def _first_test(op: Op, recipe: Recipe | None, subject: str) -> str:
 def _second_test(op: Op, recipe: Recipe | None, subject: str) -> str:
     """The source of the test with ``gradcheck``, at literal inputs. Raises ``NotSpelled``."""
     numbers = gradcheck_inputs_of(op)
-    input_names = [each.name for each in op.inputs]
-    lines = [f"{name} = {_tensor_line(op, name, numbers, place)}" for place, name in enumerate(input_names)]
+    input_names = [_variable(each.name) for each in op.inputs]
+    lines = [
+        f"{name} = {_tensor_line(op, each.name, numbers, place)}"
+        for place, (name, each) in enumerate(zip(input_names, op.inputs, strict=True))
+    ]
     values = [f"{name}.clone()" if numbers.in_place else name for name in input_names]
     values += [_number_source(each.default) for each in op.parameters]
     if recipe:
@@ -124,10 +134,10 @@ def _call(op: Op, recipe: Recipe, import_line: str) -> tuple[str, bool]:
     """The source of the ``call`` adapter of an op, and whether it needs torch; empty where it needs no adapter."""
     if not isinstance(op.call, BoundFunction):
         return "", False
-    names = [each.name for each in op.inputs] + [each.name for each in op.parameters]
+    names = [_variable(each.name) for each in op.inputs] + [each.name for each in op.parameters]
     subject = _subject(op, import_line) + (".apply" if _is_class(op) else "")
     arguments = op.call.arguments
-    constants = _constant_tensor_sources(recipe, arguments, op.inputs[0].name)
+    constants = _constant_tensor_sources(recipe, arguments, names[0])
     lines = [f"{name} = {text}" for name, text in constants.items()]
     call_arguments = []
     for each, argument in zip(recipe.arguments, arguments, strict=True):
@@ -136,10 +146,23 @@ def _call(op: Op, recipe: Recipe, import_line: str) -> tuple[str, bool]:
         except _NoSource as missing:
             lines.append(f"{missing} = ...  # an object of your program, which cannot be written here: fill it in")
             call_arguments.append(str(missing))
-    lines.append(f"return {subject}({', '.join(call_arguments)})")
+    lines += _result_lines(f"{subject}({', '.join(call_arguments)})", op)
     body = "\n".join(lines).replace("\n", "\n    ")
     text = f"def {_identifier('call', op)}({', '.join(names)}):\n    {body}\n"
     return text, "torch." in body
+
+
+def _variable(name: str) -> str:
+    """What a variable for an input is called; a part of a complex tensor has a dot in its name."""
+    return name.replace(".", "_")
+
+
+def _result_lines(call: str, op: Op) -> list[str]:
+    """The lines that return what a call returns, in two parts where it is complex."""
+    if not any("." in name for name in op.outputs):
+        return [f"return {call}"]
+    whole = dict.fromkeys(name.partition(".")[0] for name in op.outputs)
+    return [f"{', '.join(whole)} = {call}", f"return {', '.join(op.outputs)}"]
 
 
 def _op_source(op: Op, import_line: str, call: bool) -> str:
@@ -299,17 +322,18 @@ def _indent_lines(text: str, indent: int) -> str:
     return text.replace("\n", "\n" + " " * indent)
 
 
-def _argument_plan(call: object, count: int) -> tuple[PassedArgument | ConstantArgument, ...]:
+def _argument_plan(call: object, count: int) -> tuple[BoundArgument, ...]:
     """For each argument of a call whether it is ``Taken`` or ``Held``; ``count`` is how many arguments the op has."""
     return call.arguments if isinstance(call, BoundFunction) else tuple(PassedArgument(place) for place in range(count))
 
 
-def _constant_tensor_sources(
-    recipe: Recipe, arguments: tuple[PassedArgument | ConstantArgument, ...], like: str = ""
-) -> dict[str, str]:
+def _constant_tensor_sources(recipe: Recipe, arguments: tuple[BoundArgument, ...], like: str = "") -> dict[str, str]:
     """The source of the constant tensors of a call, by name, with the dtype and device of the tensor ``like``."""
     sources = {}
     for each, argument in zip(recipe.arguments, arguments, strict=True):
+        if isinstance(argument, ComplexArgument) and isinstance(argument.real, ConstantArgument):
+            value = argument.of((torch.empty(0, dtype=argument.real.value.dtype),))
+            sources[each.name] = _tensor_source(value, f"dtype={value.dtype}")
         if isinstance(argument, ConstantArgument) and isinstance(argument.value, torch.Tensor):
             words = (f"dtype={like}.dtype",) if like and argument.follows else _dtype_argument(argument.value)
             sources[each.name] = _tensor_source(argument.value, *words, *((f"device={like}.device",) if like else ()))
@@ -317,7 +341,7 @@ def _constant_tensor_sources(
 
 
 def _argument_sources(
-    recipe: Recipe, arguments: tuple[PassedArgument | ConstantArgument, ...], given: list[str], scalars: bool = True
+    recipe: Recipe, arguments: tuple[BoundArgument, ...], given: list[str], scalars: bool = True
 ) -> list[str]:
     """The source of each argument of the call; ``given`` are the names that an op is called with.
 
@@ -329,9 +353,12 @@ def _argument_sources(
     ]
 
 
-def _argument_source(
-    each: TensorArgument | Constant, argument: PassedArgument | ConstantArgument, given: list[str], scalars: bool
-) -> str:
+def _argument_source(each: TensorArgument | Constant, argument: BoundArgument, given: list[str], scalars: bool) -> str:
+    if isinstance(argument, ComplexArgument):
+        if isinstance(argument.real, ConstantArgument):
+            return each.name
+        parts = (_argument_source(each, part, given, scalars) for part in (argument.real, argument.imag))
+        return f"torch.complex({', '.join(parts)})"
     if isinstance(argument, ConstantArgument):
         return _constant(each) if isinstance(each, Constant) else each.name
     text = given[argument.place]

@@ -13,6 +13,7 @@ import torch
 
 from ..inference.recipe.grammar import MOST_ARGUMENTS, MOST_ELEMENTS, is_literal, parse_recipe
 from ..inference.recipe.recipe import (
+    COMPLEX,
     FLOATS,
     NAMED_VALUES,
     OBJECT_TEXT,
@@ -145,7 +146,7 @@ def override_of_values(values: Mapping[str, Any], said: str = "It", numbers: Col
 
 
 def _is_supported_tensor(value: object) -> bool:
-    """Whether a value is a tensor that a recipe can describe: dense, real and not quantised."""
+    """Whether a value is a tensor that a recipe can describe: dense and not quantised."""
     return (
         isinstance(value, torch.Tensor)
         and value.layout == torch.strided
@@ -164,7 +165,7 @@ def tensor_argument(name: str, value: torch.Tensor, grad: bool) -> TensorArgumen
     dtype = str(value.dtype).removeprefix("torch.")
     below = int(value.max()) + 1 if "int" in dtype and value.numel() else 2
     below = min(max(1, below), MOST_ELEMENTS)  # what a recipe may write
-    return TensorArgument(name, tuple(value.shape), dtype, "normal", below, grad and dtype in FLOATS)
+    return TensorArgument(name, tuple(value.shape), dtype, "normal", below, grad and dtype in (*FLOATS, *COMPLEX))
 
 
 def constant_from_value(name: str, value: Any) -> Constant:

@@ -128,17 +128,6 @@ class Placed(Function):
         return 2 * g * ctx.saved_tensors[0], None
 
 
-class Angle(Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return torch.atan2(x.imag, x.real)
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        return 1j * g / ctx.saved_tensors[0].conj()
-
-
 class Removed(Function):
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -217,8 +206,6 @@ def test_a_default_that_needs_a_gpu_is_not_needed() -> None:
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (Angle, "Angle takes complex numbers, and only real ones can be swept"),
-        (Angle, "def f(x): return Angle.apply(torch.view_as_complex(x))"),
         (Removed, "was removed in the NumPy 2.0 release"),
         (Removed, "whatever it is called with; mend it."),
         (OnDevice, "OnDevice cannot run on this machine, whatever it is given"),

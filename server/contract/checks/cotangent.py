@@ -10,6 +10,7 @@ import torch
 
 from ...numerics.formatting.numbers import format_number
 from ...numerics.linearity.violation import describe_violation
+from ...numerics.sentences.places import complex_part
 from ...runtime.failure import describe_exception
 from ...runtime.vjp import Layout, expanded, strided, transposed
 from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor
@@ -56,6 +57,12 @@ def _gradout_inplace(session: CheckSession) -> Iterator[CheckFinding]:
 def _gradout_strides(session: CheckSession) -> Iterator[CheckFinding]:
     if "GRADOUT-INPLACE" in session.broken:
         yield CheckFinding("note", "backward writes to grad_output, which no layout in memory bears alike.")
+        return
+    if parts := [name for name in session.first.grad_outputs if complex_part(name)[1]]:
+        whole = complex_part(parts[0])[0]
+        yield CheckFinding(
+            "note", f"Not tried: {whole} is complex, and its grad_output is put together from two parts."
+        )
         return
     for call in _shaped(session):
         for layouts, how in _LAYOUTS.items():

@@ -15,6 +15,8 @@ from ...inference.source.name_hints import SYMMETRIC_NAME
 from ...numerics.differentiation.finite_differences import PointKind, differentiate
 from ...numerics.formatting.difference_size import describe_size
 from ...numerics.formatting.numbers import format_distinct, format_number
+from ...numerics.sentences.places import complex_part
+from ...runtime.arguments import PARTS
 from ...runtime.arrays import EPSILON
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
@@ -83,16 +85,28 @@ def _finding(session: CheckSession, element: str, seen: str) -> CheckFinding:
         return CheckFinding(
             "note", seen, "", SURROGATE_SENTENCE if by_surrogate else _DIFFERS, session.source.returned()
         )
-    if session.broken & _EXPLAIN:
+    # The dtype alone explains no difference where a real gradient stands for a complex one.
+    if session.broken & (_EXPLAIN - {"GRAD-DTYPE"} if complex_part(name)[1] else _EXPLAIN):
         return CheckFinding("note", seen, "", "Another row says why.", session.source.returned())
     return CheckFinding(
         "error",
         seen,
         "Nothing notices: the engine delivers whatever backward returns.",
-        f"Compare what backward returns for {name} with the derivative of forward.",
+        _conjugated(session, name) or f"Compare what backward returns for {name} with the derivative of forward.",
         session.source.returned(),
         name if session.call.stacked else element,
     )
+
+
+def _conjugated(session: CheckSession, name: str) -> str:
+    """That the gradient by a complex tensor is the conjugate of the right one; empty if it is not, or if it is real."""
+    whole, part = complex_part(name)
+    real, imag = (whole + each for each in PARTS)
+    gradients, slopes = session.first.gradients, session.slopes
+    if not part or real not in slopes or imag not in slopes or gradients[imag] is None:
+        return ""
+    reversed_ = slopes[imag].agrees(-gradients[imag]) and slopes[real].agrees(gradients[real])
+    return f"What backward returns for {whole} is the complex conjugate of the slope." if reversed_ else ""
 
 
 def wrong_element(

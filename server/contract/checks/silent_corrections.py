@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from ...numerics.formatting.numbers import format_number
-from ...numerics.sentences.places import join_words
+from ...numerics.sentences.places import complex_part, join_words
+from ...runtime.arguments import PARTS
 from ...runtime.failure import describe_exception
 from ...runtime.recorder import short_dtype
 from ..examination.call import TensorsByName
@@ -112,7 +113,8 @@ def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
         needed = forward is not None and place < len(forward.needed) and forward.needed[place]
         if value is not None or not isinstance(argument, torch.Tensor) or not needed:
             continue
-        name, own = session.first.record.name(place), _own_name(session, argument)
+        name = session.first.record.name(place)
+        own = _own_name(session, argument, name)
         slopes = session.slopes.get(own)
         moves = slopes is not None and slopes.moves
         by_design = moves and surrogate_explains(session, own, None)
@@ -139,9 +141,14 @@ def _constant(name: str, slopes: TensorSlopes) -> str:
     return f"{name} is treated as a constant; its slope reaches {format_number(slopes.largest)}."
 
 
-def _own_name(session: CheckSession, argument: torch.Tensor) -> str:
-    """The name of the input that an argument of forward is; a 0-dimensional one is passed as a view of its tensor."""
+def _own_name(session: CheckSession, argument: torch.Tensor, called: str) -> str:
+    """The name of the input that an argument of forward is; a 0-dimensional one is passed as a view of its tensor.
+
+    Of a complex one, which is ``called`` so, that of the part that the outputs move with most.
+    """
     given = session.first.ran.given.tensors if session.first.ran else {}
+    if parts := [name for name in given if complex_part(name)[1] and complex_part(name)[0] == called]:
+        return max(parts, key=lambda name: session.slopes[name].largest)
     for name, tensor in given.items():
         if tensor is argument or (argument._is_view() and argument._base is tensor):
             return name
@@ -157,12 +164,12 @@ def _own_name(session: CheckSession, argument: torch.Tensor) -> str:
 )
 def _needs_input_grad(session: CheckSession) -> Iterator[CheckFinding]:
     """backward computes no gradient that ctx.needs_input_grad says is not needed."""
-    names = tuple(session.call.tensors)
+    names = dict.fromkeys(complex_part(each)[0] for each in session.call.tensors)
     wasted, line = [], None
     for name in names if len(names) > 1 else ():
         call, record = session.watched()
         try:
-            ran = call.run(which=tuple(each for each in names if each != name))
+            ran = call.run(which=tuple(each for each in call.tensors if complex_part(each)[0] != name))
             if not ran.moved:
                 continue
             ran.gradients(call.grad_outputs(ran))
@@ -195,7 +202,7 @@ def _wasted(record: Any, place: int) -> bool:
     if not (place < len(values) and place < len(forward.arguments) and place < len(forward.needed)):
         return False
     argument = forward.arguments[place]
-    floating = isinstance(argument, torch.Tensor) and argument.is_floating_point()
+    floating = isinstance(argument, torch.Tensor) and (argument.is_floating_point() or argument.is_complex())
     return floating and not forward.needed[place] and values[place] is not None
 
 
@@ -235,8 +242,10 @@ def _output_grad_ignored(session: CheckSession) -> Iterator[CheckFinding]:
     ("backward", "deterministic"),
 )
 def _nondiff_candidate(session: CheckSession) -> Iterator[CheckFinding]:
-    for name, measured in _outputs_without_effect(session):
-        if measured == 0:
+    still = {name for name, measured in _outputs_without_effect(session) if measured == 0}
+    for name in dict.fromkeys(complex_part(each)[0] for each in still):
+        # The imaginary part of a real result stands still, and is no output of its own.
+        if all(each in still for each in session.first.grad_outputs if complex_part(each)[0] == name):
             yield CheckFinding(
                 "note",
                 f"{name} does not move with any input, and its gradient reaches none of them.",
@@ -259,7 +268,20 @@ def _outputs_without_effect(session: CheckSession) -> Iterator[tuple[str, float 
         measured = [tensor_slopes(session.call, each, {name: given}) for each in session.call.tensors]
         known = all(bool(each.known.any()) for each in measured)
         moved = max((each.largest for each in measured if each.moves), default=0.0)
+        moved *= moved > _ROUNDED * _slope_of_other_part(session, name)
         yield name, moved if known or moved else None
+
+
+# bound: slopes of a part of a complex output below this share of the other's may be what rounding leaves of them.
+_ROUNDED = 1e-3
+
+
+def _slope_of_other_part(session: CheckSession, name: str) -> float:
+    """The largest slope of the other part of a complex output; 0 for a real one."""
+    whole = complex_part(name)[0]
+    given = {each: one for each, one in session.first.grad_outputs.items() if each in (whole + part for part in PARTS)}
+    given.pop(name, None)
+    return max((tensor_slopes(session.call, each, given).largest for each in session.call.tensors if given), default=0)
 
 
 def _grad_output_alone(session: CheckSession, name: str) -> TensorsByName:

@@ -11,7 +11,16 @@ import torch
 
 from ....ops import Input, Op, Parameter
 from ....ops.op import RESERVED
-from ...runtime.arguments import BoundFunction, ConstantArgument, PassedArgument, result_tuple, tensors_of
+from ...runtime.arguments import (
+    PARTS,
+    BoundFunction,
+    ConstantArgument,
+    PassedArgument,
+    is_complex_tensor,
+    real_outputs,
+    result_tuple,
+    tensors_of,
+)
 from ...runtime.graph import function_nodes
 from ...runtime.isolation import quietly
 from ..recipe.recipe import OBJECT_TEXT, Constant, NotInferred, Recipe, TensorArgument
@@ -19,6 +28,7 @@ from ..search.blame import blame, is_source_error
 from ..search.failure import describe_error
 from ..search.trial import OptionalTensors, RepeatableCall, float64_output
 from ..source.function_source import source_tree
+from .complex_numbers import joined_arguments, of_real_numbers
 from .domain import swept_domain, usual_domain
 from .elementwise import elementwise_inputs
 from .parameter_bounds import bounded_parameter
@@ -45,9 +55,10 @@ class InferredOp(Op):
 @dataclass(frozen=True)
 class _Analysis:
     """The result of the analysis: ``numbers`` are the scalar inputs that can be batched in a vector, ``scalars`` those
-    passed as 0-dimensional tensors.
+    passed as 0-dimensional tensors. ``called`` is the call of the recipe, ``attempt`` the same of real numbers.
     """
 
+    called: RepeatableCall
     attempt: RepeatableCall
     base: OptionalTensors
     numbers: tuple[str, ...]
@@ -77,16 +88,16 @@ def op_of(
     returns no floating tensor, or has nothing to sweep; a failing backward is reported when it is measured.
     """
     with quietly():
-        attempt = RepeatableCall.at(function, recipe, given)
-        graph, base = _first_call(attempt)
-        attempt.outputs()
-        attempt = attempt.within(_FAST_SECONDS if attempt.deadline.seconds < _SLOW else _SLOW_SECONDS)
-        op = _op(_analysed(attempt, base), graph, name, title, group)
+        called = RepeatableCall.at(function, recipe, given)
+        graph, returned = _first_call(called)
+        called.outputs()
+        called = called.within(_FAST_SECONDS if called.deadline.seconds < _SLOW else _SLOW_SECONDS)
+        op = _op(_analysed(called, returned), graph, returned, name, title, group)
         return replace(op, called=function, recipe=recipe, given=given or {}, recipe_given=recipe_given or bool(given))
 
 
-def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | None, OptionalTensors]:
-    """The Function found in the graph of the first call, and its outputs. Raises ``NotInferred``."""
+def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | None, Any]:
+    """The Function found in the graph of the first call, and what it returned. Raises ``NotInferred``."""
     recipe = attempt.recipe.text()
     try:
         _, returned = attempt.forward(track=True)
@@ -100,7 +111,7 @@ def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] 
             recipe=recipe,
         )
     found = [type(node)._forward_cls for node in function_nodes(tensors_of(returned))]
-    return (found[0] if found else None), base
+    return (found[0] if found else None), returned
 
 
 def _call_error(attempt: RepeatableCall, recipe: str, error: BaseException) -> NotInferred:
@@ -119,15 +130,16 @@ def _correction(recipe: str) -> str:
     return "give it other arguments" if OBJECT_TEXT in recipe else "correct that recipe"
 
 
-def _analysed(attempt: RepeatableCall, base: OptionalTensors) -> _Analysis:
+def _analysed(called: RepeatableCall, returned: Any) -> _Analysis:
+    attempt = of_real_numbers(called, returned)
     if not any(attempt.tensor(each.name).numel() for each in attempt.recipe.inputs):
         raise NotInferred(
             "None of the tensors that require grad has elements, so there is nothing to sweep; give one a shape, such "
             "as x: float64[7].",
-            recipe=attempt.recipe.text(),
+            recipe=called.recipe.text(),
         )
     # A Function may return something else under no_grad, as it is called from here on.
-    base = attempt.outputs() or base
+    base = attempt.outputs() or [float64_output(each) for each in result_tuple(real_outputs(returned))]
     numbers = elementwise_inputs(attempt, base)
     found = pairs_by_input(attempt, base)
     if numbers:
@@ -137,7 +149,8 @@ def _analysed(attempt: RepeatableCall, base: OptionalTensors) -> _Analysis:
         base = attempt.outputs() or base
         found = pairs_by_input(attempt, base)
     scalars = tuple(each.name for each in attempt.recipe.inputs if each.name not in numbers and not each.shape)
-    return _Analysis(attempt, base, numbers, scalars, found, free_names(each.name for each in attempt.recipe.arguments))
+    names = free_names(each.name for each in attempt.recipe.arguments)
+    return _Analysis(called, attempt, base, numbers, scalars, found, names)
 
 
 def _shown_element(found: dict[str, ElementPair], numbers: tuple[str, ...]) -> tuple[int, ...]:
@@ -152,9 +165,14 @@ def _element(tensor: torch.Tensor, index: tuple[int, ...], own: tuple[int, ...])
 
 
 def _op(
-    analysis: _Analysis, graph: type[torch.autograd.Function] | None, name: str, title: str, group: str
+    analysis: _Analysis,
+    graph: type[torch.autograd.Function] | None,
+    returned: Any,
+    name: str,
+    title: str,
+    group: str,
 ) -> InferredOp:
-    recipe, function = analysis.attempt.recipe, analysis.attempt.function
+    recipe, function = analysis.attempt.recipe, analysis.called.function
     is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
     shown = analysis.first
     inputs = [_input(analysis, each) for each in recipe.inputs]
@@ -163,7 +181,7 @@ def _op(
     # An empty input cannot be the first.
     inputs.sort(key=lambda each: not each.values)
     taken = [each.name for each in inputs] + [each.name for each in parameters]
-    outputs = names_of_outputs(function, len(analysis.base), taken)
+    outputs = _outputs(function, returned, taken)
     return InferredOp(
         function=function if is_class else graph or _named(function),  # type: ignore[arg-type]
         title=title,
@@ -216,7 +234,7 @@ def _parameter(analysis: _Analysis, shown: ElementPair, each: TensorArgument | C
 
 def _call(analysis: _Analysis, taken: list[str], is_class: bool) -> Callable[..., Any] | None:
     """The adapter from the arguments of the op to those of the Function; None for a class that needs none."""
-    function, recipe = analysis.attempt.function, analysis.attempt.recipe
+    function, recipe = analysis.called.function, analysis.attempt.recipe
     base = _dtype(recipe)
     arguments: list[PassedArgument | ConstantArgument] = []
     for each in recipe.arguments:
@@ -232,9 +250,11 @@ def _call(analysis: _Analysis, taken: list[str], is_class: bool) -> Callable[...
             follows, name = tensor is not None and tensor.dtype == base, each.name if held else ""
             beside = _shape_beside(analysis, each)
             arguments.append(ConstantArgument(value, follows, beside, name, held == "data"))
-    if arguments != [PassedArgument(place) for place in range(len(arguments))]:
-        return BoundFunction(function, tuple(arguments))
-    return None if is_class else BoundFunction(function, tuple(arguments))
+    plain = arguments == [PassedArgument(place) for place in range(len(arguments))]
+    in_parts = isinstance(analysis.attempt.function, BoundFunction)
+    if plain and is_class and not in_parts:
+        return None
+    return BoundFunction(function, joined_arguments(analysis.called.recipe, arguments), in_parts)
 
 
 def _shape_beside(analysis: _Analysis, each: TensorArgument | Constant) -> tuple[int, ...]:
@@ -258,6 +278,13 @@ def free_names(names: Iterable[str]) -> dict[str, str]:
             own += "_"
         found[name] = own
     return found
+
+
+def _outputs(function: Callable[..., Any], returned: Any, taken: Iterable[str]) -> tuple[str, ...]:
+    """Names of the outputs, two for a complex one."""
+    outputs = result_tuple(returned)
+    names = zip(names_of_outputs(function, len(outputs), taken), outputs, strict=True)
+    return tuple(name + part for name, out in names for part in (PARTS if is_complex_tensor(out) else ("",)))
 
 
 def names_of_outputs(function: Callable[..., Any], count: int, taken: Iterable[str]) -> tuple[str, ...]:

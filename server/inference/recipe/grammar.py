@@ -11,6 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from .recipe import (
+    COMPLEX,
+    COMPLEX_FILLS,
     FLOAT_FILLS,
     FLOATS,
     INDEX_FILLS,
@@ -100,7 +102,7 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
     for option in re.findall(r"<\s*\d+|\S+", words):
         if option[0] == "<" and dtype in INTEGERS and option[1:]:
             below = _below(piece, option)
-        elif fill == "normal" and option in (FLOAT_FILLS if dtype in FLOATS else INDEX_FILLS * (dtype in INTEGERS)):
+        elif fill == "normal" and option in _fills(dtype):
             fill = option
         elif option == "nograd":
             grad = False
@@ -111,9 +113,16 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
     return TensorArgument(name, shape, dtype, fill, below, grad)  # type: ignore[arg-type]
 
 
-def _words(dtype: str) -> str:
+def _fills(dtype: str) -> tuple[str, ...]:
+    """The words for values that may stand behind the shape of a tensor of this dtype."""
     if dtype in FLOATS:
-        return f"allowed behind a shape are {', '.join(FLOAT_FILLS)} and nograd, for example x: {dtype}[7] positive"
+        return FLOAT_FILLS
+    return COMPLEX_FILLS if dtype in COMPLEX else INDEX_FILLS * (dtype in INTEGERS)
+
+
+def _words(dtype: str) -> str:
+    if dtype in FLOATS or dtype in COMPLEX:
+        return f"allowed behind a shape are {', '.join(_fills(dtype))} and nograd, for example x: {dtype}[7] positive"
     others = ", x: int64[7] < 3, x: int64[7] shuffled or x: int64[7] inverse"
     return f"allowed is x: {dtype}[7]" + others * (dtype in INTEGERS)
 
@@ -196,7 +205,7 @@ def is_literal(value: object) -> bool:
         return all(map(is_literal, value))
     if isinstance(value, dict):
         return all(is_literal(each) for item in value.items() for each in item)
-    return value is None or type(value) in (bool, int, float, str)  # an enum, say, is written in another way
+    return value is None or type(value) in (bool, int, float, complex, str)  # an enum, say, is written in another way
 
 
 def _short(text: str) -> str:

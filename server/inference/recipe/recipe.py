@@ -21,10 +21,12 @@ def identity(x: Any) -> Any:
 
 
 FLOATS = ("float64", "float32", "float16", "bfloat16")
+# The complex dtypes, each with that of its real and imaginary part.
+COMPLEX = {"complex128": "float64", "complex64": "float32"}
 INTEGERS = ("int64", "int32", "int16", "int8", "uint8")
-RECIPE_DTYPES = (*FLOATS, *INTEGERS, "bool")
+RECIPE_DTYPES = (*FLOATS, *COMPLEX, *INTEGERS, "bool")
 NAMED_FUNCTIONS = ("tanh", "abs", "exp", "sin", "relu", "sigmoid", "mul", "sub", "addcmul")
-_KINDS = (*RECIPE_DTYPES, "complex64", "complex128", "float8_e4m3fn")
+_KINDS = (*RECIPE_DTYPES, "float8_e4m3fn")
 EXAMPLE_MODULE = "torch.nn.Tanh()"
 NAMED_VALUES: dict[str, Any] = {
     "identity": identity,
@@ -52,6 +54,7 @@ _FloatFill = Literal["normal", "positive", "negative", "signs", "binary", "risin
 Fill = Literal[_FloatFill, "index", "shuffled", "inverse", "mask"]
 # The fills that may be written behind the shape of a floating tensor, and of one of integers.
 FLOAT_FILLS = ("positive", "negative", "signs", "binary", "rising", "simplex", "tiny", "spd")
+COMPLEX_FILLS = tuple(each for each in FLOAT_FILLS if each not in ("simplex", "spd"))
 INDEX_FILLS = ("shuffled", "inverse")
 OBJECT_TEXT = "<object>"
 
@@ -93,9 +96,9 @@ class NotInferred(Exception):
 class TensorArgument:
     """A tensor: ``fill`` says how it is filled, and ``below`` bounds the indices of an ``index``.
 
-    Only a floating tensor with ``grad`` requires grad, and can be swept; integers are an ``index``, ``shuffled`` or the
-    ``inverse`` of that, bools a ``mask``. ``held`` says that it is without grad though nobody declared so: it is
-    ``data``, or backward returns ``None`` for it.
+    Only a floating or complex tensor with ``grad`` requires grad, and can be swept; integers are an ``index``,
+    ``shuffled`` or the ``inverse`` of that, bools a ``mask``. ``held`` says that it is without grad though nobody
+    declared so: it is ``data``, or backward returns ``None`` for it. Symmetric positive definite matrices are real.
     """
 
     name: str
@@ -111,6 +114,8 @@ class TensorArgument:
             self._settle("mask")
         elif "int" in self.dtype:
             self._settle(self.fill if self.fill in INDEX_FILLS else "index")
+        if self.fill == "spd" and self.is_complex:
+            object.__setattr__(self, "dtype", COMPLEX[self.dtype])
         if self.fill != "index":
             object.__setattr__(self, "below", 2)
 
@@ -129,8 +134,13 @@ class TensorArgument:
 
     @property
     def floating(self) -> bool:
-        """Whether it holds floating numbers."""
+        """Whether it holds floating numbers, or complex ones."""
         return self.fill not in ("index", *INDEX_FILLS, "mask")
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether it holds complex numbers."""
+        return self.dtype in COMPLEX
 
 
 @dataclass(frozen=True)
@@ -231,6 +241,7 @@ _MIN_MAGNITUDE, _REPLACEMENT = 0.05, 0.25
 # Range of positive values: p and 1 - p are both probabilities.
 LOW, HIGH = 0.1, 0.9
 TINY = 1e-12
+_IMAGINARY_SEED = 1000
 
 
 def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int) -> torch.Tensor:
@@ -240,8 +251,11 @@ def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed:
     from -1 to 1 along the last dimension, along which ``simplex`` are probabilities, which add up to 1, ``tiny`` is
     negligible beside any other number. An ``index`` is < ``below``,
     ``shuffled`` is a permutation of the last dimension, ``inverse`` the one that undoes it, and ``spd`` are symmetric
-    positive definite matrices in the last two.
+    positive definite matrices in the last two. Of complex numbers both parts are filled so.
     """
+    if dtype in COMPLEX:
+        parts = (fill_tensor(shape, COMPLEX[dtype], fill, below, each) for each in (seed, seed + _IMAGINARY_SEED))
+        return torch.complex(*parts)
     numbers = torch.Generator().manual_seed(seed)
     kind = getattr(torch, dtype)
     count = torch.arange(math.prod(shape)).reshape(shape)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..recipe.recipe import NAMED_VALUES, Constant, Recipe, TensorArgument
+from ..recipe.recipe import COMPLEX, NAMED_VALUES, Constant, Recipe, TensorArgument
 from ..source import name_hints
 from .failed_call import Edit, FailedCall
 from .shape_edits import divisible_sizes, other_ranks, other_sizes, sizes_as_ints, sizes_of_tuple, square
@@ -152,6 +152,26 @@ def _less_grad(failed: FailedCall) -> _Edits:
         yield from failed.with_argument(place, replace(each, grad=False), 0.5)
 
 
+def _complex_or_real(failed: FailedCall) -> _Edits:
+    """Complex numbers in place of real ones, and real ones in place of complex ones."""
+    message, tensors = failed.blame.message, failed.tensors()
+    if re.search("[Cc]omplex|without overflow", message) or any(each.is_complex for _, each in tensors):
+        for step, (place, each) in enumerate(tensors):
+            yield from failed.with_argument(place, _of_other_numbers(each), 0.3 + 0.1 * step)
+        yield from failed.with_tensors(_of_other_numbers, 0.5)
+    if re.search(r"complex64|ComplexFloat|cfloat", message):
+        yield from failed.with_tensors(lambda each: replace(each, dtype="complex64"), 0.2, floating=True)
+
+
+def _of_other_numbers(each: TensorArgument) -> TensorArgument:
+    kinds = COMPLEX | {real: numbers for numbers, real in COMPLEX.items()}
+    return replace(each, dtype=kinds.get(each.dtype, each.dtype))
+
+
+def _single(each: TensorArgument) -> TensorArgument:
+    return replace(each, dtype="complex64" if each.is_complex else "float32")
+
+
 def _scalar(failed: FailedCall) -> _Edits:
     for place, each in failed.tensors(False):
         yield from failed.with_argument(place, replace(each, shape=()), 0.6)
@@ -169,6 +189,7 @@ _RANK_WORDS = (
     r"[Dd]imension|number of dim|unpack|index out of|too many|matri|vector|\d[- ]?([Dd]\b|dim)|[(\[][A-Za-z]\w*\s*,"
 )
 _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
+    (r"[Cc]omplex|without overflow", _complex_or_real),
     (r"[Tt]ensor\b.* but got|must be [Tt]ensor|NoneType|no attribute|different than None|can only save", _tensor),
     (r"must be bool|Boolean value|truth value|NoneType", _values(True, False)),
     (r"integer|\bints?\b|\blong\b|indices|NoneType|combination of arguments|function arguments", _values(2, 1, 3)),
@@ -178,7 +199,7 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
     (r"dtype|float8", _values(*_named(_DTYPES))),
     (r"subscriptable|iterable|len\(\)|argument after \*|unpack", _sequence),
     (r"not callable|positional arguments?", _callable),
-    (r"[Ff]loat|[Dd]ouble|dtype|scalar type|fp32", _tensors(lambda each: replace(each, dtype="float32"))),
+    (r"[Ff]loat|[Dd]ouble|dtype|scalar type|fp32", _tensors(_single)),
     (
         r"[Bb]f(loat)?16|[Hh]alf|fp16",
         _tensors(lambda each: replace(each, dtype="bfloat16"), lambda each: replace(each, dtype="float16")),

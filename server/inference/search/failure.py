@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
@@ -15,8 +14,6 @@ from .search import RecipeSearch, is_missing_here
 from .trial import Outcome, try_recipe
 
 _MAX_FAILURES, _MAX_LENGTH = 5, 160
-# Errors of torch where a complex tensor is needed.
-_COMPLEX = re.compile(r"non-complex dtypes|only supported for complex|Expected a complex|expected complex", re.I)
 _HINT = "say how it is called instead"
 _Failures = list[tuple[RecipeStep, Outcome, Blame]]
 _KINDS = {
@@ -106,11 +103,6 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
     if isinstance(blamed.error, TookTooLong):
         text = text.removeprefix("it ")
         return f"{name} does not come to an end: {where} {text}, called with `{recipe}`{blamed.error.place}; {_HINT}."
-    if _COMPLEX.search(blamed.message):
-        return (
-            f"{name} takes complex numbers, and only real ones can be swept: {where} raises {text}; look at a function "
-            f"of real tensors that makes them, such as def f(x): return {name}.apply(torch.view_as_complex(x))."
-        )
     foreign = search.argument_without_attribute(blamed)
     if foreign:
         return _object_sentence(search, foreign)

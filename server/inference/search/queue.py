@@ -251,7 +251,7 @@ class RecipeQueue:
             fill = fill_from_evidence(known, shape) or fill
         if fill == "normal":
             fill = fill_within_bounds(known) or fill
-        dtype = "float32" if known.single else "float64"
+        dtype = "float32" if known.single else "complex128" if known.complex else "float64"
         return self._settled(TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ...runtime import timing
-from ...runtime.arguments import as_tensor_or_tuple, callable_of, copy_if_mutable, result_tuple
+from ...runtime.arguments import as_tensor_or_tuple, callable_of, copy_if_mutable, is_complex_tensor, result_tuple
 from ...runtime.failure import describe_result as called
 from ...runtime.isolation import preserve_torch_settings
 from ...runtime.rng import preserve_rng, seed_all_generators
@@ -127,7 +127,9 @@ class RepeatableCall:
 
 
 def float64_output(out: Any) -> torch.Tensor | None:
-    """A floating output as a tensor of float64 on the CPU."""
+    """A floating output as a tensor of float64 on the CPU; a complex one as its pairs of real numbers."""
+    if is_complex_tensor(out):
+        out = torch.view_as_real(out.detach().resolve_conj())
     if isinstance(out, torch.Tensor) and out.is_floating_point() and out.layout == torch.strided:
         return out.detach().to("cpu", torch.float64)
     return None

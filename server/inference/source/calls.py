@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.autograd import Function
 
+from .complex_evidence import COMPLEX_USES
 from .expressions import ExpressionReader
 from .function_source import FunctionTree, read_function_source
 from .name_binding import quoted_source
@@ -166,6 +167,8 @@ class CallReader:
             if found:
                 found.has_rank(rank, f"it goes to {name}()")
         first = reader.evidence(given[0]) if given else None
+        if first and name in COMPLEX_USES:
+            first.complex = first.complex or f"it goes to {name}()"
         if first and name in TAKES_SQUARE and 0 not in places:
             first.square = True
         owner = str(getattr(callee, "__module__", "") or "")

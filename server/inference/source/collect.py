@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .complex_evidence import note_complex
 from .evidence import ArgumentEvidence
 from .function_source import FunctionTree, read_function_source
 from .name_binding import ReadingState
@@ -39,6 +40,7 @@ def collect_evidence(signature: Signature) -> CollectedEvidence:
     _read_backward(notes, sources.get("backward"), order)
     for place, name in enumerate(order):
         _note_gradient(notes.arguments[name], None if signature.plain else gradients.differentiable(place), notes)
+    note_complex(signature, notes.arguments)
     for name, known in notes.arguments.items():
         known.few = known.least < 2 and bool(notes.relations.exact((name, 0)))
     return CollectedEvidence(arguments, notes, count)

@@ -22,7 +22,8 @@ class ArgumentEvidence:
     Values: ``strings`` and ``numbers`` are those it is compared with, ``low`` and
     ``high`` are bounds; ``share`` says that it is a fraction of a size, ``step`` that it is the step of a quantiser,
     ``switch`` that one of its elements is 0 or 1, ``once`` that its indices are a permutation, ``single`` that it has
-    to be float32, ``binary`` and ``signs`` quote what says that a label is 0 or 1, or -1 or 1.
+    to be float32, ``complex`` why it holds complex numbers, ``binary`` and ``signs`` quote what says that a label is 0
+    or 1, or -1 or 1.
 
     Other objects: ``length`` is the number of items unpacked from it, ``arity`` the number of arguments it is called
     with, ``members`` are attributes read from it that no tensor has, ``methods`` those called, ``keys`` strings it is
@@ -57,6 +58,7 @@ class ArgumentEvidence:
     switch: bool = False
     binary: str = ""
     signs: str = ""
+    complex: str = ""
     low: float | None = None
     high: float | None = None
 

@@ -6,6 +6,7 @@ import ast
 from functools import cached_property
 
 from .calls import CallReader
+from .complex_evidence import COMPLEX_USES
 from .evidence import ArgumentEvidence
 from .expressions import ExpressionReader
 from .name_binding import quoted_source
@@ -181,6 +182,8 @@ class Reader(ExpressionReader):
 
     def _note_attribute(self, found: ArgumentEvidence, node: ast.Attribute) -> None:
         reason = f"{self.where} uses `{quoted_source(node)}`"
+        if node.attr in COMPLEX_USES:
+            found.complex = found.complex or reason
         if node.attr in TENSOR_ATTRIBUTES:
             found.supports("tensor", 4, reason)
             found.square = found.square or node.attr in TAKES_SQUARE

@@ -16,6 +16,7 @@ from ...runtime.section import Section
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
 from ..sentences.places import join_words
+from .conjugate import conjugate_slope
 from .evidence import Evidence, Hypothesis, describe_factor
 from .swapped_inputs import swapped_inputs
 
@@ -60,6 +61,8 @@ def constant_factor(data: Evidence) -> Hypothesis | None:
     if unnamed and (story := swapped_inputs(data)):
         return story
     text, rows = format_measured(factor, within), data.everywhere(exceptions)
+    if factor < 0 and (story := conjugate_slope(data, factor, within, rows)):
+        return story
     if text == "−1":
         return "reversed", f"backward returns the slope of {data.owner} with its sign reversed {rows}."
     reasons = [*["its sign is reversed"] * (factor < 0), *_factor_names(data, abs(factor), within)]

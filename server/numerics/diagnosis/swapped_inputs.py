@@ -34,8 +34,8 @@ def swapped_inputs(data: Evidence) -> Hypothesis | None:
     rows = rows[np.linspace(0, rows.size - 1, min(limit, rows.size)).astype(np.intp)]
     for other in others:
         try:
-            slopes = _slopes_by(section, other, data.x[rows], grad_output)
-            if not _same(data.returned[rows], *slopes, data.precision):
+            slopes = slopes_by(section, other, data.x[rows], grad_output)
+            if not same_slopes(data.returned[rows], *slopes, data.precision):
                 continue
             both = _is_swapped_back(section, other, data)
         except FunctionFailed:
@@ -48,7 +48,7 @@ def swapped_inputs(data: Evidence) -> Hypothesis | None:
     return None
 
 
-def _same(returned: Array, slope: Array, error: Array, precision: float) -> bool:
+def same_slopes(returned: Array, slope: Array, error: Array, precision: float) -> bool:
     """Whether backward returned these slopes, as far as they are known, and they are known and not all 0."""
     allowed = precision * (np.abs(slope) + min(largest_magnitude(slope), largest_magnitude(returned)))
     fits = np.abs(returned - slope) <= allowed + EVIDENCE_BOUNDS * error
@@ -58,21 +58,21 @@ def _same(returned: Array, slope: Array, error: Array, precision: float) -> bool
 
 def _is_swapped_back(section: Section, other: str, data: Evidence) -> bool:
     """Whether the derivative with respect to the swept input is what backward returns for the ``other``."""
-    values, place = dict(section.inputs), _flat_index(section)
+    values, place = dict(section.inputs), flat_index(section)
     value = values[other][place]
-    swapped = replace(section, wrt=other, inputs=_changed_inputs(section, section.wrt, float(np.median(data.x)) + 0.1))
+    swapped = replace(section, wrt=other, inputs=changed_inputs(section, section.wrt, float(np.median(data.x)) + 0.1))
     x = swapped.snap(value + _OFFSETS * max(1.0, abs(value)))
     grad_output = data.evaluation.grad_output
     returned = swapped.backward(x, grad_output).grad_input
     if returned is None:
         return False
-    return _same(returned / grad_output, *_slopes_by(swapped, section.wrt, x, grad_output), data.precision)
+    return same_slopes(returned / grad_output, *slopes_by(swapped, section.wrt, x, grad_output), data.precision)
 
 
-def _slopes_by(section: Section, other: str, x: Array, grad_output: float) -> tuple[Array, Array]:
+def slopes_by(section: Section, other: str, x: Array, grad_output: float) -> tuple[Array, Array]:
     """The slope of forward with respect to the ``other`` input at every ``x`` of the swept one, and its error bound."""
     reference = batched_section(reference_of(section, x, grad_output), x, grad_output)
-    held = dict(section.inputs)[other][_flat_index(section)]
+    held = dict(section.inputs)[other][flat_index(section)]
     steps = WIDEST_STEP * max(1.0, abs(held)) * LADDER
     above = np.stack([_with_input(reference, other, held + step).forward(x) for step in steps.ravel().tolist()])
     below = np.stack([_with_input(reference, other, held - step).forward(x) for step in steps.ravel().tolist()])
@@ -83,17 +83,18 @@ def _slopes_by(section: Section, other: str, x: Array, grad_output: float) -> tu
 
 
 def _with_input(section: Section, name: str, value: float) -> Section:
-    return replace(section, inputs=_changed_inputs(section, name, value))
+    return replace(section, inputs=changed_inputs(section, name, value))
 
 
-def _changed_inputs(section: Section, name: str, value: float) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    place = _flat_index(section)
+def changed_inputs(section: Section, name: str, value: float) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """The held inputs, with another number in one of them, at the index of the swept element."""
+    place = flat_index(section)
     return tuple(
         (each, (*values[:place], value, *values[place + 1 :]) if each == name else values)
         for each, values in section.inputs
     )
 
 
-def _flat_index(section: Section) -> int:
+def flat_index(section: Section) -> int:
     """Where the swept element is in its flattened tensor, and its namesake in any other of that shape."""
     return int(np.ravel_multi_index(section.wrt_index, swept_shape(section))) if section.wrt_index else 0

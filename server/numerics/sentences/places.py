@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...runtime.arguments import PARTS
 from ...runtime.arrays import Interval, Mask
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
@@ -26,10 +27,29 @@ class Names:
 
     @property
     def derivative(self) -> str:
-        """What backward is to return: the derivative of forward, or of one element of many."""
+        """What backward is to return: the derivative of forward, of one element of many, along a part."""
+        if complex_part(self.of)[1] or complex_part(self.wrt)[1]:
+            along = "along" if complex_part(self.wrt)[1] else "with respect to"
+            return f"the derivative of {part_in_words(self.of)} {along} {part_in_words(self.wrt)}"
         if "[" in self.of + self.wrt:
             return f"the derivative of {self.of} with respect to {self.wrt}"
         return "the derivative of forward"
+
+
+def complex_part(element: str) -> tuple[str, str]:
+    """The complex tensor of an element's name, and its part: ``("z", ".real")`` of ``z.real[0]``; no part if real."""
+    name = element.partition("[")[0]
+    return next(((name.removesuffix(part), part) for part in PARTS if name.endswith(part)), (name, ""))
+
+
+def part_in_words(element: str) -> str:
+    """An element's name as one says it: ``the real part of z[0]`` for ``z.real[0]``."""
+    name, part = complex_part(element)
+    where = name + element[len(name + part) :]
+    return f"the {_PARTS_IN_WORDS[part]} part of {where}" if part else where
+
+
+_PARTS_IN_WORDS = dict(zip(PARTS, ("real", "imaginary"), strict=True))
 
 
 def describe_range(evaluation: Evaluation, names: Names) -> str:

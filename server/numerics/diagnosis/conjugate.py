@@ -1,0 +1,55 @@
+"""Hypothesis: a gradient by a complex number that is the conjugate of the right one: right by one part, reversed by
+the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...runtime.arguments import PARTS
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
+from ..formatting.numbers import format_measured
+from ..sentences.places import complex_part
+from .evidence import Evidence, Hypothesis
+from .swapped_inputs import changed_inputs, flat_index, same_slopes, slopes_by
+
+_MAX_ROWS = 12  # budget: the rows at which the other part is looked at
+
+
+def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> Hypothesis | None:
+    """The story of a part whose slope comes back times a negative ``factor``, and the other part's times −``factor``.
+
+    ``within`` is how well the factor is known, ``rows`` says where that holds.
+    """
+    section = data.section
+    name, part = complex_part(section.wrt)
+    other = name + PARTS[1 - PARTS.index(part)] if part else ""
+    places = np.flatnonzero(data.smooth & np.isfinite(data.returned))
+    if other not in dict(section.inputs) or data.owner != "forward" or not places.size:
+        return None
+    x = data.x[places[np.linspace(0, places.size - 1, min(_MAX_ROWS, places.size)).astype(np.intp)]]
+    grad_output = data.evaluation.grad_output
+    try:
+        slope, error = slopes_by(section, other, x, grad_output)
+        returned = np.array([_returned(section, other, each, grad_output) for each in x.tolist()])
+    except FunctionFailed:
+        return None
+    if not same_slopes(returned / grad_output, -factor * slope, abs(factor) * error, data.precision):
+        return None
+    times = format_measured(-factor if part == PARTS[1] else factor, max(within, data.precision))
+    times = {"1": "", "−1": "minus "}.get(times, f"{times} times ")
+    return "conjugated", (
+        f"For {name} backward returns {times}the complex conjugate of the slope {rows}: torch asks for "
+        "∂L/∂Re z + i ∂L/∂Im z, which is conj(f′) · grad_output for a holomorphic f."
+    )
+
+
+def _returned(section: Section, other: str, x: float, grad_output: float) -> float:
+    """What backward returns for the ``other`` part where the swept one is ``x``."""
+    there = replace(section, wrt=other, inputs=changed_inputs(section, section.wrt, x)).alone()
+    held = dict(section.inputs)[other][flat_index(section)]
+    found = there.backward(np.array([held]), grad_output).grad_input
+    return np.nan if found is None else float(found[0])
