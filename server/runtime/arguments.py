@@ -76,6 +76,12 @@ class ComplexArgument:
     real: PassedArgument | ConstantArgument
     imag: PassedArgument | ConstantArgument
 
+    @property
+    def held(self) -> torch.Tensor | None:
+        """The tensor that is constant; None for one that is taken from the op's own arguments."""
+        parts = [each.value for each in (self.real, self.imag) if isinstance(each, ConstantArgument)]
+        return torch.complex(*parts) if len(parts) == len(PARTS) else None
+
     def of(self, given: tuple[Any, ...]) -> Any:
         """The complex tensor, given all arguments of the op. Raises ``TypeError`` where torch has no such dtype."""
         real, imag = self.real.of(given), self.imag.of(given)

@@ -331,9 +331,8 @@ def _constant_tensor_sources(recipe: Recipe, arguments: tuple[BoundArgument, ...
     """The source of the constant tensors of a call, by name, with the dtype and device of the tensor ``like``."""
     sources = {}
     for each, argument in zip(recipe.arguments, arguments, strict=True):
-        if isinstance(argument, ComplexArgument) and isinstance(argument.real, ConstantArgument):
-            value = argument.of((torch.empty(0, dtype=argument.real.value.dtype),))
-            sources[each.name] = _tensor_source(value, f"dtype={value.dtype}")
+        if isinstance(argument, ComplexArgument) and (held := argument.held) is not None:
+            sources[each.name] = _tensor_source(held, f"dtype={held.dtype}")
         if isinstance(argument, ConstantArgument) and isinstance(argument.value, torch.Tensor):
             words = (f"dtype={like}.dtype",) if like and argument.follows else _dtype_argument(argument.value)
             sources[each.name] = _tensor_source(argument.value, *words, *((f"device={like}.device",) if like else ()))
@@ -355,7 +354,7 @@ def _argument_sources(
 
 def _argument_source(each: TensorArgument | Constant, argument: BoundArgument, given: list[str], scalars: bool) -> str:
     if isinstance(argument, ComplexArgument):
-        if isinstance(argument.real, ConstantArgument):
+        if argument.held is not None:
             return each.name
         parts = (_argument_source(each, part, given, scalars) for part in (argument.real, argument.imag))
         return f"torch.complex({', '.join(parts)})"

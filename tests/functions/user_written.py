@@ -191,3 +191,18 @@ def smooth(x, k):
 def logged(x):
     """A plain function that calls a Function."""
     return [Log.apply(x * x + 1), x]
+
+
+class Turned(torch.autograd.Function):
+    """A complex product, and how long its factors are."""
+
+    @staticmethod
+    def forward(ctx, z, turn, k):
+        ctx.save_for_backward(z, turn)
+        ctx.k = k
+        return k * z * turn, (z * z.conj()).real.sum()
+
+    @staticmethod
+    def backward(ctx, grad_output, grad_size):
+        z, turn = ctx.saved_tensors
+        return ctx.k * grad_output * turn.conj() + 2 * grad_size * z, None, None

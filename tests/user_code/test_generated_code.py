@@ -30,6 +30,7 @@ OWN = [
     ("Powered", "x: float64[7]; power = 3"),
     ("Doubled", "x: float64[7]"),
     ("Inverse", "a: float64[3,3] spd"),
+    ("Turned", "z: complex128[3]; turn: complex128[3] nograd; k = 2.0"),
     ("smooth", "x: float64[7]; k = 2.0"),
     ("logged", "x: float64[7]"),
 ]

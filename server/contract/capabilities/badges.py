@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 
 from ...numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
 from ...numerics.sampling.grid import Grid
-from ...numerics.sentences.places import complex_part
+from ...numerics.sentences.places import complex_inputs, join_words
 from ...numerics.studies.complex import ComplexStudy, study_complex
 from ...numerics.studies.dtypes_text import complex_sentence
 from ...runtime.arguments import result_tuple, tensors_of
@@ -278,9 +278,10 @@ def complex_badge(section: Section) -> CapabilityBadge:
         return CapabilityBadge(
             "complex", "unknown", f"{section.wrt} is no tensor. Sweep an input to try complex numbers."
         )
-    whole, part = complex_part(section.wrt)
-    if part:
-        return CapabilityBadge("complex", "yes", f"{whole} is complex: it is swept along its real and imaginary part.")
+    if whole := complex_inputs(section):
+        are = "is complex: it is" if len(whole) == 1 else "are complex: they are"
+        said = f"{join_words(whole)} {are} swept along the real and along the imaginary part."
+        return CapabilityBadge("complex", "yes", said)
     low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
     grid, section = Grid(low, high, _POINTS), section.alone(dtype=torch.float64, device="cpu")
     seen: ComplexStudy = study_complex(batched_section(section, grid.points()), grid)

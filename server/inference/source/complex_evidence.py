@@ -15,7 +15,7 @@ from .signature import Signature, SignatureArgument
 COMPLEX_USES = {"real", "imag", "conj", "conj_physical", "is_complex", "view_as_real"}
 
 _NAME = re.compile(r"(^|_)(complex|cplx)(_|$)")
-_ANNOTATION = re.compile(r"complex(?!\w*\s*\|?\s*float)|\bc(64|128)\b", re.IGNORECASE)
+_ANNOTATION = re.compile(r"complex|\bc(64|128)\b", re.IGNORECASE)
 _NUMBERS = r"(tensor|number|input|argument|vector|matrix|matrice|array|value|signal)"
 _OF_COMPLEX = re.compile(
     rf"\b(of|takes?|accepts?|for|on)\s+(\w+\s+){{0,2}}complex([- ]valued)?\s+{_NUMBERS}(?P<all>e?s)?\b|"

@@ -42,6 +42,11 @@ def complex_part(element: str) -> tuple[str, str]:
     return next(((name.removesuffix(part), part) for part in PARTS if name.endswith(part)), (name, ""))
 
 
+def complex_inputs(section: Section) -> tuple[str, ...]:
+    """The complex tensors that the op takes in two parts."""
+    return tuple(dict.fromkeys(name for name, part in (complex_part(each.name) for each in section.op.inputs) if part))
+
+
 def part_in_words(element: str) -> str:
     """An element's name as one says it: ``the real part of z[0]`` for ``z.real[0]``."""
     name, part = complex_part(element)

@@ -17,6 +17,7 @@ from ...runtime.failure import NOT_REPRESENTABLE, Failure, FunctionFailed
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.noise import relative_precision
 from ..sampling.grid import Grid
+from ..sentences.places import complex_inputs
 from .complex import ComplexStudy, study_complex
 
 _POINTS_ONE_BY_ONE = 17  # budget: the number of points where each needs a call of its own
@@ -110,7 +111,8 @@ class DtypeErrors:
 class DtypeStudy:
     """``rows`` for every dtype on every device, over the points ``x``, and what complex numbers show.
 
-    Each dtype is asked at the numbers nearest to ``x`` that it holds. ``complex`` is None for a parameter.
+    Each dtype is asked at the numbers nearest to ``x`` that it holds. ``complex`` is None for a parameter, and where an
+    input is complex anyway.
     """
 
     x: Array
@@ -135,7 +137,7 @@ def study_dtypes(
     return DtypeStudy(
         x,
         tuple(_row(section, x, grad_output, dtype, device) for device in at or devices() for dtype in TORCH_DTYPES),
-        None if section.sweeps_parameter else study_complex(section, grid),
+        None if section.sweeps_parameter or complex_inputs(section) else study_complex(section, grid),
     )
 
 
