@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .server.notebook import check, look
+    from .server.notebook import check, fill_tensor, look
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "check", "look"]
+__all__ = ["__version__", "check", "fill_tensor", "look"]
 
 
 def __getattr__(name: str) -> Any:
-    """``check`` and ``look`` load torch, so they are there when they are asked for."""
-    if name in ("check", "look"):
+    """They load torch, so they are there when they are asked for."""
+    if name in __all__[1:]:
         from .server import notebook
 
         return getattr(notebook, name)

@@ -55,20 +55,25 @@ class Input:
 
     ``shape`` is the tensor's shape; ``()`` stands for one number. ``domain`` is the interval swept at
     first. ``value`` is where the tensor is held while something else is swept: one number for all
-    elements, or all of them flattened in row-major order.
+    elements, all of them flattened in row-major order, or a tensor.
     """
 
     name: str
     description: str = ""
     shape: tuple[int, ...] = ()
     domain: tuple[float, float] = (-3.0, 3.0)
-    value: float | tuple[float, ...] = 1.0
+    value: float | tuple[float, ...] | torch.Tensor = 1.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, torch.Tensor):
+            object.__setattr__(self, "value", tuple(self.value.reshape(-1).tolist()))
 
     @property
     def values(self) -> tuple[float, ...]:
         """The held elements, flattened in row-major order."""
         if isinstance(self.value, tuple):
             return self.value
+        assert not isinstance(self.value, torch.Tensor)
         return (self.value,) * math.prod(self.shape)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .shown_call import RECIPE_PIECES
+from ..documents.shown_call import RECIPE_PIECES
 
 _TENSOR = re.compile(r"(\w+)\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
 _VALUE = re.compile(r"(\w+)\s*=(?!=)\s*(.+)", re.DOTALL)

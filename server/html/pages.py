@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from ..documents.compact import compact_document, script_json
 from ..documents.nouns import reworded_for_order
+from ..documents.shown_call import shown_call
 from ..documents.text_alternative import (
     code_markup,
     data_table,
@@ -44,7 +45,6 @@ from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, available_tour, cards_by_group, search_keywords
 from .inline_bundle import Bundle
 from .op_markup import highlighted_source, inline_code, mathml, prose
-from .shown_call import shown_call
 from .social_tags import SocialTags, section_tags
 
 _STARTING = "torch is still loading. This takes a few seconds after a start."
@@ -219,7 +219,7 @@ def _device_name(device: dict[str, Any]) -> str:
 # Fields of an op that its controls do not depend on, and that may change with every save of its file.
 _DESCRIPTIVE_FIELDS = {
     *("title", "doc", "source", "digest", "first_line", "line", "file", "reference", "check"),
-    *("forward", "backward", "surrogate_formula", "block", "pytest", "assumed"),
+    *("forward", "backward", "surrogate_formula", "like", "written", "bound", "import_line", "block", "assumed"),
 }
 
 

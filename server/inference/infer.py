@@ -17,7 +17,7 @@ from .search.trial import state_restored
 from .source.collect import collect_evidence
 from .source.signature import signature_of
 
-__all__ = ["InferredRecipe", "NotInferred", "infer"]
+__all__ = ["InferredRecipe", "NotInferred", "infer", "settled_example"]
 
 _BUDGET = 4.0
 
@@ -56,7 +56,19 @@ def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredReci
         if search.found:
             held = settle_held_tensors(function, signature, step.recipe)
             step = replace(step, recipe=held.recipe, because=step.because | held.because)
-    return InferredRecipe(step.recipe, tuple(_because(step, search)), search.trials, timing.now() - begun, trouble)
+    recipe = replace(step.recipe, like=True)
+    return InferredRecipe(recipe, tuple(_because(step, search)), search.trials, timing.now() - begun, trouble)
+
+
+def settled_example(function: Callable[..., Any], recipe: Recipe) -> Recipe:
+    """A recipe that says ``like`` as inference would give it, in which ``nograd`` declares nothing; others as they are.
+
+    Raises ``NotInferred`` where there is nothing to call.
+    """
+    if not recipe.like:
+        return recipe
+    with state_restored():
+        return settle_held_tensors(function, signature_of(function), recipe).recipe
 
 
 def _because(step: RecipeStep, search: RecipeSearch) -> list[tuple[str, str]]:

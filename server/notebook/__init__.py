@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..inference.recipe.recipe import fill_tensor
 from ..paths import working_directory
 from ..report.result import CheckResult
 from ..runtime.isolation import preserve_torch_settings
 from ..runtime.remembered import forget
 from ..runtime.rng import preserve_rng
 
-__all__ = ["check", "look"]
+__all__ = ["check", "fill_tensor", "look"]
 
 
 def check(

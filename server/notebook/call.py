@@ -11,18 +11,21 @@ from typing import Any
 import torch
 
 from ..inference.construction.op import free_names
-from ..inference.infer import infer
+from ..inference.infer import infer, settled_example
 from ..inference.recipe.grammar import is_literal, parse_recipe
 from ..inference.recipe.recipe import BadRecipe, Constant, Recipe, TensorArgument
 from ..inference.search.trial import RepeatableCall
 from ..inference.source.signature import Signature, SignatureArgument
 from ..protocol.errors import BadQuestion
 from ..runtime.isolation import quietly
+from ..user_code.discover import is_user_function
 from ..user_code.example_inputs import (
+    Override,
     arguments_by_name,
     constant_from_value,
     override_for,
     override_of_values,
+    reasons,
     tensor_argument,
 )
 from .arguments import CheckArguments
@@ -46,7 +49,9 @@ def call_of(function: Any, signature: Signature, wanted: CheckArguments) -> tupl
     """
     written = wanted.recipe or wanted.example_inputs
     if isinstance(written, str):
-        return FunctionCall(parse_recipe(written, signature.names)), wanted
+        own = _written_in_the_module(function, signature)
+        recipe = parse_recipe(written, signature.names, own.objects if own else None)
+        return _call_of_recipe(settled_example(function, recipe), "the recipe says so"), wanted
     examples = _examples_of(function, signature, wanted.example_inputs)
     if examples is None and not wanted.tensors:
         return _usual_call(function, signature), wanted
@@ -77,18 +82,29 @@ def recipe_with_values(
         for each in recipe.arguments
         if each.name in given and (isinstance(each, Constant) or _is_no_tensor(given[each.name]))
     }
-    changed = Recipe(tuple(replaced.get(each.name, each) for each in recipe.arguments))
+    changed = replace(recipe, arguments=tuple(replaced.get(each.name, each) for each in recipe.arguments))
     return changed, [names[name] for name in replaced]
 
 
 def _usual_call(function: Any, signature: Signature) -> FunctionCall:
     """The call that the docstring or the module declares, or that is found out."""
-    own = sys.modules.get(getattr(function, "__module__", None) or "")
-    declared = override_for(function, signature.names, vars(own) if own else {})
+    declared = _written_in_the_module(function, signature)
     if declared is not None:
-        return FunctionCall(declared.recipe, declared.given)
+        return replace(_call_of_recipe(declared.recipe, declared.where), given=declared.given)
     guess = infer(function)
     return FunctionCall(guess.recipe, {}, guess.because)
+
+
+def _call_of_recipe(recipe: Recipe, where: str) -> FunctionCall:
+    """The call of a recipe; an example is assumed."""
+    return FunctionCall(recipe, {}, reasons(recipe, where) if recipe.like else ())
+
+
+def _written_in_the_module(function: Any, signature: Signature) -> Override | None:
+    module = getattr(function, "__module__", None) or ""
+    names = vars(sys.modules[module]) if module in sys.modules else {}
+    functions = [each for each in names.values() if is_user_function(each) and each.__module__ == module]
+    return override_for(function, signature.names, names, alone=functions == [function])
 
 
 def _examples_of(function: Any, signature: Signature, examples: Any) -> dict[str, Any] | None:
@@ -197,7 +213,7 @@ def _with_missing_arguments(
             break
         added_constants.append(constant_from_value(each.name, values[names[each.name]] if given else each.default))
         if given:
-            added = Recipe((*recipe.arguments, *added_constants))
+            added = replace(recipe, arguments=(*recipe.arguments, *added_constants))
     return added
 
 

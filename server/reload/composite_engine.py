@@ -114,9 +114,6 @@ class CompositeEngine:
     async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
         return await (await self._engine_of(name)).op(name, recipe)
 
-    async def test(self, name: str, recipe: str = "") -> str:
-        return await (await self._engine_of(name)).test(name, recipe)
-
     async def stub(self, name: str) -> dict[str, Any]:
         return await (await self._engine_of(name)).stub(name)
 

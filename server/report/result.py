@@ -18,8 +18,7 @@ from ..protocol.frames import Frame
 _LEVELS = ("error", "warning", "note", "fine")
 # Words of a verdict that make a check fail, the gravest first; "matches here" and "no gradient" do not.
 FAILING_WORDS = ("differs", "failed", "lost", "unsolved", "undecided")
-# Words of what could not be judged at all.
-_UNJUDGED = ("lost", "unsolved")
+_UNJUDGED = ("lost", "unsolved")  # words of what could not be judged at all
 # Words of a verdict that --allow forgives.
 _FORGIVABLE = ("differs", "undecided")
 # Errors of the X-ray that it waives itself where an Op declares a surrogate.
@@ -87,9 +86,7 @@ class SweptSection:
 class XrayFinding:
     """One row of the contract X-ray; an ``error`` is a failure, a ``warning`` one for who is strict.
 
-    ``line`` is one of the file.
-
-    ``element`` is the part of the inputs it was seen in, like ``weight[0,1]``, empty where that is no one element.
+    ``line`` is one of the file, ``element`` the part of the inputs it was seen in, like ``weight[0,1]``, or empty.
     """
 
     id: str
@@ -245,6 +242,9 @@ class CheckResult:
     def place(self, line: int | None) -> str:
         """``file:line``, of a line or of the definition; empty where it was not defined in a file."""
         return f"{self.file}:{line or self.line}" if self.file else ""
+
+    def __bool__(self) -> bool:  # ``assert check(F)`` is a test
+        return self.ok
 
     def __repr__(self) -> str:
         return "\n".join(_lines(self))

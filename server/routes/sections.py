@@ -14,6 +14,7 @@ from fastapi import APIRouter, Request, Response
 
 from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
+from ..documents.pytest_file import pytest_source
 from ..figure.sheet_svg import figure_svg, preview_svg
 from ..html.pages import Pages, SectionPage
 from ..http.openapi import (
@@ -43,7 +44,6 @@ _Handler = Callable[[Request], Awaitable[Response]]
 _PATIENCE: dict[_Render, float] = {Pages.op: 1.0, Pages.embed: 4.0}
 
 _PARAMETERS = [NAME_PARAMETER, *QUERY_PARAMETERS]
-_TEST_PARAMETERS = [each for each in _PARAMETERS if each["name"] in ("name", "recipe")]
 _PROBLEMS = problem_responses(404, 414, 422, 503)
 
 # The routes take the bare request: parameters converted by FastAPI would add 10 % to the time of the first page.
@@ -60,7 +60,7 @@ def _route(
         summary=summary,
         responses={200: answer, **errors},
         response_class=Response,
-        openapi_extra={"parameters": _TEST_PARAMETERS if ending == "py" else _PARAMETERS},
+        openapi_extra={"parameters": _PARAMETERS},
     )
 
 
@@ -68,16 +68,15 @@ def _text(media_type: str) -> dict[str, Any]:
     return {"content": {media_type: {"schema": {"type": "string"}}}}
 
 
-@_route("py", "An op as a test for pytest", _text("text/x-python"), problem_responses(404, 422, 503))
+@_route("py", "A section as a test for pytest", _text("text/x-python"), _PROBLEMS)
 async def test(request: Request) -> Response:
-    """A file that runs as it is: it holds backward against what is measured here, and against gradcheck."""
-    site, recipe = Site.serving(request), read_recipe(query_string(request))
-    op = await site.op(request.path_params["name"], recipe)
-    mark = fingerprint(site.build, op["digest"], op["recipe"], "text/x-python")
+    """A file that runs as it is where Gradloupe is installed: green where the verdict is."""
+    site, op, device, address = await _request_parts(request)
+    mark = _mark(site, op, device, canonical_address(op, address), "text/x-python")
     known = cached_reply(request, mark, "text/x-python")
     if known is not None:
         return known
-    body = (await site.engine.test(op["name"], recipe)).encode()
+    body = pytest_source(op, address).encode()
     return await reply_lasting(request, body, "text/x-python", mark, await site.is_current(op))
 
 

@@ -140,7 +140,7 @@ class Engine:
             return stub
         key = (stub["digest"], name, recipe)
         if key not in self._described:
-            report = await self._report_of("describe", stub, recipe)
+            report = await self._report_of(stub, recipe)
             self._described[key] = report
             if report.get("lost"):  # another attempt later may succeed
                 asyncio.get_running_loop().call_later(_RETRY_AFTER, self._described.pop, key, None)
@@ -163,13 +163,6 @@ class Engine:
     def inherit(self, recipes: dict[tuple[str, str], str]) -> None:
         """Start inference from the recipes that worked before the file was saved."""
         self._previous_recipes = recipes
-
-    async def test(self, name: str, recipe: str = "") -> str:
-        """The op as a test file for pytest; raises what ``op`` raises."""
-        report = await self._report_of("test", await self.stub(name), recipe)
-        if "unsolved" in report:
-            raise Unsolved(report["unsolved"])
-        return str(report["test"])
 
     async def stub(self, name: str) -> dict[str, Any]:
         """What is known of an op without calling it; raises ``UnknownOp``."""
@@ -217,11 +210,11 @@ class Engine:
             frame.header["notes"].append(_ON_THE_CPU.format(lost.error))
             return frame
 
-    async def _report_of(self, kind: str, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
+    async def _report_of(self, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
         previous = self._previous_recipes.get((stub["name"], recipe), "")
         try:
             request = {"op": stub["name"], "recipe": recipe, "before": previous}
-            return (await self._exchange({kind: request}, None)).header
+            return (await self._exchange({"describe": request}, None)).header
         except WorkerLost as lost:
             self.last_loss = lost
             return {"unsolved": inference_crash(lost, stub, recipe), "lost": True}

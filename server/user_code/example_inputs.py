@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from ..inference.recipe.grammar import MOST_ARGUMENTS, MOST_ELEMENTS, is_literal, parse_recipe
+from ..inference.infer import settled_example
+from ..inference.recipe.grammar import DOCSTRING_LINE, MOST_ARGUMENTS, MOST_ELEMENTS, is_literal, parse_recipe
 from ..inference.recipe.recipe import (
     COMPLEX,
     FLOATS,
@@ -30,6 +30,11 @@ from .import_errors import encodable
 _MAX_NAMED = 20
 
 
+def reasons(recipe: Recipe, reason: str) -> tuple[tuple[str, str], ...]:
+    """The same reason for each argument of a recipe."""
+    return tuple((each.name, reason) for each in recipe.arguments)
+
+
 def unknown_example_names(module: ModuleType) -> Iterator[str]:
     """A warning for each name in ``example_inputs`` that the module does not define."""
     examples = vars(module).get(_EXAMPLES)
@@ -43,7 +48,6 @@ def unknown_example_names(module: ModuleType) -> Iterator[str]:
             )
 
 
-_LINE = re.compile(r"^[ \t]*Gradloupe:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _EXAMPLES = "example_inputs"
 
 
@@ -65,15 +69,19 @@ def override_for(
     ``names`` are the arguments of ``forward``, ``namespace`` is that of its module. ``alone`` says that it is the only
     Function there, so that ``example_inputs`` need not name it. Raises ``BadRecipe``.
     """
-    line = _LINE.search(inspect.cleandoc(getattr(function, "__doc__", None) or ""))
+    line = DOCSTRING_LINE.search(inspect.cleandoc(getattr(function, "__doc__", None) or ""))
     examples = _examples(function, namespace, alone)
     if line is None and examples is None:
         return None
-    if line is None:
-        return _from_examples(examples, names)
-    objects = {} if examples is None else _from_examples(examples, names).objects
+    found = None if examples is None else _from_examples(examples, names)
+    if line is not None:
+        found = _from_docstring(line[1], names, found.objects if found else {})
+    return found and replace(found, recipe=settled_example(function, found.recipe))
+
+
+def _from_docstring(line: str, names: Sequence[str], objects: dict[str, Any]) -> Override:
     try:
-        return Override(parse_recipe(line[1], names, objects), "the docstring says so", objects=objects)
+        return Override(parse_recipe(line, names, objects), "the docstring says so", objects=objects)
     except BadRecipe as problem:
         raise BadRecipe(f"The line “Gradloupe: …” in the docstring cannot be used. {problem}") from problem
 

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
+from keyword import iskeyword
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,7 +37,7 @@ _LoadedFunction = tuple[Target, ModuleType, FoundFunction]
 class CatalogueEntry:
     """A Function and its target module.
 
-    ``stub`` is its catalogue entry, known before any call, ``import_line`` how a test imports it.
+    ``stub`` is its catalogue entry, known before any call.
     """
 
     name: str
@@ -44,7 +45,6 @@ class CatalogueEntry:
     module: ModuleType
     definition: FoundFunction
     stub: dict[str, Any]
-    import_line: str
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,8 @@ def _entries(loaded: list[_LoadedFunction], content: str, reading: UserFileFinde
     entries = {}
     for name, (target, module, each) in zip(names, loaded, strict=True):
         stub = _stub(name, target.name, each, content, max_source)
-        entries[name] = CatalogueEntry(name, target.name, module, each, stub, _import_line(module, each, reading))
+        stub |= {"bound": encodable(each.bound), "import_line": encodable(_import_line(module, each, reading))}
+        entries[name] = CatalogueEntry(name, target.name, module, each, stub)
     return entries
 
 
@@ -133,7 +134,7 @@ def _import_line(module: ModuleType, each: FoundFunction, reading: UserFileFinde
     """The import line of the Function, or of the op that declares it, for a file in the same folder."""
     bound = each.bound.partition(".")[0]
     home = reading.name_of(module.__name__ if hasattr(module, bound) else each.function.__module__)
-    if all(part.isidentifier() for part in home.split(".")):
+    if all(part.isidentifier() and not iskeyword(part) for part in home.split(".")):
         return f"from {home} import {bound}"
     return f'{bound} = __import__("{home}", fromlist=["{bound}"]).{bound}'
 

@@ -14,15 +14,15 @@ from ...ops import BadDeclaration, Op
 from ..catalogue.op_description import describe_op
 from ..catalogue.output_shapes import measured_shapes
 from ..inference.construction.op import op_of
-from ..inference.infer import infer
+from ..inference.infer import infer, settled_example
 from ..inference.recipe.grammar import parse_recipe
 from ..inference.recipe.recipe import BadRecipe, NotInferred, Recipe
 from ..inference.search.failure import describe_error
 from ..inference.search.trial import state_restored, try_recipe
 from ..inference.source.signature import Unfit, signature_of
 from ..protocol.errors import Unsolved
-from .codegen import declaration_source, pytest_source
-from .example_inputs import Override, override_for
+from .codegen import declaration_source
+from .example_inputs import Override, override_for, reasons
 from .import_errors import encodable, exception_message, import_error_report
 from .left_defaults import left_defaults
 from .load import CatalogueEntry, files_to_watch, load_targets
@@ -32,16 +32,20 @@ from .source_loader import UserFileFinder
 _CACHE_SIZE = 128  # ops in the LRU cache, by name and recipe
 _MAX_TRIED = 5
 _T = TypeVar("_T")
-_STUB_KEYS = ("doc", "digest", "line", "file", "own", "declared")
+_STUB_KEYS = ("doc", "digest", "line", "file", "own", "declared", "bound", "import_line")
 
 
 @dataclass(frozen=True)
 class _DefaultRecipe:
-    """The default recipe of a Function, the reason for each argument, and the declared defaults that it leaves."""
+    """The default recipe of a Function, the reason for each argument, and the declared defaults that it leaves.
+
+    ``written`` says that it stands in the user's file.
+    """
 
     recipe: Recipe
     assumed: tuple[tuple[str, str], ...]
     left: tuple[tuple[str, str], ...] = ()
+    written: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,11 +89,6 @@ class UserFunctions:
         entry, solved = self._entry(name), self._solution(name, recipe, before)
         return self._guarded(entry, recipe, lambda: self._described(entry, solved))
 
-    def test(self, name: str, recipe: str, before: str = "") -> str:
-        """The source of a pytest file for that op; raises ``Unsolved`` and ``BadRecipe``."""
-        entry, solved = self._entry(name), self._solution(name, recipe, before)
-        return self._guarded(entry, recipe, lambda: pytest_source(solved.op, solved.recipe, entry.import_line))
-
     def _described(self, entry: CatalogueEntry, solved: _SolvedOp) -> dict[str, Any]:
         default, recipe = self._defaults.get(entry.name), solved.recipe.text() if solved.recipe else ""
         default_text = default.recipe.text() if default else ""
@@ -98,10 +97,17 @@ class UserFunctions:
             "usual_recipe": default_text,
             "assumed": [list(each) for each in default.assumed] if default and recipe == default_text else [],
             "left": [list(each) for each in default.left] if default and recipe == default_text else [],
+            "like": bool(solved.recipe and solved.recipe.like),
+            "written": self._is_written(entry.name, solved.recipe),
             "block": declaration_source(solved.op, solved.recipe) if solved.recipe else "",
         }
         description = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
         return description | {key: entry.stub[key] for key in _STUB_KEYS} | recipe_fields
+
+    def _is_written(self, name: str, recipe: Recipe | None) -> bool:
+        """Whether the user's file says that the Function is called so."""
+        default = self._defaults.get(name)
+        return recipe is None or bool(default and default.written and default.recipe == recipe)
 
     def _entry(self, name: str) -> CatalogueEntry:
         if name not in self._load.entries:  # the file was changed, and this worker has reloaded it
@@ -134,13 +140,14 @@ class UserFunctions:
         if text and known and text == known.recipe.text():
             recipe = known.recipe  # its text does not say what nobody declared
         elif text:  # the user's recipe has to work even where inference fails
-            recipe = parse_recipe(text, signature_of(definition.function).names, override.objects if override else None)
+            objects = override.objects if override else None
+            recipe = parse_recipe(text, signature_of(definition.function).names, objects)
+            recipe = settled_example(definition.function, recipe)
         else:
             recipe = self._default_recipe(entry, override, before).recipe
-        tensors, inferred = override.given if override else None, self._defaults.get(entry.name)
-        given = bool(override) or inferred is None or recipe != inferred.recipe
+        tensors, title = override.given if override else None, entry.stub["title"]
         try:
-            op = op_of(definition.function, recipe, entry.name, entry.stub["title"], entry.group, tensors, given)
+            op = op_of(definition.function, recipe, entry.name, title, entry.group, tensors, not recipe.like)
         except NotInferred as problem:
             if problem.error is None or recipe.text() != before:
                 raise
@@ -161,8 +168,9 @@ class UserFunctions:
 
     def _default_recipe(self, entry: CatalogueEntry, override: Override | None, before: str) -> _DefaultRecipe:
         if entry.name not in self._defaults:
-            declared = override and _with_reason(override.recipe, override.where)
-            self._defaults[entry.name] = declared or _inferred_default(entry.definition.function, before)
+            function = entry.definition.function
+            declared = override and _written_default(function, override)
+            self._defaults[entry.name] = declared or _inferred_default(function, before)
         return self._defaults[entry.name]
 
     def _guarded(self, entry: CatalogueEntry, recipe: str, work: Callable[[], _T]) -> _T:
@@ -186,12 +194,15 @@ def _inferred_default(function: Any, before: str) -> _DefaultRecipe:
     try:
         guess = infer(function)
     except NotInferred as problem:
-        return _with_reason(_previous_recipe(function, before, problem), "it was called so before the save")
+        recipe = replace(_previous_recipe(function, before, problem), like=True)
+        return _DefaultRecipe(recipe, reasons(recipe, "it was called so before the save"))
     return _DefaultRecipe(guess.recipe, guess.because, left_defaults(function, guess.recipe))
 
 
-def _with_reason(recipe: Recipe, reason: str) -> _DefaultRecipe:
-    return _DefaultRecipe(recipe, tuple((each.name, reason) for each in recipe.arguments))
+def _written_default(function: Any, override: Override) -> _DefaultRecipe:
+    recipe = override.recipe
+    left = left_defaults(function, recipe) if recipe.like else ()
+    return _DefaultRecipe(recipe, reasons(recipe, override.where), left, written=True)
 
 
 def _unsolved(entry: CatalogueEntry, problem: NotInferred, reading: UserFileFinder) -> Unsolved:

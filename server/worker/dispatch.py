@@ -13,7 +13,6 @@ from ..protocol.frames import BadFrame, Frame, pack
 from ..protocol.job import Job
 from ..protocol.question import Element, Question
 from ..runtime.devices import gpu_error
-from ..user_code.codegen import pytest_source
 from . import answer
 from .child_processes import child_pids, end_children, referenced_children
 
@@ -74,8 +73,6 @@ class Dispatcher:
         try:
             if "describe" in asked:
                 return Frame({"op": self._collection.described(*_recipe_arguments(asked["describe"]))})
-            if "test" in asked:
-                return Frame({"test": self._collection.test(*_recipe_arguments(asked["test"]))})
         except Unsolved as unsolved:
             return Frame({"unsolved": unsolved.told})
         fields = dict(asked["question"])
@@ -140,7 +137,3 @@ class Gallery:
     def described(self, name: str, recipe: str = "", before: str = "") -> dict[str, Any]:
         """Its entry in the catalogue."""
         return next(each for each in self._catalogue if each["name"] == name)
-
-    def test(self, name: str, recipe: str = "", before: str = "") -> str:
-        """A test of what the op declares."""
-        return pytest_source(OPS[name], None, f"from gradloupe.ops.{name} import op")

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gradloupe.server.documents.pytest_file import pytest_source
 from gradloupe.server.protocol.frames import FRAME_PREFIX, Frame, pack, parse_prefix, unpack
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.supervisor.worker_process import WorkerProcess
+from gradloupe.server.url.address import default_address
 
 SQUARE = '''import torch
 
@@ -55,7 +57,9 @@ class Worker:
 
     def test(self, name: str, recipe: str = "") -> str:
         """The test file of one Function."""
-        return str(self._asked({"test": {"op": name, "recipe": recipe}})["test"])
+        stub = next(each for each in self.hello["catalogue"] if each["name"] == name)
+        op = stub | self.describe(name, recipe)["op"]
+        return pytest_source(op, default_address(op))
 
     def _asked(self, question: dict[str, Any]) -> dict[str, Any]:
         self.channel.sendall(pack(Frame(question)))

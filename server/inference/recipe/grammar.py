@@ -36,6 +36,9 @@ _EXAMPLE = "write for example x: float64[7]; k = 2"
 _NAME = r"[^\W\d]\w*"
 _TENSOR = re.compile(rf"({_NAME})\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
 _VALUE = re.compile(rf"({_NAME})\s*=(?!=)\s*(.*)", re.DOTALL)
+_LIKE = re.compile(rf"\s*like\s+(?={_NAME}\s*[:=])")
+# The line of a docstring that holds a recipe.
+DOCSTRING_LINE = re.compile(r"^[ \t]*Gradloupe:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 # Everything up to a semicolon or newline outside of a string.
 _PIECES = re.compile(r"""(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[^;\n])+""")
 
@@ -43,13 +46,15 @@ _PIECES = re.compile(r"""(?:'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[^;\n])+""")
 def parse_recipe(text: str, names: Sequence[str] | None = None, objects: Mapping[str, Any] | None = None) -> Recipe:
     """The recipe written in a line of text, its arguments in the order of ``names``, which are those of ``forward``.
 
+    An example begins with the word ``like``, as in ``like x: float64[7]``.
     ``names`` may end with ``*args``, which allows ``args0``, ``args1`` and so on. Without ``names`` any name is
     allowed, and the order is that of the text. ``objects`` are what ``name = <object>`` stands for. Raises
     ``BadRecipe``.
     """
     if len(text) > _MAX_TEXT:
         raise BadRecipe(f"The recipe has {len(text)} characters, and at most {_MAX_TEXT} are read; say less.")
-    pieces = [piece.strip() for piece in _PIECES.findall(text) if piece.strip()]
+    example = _LIKE.match(text)
+    pieces = [piece.strip() for piece in _PIECES.findall(text[example.end() if example else 0 :]) if piece.strip()]
     if len(pieces) > MOST_ARGUMENTS:
         raise BadRecipe(f"The recipe has {len(pieces)} arguments, and at most {MOST_ARGUMENTS} are allowed.")
     arguments = {}
@@ -59,7 +64,7 @@ def parse_recipe(text: str, names: Sequence[str] | None = None, objects: Mapping
         arguments[each.name] = each
     if not any(isinstance(each, TensorArgument) and each.grad for each in arguments.values()):
         raise BadRecipe(f"The recipe has no floating tensor that can be swept, and needs one; {_EXAMPLE}.")
-    return Recipe(tuple(arguments.values() if names is None else _ordered(arguments, names)))
+    return Recipe(tuple(arguments.values() if names is None else _ordered(arguments, names)), bool(example))
 
 
 def _ordered(

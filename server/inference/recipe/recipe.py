@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, Literal
 
@@ -159,16 +159,25 @@ class Constant:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The positional arguments of one call, in the order of ``forward``; those behind them keep their defaults."""
+    """The positional arguments of one call, in the order of ``forward``; those behind them keep their defaults.
+
+    ``like`` says that it is an example: other shapes hold as well, and what it holds constant is not declared so.
+    """
 
     arguments: tuple[TensorArgument | Constant, ...]
+    like: bool = field(default=False, compare=False)
 
     def text(self) -> str:
-        """The recipe as one line of text, which ``parse_recipe`` can read."""
+        """The recipe as one line of text, which ``parse_recipe`` can read, without the word ``like``."""
         return "; ".join(
             each.text if isinstance(each, TensorArgument) else f"{each.name} = {each.written}"
             for each in self.arguments
         )
+
+    @property
+    def source(self) -> str:
+        """The same line with the word ``like`` before an example: what is written into a file."""
+        return "like " * self.like + self.text()
 
     @property
     def inputs(self) -> tuple[TensorArgument, ...]:
@@ -177,12 +186,12 @@ class Recipe:
 
     def with_argument(self, place: int, given: TensorArgument | Constant) -> Recipe:
         """The same with another argument in one place."""
-        return Recipe((*self.arguments[:place], given, *self.arguments[place + 1 :]))
+        return replace(self, arguments=(*self.arguments[:place], given, *self.arguments[place + 1 :]))
 
     def tensors(self, seed: int = 0) -> dict[str, torch.Tensor]:
         """Every tensor of the recipe by name, filled from the seed with values of two decimal places."""
         return {
-            each.name: fill_tensor(each.shape, each.dtype, each.fill, each.below, seed + place)
+            each.name: fill_tensor(each.shape, each.fill, each.dtype, each.below, seed + place)
             for place, each in enumerate(self.arguments)
             if isinstance(each, TensorArgument)
         }
@@ -244,7 +253,9 @@ TINY = 1e-12
 _IMAGINARY_SEED = 1000
 
 
-def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed: int) -> torch.Tensor:
+def fill_tensor(
+    shape: tuple[int, ...], fill: str = "normal", dtype: str = "float64", below: int = 2, seed: int = 0
+) -> torch.Tensor:
     """A tensor of this shape, dtype and fill; the same seed gives the same values everywhere.
 
     ``positive`` and ``negative`` are at most 1 in magnitude, ``signs`` are -1 or 1, ``binary`` 0 or 1, ``rising`` goes
@@ -254,7 +265,7 @@ def fill_tensor(shape: tuple[int, ...], dtype: str, fill: str, below: int, seed:
     positive definite matrices in the last two. Of complex numbers both parts are filled so.
     """
     if dtype in COMPLEX:
-        parts = (fill_tensor(shape, COMPLEX[dtype], fill, below, each) for each in (seed, seed + _IMAGINARY_SEED))
+        parts = (fill_tensor(shape, fill, COMPLEX[dtype], below, each) for each in (seed, seed + _IMAGINARY_SEED))
         return torch.complex(*parts)
     numbers = torch.Generator().manual_seed(seed)
     kind = getattr(torch, dtype)

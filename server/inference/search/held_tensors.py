@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ...runtime.timeouts import TookTooLong, time_limit
+from ..recipe.grammar import DOCSTRING_LINE
 from ..recipe.recipe import Recipe, TensorArgument
 from ..source.name_hints import DATA_NAME
 from ..source.signature import Signature
@@ -84,7 +85,7 @@ def _declared(function: Callable[..., Any], signature: Signature, name: str) -> 
     named = re.compile(r"`a`" if name == "a" else rf"\b{re.escape(name)}\b")
     documented = (function, *signature.methods.values())
     for text in filter(None, (getattr(each, "__doc__", None) for each in documented)):
-        for sentence in _SENTENCE.split(text):
+        for sentence in _SENTENCE.split(DOCSTRING_LINE.sub("", text)):
             if named.search(sentence) and _CONSTANT.search(sentence):
                 return "the docstring says that it is constant"
     return ""

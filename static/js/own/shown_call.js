@@ -1,6 +1,6 @@
 // The call of what is shown, where the page tells how the Function is called: the recipe, with what the controls say.
 
-/** A value of the address as a recipe writes it; as `_literal` in server/html/shown_call.py. */
+/** A value of the address as a recipe writes it; as `_literal` in server/documents/shown_call.py. */
 function literal(kind, text) {
   if (kind === "float") return /[.e]/.test(text) ? text : `${text}.0`;
   if (kind === "switch") return text === "true" ? "True" : "False";
@@ -16,6 +16,8 @@ export function showCall(values) {
     return values[parameter] === usual ? recipe : `${name} = ${literal(kind, values[parameter])}`;
   });
   pieces.forEach((piece, i) => (piece.textContent = texts[i] + (i < texts.length - 1 ? ";" : "")));
+  const line = document.querySelector("#docstring");
+  if (line) line.defaultValue = line.defaultValue.match(/^Gradloupe: (like )?/)[0] + texts.join("; ");
   const field = document.querySelector("#call").elements.recipe;
   const typed = field.value !== field.defaultValue;
   field.defaultValue = texts.join("; ");

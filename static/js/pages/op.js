@@ -20,7 +20,7 @@ const views = [...document.querySelectorAll("[name=view]")];
 const titles = Object.fromEntries(views.map(({ value, dataset }) => [value, dataset.title]));
 const source = serverSource();
 const AT = ["step", "jacobian", "node", "descent"]; // the views that look at one place
-const FILES = ["csv", "json", "svg", "png"];
+const FILES = ["csv", "json", "svg", "png", "py"];
 
 let following = null; // of a visitor's own op
 
@@ -123,7 +123,7 @@ find("#copy").addEventListener("click", async ({ target }) => {
   setTimeout(() => (target.textContent = "Copy link"), 1500);
 });
 find("#copy").hidden = !navigator.clipboard;
-testDialog(find("#as-test"), find("#pytest"));
+testDialog(find("#py"), find("#pytest"));
 const sound = soundButton(section);
 shareButton({
   dialog: find("#sharing"),

@@ -26,10 +26,11 @@ document.addEventListener("click", ({ target }) => {
 
 /** `link` leads to the test as a file; with a script it opens `dialog` instead. */
 export function testDialog(link, dialog) {
-  const [area, output] = ["textarea", "output"].map((each) => dialog.querySelector(each));
+  const [area, output, download] = ["textarea", "output", "a"].map((each) => dialog.querySelector(each));
 
   async function show() {
     output.textContent = "Writing it …";
+    download.href = link.href;
     const { text, trouble } = await fetchTest(link.href);
     area.value = text;
     output.textContent = trouble;

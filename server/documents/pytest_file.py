@@ -1,0 +1,105 @@
+"""A section as a test for pytest: it asks the question of its page again, with ``gradloupe.check``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from textwrap import fill
+from typing import Any
+
+from ..url.address import Address, curves_only, default_query_values, query_values, without_display_options
+from .python_source import MAX_COLUMNS, call_source, string_source
+from .shown_call import shown_call
+
+_SENTENCES = {
+    "exact": "The backward of {} is the derivative of its forward.",
+    "surrogate": "The backward of {} is the derivative of its surrogate, as declared.",
+    "broken": "{} is broken on purpose, and Gradloupe finds what is wrong.",
+}
+_WITHOUT = {
+    "exact": "Gradloupe asks the question of its page again. Without it, torch.autograd.gradcheck asks at a single point: "
+    "give it tensors in float64 that require grad.",
+    "surrogate": "Gradloupe asks the question of its page again. torch.autograd.gradcheck would reject it: it knows no "
+    "surrogate, and compares with forward.",
+}
+_NAMES = {
+    "exact": "backward_is_the_derivative_of_forward",
+    "surrogate": "backward_is_the_derivative_of_its_surrogate",
+    "broken": "what_is_wrong_is_found",
+}
+_STRING_COLUMNS = MAX_COLUMNS - len('        "",')
+_NUMBER = re.compile(r"-?[\d.]+(e[-+]?\d+)?")
+# Of the address, what the machine of the test may not have, and what the recipe or the interval says.
+_ELSEWHERE = ("device", "layout", "recipe", "start", "stop")
+
+
+def pytest_source(op: Mapping[str, Any], address: Address) -> str:
+    """The source of a complete pytest file for a described op: it imports the Function, and checks it as on its page.
+
+    The call is written as a recipe, unless the user's file says it. Where the address asks for another section than the
+    default one, no other is swept. The test is green where ``--check`` is; that of a specimen, where it is found wrong.
+    """
+    apart = not op["import_line"].startswith("from gradloupe.")
+    imports = ["import gradloupe", *[""] * apart, op["import_line"]]
+    test = [f"def test_{_NAMES[op['claim']]}():", f"    found = {_check_call(op, address)}", *_assertion(op)]
+    return "\n".join((f'"""{_docstring(op)}"""', "", *imports, "", "", *test, ""))
+
+
+def _docstring(op: Mapping[str, Any]) -> str:
+    """What the test asserts, and what there is without Gradloupe."""
+    title = (op["title"] or op["name"]).replace("\\", "\\\\").replace('"', "'")
+    sentence = fill(_SENTENCES[op["claim"]].format(title), MAX_COLUMNS - len('"""'))
+    without = fill(_WITHOUT.get(op["claim"], ""), MAX_COLUMNS)
+    return f"{sentence}\n\n{without}\n" if without else sentence
+
+
+def _check_call(op: Mapping[str, Any], address: Address) -> str:
+    """The call of ``check``, on one line or several."""
+    section = without_display_options(curves_only(address))
+    values, usual = query_values(section), default_query_values(dict(op), section.question.wrt)
+    changed = {name: text for name, text in values.items() if text != usual[name]}
+    arguments = [op["bound"]]
+    if op["recipe"] and not op["written"]:
+        parameters = {each["name"] for each in op["parameters"]}
+        changed = {name: text for name, text in changed.items() if name not in parameters}
+        arguments.append(_recipe_source("; ".join(each.text for each in shown_call(op, values, usual)), op["like"]))
+    return call_source("gradloupe.check", [*arguments, *_keywords(op, changed, section)], 4, len("found = "))
+
+
+def _recipe_source(recipe: str, like: bool) -> str:
+    """The source of a recipe; one that is too long for a line is cut between its arguments."""
+    strings = [""]
+    for argument in re.split(r"(?<=; )", "like " * like + recipe):
+        if strings[-1] and len(strings[-1] + argument) > _STRING_COLUMNS:
+            strings.append("")
+        strings[-1] += argument
+    return "\n        ".join(map(string_source, strings))
+
+
+def _keywords(op: Mapping[str, Any], changed: Mapping[str, str], section: Address) -> Iterator[str]:
+    """What the section asks for beside the call, as keyword arguments."""
+    if {"start", "stop"} & changed.keys():
+        values = query_values(section)
+        yield f"x=({values['start']}, {values['stop']})"
+    words = {each["name"] for each in op["parameters"] if each["kind"] == "choice"} | {"wrt", "of", "dtype"}
+    for name, text in changed.items():
+        if name not in _ELSEWHERE:
+            yield f"{name}={string_source(text) if name in words else _value(text)}"
+
+
+def _value(text: str) -> str:
+    """The source of a number, of several between commas, or of a switch; anything else as a string."""
+    pieces = text.split(",")
+    if all(map(_NUMBER.fullmatch, pieces)):
+        return text if len(pieces) == 1 else f"[{', '.join(pieces)}]"
+    return text.capitalize() if text in ("true", "false") else string_source(text)
+
+
+def _assertion(op: Mapping[str, Any]) -> list[str]:
+    if op["check"]:
+        return [
+            '    seen = [each.id for each in found.findings if each.level != "fine"]',
+            f"    assert {string_source(op['check'])} in seen, found",
+        ]
+    right = "any(each.fault for each in found.sweeps)" if op["claim"] == "broken" else "found.ok"
+    return [f"    assert {right}, found"]
