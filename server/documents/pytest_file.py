@@ -13,12 +13,12 @@ from .shown_call import shown_call
 
 _SENTENCES = {
     "exact": "The backward of {} is the derivative of its forward.",
-    "surrogate": "The backward of {} is the derivative of its surrogate, as declared.",
+    "surrogate": "The backward of {} is the derivative of its declared surrogate.",
     "broken": "{} is broken on purpose, and Gradloupe finds what is wrong.",
 }
 _WITHOUT = {
-    "exact": "Gradloupe asks the question of its page again. Without it, torch.autograd.gradcheck asks at a single point: "
-    "give it tensors in float64 that require grad.",
+    "exact": "Gradloupe asks the question of its page again. Without it, torch.autograd.gradcheck asks at a single "
+    "point: give it tensors in float64 that require grad.",
     "surrogate": "Gradloupe asks the question of its page again. torch.autograd.gradcheck would reject it: it knows no "
     "surrogate, and compares with forward.",
 }
@@ -29,8 +29,7 @@ _NAMES = {
 }
 _STRING_COLUMNS = MAX_COLUMNS - len('        "",')
 _NUMBER = re.compile(r"-?[\d.]+(e[-+]?\d+)?")
-# Of the address, what the machine of the test may not have, and what the recipe or the interval says.
-_ELSEWHERE = ("device", "layout", "recipe", "start", "stop")
+_LEFT_OUT = ("device", "layout", "recipe")  # of an address; a device may be missing where the test runs
 
 
 def pytest_source(op: Mapping[str, Any], address: Address) -> str:
@@ -77,13 +76,14 @@ def _recipe_source(recipe: str, like: bool) -> str:
 
 
 def _keywords(op: Mapping[str, Any], changed: Mapping[str, str], section: Address) -> Iterator[str]:
-    """What the section asks for beside the call, as keyword arguments."""
-    if {"start", "stop"} & changed.keys():
+    """What the section asks for beside the call, as keyword arguments. An input x is held at a text."""
+    words = {each["name"] for each in op["parameters"] if each["kind"] == "choice"} | {"wrt", "of", "dtype", "x"}
+    interval = {"start", "stop"} & changed.keys() if "x" not in changed else set()
+    if interval:
         values = query_values(section)
         yield f"x=({values['start']}, {values['stop']})"
-    words = {each["name"] for each in op["parameters"] if each["kind"] == "choice"} | {"wrt", "of", "dtype"}
     for name, text in changed.items():
-        if name not in _ELSEWHERE:
+        if name not in (*_LEFT_OUT, *interval):
             yield f"{name}={string_source(text) if name in words else _value(text)}"
 
 

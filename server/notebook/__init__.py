@@ -29,7 +29,7 @@ def check(
     /,
     *arguments: Any,
     recipe: str = "",
-    x: tuple[float, float] | None = None,
+    x: tuple[float, float] | str | None = None,
     wrt: str = "",
     of: str = "",
     example_inputs: Any = None,
@@ -46,8 +46,9 @@ def check(
     Any argument of the Function may be given by name: a tensor (``x=torch.randn(3)``), or the value of a parameter or
     of an input (``k=2``). So may what the address of a page holds, such as ``grad_output=-1``, ``dtype="float32"`` or
     ``order=2``; a name that is both is refused with the way to say it. ``x`` is the interval that the input is swept
-    over, unless it is a tensor; ``wrt`` is the element that is swept (``"weight[0,1]"``), ``of`` that of the output;
-    where no section is asked for, the other inputs are swept too.
+    over, unless it is a tensor, or a text (``x="0.5"``) that says where an input x is held; ``wrt`` is the element that
+    is swept (``"weight[0,1]"``), ``of`` that of the output; where no section is asked for, the other inputs are swept
+    too.
 
     It runs in this process, whose random numbers, default dtype, threads and modes are afterwards what they were.
     Whatever goes wrong is a word of the result (``unsolved``, ``failed``) and a sentence.
@@ -64,7 +65,7 @@ def look(
     /,
     *arguments: Any,
     recipe: str = "",
-    x: tuple[float, float] | None = None,
+    x: tuple[float, float] | str | None = None,
     wrt: str = "",
     of: str = "",
     example_inputs: Any = None,

@@ -34,7 +34,7 @@ class CheckArguments:
     """
 
     recipe: str = ""
-    x: tuple[float, float] | None = None
+    x: tuple[float, float] | str | None = None
     wrt: str = ""
     of: str = ""
     example_inputs: Any = None
@@ -93,8 +93,8 @@ class CheckArguments:
     def _query(self) -> dict[str, str]:
         query = {name: _text(name, value) for name, value in self.parameters.items()}
         query |= {name: text for name, text in (("wrt", self.wrt), ("of", self.of)) if text}
-        if self.x is None:
-            return query
+        if self.x is None or isinstance(self.x, str):
+            return query | ({"x": self.x} if self.x else {})
         if not isinstance(self.x, list | tuple) or len(self.x) != 2:
             raise BadQuestion(
                 f"x={_short(self.x)} is no interval; give its two ends, like x=(-3, 3), or a tensor for an argument x."

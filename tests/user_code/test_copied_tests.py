@@ -216,3 +216,36 @@ def test_copied_tests_are_as_a_formatter_leaves_them(folder: Path, found: list[E
         done = subprocess.run(ruff, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stdout
     assert max(len(path.read_text(encoding="utf-8").splitlines()) for path in tests) <= 24
+
+
+def others(found: list[ExaminedFunction]) -> list[ExaminedFunction]:
+    return [each for each in found if each.op["group"] == "others.py"]
+
+
+def judged(found: list[ExaminedFunction]) -> dict[str, tuple[str, str, bool]]:
+    return {each.op["title"]: (each.op["recipe"], each.checked.word, each.checked.ok) for each in found}
+
+
+def test_a_line_pasted_into_the_docstring_is_the_same_call(folder: Path, found: list[ExaminedFunction]) -> None:
+    text = OTHERS
+    for each in others(found):
+        line = f"Gradloupe: {'like ' * each.op['like']}{each.op['recipe']}"
+        text = text.replace(f'"""{each.op["doc"]}"""', f'"""{each.op["doc"]}\n\n    {line}\n    """')
+    assert text.count("Gradloupe: like ") == len(others(found))
+    (folder / "pasted.py").write_text(text, encoding="utf-8")
+    pasted = examined(folder, "pasted.py")
+    assert judged(pasted) == judged(others(found))
+    assert all(each.op["written"] for each in pasted)
+    assert copied(pasted[0]).count("gradloupe.check(Softmax)\n") == 1
+
+
+def test_a_declaration_pasted_behind_its_function_is_the_same_call(folder: Path, found: list[ExaminedFunction]) -> None:
+    text = "\n\n".join([OTHERS, *(each.op["block"] for each in others(found))])
+    (folder / "declared.py").write_text(text, encoding="utf-8")
+    declared = examined(folder, "declared.py")
+    assert all(each.op["declared"] for each in declared)
+    words = {title: said[1:] for title, said in judged(declared).items()}
+    before = {title: said[1:] for title, said in judged(others(found)).items()}
+    # An Op says in which shapes and with which values its Function is called, and these two are right so.
+    differ = {title for title in before if words[title] != before[title]}
+    assert differ <= {"SoftmaxOverRows", "PowerOfTwoAlone"}
