@@ -13,7 +13,9 @@ export function showCall(values) {
   if (pieces.length === 0) return;
   const texts = pieces.map(({ dataset: { parameter, usual, kind, name, recipe }, textContent }) => {
     if (!parameter) return textContent.replace(/;$/, "");
-    return values[parameter] === usual ? recipe : `${name} = ${literal(kind, values[parameter])}`;
+    const now = values[parameter];
+    const same = now === usual || (kind === "float" && Number(now) === Number(usual)); // 0.00001 and 1e-05
+    return same ? recipe : `${name} = ${literal(kind, now)}`;
   });
   pieces.forEach((piece, i) => (piece.textContent = texts[i] + (i < texts.length - 1 ? ";" : "")));
   const line = document.querySelector("#docstring");

@@ -102,6 +102,11 @@ def test_the_call_that_is_told_is_that_of_the_parameters_shown(tmp_path: Path, b
         expect(call).to_have_text(told)
         expect(field).to_have_value(told)
         assert parse_recipe(told).text() == told
+        assert page.locator("#docstring").input_value() == f"Gradloupe: like {told}"
+        page.get_by_role("button", name="Copy as pytest").click()
+        expect(page.get_by_label("The test")).to_have_value(
+            re.compile(r'Window, "like .*width = 0\.25; .*flat = True"')
+        )
         assert page.content().count("width = 3.0") == 0
     with showing(tmp_path, text=NAMED) as server:
         assert "width = 3.0" in server.get("/ops/Window?width_=3").text
@@ -242,11 +247,13 @@ def test_what_was_assumed_can_be_read(mine: Page) -> None:
 def test_the_declaration_can_be_taken_along(mine: Page) -> None:
     opened(mine, "/ops/Clamp")
     mine.get_by_text("Write it down").click()
-    block = mine.get_by_label("The declaration")
+    line, block = mine.locator("#recipe .copied textarea").all()
+    assert line.input_value() == f"Gradloupe: like {mine.locator('.called code').inner_text()}"
     assert "Op(" in block.input_value()
-    mine.locator("[data-copy=block]").click()
-    expect(mine.locator("output[for=block]")).to_have_text("Copied")
-    assert mine.evaluate(TAKES) == block.input_value()
+    for each in (line, block):
+        mine.locator(f"[data-copy={each.get_attribute('id')}]").click()
+        expect(mine.locator(f"output[for={each.get_attribute('id')}]")).to_have_text("Copied")
+        assert mine.evaluate(TAKES) == each.input_value()
 
 
 @pytest.mark.parametrize(("address", "key"), [("/ops/Clamp", "Enter"), ("/ops/clamp_with_grad", " ")])
