@@ -79,6 +79,7 @@ def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
         "usual_recipe": "",
         "assumed": [],
         "left": [],
+        "passed_over": "",
         "dtype": op.dtype,
         "like": False,
         "written": True,

@@ -27,7 +27,8 @@ class InferredRecipe:
     """A recipe that works, the reason for each argument, the number of trials ``tried``, and the ``seconds`` it took.
 
     ``trouble`` is the error with which torch rejects the gradients of ``backward`` for any recipe, or which
-    ``backward`` raises for any argument.
+    ``backward`` raises for any argument. ``passed_over`` is the likelier recipe that forward runs with and backward
+    does not, with what that raises, empty where there is none.
     """
 
     recipe: Recipe
@@ -35,6 +36,7 @@ class InferredRecipe:
     tried: int
     seconds: float
     trouble: str = ""
+    passed_over: tuple[str, str] = ("", "")
 
 
 def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredRecipe:
@@ -56,8 +58,11 @@ def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredReci
         if search.found:
             held = settle_held_tensors(function, signature, step.recipe)
             step = replace(step, recipe=held.recipe, because=step.because | held.because)
+        passed = search.passed_over
+    raised = (passed[0].recipe.text(), passed[1].message) if passed else ("", "")
+    because = tuple(_because(step, search))
     recipe = replace(step.recipe, like=True)
-    return InferredRecipe(recipe, tuple(_because(step, search)), search.trials, timing.now() - begun, trouble)
+    return InferredRecipe(recipe, because, search.trials, timing.now() - begun, trouble, raised)
 
 
 def settled_example(function: Callable[..., Any], recipe: Recipe) -> Recipe:

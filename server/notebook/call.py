@@ -28,6 +28,7 @@ from ..user_code.example_inputs import (
     reasons,
     tensor_argument,
 )
+from ..user_code.left_defaults import passed_over_sentence
 from .arguments import CheckArguments
 
 _SAID = "The call"
@@ -35,11 +36,12 @@ _SAID = "The call"
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """A recipe, the tensors ``given`` for it, and the reasons for what was ``assumed``."""
+    """A recipe, the tensors ``given`` for it, reasons for what was ``assumed``, and a sentence on a likelier recipe."""
 
     recipe: Recipe
     given: Mapping[str, torch.Tensor] = field(default_factory=dict)
     assumed: tuple[tuple[str, str], ...] = ()
+    passed_over: str = ""
 
 
 def call_of(function: Any, signature: Signature, wanted: CheckArguments) -> tuple[FunctionCall, CheckArguments]:
@@ -92,7 +94,7 @@ def _usual_call(function: Any, signature: Signature) -> FunctionCall:
     if declared is not None:
         return replace(_call_of_recipe(declared.recipe, declared.where), given=declared.given)
     guess = infer(function)
-    return FunctionCall(guess.recipe, {}, guess.because)
+    return FunctionCall(guess.recipe, {}, guess.because, passed_over_sentence(guess))
 
 
 def _call_of_recipe(recipe: Recipe, where: str) -> FunctionCall:

@@ -19,7 +19,8 @@ from ..html.inline_bundle import Bundle, with_gzipped_library
 from ..html.pages import Pages, SectionPage
 from ..protocol.frames import Frame
 from ..report.atomic_write import atomic_write
-from ..report.result import FAILING_WORDS, CheckResult, ExaminedFunction
+from ..report.result import CheckResult, ExaminedFunction
+from ..report.words import FAILING_WORDS
 from ..standalone.export import export_bundle, export_page
 from ..standalone.sliders import SliderAxis, address_at, section_addresses, section_count, slider_axes
 from ..standalone.string_pool import StringPool

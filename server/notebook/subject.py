@@ -75,7 +75,7 @@ def make_subject(function: Any, wanted: CheckArguments) -> Subject:
         tuple(each for each in some if there.get(each[0], "") not in used) for some in (call.assumed, left)
     )
     op = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, call.given, not call.assumed)
-    return _subject(op, wanted, recipe, assumed, left)
+    return _subject(op, wanted, recipe, assumed, left, call.passed_over if recipe == call.recipe else "")
 
 
 def _subject_of_op(op: Op, wanted: CheckArguments) -> Subject:
@@ -84,7 +84,12 @@ def _subject_of_op(op: Op, wanted: CheckArguments) -> Subject:
 
 
 def _subject(
-    op: Op, wanted: CheckArguments, recipe: Recipe | None = None, assumed: _Told = (), left: _Told = ()
+    op: Op,
+    wanted: CheckArguments,
+    recipe: Recipe | None = None,
+    assumed: _Told = (),
+    left: _Told = (),
+    passed_over: str = "",
 ) -> Subject:
     file, first, source = _source_of(op)
     vars(op)["_written"] = (first or 1, source)  # the source of a class in a notebook cell comes from linecache
@@ -96,6 +101,7 @@ def _subject(
         "usual_recipe": text,
         "assumed": [list(each) for each in assumed],
         "left": [list(each) for each in left],
+        "passed_over": passed_over,
         "source": source,
         "first_line": first or 1,
         "file": file,

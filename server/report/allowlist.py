@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .result import DEFAULT_ID, DIFFERENCE_IDS, REMARK_ID, VERDICT_ID, CheckResult
+from .result import CheckResult
+from .words import DIFFERENCE_IDS, VERDICT_ID, WARNING_IDS
 
 _MAX_NAMED = 20
 
@@ -33,7 +34,7 @@ def parse_allowlist(given: Iterable[str], names: list[str]) -> Mapping[str, froz
 def check_allowed_ids(result: CheckResult, allowed: frozenset[str]) -> None:
     """Raise ``UnknownAllowance`` for an id that is none of the checks that were made."""
     ids = dict.fromkeys([VERDICT_ID, *(each.id for each in result.findings)])
-    unknown = sorted(allowed - {VERDICT_ID, DEFAULT_ID, REMARK_ID} - DIFFERENCE_IDS - ids.keys())
+    unknown = sorted(allowed - {VERDICT_ID, *WARNING_IDS} - DIFFERENCE_IDS - ids.keys())
     if unknown and result.findings:
         culprit = f"--allow {result.name}:{unknown[0]}"
         raise UnknownAllowance(f"{culprit} names no check of {result.name}; there are {', '.join(ids)}.")

@@ -21,7 +21,8 @@ from ..html.assets import style_sheet
 from ..html.op_markup import highlighted_lines, prose
 from ..paths import TEMPLATES
 from ..url.address import default_address
-from .result import CheckResult, ExaminedFunction, Report, XrayFinding
+from .findings import XrayFinding
+from .result import CheckResult, ExaminedFunction, Report
 
 _WIDE, _NARROW = (920, 620), (280, 380)  # pixels of the pictures
 _HIDDEN = ("title", "verdict")  # parts of a picture that the page has as text

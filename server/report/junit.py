@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from ... import __version__
-from .result import DEFAULT_ID, REMARK_ID, VERDICT_ID, CheckResult, Report, XrayFinding
+from .findings import XrayFinding
+from .result import CheckResult, Report
+from .words import VERDICT_ID, WARNING_IDS
 
-_TOLD = (DEFAULT_ID, REMARK_ID)  # warnings that are of no check of the X-ray
 # Characters that XML 1.0 forbids.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -77,7 +78,7 @@ def _system_out(case: Element, result: CheckResult) -> None:
     lines += [
         f"{each.id}: {each.sentence}"
         for each in result.warnings
-        if each.id in _TOLD and each.sentence not in result.beyond
+        if each.id in WARNING_IDS and each.sentence not in result.beyond
     ]
     lines += [*result.elsewhere, *["allowed to differ"] * result.allowed]
     SubElement(case, "system-out").text = _clean("\n".join(filter(None, lines)))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -14,95 +13,31 @@ from markupsafe import Markup
 from ..documents.text_alternative import code_markup
 from ..documents.typography import typeset_number, typeset_sentence
 from ..protocol.frames import Frame
+from .findings import (
+    GRAVE_LEVELS,
+    SweptSection,
+    WorstPoint,
+    XrayFinding,
+    count_findings,
+    deciding_finding,
+    gravest_sweep,
+)
+from .words import (
+    DEFAULT_ID,
+    FAILING_WORDS,
+    FORGIVABLE_WORDS,
+    PASSED_OVER_ID,
+    REMARK_ID,
+    UNJUDGED_WORDS,
+    VERDICT_ID,
+    WRONG_GRADIENT_IDS,
+)
 
-_LEVELS = ("error", "warning", "note", "fine")
-# Words of a verdict that make a check fail, the gravest first; "matches here" and "no gradient" do not.
-FAILING_WORDS = ("differs", "failed", "lost", "unsolved", "undecided")
-_UNJUDGED = ("lost", "unsolved")  # words of what could not be judged at all
-# Words of a verdict that --allow forgives.
-_FORGIVABLE = ("differs", "undecided")
-# Errors of the X-ray that it waives itself where an Op declares a surrogate.
-DIFFERENCE_IDS = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
-VERDICT_ID = "gradient"  # the id of the verdict, among those of the X-ray
-DEFAULT_ID, REMARK_ID = "default", "remark"  # those of a default that was left, and of a difference that is a remark
-# Errors of the X-ray by which a gradient is wrong, and the words of a verdict that they override.
-WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
-OVERRULED = ("matches", "matches here", "matches its surrogate", "undecided")
 _WIDTH = 96  # columns of the text
 _WITHIN_ARGUMENT = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?<!;) """)  # of a recipe
 WRONG_COLOUR, RIGHT_COLOUR = "#d55e00", "#009e73"  # legible on light and dark
 _ROW = Markup('<tr><td style="{0}opacity:.7;white-space:nowrap">{1}</td><td style="{0}">{2}</td></tr>')
 _CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;")
-
-
-@dataclass(frozen=True)
-class WorstPoint:
-    """The point where analytical and numerical derivative differ most, and the error bound of the latter.
-
-    ``off`` is how far apart they are, ``share`` that as a part of the slope there; None where that is 0 or unknown.
-    """
-
-    x: float
-    analytical: float | None
-    numerical: float | None
-    error: float | None
-    off: float | None = None
-    share: float | None = None
-
-
-@dataclass(frozen=True)
-class SmallDifference:
-    """The largest difference of a section that matches but for a remark; ``share`` as for the worst point."""
-
-    x: float
-    off: float
-    share: float | None
-
-
-@dataclass(frozen=True)
-class SweptSection:
-    """The verdict on one section: the derivative of the element ``of`` by ``wrt`` between ``start`` and ``stop``.
-
-    ``word`` is that of the page, or ``lost`` where the worker crashed; ``line`` is one of the file, or None.
-    ``fault`` says whether it makes a check fail; ``beyond`` is a sentence on the x outside of the section.
-    """
-
-    wrt: str
-    of: str
-    start: float
-    stop: float
-    word: str
-    sentence: str
-    explanation: str = ""
-    intervals: tuple[tuple[float, float], ...] = ()
-    worst: WorstPoint | None = None
-    line: int | None = None
-    fault: bool = False
-    beyond: str = ""
-    remark: SmallDifference | None = None
-
-
-@dataclass(frozen=True)
-class XrayFinding:
-    """One row of the contract X-ray; an ``error`` is a failure, a ``warning`` one for who is strict.
-
-    ``line`` is one of the file, ``element`` the part of the inputs it was seen in, like ``weight[0,1]``, or empty.
-    """
-
-    id: str
-    family: str
-    level: str
-    title: str
-    seen: str
-    torch: str = ""
-    advice: str = ""
-    line: int | None = None
-    element: str = ""
-
-    @property
-    def said(self) -> str:
-        """What was seen, what torch does with it and what to do, in a few sentences."""
-        return " ".join(filter(None, (self.seen, self.torch, self.advice)))
 
 
 @dataclass(frozen=True)
@@ -127,7 +62,8 @@ class CheckResult:
     are where it is defined, empty and 0 if that is not known; ``target`` is what it was found in. No failure are: a
     difference that is ``allowed``, checks in ``forgiven``, what is declared as broken, and a surrogate that differs by
     another input than its default one. ``left`` are the arguments that no call was found to have their declared
-    default, each with a sentence: a warning. With ``strict``, ``warnings`` are failures, too.
+    default, each with a sentence, and ``passed_over`` is one on a likelier call in which backward raises: warnings.
+    With ``strict``, ``warnings`` are failures, too.
     """
 
     name: str
@@ -147,6 +83,7 @@ class CheckResult:
     unswept: tuple[str, ...] = ()
     left: tuple[tuple[str, str], ...] = ()
     strict: bool = False
+    passed_over: str = ""
 
     @property
     def accused(self) -> XrayFinding | None:
@@ -188,13 +125,19 @@ class CheckResult:
 
     @property
     def warnings(self) -> tuple[CheckFailure, ...]:
-        """What is no failure unless one is ``strict``: defaults that were left, remarks, warnings of the X-ray."""
+        """What is no failure unless one is ``strict``: of the call, remarks, warnings of the X-ray."""
         return tuple(self._warnings()) if self.sweeps and self.claim != "broken" else ()
+
+    @property
+    def call_remarks(self) -> tuple[str, ...]:
+        """What a headline says of the call."""
+        left = (f"{name} not at its default" for name, _ in self.left)
+        return (*left, *["backward raises in a likelier call"] * bool(self.passed_over))
 
     @property
     def judged(self) -> bool:
         """Whether anything is known of its gradient, or it is meant to be as it is."""
-        return self.ok or any(each.word not in _UNJUDGED for each in self.sweeps)
+        return self.ok or any(each.word not in UNJUDGED_WORDS for each in self.sweeps)
 
     @property
     def faults(self) -> tuple[CheckFailure, ...]:
@@ -209,6 +152,8 @@ class CheckResult:
     def _warnings(self) -> Iterator[CheckFailure]:
         for _, sentence in self.left:
             yield CheckFailure(DEFAULT_ID, sentence, self.line or None)
+        if self.passed_over:
+            yield CheckFailure(PASSED_OVER_ID, self.passed_over, self.line or None)
         for each in self.sweeps:
             if each.remark and not each.fault:
                 yield CheckFailure(REMARK_ID, f"{each.of} by {each.wrt}: {each.sentence}", each.line)
@@ -227,7 +172,7 @@ class CheckResult:
             yield CheckFailure(VERDICT_ID, f"Not swept: {self.left_out}", self.line or None)
         yield from (each for each in self.warnings if self.strict and each.id not in self.forgiven)
         for each in self.sweeps:
-            if each.fault and not (self.allowed and each.word in _FORGIVABLE):
+            if each.fault and not (self.allowed and each.word in FORGIVABLE_WORDS):
                 yield CheckFailure(VERDICT_ID, " ".join(filter(None, (each.sentence, each.explanation))), each.line)
         if (accused := self.accused) and not (self.allowed or self.forgives(accused)):
             yield CheckFailure(VERDICT_ID, f"{self.sentence} {accused.advice}".rstrip(), accused.line)
@@ -300,29 +245,6 @@ class Report:
         return 1 if self.faulty else 0
 
 
-def gravest_sweep(sweeps: Sequence[SweptSection]) -> SweptSection | None:
-    """The gravest section of those that make a check fail, else the first one."""
-    faulty = [each for each in sweeps if each.fault]
-    return min(faulty, key=lambda each: FAILING_WORDS.index(each.word)) if faulty else sweeps[0] if sweeps else None
-
-
-def deciding_finding(sweeps: Sequence[SweptSection], findings: Sequence[XrayFinding], claim: str) -> XrayFinding | None:
-    """The finding of a wrong gradient where no section shows one; None for an op that declares itself broken."""
-    sweep = gravest_sweep(sweeps)
-    if claim == "broken" or sweep is None or sweep.word not in OVERRULED:
-        return None
-    return next(
-        (each for id_ in WRONG_GRADIENT_IDS for each in findings if (each.id, each.level) == (id_, "error")), None
-    )
-
-
-def count_findings(findings: Sequence[XrayFinding]) -> str:
-    """The number of findings of each level but ``fine``, like ``1 error, 2 notes``."""
-    count = Counter(each.level for each in findings)
-    counts = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in _LEVELS[:-1] if count[level]]
-    return ", ".join(counts)
-
-
 def _lines(result: CheckResult) -> Iterator[str]:
     """The result as text: word, sentences, call, sweeps, findings."""
     yield f"{result.name}: {', but '.join([result.word, *_remarks(result)])}"
@@ -345,7 +267,7 @@ def _lines(result: CheckResult) -> Iterator[str]:
     if result.findings:
         yield from _wrapped("X-ray", count_findings(result.findings) or f"{len(result.findings)} checks found right")
     for finding in result.findings:
-        if finding.level in _LEVELS[:2]:
+        if finding.level in GRAVE_LEVELS:
             yield from _wrapped(finding.level, typeset_sentence(f"{finding.id}: {finding.said}"), 4)
 
 
@@ -354,7 +276,7 @@ def _remarks(result: CheckResult) -> list[str]:
     if result.word in FAILING_WORDS:
         return [] if not result.ok else ["a specimen"] if result.claim == "broken" else ["allowed"]
     ids = dict.fromkeys(each.id for each in result.faults if each.id != VERDICT_ID)
-    return [", ".join(ids)] * bool(ids) + [f"{name} not at its default" for name, _ in result.left]
+    return [", ".join(ids)] * bool(ids) + list(result.call_remarks)
 
 
 def _wrapped(label: str, text: str, indent: int = 2) -> list[str]:
@@ -393,7 +315,7 @@ def _rows(result: CheckResult) -> Iterator[tuple[str, Markup]]:
     if result.left_out:
         yield "not swept", code_markup(result.left_out)
     for finding in result.findings:
-        if finding.level in _LEVELS[:2]:
+        if finding.level in GRAVE_LEVELS:
             yield finding.level, Markup("<code>{}</code> {}").format(finding.id, code_markup(finding.said))
     if result.findings:
         rest = count_findings(result.findings) or f"{len(result.findings)} checks found right"

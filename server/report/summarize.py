@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..protocol.source_lines import source_lines
-from .result import (
-    FAILING_WORDS,
-    VERDICT_ID,
-    CheckResult,
-    SmallDifference,
-    SweptSection,
-    WorstPoint,
-    XrayFinding,
-    deciding_finding,
-    gravest_sweep,
-)
+from .findings import SmallDifference, SweptSection, WorstPoint, XrayFinding, deciding_finding, gravest_sweep
+from .result import CheckResult
+from .words import FAILING_WORDS, VERDICT_ID
+
+# A difference beyond the range counts in full where it begins within so many times the range: tensors hold such
+# numbers.
+_NEAR = 10.0
 
 LOST_ID = "NOT-LOOKED-AT"
 _OPEN = ("lost", "unsolved", "undecided")
@@ -52,13 +49,15 @@ def summarize(
             f"Not every input was swept: {', '.join(unswept)} not. Of those that were: {sentence}",
         )
     left = tuple((name, said) for name, said in op.get("left", ()))
-    sentence = " ".join([sentence, *(said for _, said in left)]) if word.startswith("matches") else sentence
+    passed_over = op.get("passed_over", "")
+    of_call = [*(said for _, said in left), *[f"But {passed_over}"] * bool(passed_over)]
+    sentence = " ".join([sentence, *of_call]) if word.startswith("matches") else sentence
     assumed = tuple((name, because) for name, because in op["assumed"])
     recipe = op["recipe"] or op["usual_recipe"]
     forgiven = tuple(sorted({*allowed} - {VERDICT_ID}))
     place = (op["group"], op["file"], op["first_line"], op["claim"], op["declared"])
     outcome = (op["name"], word, sentence, recipe, sweeps, findings, assumed)
-    return CheckResult(*outcome, *place, VERDICT_ID in allowed, forgiven, tuple(unswept), left, strict)
+    return CheckResult(*outcome, *place, VERDICT_ID in allowed, forgiven, tuple(unswept), left, strict, passed_over)
 
 
 def summarize_uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> CheckResult:
@@ -86,6 +85,8 @@ def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swe
     verdict, failure = header["verdict"], header["failure"]
     word = "lost" if _is_lost(header) else verdict["word"]
     explanation, worst, wide = verdict["explanation"], verdict["worst"], header.get("wide")
+    if word == "matches here" and _differs_nearby(op, header):
+        word = "differs"
     by_design = number and word in ("differs", "undecided") and op["claim"] == "surrogate"
     return SweptSection(
         wrt=header["wrt"],
@@ -102,6 +103,18 @@ def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swe
         beyond=wide["sentence"] if wide else "",
         remark=SmallDifference(**verdict["remark"]) if verdict["remark"] else None,
     )
+
+
+def _differs_nearby(op: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
+    """Whether backward is wrong beyond the range at numbers that the input may well have.
+
+    The domain of an input is known where it is declared, or where its recipe says how it is filled: then it ends there.
+    """
+    name, start, stop = header["wrt"].partition("[")[0], header["start"], header["stop"]
+    unbounded = re.search(rf"(?:^|; ){re.escape(name)}: float\d+\[[\d, ]*\](?:;|$)", op["usual_recipe"])
+    reach = _NEAR * max(abs(start), abs(stop))
+    ends = [high if high <= start else low for low, high in header["wide"]["intervals"]]
+    return bool(unbounded) and any(abs(each) <= reach for each in ends)
 
 
 def _accusation(finding: XrayFinding) -> str:

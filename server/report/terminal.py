@@ -16,7 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ..documents.typography import number_apart_from, typeset_number, typeset_powers, typeset_sentence
-from .result import FAILING_WORDS, VERDICT_ID, CheckFailure, CheckResult, Report, XrayFinding, count_findings
+from .findings import XrayFinding, count_findings
+from .result import CheckFailure, CheckResult, Report
+from .words import FAILING_WORDS, VERDICT_ID
 
 _MIN_WIDTH, _MAX_WIDTH = 100, 160  # columns outside of a terminal; the upper bound is for the table
 COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
@@ -90,8 +92,8 @@ def _verdict(result: CheckResult) -> Text:
     text = Text(result.word, COLOURS.get(result.word, ""))
     if result.word in FAILING_WORDS and result.ok:
         text.append(", a specimen" if result.claim == "broken" else ", allowed", "dim")
-    if result.left:
-        text.append(f", {' and '.join(name for name, _ in result.left)} not at its default", COLOURS["warning"])
+    for each in result.call_remarks:
+        text.append(f", {each}", COLOURS["warning"])
     if any(each.remark for each in result.sweeps) and result.word.startswith("matches"):
         text.append(", with a remark", "dim")
     return text

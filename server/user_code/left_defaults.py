@@ -1,11 +1,22 @@
-"""The declared defaults that an inferred recipe leaves, which a verdict has to say."""
+"""What a verdict has to say of an inferred call: the declared defaults that it leaves, and a likelier one it is not."""
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import Any
 
+from ..inference.infer import InferredRecipe
 from ..inference.recipe.recipe import Constant, Recipe, TensorArgument, literal, name_of_value
 from ..inference.source.signature import LEFT_OUT, NO_DEFAULT, SignatureArgument, signature_of
+
+_MAX_LENGTH = 160  # of what backward raises
+
+
+def passed_over_sentence(guess: InferredRecipe) -> str:
+    """The sentence on a likelier call that only backward fails in; empty where there is none."""
+    recipe, raised = guess.passed_over
+    said = shorten(raised, _MAX_LENGTH, placeholder=" …").rstrip(".")
+    return f"forward runs with `{recipe}`, and backward raises {said}." if recipe else ""
 
 
 def left_defaults(function: Any, recipe: Recipe) -> tuple[tuple[str, str], ...]:

@@ -24,7 +24,7 @@ from ..protocol.errors import Unsolved
 from .codegen import declaration_source
 from .example_inputs import Override, override_for, reasons
 from .import_errors import encodable, exception_message, import_error_report
-from .left_defaults import left_defaults
+from .left_defaults import left_defaults, passed_over_sentence
 from .load import CatalogueEntry, files_to_watch, load_targets
 from .scalar_inputs import with_scalar_inputs
 from .source_loader import UserFileFinder
@@ -37,7 +37,8 @@ _STUB_KEYS = ("doc", "digest", "line", "file", "own", "declared", "bound", "impo
 
 @dataclass(frozen=True)
 class _DefaultRecipe:
-    """The default recipe of a Function, the reason for each argument, and the declared defaults that it leaves.
+    """The default recipe of a Function, the reason for each argument, the declared defaults that it leaves, and a
+    sentence on a likelier one that only backward fails in.
 
     ``written`` says that it stands in the user's file.
     """
@@ -46,6 +47,7 @@ class _DefaultRecipe:
     assumed: tuple[tuple[str, str], ...]
     left: tuple[tuple[str, str], ...] = ()
     written: bool = False
+    passed_over: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ class UserFunctions:
             "left": [list(each) for each in default.left] if default and recipe == default_text else [],
             "like": bool(solved.recipe and solved.recipe.like),
             "written": self._is_written(entry.name, solved.recipe),
+            "passed_over": default.passed_over if default and recipe == default_text else "",
             "block": declaration_source(solved.op, solved.recipe) if solved.recipe else "",
         }
         description = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
@@ -196,7 +199,8 @@ def _inferred_default(function: Any, before: str) -> _DefaultRecipe:
     except NotInferred as problem:
         recipe = replace(_previous_recipe(function, before, problem), like=True)
         return _DefaultRecipe(recipe, reasons(recipe, "it was called so before the save"))
-    return _DefaultRecipe(guess.recipe, guess.because, left_defaults(function, guess.recipe))
+    left, passed_over = left_defaults(function, guess.recipe), passed_over_sentence(guess)
+    return _DefaultRecipe(guess.recipe, guess.because, left, passed_over=passed_over)
 
 
 def _written_default(function: Any, override: Override) -> _DefaultRecipe:

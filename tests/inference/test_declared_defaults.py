@@ -49,7 +49,7 @@ class Focal(Function):
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
         p, target = ctx.saved_tensors
-        gamma, sign = ctx.gamma, torch.where(target > 0, 1.0, -1.0)
+        gamma, sign = ctx.gamma, torch.where(target > 0, 1.0, -1.0).to(p)
         slope = (1 - p) ** gamma * (gamma * p * p.log() - (1 - p))
         return g * sign * slope / p.numel(), None, None
 

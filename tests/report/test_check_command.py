@@ -32,10 +32,11 @@ from gradloupe.server.protocol.job import Job
 from gradloupe.server.protocol.question import Element
 from gradloupe.server.report import terminal as text
 from gradloupe.server.report.examine import examine_function
+from gradloupe.server.report.findings import SweptSection, WorstPoint, XrayFinding
 from gradloupe.server.report.html_page import html_report
 from gradloupe.server.report.json_report import json_report
 from gradloupe.server.report.junit import junit_report
-from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection, WorstPoint, XrayFinding
+from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report
 from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.url.address import Address, default_address
 
@@ -113,7 +114,7 @@ class Here(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         x, weight = ctx.saved_tensors
-        return 2 * grad_output * x.clamp(-5, 5) * weight, grad_output * x * x
+        return 2 * grad_output * x.clamp(-500, 500) * weight, grad_output * x * x
 
 
 class Kept(torch.autograd.Function):

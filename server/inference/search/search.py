@@ -75,6 +75,20 @@ class RecipeSearch:
             if self._should_stop(step) if self.found else self._is_hopeless():
                 return
 
+    @property
+    def passed_over(self) -> tuple[RecipeStep, Blame] | None:
+        """The likeliest step that would have been found but for its backward, which raises; None if there is none."""
+        if self.found is None:
+            return None
+        found, outcome, effect = self.found
+        needed, call = _rank(outcome, effect, self._queue.departures(found.recipe)), self.signature.call
+        for step, failed, why in sorted(self.failures, key=lambda each: each[0].cost):
+            if step.cost >= found.cost or not failed.forward or _is_no_fault(why):
+                continue
+            if _rank(failed, forward_effect(call, step.recipe), self._queue.departures(step.recipe)) >= needed:
+                return step, why
+        return None
+
     def argument_without_attribute(self, blamed: Blame) -> str:
         """The argument that lacks an attribute it should have, according to an error; "" if there is none."""
         member = re.search(r"object has no attribute '(\w+)'", blamed.message)

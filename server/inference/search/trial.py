@@ -178,22 +178,21 @@ def state_restored() -> Iterator[None]:
 def try_recipe(call: Callable[..., Any], recipe: Recipe) -> Outcome:
     """Call forward and backward with the arguments of a recipe. Raises nothing, whatever the Function raises."""
     given: tuple[Any, ...] = ()
-    forward, dtype = False, torch.get_default_dtype()
+    forward, outputs_finite, dtype = False, False, torch.get_default_dtype()
     try:
         with torch.enable_grad():
             pairs = recipe.leaves()
             given = tuple(one for _, one in pairs)
             leaves = [leaf for leaf, _ in pairs if leaf is not None]
             outputs = _differentiable_outputs(call_seeded(call, *given))
-            forward = True
+            forward, outputs_finite = True, all(bool(torch.isfinite(each).all()) for each in outputs)
             found = pull_back(outputs, map(torch.ones_like, outputs), leaves)
-            outputs_finite = all(bool(torch.isfinite(each).all()) for each in outputs)
             inputs_without_gradient = tuple(
                 each.name for each, one in zip(recipe.inputs, found, strict=True) if one is None
             )
             return Outcome(recipe, given, None, True, outputs_finite, inputs_without_gradient)
     except BaseException as error:  # noqa: BLE001 whatever a user's Function raises, SystemExit too, is an outcome
-        return Outcome(recipe, given, error, forward)
+        return Outcome(recipe, given, error, forward, outputs_finite)
     finally:
         if torch.get_default_dtype() is not dtype:
             torch.set_default_dtype(dtype)

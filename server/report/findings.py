@@ -1,0 +1,106 @@
+"""What a result rests on: the sections that were swept, the findings of the X-ray, and which of them decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .words import FAILING_WORDS, OVERRULED_WORDS, WRONG_GRADIENT_IDS
+
+GRAVE_LEVELS = ("error", "warning")
+
+
+@dataclass(frozen=True)
+class WorstPoint:
+    """The point where analytical and numerical derivative differ most, and the error bound of the latter.
+
+    ``off`` is how far apart they are, ``share`` that as a part of the slope there; None where that is 0 or unknown.
+    """
+
+    x: float
+    analytical: float | None
+    numerical: float | None
+    error: float | None
+    off: float | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class SmallDifference:
+    """The largest difference of a section that matches but for a remark; ``share`` as for the worst point."""
+
+    x: float
+    off: float
+    share: float | None
+
+
+@dataclass(frozen=True)
+class SweptSection:
+    """The verdict on one section: the derivative of the element ``of`` by ``wrt`` between ``start`` and ``stop``.
+
+    ``word`` is that of the page, or ``lost`` where the worker crashed; ``line`` is one of the file, or None.
+    ``fault`` says whether it makes a check fail; ``beyond`` is a sentence on the x outside of the section.
+    """
+
+    wrt: str
+    of: str
+    start: float
+    stop: float
+    word: str
+    sentence: str
+    explanation: str = ""
+    intervals: tuple[tuple[float, float], ...] = ()
+    worst: WorstPoint | None = None
+    line: int | None = None
+    fault: bool = False
+    beyond: str = ""
+    remark: SmallDifference | None = None
+
+
+@dataclass(frozen=True)
+class XrayFinding:
+    """One row of the contract X-ray; an ``error`` is a failure, a ``warning`` one for who is strict.
+
+    ``line`` is one of the file; ``element`` is the part of the inputs it was seen in, like ``weight[0,1]``, empty where
+    that is no one element.
+    """
+
+    id: str
+    family: str
+    level: str
+    title: str
+    seen: str
+    torch: str = ""
+    advice: str = ""
+    line: int | None = None
+    element: str = ""
+
+    @property
+    def said(self) -> str:
+        """What was seen, what torch does with it and what to do, in a few sentences."""
+        return " ".join(filter(None, (self.seen, self.torch, self.advice)))
+
+
+def gravest_sweep(sweeps: Sequence[SweptSection]) -> SweptSection | None:
+    """The gravest section of those that make a check fail, else the first one."""
+    faulty = [each for each in sweeps if each.fault]
+    return min(faulty, key=lambda each: FAILING_WORDS.index(each.word)) if faulty else sweeps[0] if sweeps else None
+
+
+def deciding_finding(sweeps: Sequence[SweptSection], findings: Sequence[XrayFinding], claim: str) -> XrayFinding | None:
+    """The finding of a wrong gradient where no section shows one; None for an op that declares itself broken."""
+    sweep = gravest_sweep(sweeps)
+    if claim == "broken" or sweep is None or sweep.word not in OVERRULED_WORDS:
+        return None
+    return next(
+        (each for id_ in WRONG_GRADIENT_IDS for each in findings if (each.id, each.level) == (id_, "error")), None
+    )
+
+
+def count_findings(findings: Sequence[XrayFinding]) -> str:
+    """The number of findings of each level but ``fine``, like ``1 error, 2 notes``."""
+    count = Counter(each.level for each in findings)
+    levels = [each for each in (*GRAVE_LEVELS, "note") if count[each]]
+    counts = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in levels]
+    return ", ".join(counts)

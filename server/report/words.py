@@ -1,0 +1,19 @@
+"""The words of a verdict and the ids of what fails or warns, by what they do to a check."""
+
+from __future__ import annotations
+
+# Words of a verdict that make a check fail, the gravest first; "matches here" and "no gradient" do not.
+FAILING_WORDS = ("differs", "failed", "lost", "unsolved", "undecided")
+# Words of what could not be judged at all.
+UNJUDGED_WORDS = ("lost", "unsolved")
+# Words of a verdict that --allow forgives.
+FORGIVABLE_WORDS = ("differs", "undecided")
+VERDICT_ID = "gradient"  # the id of the verdict, among those of the X-ray
+# Those of warnings that are of no check: a default that was left, a difference that is a remark, a likelier call in
+# which backward raises.
+DEFAULT_ID, REMARK_ID, PASSED_OVER_ID = WARNING_IDS = ("default", "remark", "backward")
+# Errors of the X-ray that it waives itself where an Op declares a surrogate.
+DIFFERENCE_IDS = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
+# Errors of the X-ray by which a gradient is wrong, and the words of a verdict that they override.
+WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
+OVERRULED_WORDS = ("matches", "matches here", "matches its surrogate", "undecided")
