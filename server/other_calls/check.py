@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
-from ...ops import Op
 from ..contract.examination.call import Call
 from ..contract.examination.contract_check import GRADCHECK, CheckRow, Level
 from ..inference.construction.complex_numbers import joined_tensors, real_values
@@ -20,10 +20,15 @@ from ..runtime import timing
 from ..runtime.arguments import callable_of, copy_if_mutable, real_outputs
 from ..runtime.failure import describe_exception
 from ..runtime.isolation import quietly
+from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, time_limit
+from .declared import calls_of_declared
 from .directional_check import DirectionalResult, compare_along_directions
-from .single_precision import compare_in_float32
-from .variants import CallVariant, call_variants
+from .other_call import OtherCall
+from .short_dtypes import comparison_in
+from .ties import compare_at_ties
+from .variants import CallVariant, Compared, call_variants
+from .vmap_check import claims_vmap, compare_under_vmap
 
 CHECK_ID = "OTHER-CALLS"
 # Seconds for one call with its differences, and for all of them.
@@ -31,29 +36,51 @@ _CALL_SECONDS, _TOTAL_SECONDS = 0.5, 2.0
 _MOST_NAMED = 3
 
 
+_COMPARISONS: dict[Compared, Callable[[Call], DirectionalResult]] = {
+    "slopes": compare_along_directions,
+    "float32": comparison_in(torch.float32),
+    "float16": comparison_in(torch.float16),
+    "vmap": compare_under_vmap,
+}
+
+
 @dataclass(frozen=True)
 class _Tried:
-    variant: CallVariant
+    other: OtherCall
     result: DirectionalResult
 
 
-def other_calls_rows(op: Op) -> tuple[CheckRow, ...]:
-    """What the other calls of an inferred op show, beside the one of its recipe; none for any other. Raises nothing."""
-    if not isinstance(op, InferredOp) or op.recipe is None or op.called is None:
+def other_calls_rows(section: Section) -> tuple[CheckRow, ...]:
+    """What calls other than that of a section show: of an inferred op beside its recipe, of a declared one within its
+    declaration; none of a specimen, or of a plain function. Raises nothing.
+    """
+    op = section.op
+    inferred = isinstance(op, InferredOp)
+    if inferred and (op.recipe is None or op.called is None):  # type: ignore[attr-defined]
         return ()
     with quietly():
-        tried = list(_tried(op, op.called, op.recipe))
+        tried = list(_tried(_calls_of_inferred(op) if inferred else calls_of_declared(section)))  # type: ignore[arg-type]
+    if not tried:
+        return ()
     compared = [each for each in tried if not each.result.unknown]
     wrong = next((each for each in compared if each.result.wrong), None)
     if wrong is None:
-        return (_row("fine" if compared else "note", _sentence(compared, tried)),)
-    seen = f"Called with {wrong.variant.changed}, for {wrong.result.wrong}"
+        return (_raising(tried) or _row("fine" if compared else "note", _sentence(compared, tried)),)
+    seen = f"Called with {wrong.other.changed}, for {wrong.result.wrong}"
     count = sum(bool(each.result.wrong) for each in compared)
     torch_does = f"{count} of {len(compared)} other calls show a wrong gradient; the one that is shown does not."
-    shown = wrong.variant.recipe.text()
-    recipe = shown if shown != op.recipe.text() else ""
-    advice = f"See it with the recipe `{recipe}`." if recipe else ""
-    return (_row("error", seen, torch_does, advice, wrong.result.element, recipe),)
+    advice = f"See it with the recipe `{wrong.other.recipe}`." if wrong.other.recipe else ""
+    return (_row("error", seen, torch_does, advice, wrong.result.element, wrong.other.recipe),)
+
+
+def _raising(tried: list[_Tried]) -> CheckRow | None:
+    """The warning of a call that forward takes and backward does not, if there is one."""
+    raising = next((each for each in tried if each.result.raised and each.other.likely), None)
+    if raising is None:
+        return None
+    seen = f"Called with {raising.other.changed}, forward runs, and backward raises {raising.result.raised}."
+    advice = f"See it with the recipe `{raising.other.recipe}`." if raising.other.recipe else ""
+    return _row("warning", seen, "", advice, "", raising.other.recipe)
 
 
 def _row(
@@ -64,31 +91,47 @@ def _row(
 
 
 def _sentence(compared: list[_Tried], tried: list[_Tried]) -> str:
-    names = [each.variant.changed for each in compared]
+    names = [each.other.changed for each in compared]
     said = f"The gradient is right in {len(names)} other calls: {'; '.join(names)}." if names else ""
-    missed = [f"{each.variant.changed} ({each.result.unknown})" for each in tried if each.result.unknown]
+    missed = [f"{each.other.changed} ({each.result.unknown})" for each in tried if each.result.unknown]
     more = f" and {len(missed) - _MOST_NAMED} more" if len(missed) > _MOST_NAMED else ""
     return f"{said} Not compared: {'; '.join(missed[:_MOST_NAMED])}{more}.".lstrip() if missed else said
 
 
-def _tried(op: InferredOp, function: Callable[..., Any], recipe: Recipe) -> Iterator[_Tried]:
+def _tried(others: Iterable[OtherCall]) -> Iterator[_Tried]:
     until = timing.now() + _TOTAL_SECONDS
-    for variant in call_variants(recipe, collect_evidence(signature_of(function)), op.recipe_given):
-        left = until - timing.now()
-        yield _Tried(variant, _compared(op, function, variant, left))
+    for each in others:
+        yield _Tried(each, _compared(each, until - timing.now()))
 
 
-def _compared(op: InferredOp, function: Callable[..., Any], variant: CallVariant, left: float) -> DirectionalResult:
+def _compared(other: OtherCall, left: float) -> DirectionalResult:
     if left <= 0:
         return DirectionalResult(unknown="there was no time left")
     try:
         with time_limit(min(left, _CALL_SECONDS)):
-            call = _call(op, function, variant)
-            return compare_in_float32(call) if variant.single else compare_along_directions(call)
+            return other.compare(other.call())
     except TookTooLong as error:
         return DirectionalResult(unknown=f"it takes too long{error.place}")
     except Exception as error:  # noqa: BLE001 a call that cannot be made proves nothing
         return DirectionalResult(unknown=f"it raises {describe_exception(error)}")
+
+
+def _calls_of_inferred(op: InferredOp) -> Iterator[OtherCall]:
+    assert op.called is not None
+    assert op.recipe is not None
+    evidence, shown = collect_evidence(signature_of(op.called)), op.recipe.text()
+    for each in call_variants(op.recipe, evidence, op.recipe_given):
+        if (each.compared == "vmap" and not claims_vmap(op.function)) or (each.tied and op.given):
+            continue
+        text = each.recipe.text()
+        compare = compare_at_ties if each.tied else _COMPARISONS[each.compared]
+        call, recipe = partial(_call, op, op.called, each), text if text != shown else ""
+        likely = each.layout is None and _ranks(each.recipe) == _ranks(op.recipe)
+        yield OtherCall(each.changed, call, compare, recipe, likely)
+
+
+def _ranks(recipe: Recipe) -> list[int]:
+    return [len(each.shape) for each in recipe.arguments if isinstance(each, TensorArgument)]
 
 
 def _call(op: InferredOp, function: Callable[..., Any], variant: CallVariant) -> Call:
@@ -96,6 +139,8 @@ def _call(op: InferredOp, function: Callable[..., Any], variant: CallVariant) ->
     filled = variant.recipe.tensors(variant.seed)
     filled |= {name: one.detach() for name, one in op.given.items() if one.shape == filled[name].shape}
     names = [each.name for each in variant.recipe.inputs if variant.alone in ("", each.name)]
+    if variant.tied:
+        filled |= variant.tied({name: filled[name] for name in names})
     real, moved = real_values(filled), real_values({name: filled[name] for name in names})
     layout = variant.layout or (lambda tensor: tensor)
 

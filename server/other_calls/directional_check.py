@@ -12,6 +12,7 @@ from ..contract.examination.call import Call, TensorsByName, irregular_tensor
 from ..contract.examination.slopes import slopes_of_function, tensor_slopes, weighted_total
 from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..numerics.tolerance import tolerance_for
+from ..runtime.failure import describe_exception
 
 _DIRECTION_SEEDS = (11, 12)
 # Differences below this share of the gradient are no matter of another call: its slopes are measured coarsely.
@@ -22,20 +23,25 @@ _COARSE = 1e-6
 class DirectionalResult:
     """What a call showed: ``wrong`` is a sentence on a wrong gradient, ``unknown`` why nothing could be compared.
 
-    Both are empty where backward is right. ``element`` is the part of the inputs it was seen in.
+    Both are empty where backward is right. ``element`` is the part of the inputs it was seen in. ``raised`` is what
+    backward raised where forward ran.
     """
 
     wrong: str = ""
     element: str = ""
     unknown: str = ""
+    raised: str = ""
 
 
-def compare_along_directions(call: Call) -> DirectionalResult:
+def compare_along_directions(
+    call: Call, slopes_of: Call | None = None, names: tuple[str, ...] = ()
+) -> DirectionalResult:
     """Compare the gradients of a call with the slopes of forward along directions that move every element.
 
-    Raises whatever the Function raises.
+    ``slopes_of`` is the same call of what backward should be the derivative of, by default of forward; ``names``
+    are the tensors to look at, by default all. Raises whatever the Function raises.
     """
-    ran = call.run()
+    ran, reference = call.run(), slopes_of or call
     if not ran.moved:
         return DirectionalResult(unknown="no output requires a gradient")
     if not all(bool(each.detach().isfinite().all()) for each in ran.outputs.values()):
@@ -43,12 +49,16 @@ def compare_along_directions(call: Call) -> DirectionalResult:
     if not _same(ran.outputs, call.value()):
         return DirectionalResult(unknown="it does not repeat itself")
     given = call.grad_outputs(ran)
-    delivered = ran.gradients({name: each.clone() for name, each in given.items()})
+    try:
+        delivered = ran.gradients({name: each.clone() for name, each in given.items()})
+    except Exception as error:  # noqa: BLE001 a result
+        said = describe_exception(error)
+        return DirectionalResult(unknown=f"backward raises {said}", raised=said)
     found = {name: torch.zeros_like(call.tensors[name]) if one is None else one for name, one in delivered.items()}
-    for name in call.tensors:
-        if all(_holds(call, name, found, given, seed) for seed in _DIRECTION_SEEDS):
+    for name in names or call.tensors:
+        if all(_holds(reference, name, found, given, seed) for seed in _DIRECTION_SEEDS):
             continue
-        wrong = wrong_element(call, name, tensor_slopes(call, name, given), found[name], given)
+        wrong = wrong_element(reference, name, tensor_slopes(reference, name, given), found[name], given)
         if wrong and not wrong[2]:
             return DirectionalResult(wrong[1], wrong[0])
     return DirectionalResult()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
-from ..inference.recipe.recipe import COMPLEX, Constant, Recipe, TensorArgument, literal
+from ..inference.recipe.recipe import COMPLEX, INDEX_FILLS, Constant, Recipe, TensorArgument, literal
 from ..inference.source.collect import CollectedEvidence
 from ..inference.source.evidence import ArgumentEvidence
+from .ties import Tied, equal_to_the_first, in_turns
 
 # The shapes that stand for a vector: not square, with one dimension more than matrices have.
 _MATRIX, _CUBE = (3, 5), (2, 3, 4)
@@ -18,6 +19,7 @@ _BATCH = 3
 _OTHER_SEED = 101
 _Shape = tuple[int, ...]
 _Change = Callable[[torch.Tensor], torch.Tensor]
+Compared = Literal["slopes", "float32", "float16", "vmap"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class CallVariant:
     """A recipe to call, what is ``changed`` in words, and how its inputs lie in memory.
 
     ``seed`` fills its tensors, ``alone`` is the only input that requires grad ("" if all do), ``layout`` makes a tensor
-    of the same values that lies in memory in another way, and ``single`` asks for float32.
+    of the same values that lies in memory in another way, ``tied`` gives equal numbers to the inputs, and ``compared``
+    says what its gradient is held against.
     """
 
     recipe: Recipe
@@ -33,15 +36,16 @@ class CallVariant:
     seed: int = 0
     alone: str = ""
     layout: _Change | None = None
-    single: bool = False
+    tied: Tied | None = None
+    compared: Compared = "slopes"
 
 
 def call_variants(recipe: Recipe, evidence: CollectedEvidence, given: bool = False) -> tuple[CallVariant, ...]:
     """The variants of a recipe, none twice, and none of the recipe itself.
 
     Sizes change together where they are equal. The number of dimensions changes only where nothing in the source says
-    it. A number is halved and doubled, a whole one raised by one, a flag flipped, a word replaced by others that the
-    source knows. Of a recipe that was ``given`` by the user the tensors stay as they are.
+    it, and a size stays that it says. A number is halved and doubled, a whole one raised by one, a flag flipped, a word
+    replaced by others that the source knows. Of a recipe that was ``given`` by the user the shapes stay as they are.
     """
     inferred = [CallVariant(recipe, "other numbers", _OTHER_SEED), *_shapes(recipe, evidence), *_indices(recipe)]
     found = [
@@ -49,26 +53,32 @@ def call_variants(recipe: Recipe, evidence: CollectedEvidence, given: bool = Fal
         *_constants(recipe, evidence),
         *_layouts(recipe),
         *_alone(recipe),
-        *_single(recipe),
+        *_ties(recipe),
+        *_dtypes(recipe),
+        CallVariant(recipe, "torch.func.vmap over dimension 1", compared="vmap"),
     ]
     unique: dict[tuple[object, ...], CallVariant] = {}
     for each in found:
-        unique.setdefault((each.recipe.text(), each.seed, each.alone, each.layout, each.single), each)
-    unique.pop((recipe.text(), 0, "", None, False), None)
+        how = (each.seed, each.alone, each.layout, each.tied, each.compared)
+        unique.setdefault((each.recipe.text(), *how), each)
+    unique.pop((recipe.text(), 0, "", None, None, "slopes"), None)
     return tuple(unique.values())
 
 
 def _shapes(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
     tensors = {each.name: each.shape for each in recipe.arguments if isinstance(each, TensorArgument)}
-    sizes = {size for shape in tensors.values() for size in shape if size > 1}
+    told = _told_sizes(tensors, evidence)
+    sizes = {size for shape in tensors.values() for size in shape if size > 1} - told
     yield _reshaped(recipe, _resized(tensors, {size: size + 1 for size in sizes}))
     main = recipe.inputs[0]
-    if len(main.shape) > 1:
+    if len(main.shape) > 1 and main.shape[0] not in told:
         for batch in (1, _BATCH):
             yield _reshaped(recipe, _resized(tensors, {main.shape[0]: batch}))
-    alike = [name for name, shape in tensors.items() if shape == main.shape]
+    # A permutation belongs to one dimension.
+    once = {each.name for each in recipe.arguments if isinstance(each, TensorArgument) and each.fill in INDEX_FILLS}
+    alike = [name for name, shape in tensors.items() if shape == main.shape and name not in once]
     if main.shape and not any(_known(evidence, name).ranks for name in alike):
-        for shape in _of_other_rank(main.shape):
+        for shape in _of_other_rank(main.shape, bool(told & {*main.shape})):
             yield _reshaped(recipe, tensors | dict.fromkeys(alike, shape))
 
 
@@ -77,9 +87,21 @@ def _known(evidence: CollectedEvidence, name: str) -> ArgumentEvidence:
     return evidence.notes.arguments.get(name, ArgumentEvidence(name))
 
 
-def _of_other_rank(shape: _Shape) -> Iterator[_Shape]:
-    """The shapes with more dimensions that stand for this one; the last dimensions are kept, too."""
-    if len(shape) == 1:
+def _told_sizes(tensors: Mapping[str, _Shape], evidence: CollectedEvidence) -> set[int]:
+    """The sizes that the source says, as it does where it reads each element of a dimension by its place."""
+    relations = evidence.notes.relations
+    places = {
+        (name, place): size
+        for name, shape in tensors.items()
+        for index, size in enumerate(shape)
+        for place in (index, index - len(shape))
+    }
+    return {size for where, size in places.items() if size in (relations.exact(where), relations.fixed.get(where))}
+
+
+def _of_other_rank(shape: _Shape, told: bool) -> Iterator[_Shape]:
+    """The shapes with more dimensions that stand for this one; the last dimensions are kept, too, if not alone."""
+    if len(shape) == 1 and not told:
         yield from (_MATRIX, _CUBE)
     if len(shape) < 3:
         yield (_BATCH, *shape)
@@ -102,12 +124,12 @@ def _reshaped(recipe: Recipe, shapes: Mapping[str, _Shape]) -> CallVariant:
 def _constants(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
     for place, each in enumerate(recipe.arguments):
         if isinstance(each, Constant):
-            for value in _near(each.value, _known(evidence, each.name).strings):
+            for value in values_near(each.value, _known(evidence, each.name).strings):
                 other = Constant(each.name, value)
                 yield CallVariant(recipe.with_argument(place, other), f"{each.name} = {literal(value)}")
 
 
-def _near(value: Any, words: list[str]) -> list[Any]:
+def values_near(value: Any, words: list[str]) -> list[Any]:
     """Other values of the same kind that are as likely to be in the domain of a Function."""
     if isinstance(value, bool):
         return [not value]
@@ -124,20 +146,28 @@ def _near(value: Any, words: list[str]) -> list[Any]:
 
 
 def _indices(recipe: Recipe) -> Iterator[CallVariant]:
-    """Indices that are more than there are to choose from, so that some repeat, and unevenly."""
-    for place, each in enumerate(recipe.arguments):
+    """Indices that are more than there are to choose from, so that some repeat, and unevenly; as many as nothing else.
+
+    What has as many elements as there are indices follows them, but for the first tensor.
+    """
+    tensors = {each.name: each.shape for each in recipe.arguments if isinstance(each, TensorArgument)}
+    sizes = {size for shape in tensors.values() for size in shape}
+    for each in recipe.arguments:
         if isinstance(each, TensorArgument) and each.fill == "index" and len(each.shape) == 1:
-            longer = replace(each, shape=(2 * each.below + 3,))
-            yield CallVariant(recipe.with_argument(place, longer), f"{longer.shape[0]} indices in {each.name}")
+            count = next(
+                size for size in range(2 * each.below + 3, 2 * each.below + 4 + len(sizes)) if size not in sizes
+            )
+            follow = {name: shape for name, shape in tensors.items() if name not in (each.name, recipe.inputs[0].name)}
+            for shapes in ({}, _resized(follow, {each.shape[0]: count})):
+                other = _reshaped(recipe, tensors | {each.name: (count,)} | shapes)
+                yield replace(other, changed=f"{count} indices in {each.name}")
 
 
 def _layouts(recipe: Recipe) -> Iterator[CallVariant]:
     ranks = [len(each.shape) for each in recipe.inputs]
-    if max(ranks) > 1:
-        yield CallVariant(recipe, "inputs that are transposed in memory", layout=transposed_in_memory)
-    if max(ranks) > 0:
-        yield CallVariant(recipe, "inputs that have gaps in memory", layout=spaced_in_memory)
-        yield CallVariant(recipe, "inputs that are expanded", layout=expanded_in_memory)
+    for least, (text, layout) in zip((2, 1, 1), MEMORY_LAYOUTS.items(), strict=True):
+        if max(ranks) >= least and (text != EXPANDED or _may_be_equal(recipe)):
+            yield CallVariant(recipe, text, layout=layout)
 
 
 def transposed_in_memory(tensor: torch.Tensor) -> torch.Tensor:
@@ -155,12 +185,44 @@ def expanded_in_memory(tensor: torch.Tensor) -> torch.Tensor:
     return tensor[:1].expand_as(tensor) if tensor.dim() else tensor
 
 
+# The layouts in memory, by what is said of them: of matrices the first one, of vectors the others.
+TRANSPOSED, SPACED = "inputs that are transposed in memory", "inputs that have gaps in memory"
+EXPANDED = "inputs that are expanded"
+MEMORY_LAYOUTS: dict[str, _Change] = {
+    TRANSPOSED: transposed_in_memory,
+    SPACED: spaced_in_memory,
+    EXPANDED: expanded_in_memory,
+}
+
+
 def _alone(recipe: Recipe) -> Iterator[CallVariant]:
     if len(recipe.inputs) > 1:
         for each in recipe.inputs:
             yield CallVariant(recipe, f"a gradient for {each.name} alone", alone=each.name)
 
 
-def _single(recipe: Recipe) -> Iterator[CallVariant]:
+# The words of tensors whose numbers may be equal.
+_MAY_BE_EQUAL = ("normal", "positive", "negative")
+
+
+def _may_be_equal(recipe: Recipe) -> bool:
+    return all(each.fill in _MAY_BE_EQUAL for each in recipe.inputs)
+
+
+def _ties(recipe: Recipe) -> Iterator[CallVariant]:
+    """Equal numbers in pairs, and in two tensors of one shape; an expanded tensor has nothing but equal rows."""
+    if not _may_be_equal(recipe) or any(each.dtype != "float64" for each in recipe.inputs):
+        return
+    names, shapes = [each.name for each in recipe.inputs], [each.shape for each in recipe.inputs]
+    if any(each.shape for each in recipe.inputs):
+        yield CallVariant(recipe, "equal numbers in pairs", tied=in_turns)
+    if shapes[0] in shapes[1:]:
+        other = names[shapes.index(shapes[0], 1)]
+        yield CallVariant(recipe, f"{other} equal to {names[0]}", tied=equal_to_the_first)
+
+
+def _dtypes(recipe: Recipe) -> Iterator[CallVariant]:
     if all(COMPLEX.get(each.dtype, each.dtype) == "float64" for each in recipe.inputs):
-        yield CallVariant(recipe, "float32", single=True)
+        yield CallVariant(recipe, "float32", compared="float32")
+    if all(each.dtype == "float64" for each in recipe.inputs):
+        yield CallVariant(recipe, "float16", compared="float16")

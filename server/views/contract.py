@@ -22,7 +22,7 @@ def contract_view(section: Section, question: Question) -> ViewDocument:
     xray = contract_xray(section, _swept_range(section, question), question.compile)
     # Where the call at hand shows an error, others show the same one.
     clean = not xray.failure and all(each.level != "error" for each in xray.checks)
-    rows = (*xray.checks, *(other_calls_rows(section.op) if clean else ()))
+    rows = (*xray.checks, *(other_calls_rows(section) if clean else ()))
     checks = sorted(rows, key=lambda each: CHECK_LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
     return {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from support.sections import look
+from support.sections import look, section
 from torch.autograd import Function
 
 from gradloupe.ops import OPS
@@ -74,6 +74,28 @@ class PickedOnce(Picked):
         return g.new_zeros(ctx.shape).index_copy(0, ctx.saved_tensors[0], g), None
 
 
+class PickedAsMany(Picked):
+    """Takes it that as many are picked as there are."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return torch.zeros_like(g).index_add(0, ctx.saved_tensors[0], g), None
+
+
+class PickedAndWeighed(Function):
+    """What goes with the indices is as many as they are."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, index: Any, weight: Any) -> Any:
+        ctx.save_for_backward(x, index, weight)
+        return x[index] * weight
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, index, weight = ctx.saved_tensors
+        return torch.zeros_like(x).index_add(0, index, g * weight), None, g * x[index]
+
+
 class ReadsMemory(Function):
     """Right for what lies in memory without gaps."""
 
@@ -128,12 +150,27 @@ class SmallSteps(Function):
         return g * ((x + 1e-8).exp() - x.exp()) / 1e-8 if x.dtype == torch.float32 else g * x.exp()
 
 
-class OneSize(Function):
-    """Takes nothing but seven numbers."""
+class PairLength(Function):
+    """The length of pairs: it reads the first and the second of the last dimension."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
-        assert x.shape == (7,), "seven numbers"
+        y = (x[..., 0] * x[..., 0] + x[..., 1] * x[..., 1]).sqrt()
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, y = ctx.saved_tensors
+        return x * (g / y)[..., None]
+
+
+class Sevens(Function):
+    """Takes seven numbers, or a multiple of them."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        assert not x.numel() % 7, "sevens"
         ctx.save_for_backward(x)
         return x.sin()
 
@@ -144,7 +181,7 @@ class OneSize(Function):
 
 def row_of(function: Any, recipe: str = "", given: bool = False) -> CheckRow:
     found = parse_recipe(recipe, ["x", "index"]) if recipe else infer(function).recipe
-    (row,) = other_calls_rows(op_of(function, found, "f", "f", "own", recipe_given=given))
+    (row,) = other_calls_rows(section(op_of(function, found, "f", "f", "own", recipe_given=given)))
     return row
 
 
@@ -165,6 +202,26 @@ def test_a_fault_that_one_call_hides_is_shown_by_another(function: Any, recipe: 
     assert row.level == "error"
     assert row.seen.startswith(f"Called with {changed}, for ")
     assert row.element.partition("[")[0] in ("x", "a")
+
+
+def test_indices_are_tried_that_are_more_than_their_range_and_as_many_as_nothing_else() -> None:
+    assert "; 8 indices in index" in row_of(Picked, "x: float64[7]; index: int64[7] < 2").seen
+    recipe = parse_recipe("x: float64[7]; index: int64[7] < 2; weight: float64[7]", ["x", "index", "weight"])
+    (row,) = other_calls_rows(section(op_of(PickedAndWeighed, recipe, "f", "f", "own")))
+    assert row.level == "fine"
+    assert "; 8 indices in index" in row.seen.partition("Not compared")[0]
+
+
+def test_a_backward_that_raises_in_a_likely_call_is_a_warning() -> None:
+    row = row_of(PickedAsMany, "x: float64[7]; index: int64[7] < 2")
+    assert row.level == "warning"
+    assert row.seen.startswith("Called with 8 indices in index, forward runs, and backward raises RuntimeError: ")
+    assert row.recipe == "x: float64[7]; index: int64[8] < 2"
+
+
+def test_a_size_that_the_source_says_stays() -> None:
+    assert "(3,)" not in row_of(PairLength).seen.partition("Not compared")[0]
+    assert row_of(PairLength).level == "fine"
 
 
 def test_a_permutation_stays_one() -> None:
@@ -199,13 +256,9 @@ def test_what_the_user_gave_is_not_reshaped() -> None:
 
 
 def test_calls_that_cannot_be_made_are_named() -> None:
-    row = row_of(OneSize)
+    row = row_of(Sevens)
     assert row.level == "fine"
-    assert "Not compared: x of shape (8,) (it raises AssertionError: seven numbers)" in row.seen
-
-
-def test_an_op_that_is_declared_has_no_other_calls() -> None:
-    assert other_calls_rows(OPS["gelu_by_tanh"]) == ()
+    assert "Not compared: x of shape (8,) (it raises AssertionError: sevens)" in row.seen
 
 
 class CrossEntropy(Function):
@@ -246,6 +299,6 @@ class Total(Function):
 
 def test_more_arguments_than_the_source_tells_of_are_varied_as_well() -> None:
     recipe = parse_recipe("; ".join(f"args{place}: float64[7]" for place in range(6)), ["*args"])
-    (row,) = other_calls_rows(op_of(Total, recipe, "total", "total", "own"))
+    (row,) = other_calls_rows(section(op_of(Total, recipe, "total", "total", "own")))
     assert row.level == "fine"
     assert "args5 of shape (3, 5)" in row.seen

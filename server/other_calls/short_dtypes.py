@@ -1,0 +1,85 @@
+"""Compares the gradient of a call in a shorter dtype with the one in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from ..contract.examination.call import Call, TensorsByName
+from ..numerics.formatting.numbers import format_distinct, format_number
+from .directional_check import DirectionalResult
+
+# A gradient is wrong where it is off by this share of the largest, although forward is right to this share of its own:
+# a gradient may lose half of the digits that forward keeps.
+_GRADIENT = {torch.float32: 0.05, torch.float16: 0.25}
+_FORWARD = {torch.float32: 1e-4, torch.float16: 0.02}
+# What float16 loses is foretold by what float32 loses, in units of rounding: it is wrong beyond so many times that, and
+# where it is off by half of the largest, whatever is foretold.
+_FORETOLD, _HALF = 30.0, 0.5
+
+
+def comparison_in(dtype: torch.dtype) -> Callable[[Call], DirectionalResult]:
+    """A comparison of the gradients in ``dtype`` with those of float64, of one call, where forward is the same.
+
+    It is made at inputs that the dtype can hold. It raises whatever the Function raises.
+    """
+    return lambda call: _compare(call, dtype)
+
+
+def _compare(call: Call, dtype: torch.dtype) -> DirectionalResult:
+    call = call.holding({name: one.to(dtype).double() for name, one in call.tensors.items()})
+    double, short = call.run(), call.run(dtype=dtype)
+    if not double.moved or not short.moved or _share_off(double.outputs, short.outputs) > _FORWARD[dtype]:
+        return DirectionalResult(unknown=f"forward is another one in {_name(dtype)}")
+    given = call.grad_outputs(double)
+    right = {name: one for name, one in double.gradients(given).items() if one is not None}
+    if not all(bool((one.abs() <= torch.finfo(dtype).max).all()) for one in right.values()):
+        return DirectionalResult(unknown=f"{_name(dtype)} cannot hold its gradient")
+    found = short.gradients({name: one.to(short.outputs[name].dtype) for name, one in given.items()})
+    allowed = None
+    for name, one in right.items():
+        other = found[name]
+        if other is None or (off := _share_off({name: one}, {name: other})) <= _GRADIENT[dtype]:
+            continue
+        if allowed is None:
+            allowed = 0.0 if dtype == torch.float32 else _foretold(call, right, given)
+        if off > allowed:
+            return _wrong_at(call, name, one.detach(), other.detach().to(one.dtype))
+    return DirectionalResult()
+
+
+def _foretold(call: Call, right: TensorsByName, given: TensorsByName) -> float:
+    """How far gradients in float16 may be off, as a share, by what float32 loses."""
+    single = call.run(dtype=torch.float32)
+    found = single.gradients({name: one.to(single.outputs[name].dtype) for name, one in given.items()})
+    lost = _share_off(right, {name: right[name] if found[name] is None else found[name] for name in right})
+    return min(_HALF, _FORETOLD * lost * torch.finfo(torch.float16).eps / torch.finfo(torch.float32).eps)
+
+
+def _wrong_at(call: Call, name: str, right: torch.Tensor, found: torch.Tensor) -> DirectionalResult:
+    place = int(torch.nan_to_num((found - right).abs(), nan=torch.inf).argmax())
+    at = ",".join(str(int(each)) for each in torch.unravel_index(torch.tensor(place), right.shape))
+    element = f"{name}[{at}]" if right.numel() > 1 else name
+    x, one, other = (float(each.reshape(-1)[place]) for each in (call.tensors[name], right, found))
+    seen = (
+        f"{element} = {format_number(x)} backward returned {format_distinct(other, one)}, and in float64 it returns "
+        f"{format_distinct(one, other)}."
+    )
+    return DirectionalResult(seen, element)
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _share_off(right: TensorsByName, found: TensorsByName) -> float:
+    """The largest difference of two sets of tensors, as a share of the largest number in each; infinite for NaN."""
+    worst = 0.0
+    for name, one in right.items():
+        if not one.numel() or not (one.is_floating_point() or one.is_complex()):
+            continue
+        apart, largest = (found[name].detach().to(one.dtype) - one.detach()).abs().max(), one.detach().abs().max()
+        share = float(torch.nan_to_num(apart, nan=torch.inf)) / float(largest or 1.0)
+        worst = max(worst, share)
+    return worst
