@@ -45,7 +45,7 @@ def originals() -> Iterator[Original]:
     for path in FILES:
         module = module_of_file(path, f"{path.parent.name}_{path.stem}")
         source = bare_source(module)
-        for each in vars(module).values():
+        for each in list(vars(module).values()):
             if inspect.isclass(each) and issubclass(each, Function) and each.__module__ == module.__name__:
                 yield Original("our tests", each.__name__, each, source, right=True)
 

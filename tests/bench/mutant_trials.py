@@ -35,16 +35,20 @@ Gradients = list[torch.Tensor]
 
 @dataclass(frozen=True)
 class Checked:
-    """What ``--check`` says of a Function: its ``word``, and the ids of what makes it fail."""
+    """What ``--check`` says of a Function: its ``word``, and the ids of what makes it fail.
+
+    ``warned`` says that it warns of a call that forward takes, and in which backward raises.
+    """
 
     ok: bool
     word: str
     faults: tuple[str, ...] = ()
+    warned: bool = False
 
     @property
     def said(self) -> str:
         """Word and ids."""
-        return " ".join([self.word, *dict.fromkeys(self.faults)])
+        return " ".join([self.word, *dict.fromkeys(self.faults), *["with a warning"] * self.warned])
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,8 @@ def check_files(files: Sequence[tuple[Path, str]]) -> dict[Path, Checked]:
 
 
 def _checked(told: dict[str, Any]) -> Checked:
-    return Checked(told["ok"], told["word"], tuple(each["id"] for each in told["faults"]))
+    warned = any(each["id"] in ("backward", "OTHER-CALLS") for each in told["warnings"])
+    return Checked(told["ok"], told["word"], tuple(each["id"] for each in told["faults"]), warned)
 
 
 def _output(command: list[str], limit: float) -> dict[str, Any] | None:

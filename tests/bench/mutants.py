@@ -1,6 +1,6 @@
 """The judge on trial: right Functions with one change to the arithmetic of their backward.
 
-``MUTANTS_EVERY=20`` looks at one in twenty, drawn by a fixed seed.
+``MUTANTS_EVERY=20`` looks at one in twenty, drawn by a fixed seed; ``MUTANTS_SEED=1`` draws others.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mutation import Mutation, mutations
 from report import Report, Table, Target, in_brackets
 
 EVERY = int(os.environ.get("MUTANTS_EVERY", "3"))
+SEED = int(os.environ.get("MUTANTS_SEED", "0"))
 FILES_A_COMMAND = 40
 MIN_NAMED, MIN_MUTANTS = 0.97, 1000
 
@@ -63,6 +64,11 @@ class Mutant:
         return not mutant.ok and (
             original.ok or (mutant.word, set(mutant.faults)) != (original.word, set(original.faults))
         )
+
+    @property
+    def warned(self) -> bool:
+        """Whether it passes with a warning that its original does not have: backward raises where forward runs."""
+        return not self.named and self.tried.checked.warned and not self.of.checked.warned
 
     @property
     def rejected(self) -> bool:
@@ -113,15 +119,16 @@ def measure() -> Report:
     )
 
 
-HEADINGS = ("of", "Functions", "mutants", "same call", "differ", "**named**", "rejected by gradcheck")
+HEADINGS = ("of", "Functions", "mutants", "same call", "differ", "**named**", "only warned of", "rejected by gradcheck")
 SURVIVOR = ("Function", "mutation", "call", "differs by", "`--check`", "gradcheck")
 CALLED = ("Function", "mutation", "differs by", "`--check`", "call of the original", "call of the mutant")
 ACCUSED = ("Function", "call", "`--check`", "gradcheck")
 NOTE = (
     "One change to backward each, written into a copy of the module. A mutant differs if its gradient does by more "
     "than rounding, anywhere that was looked at: at the call of its original, at other numbers and scales, or with "
-    "another parameter. Named: `--check` fails; where it does for the original, too, in another way. gradcheck is "
-    "asked at the very call of the original, in float64. The last two columns are of those that differ."
+    "another parameter. Named: `--check` fails; where it does for the original, too, in another way. Only warned of: "
+    "it passes, with the warning that backward raises in a call that forward takes, which its original has not. "
+    "gradcheck is asked at the very call of the original, in float64. The last three columns are of those that differ."
 )
 NOTE_UNFAIR = (
     "Surrogates, and what else is no derivative: nobody can tell a wrong one by its forward. Right is an original that "
@@ -132,7 +139,7 @@ NOTE_UNFAIR = (
 def _sampled() -> list[tuple[Original, list[Mutation]]]:
     """The originals that were drawn, with their mutations."""
     every = [(original, each) for original in originals() for each in mutations(original.source, original.name)]
-    drawn = [every[place] for place in sorted(Random(0).sample(range(len(every)), len(every) // EVERY))]
+    drawn = [every[place] for place in sorted(Random(SEED).sample(range(len(every)), len(every) // EVERY))]
     groups = dict[int, tuple[Original, list[Mutation]]]()
     for original, mutation in drawn:
         groups.setdefault(id(original), (original, []))[1].append(mutation)
@@ -194,6 +201,7 @@ def _row(mutants: list[Mutant]) -> tuple[str, ...]:
         _share(sum(each.same_call for each in mutants), len(mutants)),
         str(len(different)),
         f"**{_share(sum(each.named for each in different), len(different))}**",
+        _share(sum(each.warned for each in different), len(different)),
         _share(sum(each.rejected for each in different), len(different)),
     )
 
