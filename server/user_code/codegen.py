@@ -66,7 +66,8 @@ def _call(op: Op, recipe: Recipe) -> str:
         if isinstance(argument, PassedArgument):
             passed.append(_passed(argument, names))
         elif isinstance(argument, ComplexArgument) and argument.held is None:
-            parts = (_passed(part, names) for part in (argument.real, argument.imag))
+            both = (argument.real, argument.imag)
+            parts = (_passed(part, names) for part in both if isinstance(part, PassedArgument))
             passed.append(f"torch.complex({', '.join(parts)})")
         elif isinstance(each, Constant) and each.text == OBJECT_TEXT:
             lines.append(f"{each.name} = ...  # an object of your program, which cannot be written here: fill it in")

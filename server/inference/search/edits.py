@@ -58,9 +58,7 @@ def _tensors(*changes: Callable[[TensorArgument], TensorArgument]) -> Callable[[
 
     def make(failed: FailedCall) -> _Edits:
         for step, change in enumerate(changes):
-            yield from failed.with_tensors(
-                lambda each, to=change: to(each) if each.floating else each, 0.3 + 0.2 * step
-            )  # type: ignore[misc]
+            yield from failed.with_tensors(change, 0.3 + 0.2 * step, floating=True)
             for place, each in reversed(failed.tensors()):
                 yield from failed.with_argument(place, change(each), 0.4 + 0.2 * step)
 
@@ -72,8 +70,8 @@ def _tensor(failed: FailedCall) -> _Edits:
     like = failed.recipe.inputs[0] if failed.recipe.inputs else TensorArgument("x", (7,))
     for step, (place, each) in enumerate(sorted(failed.constants(), key=lambda found: found[1].value is not None)):
         name = each.name.lower()
-        shapes = (like.shape, like.shape[-1:], (), (1,))
-        shapes = ((), *shapes) if name_hints.SCALAR_NAME.search(name) else shapes
+        first = ((),) if name_hints.SCALAR_NAME.search(name) else ()
+        shapes: tuple[tuple[int, ...], ...] = (*first, like.shape, like.shape[-1:], (), (1,))
         fill = "positive" if name_hints.POSITIVE_NAME.search(name) else "normal"
         for rank, shape in enumerate(dict.fromkeys(shapes)):
             tensor = TensorArgument(each.name, shape, like.dtype, fill)  # type: ignore[arg-type]
