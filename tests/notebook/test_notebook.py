@@ -273,7 +273,7 @@ def test_a_function_is_called_in_one_thread_the_second_time_too() -> None:
 def test_importing_the_package_loads_nothing() -> None:
     program = "import gradloupe, sys; print(*{'torch', 'numpy', 'asyncio'} & set(sys.modules)); print(dir(gradloupe))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout == "\n['__version__', 'check', 'look']\n"
+    assert ran.stdout == "\n['__version__', 'check', 'fill_tensor', 'look']\n"
 
 
 def test_a_figure_has_as_many_sliders_as_there_is_room_for() -> None:
