@@ -53,7 +53,8 @@ def _foretold(call: Call, right: TensorsByName, given: TensorsByName) -> float:
     """How far gradients in float16 may be off, as a share, by what float32 loses."""
     single = call.run(dtype=torch.float32)
     found = single.gradients({name: one.to(single.outputs[name].dtype) for name, one in given.items()})
-    lost = _share_off(right, {name: right[name] if found[name] is None else found[name] for name in right})
+    known = {name: one for name in right if (one := found[name]) is not None}
+    lost = _share_off({name: right[name] for name in known}, known)
     return min(_HALF, _FORETOLD * lost * torch.finfo(torch.float16).eps / torch.finfo(torch.float32).eps)
 
 
