@@ -347,7 +347,7 @@ def test_a_slow_check_is_told_from_a_call_that_does_not_come_back() -> None:
 
     cut = section(op_around(Slow, ROW))
     at = CheckSession(cut, Call.plain(cut), (-3.0, 3.0))
-    assert _findings(at, ContractCheck("SLOW", "", "", "", asks_too_much), timing.now() + 9) == SLOW
+    assert _findings(at, ContractCheck("SLOW", "", "", "", asks_too_much), timing.now() + 9).why == SLOW
 
 
 def test_what_torch_loads_late_is_loaded_before_a_clock_runs() -> None:
