@@ -21,7 +21,7 @@ from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, tr
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import mantissa_bits
 from .gradient_noise import gradient_noise_along, gradient_noise_at
-from .violation import Law, Violation
+from .violation import Law, Violation, violation_by_exception, violation_by_write
 
 G = TypeVar("G")
 # ulps: for a repeated call and for a change of sign, neither of which adds rounding; by the bytes of the dtype.
@@ -127,23 +127,6 @@ def _worst_row(distance: Array, wrong: NDArray[np.bool_]) -> int:
     distance = np.where(wrong, np.where(np.isfinite(distance), distance, np.inf), -1.0)
     ties = np.flatnonzero(distance >= _TIED * distance.max())
     return int(ties[ties.size // 2])
-
-
-def violation_by_exception(law: Law, error: FunctionFailed, value: float | Array, layout: str = "") -> Violation:
-    """The finding for a backward that raised where a law was tested."""
-    message = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
-    at = float(value) if np.ndim(value) == 0 else math.nan
-    return Violation(law, math.nan, at, math.nan, math.nan, message, layout)
-
-
-def violation_by_write(layout: MonitoredLayout, x: Array, grad_output: float) -> Violation | None:
-    """The finding for a backward that has modified its grad_output in place, None if it has not."""
-    if not layout.written:
-        return None
-    before, after = layout.numbers()
-    row = int(np.argmax(np.abs(after - before)))
-    x_at = float(x[row]) if before.size == x.size else math.nan
-    return Violation("untouched", x_at, grad_output, float(after[row]), float(before[row]))
 
 
 _Trial = LinearityTrial[float | Array]

@@ -21,9 +21,8 @@ from .check import (
     elementwise_violations,
     pointwise_violations,
     tensorwise_violations,
-    violation_by_exception,
 )
-from .violation import Law, Violation, describe_violation
+from .violation import Law, Violation, describe_violation, violation_by_exception
 
 __all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
 _MAX_ALONE = 12  # budget: the most points examined where each needs a call of its own

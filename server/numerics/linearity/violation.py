@@ -6,6 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+from ...runtime.arrays import Array
+from ...runtime.failure import FunctionFailed
+from ...runtime.vjp import MonitoredLayout
 from ..formatting.numbers import format_distinct, format_number
 
 Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout", "batch"]
@@ -34,6 +39,23 @@ class Violation:
     expected: float
     message: str = ""
     layout: str = ""
+
+
+def violation_by_exception(law: Law, error: FunctionFailed, value: float | Array, layout: str = "") -> Violation:
+    """The finding for a backward that raised where a law was tested."""
+    message = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
+    at = float(value) if np.ndim(value) == 0 else math.nan
+    return Violation(law, math.nan, at, math.nan, math.nan, message, layout)
+
+
+def violation_by_write(layout: MonitoredLayout, x: Array, grad_output: float) -> Violation | None:
+    """The finding for a backward that has modified its grad_output in place, None if it has not."""
+    if not layout.written:
+        return None
+    before, after = layout.numbers()
+    row = int(np.argmax(np.abs(after - before)))
+    x_at = float(x[row]) if before.size == x.size else math.nan
+    return Violation("untouched", x_at, grad_output, float(after[row]), float(before[row]))
 
 
 def describe_violation(finding: Violation, wrt: str = "") -> str:
