@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,8 @@ class Slopes:
 
     def at(self, rows: Mask) -> Slopes:
         """The slopes at some of the points."""
-        return replace(self, **{name: each[rows] for name, each in vars(self).items() if isinstance(each, np.ndarray)})
+        arrays: dict[str, Any] = {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
+        return replace(self, **{name: each[rows] for name, each in arrays.items()})
 
     @property
     def error_by_kind(self) -> Array:
