@@ -237,6 +237,10 @@ class Section:
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
             found = describe_result(y, len(outputs))
             raise self._wrong(f"{self.phase} returned {found} where a tensor {self.of!r} was declared.")
+        if outputs[position].is_complex():
+            of = self.of
+            parts = f"return {of}.real and {of}.imag from call, and declare both as outputs"
+            raise self._wrong(f"{self.phase} returned complex numbers where real ones {of!r} were declared; {parts}.")
         return outputs[position]
 
     @cached_property

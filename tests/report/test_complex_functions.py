@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from functions.complex_functions import RIGHT, WRONG
 from support.command_line import ran
 
 import gradloupe
+from gradloupe.ops import Input, Op
 
 FILE = '''
 import torch
@@ -97,3 +99,16 @@ def test_the_terminal_and_json_say_along_which_part(tmp_path: Path) -> None:
     assert (square["word"], square["recipe"]) == ("differs", "z: complex128[7]")
     assert (rotated["word"], rotated["recipe"]) == ("matches", "z: complex128[3]")
     assert {each["wrt"] for each in square["sweeps"]} == {"z.real", "z.imag"}
+
+
+def test_an_op_that_declares_a_complex_output_as_a_real_one_is_told_to_return_its_parts() -> None:
+    def call(real: torch.Tensor, imag: torch.Tensor) -> Any:
+        return RIGHT["square"][0].apply(torch.complex(real, imag))
+
+    inputs = (Input("z.real"), Input("z.imag"))
+    op = Op(RIGHT["square"][0], "Square", "own", "", "", inputs, call=call)
+    found = gradloupe.check(op)
+    assert found.word == "failed"
+    assert "return y.real and y.imag from call" in found.sentence
+    op = replace(op, outputs=("y.real", "y.imag"), call=lambda *parts: (call(*parts).real, call(*parts).imag))
+    assert gradloupe.check(op).word == "matches"

@@ -103,10 +103,10 @@ def _conjugated(session: CheckSession, name: str) -> str:
     whole, part = complex_part(name)
     real, imag = (whole + each for each in PARTS)
     gradients, slopes = session.first.gradients, session.slopes
-    along = gradients.get(imag)
-    if not part or real not in slopes or imag not in slopes or along is None:
+    across = gradients.get(imag)
+    if not part or real not in slopes or across is None:
         return ""
-    reversed_ = slopes[imag].agrees(-along) and slopes[real].agrees(gradients[real])
+    reversed_ = slopes[imag].agrees(-across) and slopes[real].agrees(gradients[real])
     return f"What backward returns for {whole} is the complex conjugate of the slope." if reversed_ else ""
 
 
