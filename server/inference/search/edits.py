@@ -1,7 +1,7 @@
 """Edits of a call that failed: what else its arguments may be, each at a cost.
 
 There is one list of edits: other kinds, other numbers in a tensor, other ranks, other sizes. An edit is tried where the
-error message has words that speak for it; where the user's own code raises, every edit is, the others at a cost.
+error message has words that speak for it; where the user's own code raises, other shapes and numbers are anyway.
 Numbers in the message are candidates for ranks, sizes and ints alike, as the sizes of a call differ from each other.
 """
 
@@ -31,7 +31,7 @@ def edits(failed: FailedCall) -> list[Edit]:
     for words, make in _EDITS:
         if re.search(words, failed.blame.message):
             found += make(failed)
-        elif failed.blame.own:
+        elif failed.blame.own and make in _TRIED_ANYWAY:
             found += (replace(each, cost=each.cost + _UNSPOKEN) for each in make(failed))
     return found
 
@@ -180,8 +180,9 @@ def _named(names: Iterable[str]) -> tuple[Any, ...]:
 
 
 _SHAPE_WORDS = (
-    r"[Ss]izes?\b|[Ss]hape|length|[Dd]im|bounds?\b|out of range|match|expand|broadcast|unpack|matri|vector|\dD\b|"
-    r"channels|elements|numel|divi[ds]|unflatten|got|must (?:be|have)|[(\[][A-Za-z]\w*\s*,"
+    r"[Ss]izes?\b|[Ss]hapes?\b|length|[Dd]imension|out of bounds|match|expand|broadcast|unpack|matri|channels|"
+    r"elements|numel|divi[ds]|flatten|gradient at index|(?:must|should|has to|needs? to|have to) (?:be|have|equal)|"
+    r"[(\[][A-Za-z]\w*\s*,"
 )
 _RANK_WORDS = (
     r"[Dd]imension|number of dim|unpack|index out of|too many|matri|vector|\d[- ]?([Dd]\b|dim)|[(\[][A-Za-z]\w*\s*,"
@@ -197,7 +198,7 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
     (r"dtype|float8", _values(*_named(_DTYPES))),
     (r"subscriptable|iterable|len\(\)|argument after \*|unpack", _sequence),
     (r"not callable|positional arguments?", _callable),
-    (r"[Ff]loat|[Dd]ouble|dtype|scalar type|fp32", _tensors(_single)),
+    (r"Float.*Double|Double.*Float|float32|float64|\bdouble\b|dtype|scalar type|fp32", _tensors(_single)),
     (
         r"[Bb]f(loat)?16|[Hh]alf|fp16",
         _tensors(lambda each: replace(each, dtype="bfloat16"), lambda each: replace(each, dtype="float16")),
@@ -222,3 +223,4 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
     (r"incorrect number of gradients", _fewer_arguments),
     (r"does not require grad|derivative .* not implemented|requires_grad|require grad", _less_grad),
 )
+_TRIED_ANYWAY = (_tensor, other_ranks, other_sizes, _other_numbers, sizes_as_ints)

@@ -108,10 +108,15 @@ class FailedCall:
         yield Edit(Recipe(changed), cost, first, self.reason)
 
     def numbers(self, *others: int) -> list[int]:
-        """The ints in the message and the ones above them, then the ``others``, each once."""
-        found = [abs(int(each)) for each in re.findall(r"-?\d+", self.blame.message) if len(each) < 5]
-        named = [each for one in found for each in (one, one + 1) if each <= _MAX_NUMBER]
-        return list(dict.fromkeys((*sorted(named, key=lambda each: each not in found), *others)))
+        """The ints in the message, then the ones above them, then the ``others``, each once."""
+        above = [each + 1 for each in self.named_numbers]
+        return list(dict.fromkeys((*self.named_numbers, *above, *others)))
+
+    @property
+    def named_numbers(self) -> list[int]:
+        """The ints in the message, each once."""
+        found = (abs(int(each)) for each in re.findall(r"-?\d+", self.blame.message) if len(each) < 5)
+        return list(dict.fromkeys(each for each in found if each <= _MAX_NUMBER))
 
     def with_named_place(self) -> FailedCall:
         """The same, with the blame on the arguments that the message counts or quotes, if it does."""

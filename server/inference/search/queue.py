@@ -137,9 +137,12 @@ class RecipeQueue:
             self._put(step.cost, step)
 
     def learn(self, step: RecipeStep, blamed: Blame) -> None:
-        """Remember what failed: the values of the arguments to blame, or their types after a type error."""
+        """Remember what failed: the values of the arguments to blame, or their types after a type error.
+
+        Not where most arguments are to blame: any other one may be.
+        """
         places = [place for place in blamed.places if place < len(step.recipe.arguments)]
-        if places and len(places) < len(step.recipe.arguments):
+        if places and 2 * len(places) <= len(step.recipe.arguments) + 1:
             typed = isinstance(blamed.error, TypeError | AttributeError) and not blamed.own
             parts = _types(step.recipe) if typed else _parts(step.recipe)
             self._failed.add(frozenset(part for part in parts if part[0] in places))

@@ -123,7 +123,7 @@ class RecipeSearch:
         """Whether to give up: torch rejects the gradients for any shape, or nearly all trials fail with one error."""
         if self.rejected is not None:
             counted = "incorrect number" in self.rejected[1].message or is_source_error(self.rejected[1])
-            return self.trials - self._found_at[0] > (_MORE_TRIALS if counted else 5 * _MORE_TRIALS)
+            return self.trials - self._found_at[0] > (_MORE_TRIALS if counted else 12 * _MORE_TRIALS)
         if len(self.failures) % _HOPELESS_TRIALS:
             return False
         message, count = Counter(each[2].message for each in self.failures).most_common(1)[0]

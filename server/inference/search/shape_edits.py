@@ -39,7 +39,7 @@ def other_ranks(failed: FailedCall) -> Iterator[Edit]:
 def other_sizes(failed: FailedCall) -> Iterator[Edit]:
     """Every tensor with the shapes and sizes that the message names, with those of the others, then with any."""
     tensors = list(reversed(failed.tensors(False)))
-    named = [size for size in failed.numbers() if size]
+    named = [size for size in failed.named_numbers if size]
     for step, (place, each) in enumerate(tensors):
         for sizes in _shapes(failed.blame.message):
             fits = len(sizes) == len(each.shape)
@@ -59,6 +59,7 @@ def _with_other_sizes(
     for turn, axis in enumerate(reversed(range(len(each.shape)))):
         meant = each.shape[axis] in named
         costs = {size: 1.0 + 0.15 * trial + 0.6 * min(turn, 1) for trial, size in enumerate(_SIZES)}
+        costs |= {size + 1: 0.7 + 0.1 * turn for size in named}
         costs |= dict.fromkeys(named, (0.4 if meant else 0.6) + 0.1 * turn)
         for size, cost in costs.items():
             if size != each.shape[axis]:
@@ -71,6 +72,7 @@ def _alike(failed: FailedCall, named: list[int]) -> Iterator[Edit]:
     inputs = failed.recipe.inputs
     longest = max((each.shape for each in inputs), key=len)
     yield from failed.with_tensors(lambda each: shaped(each, longest), 0.8)
+    yield from failed.with_tensors(lambda each: shaped(each, (4,) * len(each.shape)), 1.0)
     for place, each in failed.tensors():
         for step, shape in enumerate(_lined_up(each.shape, [one.shape for one in inputs])):
             yield from failed.with_argument(place, shaped(each, shape), 0.6 + 0.4 * each.grad + 0.1 * step)
