@@ -223,4 +223,4 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
     (r"incorrect number of gradients", _fewer_arguments),
     (r"does not require grad|derivative .* not implemented|requires_grad|require grad", _less_grad),
 )
-_TRIED_ANYWAY = (_tensor, other_ranks, other_sizes, _other_numbers, sizes_as_ints)
+_TRIED_ANYWAY = (_complex_or_real, _tensor, other_ranks, other_sizes, _other_numbers, sizes_as_ints)
