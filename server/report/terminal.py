@@ -170,7 +170,7 @@ def _summary(report: Report, timed: bool) -> Text:
     if any(each.checked.word == "differs" and not each.checked.declared for each in report.faulty):
         text.append(f"\n{_HINT}")
     alone = next((each.checked for each in report.faulty if not _is_of_verdict(each.checked)), None)
-    if alone:
+    if alone is not None:
         text.append(f"\n{_ALLOW_HINT.format(alone.name, alone.faults[0].id)}")
     return text
 

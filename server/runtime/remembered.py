@@ -6,18 +6,21 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, TypeVar
 
+from .rng import seed_all_generators
 from .section import Section
 
 _T = TypeVar("_T")
 _MOST = 64  # budget: the most results of one function that are kept
+# sample: the seeds of what is computed, and of what follows it, remembered or not.
+_WITHIN, _BEHIND = 4321, 5678
 _KEPT: list[dict[Hashable, Any]] = []
 
 
 def remembered(worth: Callable[[Any], bool] = lambda result: True) -> Callable[[Callable[..., _T]], Callable[..., _T]]:
     """Keep the last results of a function of sections and numbers that are ``worth`` it.
 
-    The results must follow from the arguments alone, so that nobody can tell whether they were remembered. What cannot
-    be hashed, as a section made with lists, is computed each time.
+    The results must follow from the arguments alone, so that nobody can tell whether they were remembered: random
+    numbers are seeded before and after. What cannot be hashed, as a section made with lists, is computed each time.
     """
 
     def keeping(function: Callable[..., _T]) -> Callable[..., _T]:
@@ -28,17 +31,18 @@ def remembered(worth: Callable[[Any], bool] = lambda result: True) -> Callable[[
         def ask(*arguments: Any) -> _T:
             key = tuple(map(_key, arguments))
             try:
-                known = kept.get(key)
+                found = kept.get(key)
             except TypeError:
-                return function(*arguments)
-            if known is not None:
-                return known
-            result = function(*arguments)
-            if worth(result):
-                kept[key] = result
-                if len(kept) > _MOST:
-                    del kept[next(iter(kept))]
-            return result
+                found, key = None, ()
+            if found is None:
+                seed_all_generators(_WITHIN)
+                found = function(*arguments)
+                if key and worth(found):
+                    kept[key] = found
+                    if len(kept) > _MOST:
+                        del kept[next(iter(kept))]
+            seed_all_generators(_BEHIND)
+            return found
 
         return ask
 
