@@ -99,6 +99,13 @@ class NamedSo(Copied):
         return z_complex * 1
 
 
+class SavingTheRealPart(Copied):
+    @staticmethod
+    def forward(ctx: Any, z: Any) -> Any:
+        ctx.save_for_backward(z.real)
+        return z * 1
+
+
 class Refusing(Copied):
     @staticmethod
     def forward(ctx: Any, z: Any) -> Any:
@@ -136,6 +143,10 @@ def test_an_argument_that_is_complex_is_given_complex_numbers(function: Any) -> 
 @pytest.mark.parametrize("function", [Copied, Refusing, Rectified, OfPairs, MoreComplex])
 def test_nothing_else_is(function: Any) -> None:
     assert infer(function).recipe.inputs[0].dtype == "float64"
+
+
+def test_what_is_saved_is_read_too() -> None:
+    assert infer(SavingTheRealPart).recipe.inputs[0].dtype == "complex128"
 
 
 def test_complex64_is_given_where_nothing_else_will_do() -> None:

@@ -104,8 +104,11 @@ class Reader(ExpressionReader):
         self.stepped(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "view" and len(node.args) == 1:
             self.paired(node.func.value, node.args[0])
-        if not (isinstance(node.func, ast.Attribute) and node.func.attr == "save_for_backward"):
-            self.generic_visit(node)
+        saves = isinstance(node.func, ast.Attribute) and node.func.attr == "save_for_backward"
+        for each in ast.iter_child_nodes(node):
+            # To be saved is no use of an argument.
+            if not saves or (isinstance(each, ast.Attribute) and not self.is_ctx(each.value)):
+                self.visit(each)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         found = self.evidence(node.value)
