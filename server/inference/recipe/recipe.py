@@ -284,13 +284,20 @@ def fill_tensor(
         share = _two_decimals(LOW + (HIGH - LOW) * torch.rand(shape, generator=numbers, dtype=torch.float64))
         return (share if fill == "positive" else -share).to(kind)
     values = torch.randn(shape, generator=numbers, dtype=torch.float64)
-    if fill == "simplex":
-        return values.reshape(shape or (1,)).softmax(dim=-1).reshape(shape).to(kind)
+    if fill == "simplex" and values.numel():
+        return _probabilities(values.reshape(shape or (1,))).reshape(shape).to(kind)
     if fill in ("signs", "binary"):
         return torch.where(values < 0, -1 if fill == "signs" else 0, 1).to(kind)
     if fill == "spd":
         return _positive_definite(values).to(kind)
     return _two_decimals(torch.where(values.abs() < _MIN_MAGNITUDE, _REPLACEMENT, values)).to(kind)
+
+
+def _probabilities(values: torch.Tensor) -> torch.Tensor:
+    """Probabilities along the last dimension, none of them 0; the largest is what the others leave."""
+    shares = _two_decimals(values.softmax(dim=-1)).clamp(min=0.01)
+    rest = _two_decimals(1 - shares.sum(dim=-1, keepdim=True))
+    return _two_decimals(shares.scatter_add(-1, shares.argmax(dim=-1, keepdim=True), rest))
 
 
 def _positive_definite(values: torch.Tensor) -> torch.Tensor:
