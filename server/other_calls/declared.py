@@ -14,7 +14,7 @@ from ..contract.examination.call import Call, TensorsByName
 from ..runtime.section import Section
 from .directional_check import DirectionalResult, compare_along_directions
 from .other_call import OtherCall
-from .short_dtypes import comparison_in
+from .short_dtypes import comparison_in, short_dtype_name
 from .ties import Tied, compare_at_ties, equal_to_the_first, in_turns, tensors_alike
 from .variants import MEMORY_LAYOUTS, SPACED, TRANSPOSED, values_near
 from .vmap_check import claims_vmap, compare_under_vmap
@@ -59,7 +59,7 @@ def calls_of_declared(section: Section) -> Iterator[OtherCall]:
     yield from _with_ties(declared)
     if op.dtype == "float64":
         for dtype in (torch.float32, torch.float16):
-            yield OtherCall(str(dtype).removeprefix("torch."), lambda: base, comparison_in(dtype))
+            yield OtherCall(short_dtype_name(dtype), lambda: base, comparison_in(dtype))
     if claims_vmap(op.function):
         yield OtherCall("torch.func.vmap over dimension 1", lambda: Call.plain(section), compare_under_vmap)
 
@@ -86,7 +86,7 @@ def _values(parameter: Parameter, value: object) -> list[object]:
     low, high = parameter.minimum, parameter.maximum
     inside = [each for each in near if low <= each <= high]
     if isinstance(value, float):
-        inside += [(value + each) / 2 for each in (low, high) if abs(each) != float("inf") and each != value]
+        inside += [(value + each) / 2 for each in (low, high) if abs(each) != math.inf and each != value]
     elif isinstance(value, int):
         inside += [each for each in (value - 1, value - 2) if low <= each <= high]
     return inside[:2]

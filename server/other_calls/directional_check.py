@@ -44,7 +44,7 @@ def compare_along_directions(
     ran, reference = call.run(), slopes_of or call
     if not ran.moved:
         return DirectionalResult(unknown="no output requires a gradient")
-    if not all(bool(each.detach().isfinite().all()) for each in ran.outputs.values()):
+    if not all_finite(ran.outputs):
         return DirectionalResult(unknown="forward is not finite")
     if not _same(ran.outputs, call.value()):
         return DirectionalResult(unknown="it does not repeat itself")
@@ -62,6 +62,11 @@ def compare_along_directions(
         if wrong and not wrong[2]:
             return DirectionalResult(wrong[1], wrong[0])
     return DirectionalResult()
+
+
+def all_finite(tensors: TensorsByName) -> bool:
+    """Whether every number of some tensors is finite."""
+    return all(bool(each.detach().isfinite().all()) for each in tensors.values())
 
 
 def _same(some: TensorsByName, others: TensorsByName) -> bool:

@@ -33,11 +33,11 @@ def _compare(call: Call, dtype: torch.dtype) -> DirectionalResult:
     call = call.holding({name: one.to(dtype).double() for name, one in call.tensors.items()})
     double, short = call.run(), call.run(dtype=dtype)
     if not double.moved or not short.moved or _share_off(double.outputs, short.outputs) > _FORWARD[dtype]:
-        return DirectionalResult(unknown=f"forward is another one in {_name(dtype)}")
+        return DirectionalResult(unknown=f"forward is another one in {short_dtype_name(dtype)}")
     given = call.grad_outputs(double)
     right = {name: one for name, one in double.gradients(given).items() if one is not None}
     if not all(bool((one.abs() <= torch.finfo(dtype).max).all()) for one in right.values()):
-        return DirectionalResult(unknown=f"{_name(dtype)} cannot hold its gradient")
+        return DirectionalResult(unknown=f"{short_dtype_name(dtype)} cannot hold its gradient")
     found = short.gradients({name: one.to(short.outputs[name].dtype) for name, one in given.items()})
     allowed = None
     for name, one in right.items():
@@ -81,7 +81,8 @@ def _wrong_at(call: Call, name: str, right: torch.Tensor, found: torch.Tensor) -
     return DirectionalResult(seen, element)
 
 
-def _name(dtype: torch.dtype) -> str:
+def short_dtype_name(dtype: torch.dtype) -> str:
+    """What a dtype is called, without its module."""
     return str(dtype).removeprefix("torch.")
 
 

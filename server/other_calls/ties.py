@@ -13,7 +13,7 @@ import torch
 from ..contract.examination.call import Call, TensorsByName, irregular_tensor
 from ..contract.examination.slopes import slopes_of_function, weighted_total
 from ..numerics.formatting.numbers import format_distinct, format_number
-from .directional_check import DirectionalResult
+from .directional_check import DirectionalResult, all_finite
 
 # How the numbers of a direction depend on those that it moves: they change fast, and are nowhere small.
 _FAST, _LEAST = 40.0, 0.5
@@ -30,7 +30,7 @@ def compare_at_ties(call: Call, slopes_of: Call | None = None) -> DirectionalRes
     that is right beside the equal numbers is found wrong. Raises whatever the Function raises.
     """
     ran = call.run()
-    if not ran.moved or not all(bool(each.detach().isfinite().all()) for each in ran.outputs.values()):
+    if not ran.moved or not all_finite(ran.outputs):
         return DirectionalResult(unknown="forward is not finite there")
     given, reference = call.grad_outputs(ran), slopes_of or call
     directions = {name: _direction(one) for name, one in call.tensors.items()}

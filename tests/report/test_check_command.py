@@ -24,6 +24,7 @@ from support import event_loop
 from support.browser import POLICY, resized
 from support.busy_cpu import on_one_processor
 from support.command_line import NO_HURRY, OF_THE_TERMINAL, Ran, in_every_form, ran
+from support.faulty_source import FAULTY
 from support.own_worker import LAST
 from support.waiting import written_into
 
@@ -61,42 +62,6 @@ class Through(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return torch.round(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-'''
-BAD = '''
-class Product(torch.autograd.Function):
-    """A product, right by one input and wrong by the other."""
-
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.save_for_backward(x, factor)
-        return x * factor
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, factor = ctx.saved_tensors
-        return grad_output * factor, 2 * grad_output * x
-
-
-class Crash(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        if grad_output.sum() < 0:
-            os.kill(os.getpid(), 11)
-        return 2 * grad_output
-
-
-class Riddle(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, riddle):
-        return riddle.answer_that_no_tensor_has
 
     @staticmethod
     def backward(ctx, grad_output):
@@ -289,7 +254,7 @@ BOXES = re.compile("[\u2500-\u257f\x1b]")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file of Functions good and bad, one of good ones, and one that cannot be read."""
     folder = tmp_path_factory.mktemp("visitor")
-    (folder / "my_ops.py").write_text(f"import os\n\nimport torch\n\n{GOOD}\n{STRAIGHT}\n{BAD}")
+    (folder / "my_ops.py").write_text(f"import os\n\nimport torch\n\n{GOOD}\n{STRAIGHT}\n{FAULTY}")
     (folder / "fine.py").write_text(f"import torch\n\n{GOOD}\n{STRAIGHT}")
     (folder / "here.py").write_text(f"import torch\n\n{HERE}")
     (folder / "open.py").write_text(f"import torch\n\n{OPEN}")

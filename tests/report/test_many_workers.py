@@ -17,6 +17,7 @@ import pytest
 from support import event_loop
 from support.busy_cpu import on_one_processor
 from support.command_line import NO_HURRY, OF_THE_TERMINAL
+from support.faulty_source import FAULTY
 
 from gradloupe import __version__
 from gradloupe.server.config.settings import parse_settings
@@ -42,42 +43,6 @@ class Cube(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         return 3 * x**2 * grad_output
 '''
-OTHERS = '''
-class Product(torch.autograd.Function):
-    """A product, right by one input and wrong by the other."""
-
-    @staticmethod
-    def forward(ctx, x, factor):
-        ctx.save_for_backward(x, factor)
-        return x * factor
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, factor = ctx.saved_tensors
-        return grad_output * factor, 2 * grad_output * x
-
-
-class Crash(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        if grad_output.sum() < 0:
-            os.kill(os.getpid(), 11)
-        return 2 * grad_output
-
-
-class Riddle(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, riddle):
-        return riddle.answer_that_no_tensor_has
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-'''
 WORDS = {"Cube0": "matches", "Cube1": "matches", "Product": "differs", "Crash": "lost", "Riddle": "unsolved"}
 
 
@@ -85,7 +50,7 @@ WORDS = {"Cube0": "matches", "Cube1": "matches", "Product": "differs", "Crash": 
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where we are: it has a file of five Functions."""
     cubes = "\n".join(CUBE.replace("Cube", f"Cube{number}") for number in range(2))
-    (tmp_path / "five.py").write_text(f"import os\nimport torch\n\n{cubes}\n{OTHERS}")
+    (tmp_path / "five.py").write_text(f"import os\nimport torch\n\n{cubes}\n{FAULTY}")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -221,6 +221,11 @@ class Recipe:
         return pairs
 
 
+def is_square(shape: tuple[int, ...]) -> bool:
+    """Whether a tensor of this shape holds square matrices."""
+    return len(shape) >= 2 and shape[-1] == shape[-2]
+
+
 def literal(value: Any) -> str:
     """A value as a literal for ``parse_recipe``; inf in a container is written as 1e999, which overflows to it."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else _nested_literal(value)

@@ -22,6 +22,7 @@ from ..recipe.recipe import (
     Constant,
     Fill,
     TensorArgument,
+    is_square,
     literal,
     name_of_value,
 )
@@ -319,8 +320,7 @@ def fill_from_name(tensor: TensorArgument) -> Fill | None:
         return "simplex"
     if name_hints.SORTED_NAME.search(name):
         return "rising"
-    square = len(shape) >= 2 and shape[-1] == shape[-2]
-    return "spd" if square and name_hints.SYMMETRIC_NAME.search(name) else None
+    return "spd" if is_square(shape) and name_hints.SYMMETRIC_NAME.search(name) else None
 
 
 _SAID = {

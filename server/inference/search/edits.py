@@ -87,7 +87,7 @@ def _sequence(failed: FailedCall) -> _Edits:
 
 
 def _callable(failed: FailedCall) -> _Edits:
-    functions = [NAMED_VALUES[name] for name in _CALLABLES]
+    functions = _named(_CALLABLES)
     named = [place for place, each in enumerate(failed.recipe.arguments) if name_hints.CALLABLE_NAME.search(each.name)]
     for place in dict.fromkeys((*failed.places(), *named)):
         given = failed.given(place)
@@ -150,10 +150,13 @@ def _less_grad(failed: FailedCall) -> _Edits:
         yield from failed.with_argument(place, replace(each, grad=False), 0.5)
 
 
+_COMPLEX_WORDS = "[Cc]omplex|without overflow"
+
+
 def _complex_or_real(failed: FailedCall) -> _Edits:
     """Complex numbers in place of real ones, and real ones in place of complex ones."""
     message, tensors = failed.blame.message, failed.tensors()
-    if re.search("[Cc]omplex|without overflow", message) or any(each.is_complex for _, each in tensors):
+    if re.search(_COMPLEX_WORDS, message) or any(each.is_complex for _, each in tensors):
         for step, (place, each) in enumerate(tensors):
             yield from failed.with_argument(place, _of_other_numbers(each), 0.3 + 0.1 * step)
         yield from failed.with_tensors(_of_other_numbers, 0.5)
@@ -188,7 +191,7 @@ _RANK_WORDS = (
     r"[Dd]imension|number of dim|unpack|index out of|too many|matri|vector|\d[- ]?([Dd]\b|dim)|[(\[][A-Za-z]\w*\s*,"
 )
 _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
-    (r"[Cc]omplex|without overflow", _complex_or_real),
+    (_COMPLEX_WORDS, _complex_or_real),
     (r"[Tt]ensor\b.* but got|must be [Tt]ensor|NoneType|no attribute|different than None|can only save", _tensor),
     (r"must be bool|Boolean value|truth value|NoneType", _values(True, False)),
     (r"integer|\bints?\b|\blong\b|indices|NoneType|combination of arguments|function arguments", _values(2, 1, 3)),

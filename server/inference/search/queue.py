@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..recipe.recipe import Constant, Fill, Recipe, TensorArgument, literal
+from ..recipe.recipe import Constant, Fill, Recipe, TensorArgument, is_square, literal
 from ..source import name_hints
 from ..source.collect import CollectedEvidence
 from ..source.signature import LEFT_OUT, NO_DEFAULT
@@ -152,7 +152,7 @@ class RecipeQueue:
         heapq.heappush(self._heap, (cost, self._count, found))
 
     def _first(self, row: _Row) -> RecipeStep | None:
-        """Pop the first step of a row; None if it is known already, or if the whole row is postponed."""
+        """Pop the first step of a row; None if it cannot be tried, or if the whole row is postponed."""
         if not row.postponed and self._must_fail(row.parts):
             self._put(row.cost + REPEAT_COST, replace(row, postponed=True))
             return None
@@ -249,18 +249,13 @@ class RecipeQueue:
             return self._settled(TensorArgument(name, shape, "int64", "shuffled" if once else "index", 2))
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
-        fill: Fill = "spd" if known.square and _is_square(shape) else "normal"
+        fill: Fill = "spd" if known.square and is_square(shape) else "normal"
         if place:
             fill = fill_from_evidence(known, shape) or fill
         if fill == "normal":
             fill = fill_within_bounds(known) or fill
         dtype = "float32" if known.single else "complex128" if known.complex else "float64"
         return self._settled(TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False))
-
-
-def _is_square(shape: tuple[int, ...]) -> bool:
-    """Whether a tensor of this shape holds square matrices."""
-    return len(shape) >= 2 and shape[-1] == shape[-2]
 
 
 def _can_be_tried(recipe: Recipe) -> bool:

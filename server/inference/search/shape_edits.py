@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..recipe.recipe import Constant, Recipe, TensorArgument
+from ..recipe.recipe import Constant, Recipe, TensorArgument, is_square
 from .failed_call import Edit, FailedCall
 from .shapes import default_shape
 
@@ -131,7 +131,7 @@ def square(failed: FailedCall) -> Iterator[Edit]:
 
 def shaped(each: TensorArgument, shape: _Shape) -> TensorArgument:
     """The tensor in another shape, with the fill ``spd`` dropped where that is not square."""
-    keeps_fill = each.fill != "spd" or (len(shape) >= 2 and shape[-1] == shape[-2])
+    keeps_fill = each.fill != "spd" or is_square(shape)
     return replace(each, shape=shape) if keeps_fill else replace(each, shape=shape, fill="normal")
 
 
