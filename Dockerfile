@@ -30,13 +30,10 @@ RUN python -m venv /venv \
 COPY . ./
 COPY --from=light /light/plotly /venv/share/gradloupe/plotly
 # Headers, CMake files and tests of torch serve those who build against it: 146 MB. torch/bin must stay, torch starts it.
-# Of matplotlib only the fonts are used, and nothing of what it needs itself.
 RUN /venv/bin/pip install --no-cache-dir --no-deps . \
  && rm -rf /venv/lib/python3.*/site-packages/torch/include \
            /venv/lib/python3.*/site-packages/torch/share \
            /venv/lib/python3.*/site-packages/torch/test \
- && /venv/bin/pip uninstall --yes contourpy cycler fonttools kiwisolver pillow pyparsing python-dateutil \
- && find /venv/lib/python3.*/site-packages/matplotlib -type f ! -path '*/fonts/ttf/DejaVuSans*' ! -name __init__.py -delete \
  && /venv/bin/python -m pip uninstall --yes pip
 
 FROM python:3.11-slim

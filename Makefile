@@ -4,7 +4,6 @@
 # make bench  measure everything, and write docs/measured.md (SUBJECTS="speed load" for these alone)
 # make lint   ruff, mypy and the direction of imports alone
 # make record INTO=folder   keep what servers and commands answer, to be compared: tests/recorded_answers.py says how
-# make light  fetch smaller bundles of plotly.js with npm; without them the one of the plotly wheel is served
 # make screenshot   take the picture of the README again
 
 PYTHON ?= python3
@@ -18,9 +17,11 @@ COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(ope
 # Python compiles each file that it imports, once, whatever the environment says: pip would compile ten times as many.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test quick bench lint light record screenshot clean
+.PHONY: run test quick bench lint record screenshot clean
 
+# Without npm's registry the larger plotly.js of its wheel is served; the next start tries again.
 run: $(VENV)/app
+	@PIP_RETRIES=0 npm_config_fetch_retries=0 $(MAKE) --silent $(VENV)/light >/dev/null 2>&1 || true
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
 
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal --durations 40
@@ -40,8 +41,6 @@ lint: $(VENV)/dev
 
 bench: $(VENV)/bench $(VENV)/browser $(VENV)/light
 	$(BIN)/python tests/bench/run.py $(SUBJECTS)
-
-light: $(VENV)/light
 
 record: $(VENV)/dev $(VENV)/light
 	$(BIN)/python tests/recorded_answers.py record $(INTO)

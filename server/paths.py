@@ -10,6 +10,7 @@ ROOT = os.path.dirname(SERVER)
 OPS = os.path.join(ROOT, "ops")
 STATIC = os.path.join(ROOT, "static")
 TEMPLATES = os.path.join(ROOT, "templates")
+FONTS = os.path.join(SERVER, "png", "fonts")
 
 
 def working_directory() -> str:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
+from cachetools import LRUCache
+
+from ..protocol.answer import Answer
 from ..protocol.errors import EngineBusy, UnknownOp
 from ..protocol.fingerprint import fingerprint
 from ..protocol.question import Question
 from ..reload.composite_engine import AnyEngine
-from ..supervisor.engine import Answer
+from ..schema.op import DeviceSummary, OpDescription
 
-_MAX_BYTES = 32 * 2**20  # bytes of columns
-_HEADER_BYTES = 8192  # bytes that a header takes, roughly
+_MAX_BYTES = 32 * 2**20
+_OBJECTS_PER_JSON = 3  # bytes that a header takes as Python objects, for each byte of its JSON
 
 IsDisconnected = Callable[[], Awaitable[bool]]
 
@@ -33,13 +34,12 @@ class AnswerCache:
 
     def __init__(self, engine: AnyEngine, kept: int = _MAX_BYTES) -> None:
         self._engine = engine
-        self._room = kept
-        self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._answers: LRUCache[str, Answer] = LRUCache(kept, _size)
         self._flights: dict[str, PendingAnswer] = {}
         self.hits, self.asked = 0, 0
 
     async def of(
-        self, op: dict[str, Any], device: dict[str, Any], question: Question, gone: IsDisconnected | None
+        self, op: OpDescription, device: DeviceSummary, question: Question, gone: IsDisconnected | None
     ) -> Answer:
         """The answer to ``question``; raises what ``Engine.answer`` raises.
 
@@ -50,7 +50,7 @@ class AnswerCache:
         return await asyncio.shield(self._join(key, op, question, gone).task) if answer is None else answer
 
     async def soon(
-        self, op: dict[str, Any], device: dict[str, Any], question: Question, patience: float
+        self, op: OpDescription, device: DeviceSummary, question: Question, patience: float
     ) -> Answer | None:
         """The answer if it is there within ``patience`` seconds; else None, and it is cached for the next request.
 
@@ -67,16 +67,14 @@ class AnswerCache:
     @property
     def size(self) -> int:
         """The bytes in the cache."""
-        return sum(map(_size, self._answers.values()))
+        return int(self._answers.currsize)
 
     def _find(self, key: str) -> Answer | None:
         answer = self._answers.get(key)
-        if answer is not None:
-            self._answers.move_to_end(key)
-            self.hits += 1
+        self.hits += answer is not None
         return answer
 
-    def _join(self, key: str, op: dict[str, Any], question: Question, gone: IsDisconnected | None) -> PendingAnswer:
+    def _join(self, key: str, op: OpDescription, question: Question, gone: IsDisconnected | None) -> PendingAnswer:
         flight = self._flights.get(key)
         if flight is None:
             waiting: list[IsDisconnected | None] = []
@@ -98,16 +96,18 @@ class AnswerCache:
         finally:
             del self._flights[key]
         # A worker with other code may have taken over meanwhile.
-        if answer.header["failure"] is None and await current_digest(self._engine, question.op) == digest:
-            self._keep(key, answer)
+        if is_lasting(answer, question) and await current_digest(self._engine, question.op) == digest:
+            self._answers[key] = answer
         return answer
 
-    def _keep(self, key: str, answer: Answer) -> None:
-        self._answers[key] = answer
-        self._room -= _size(answer)
-        while self._room < 0:
-            _, oldest = self._answers.popitem(last=False)
-            self._room += _size(oldest)
+
+def is_lasting(answer: Answer, question: Question) -> bool:
+    """Whether the same answer would be given again: nothing has failed, and no time ran out for torch.compile."""
+    header = answer.header
+    if header["failure"] is not None:
+        return False
+    badges = header["badges"] if question.compile and header["view"] == "contract" else []
+    return all(each["name"] != "compile" or each["state"] != "unknown" for each in badges)
 
 
 async def current_digest(engine: AnyEngine, name: str) -> str:
@@ -118,9 +118,9 @@ async def current_digest(engine: AnyEngine, name: str) -> str:
         return ""
 
 
-def _key(op: dict[str, Any], device: dict[str, Any], question: Question) -> str:
+def _key(op: OpDescription, device: DeviceSummary, question: Question) -> str:
     return fingerprint(op["digest"], repr(device), repr(question))
 
 
 def _size(answer: Answer) -> int:
-    return _HEADER_BYTES + sum(column.nbytes for column in answer.columns.values())
+    return _OBJECTS_PER_JSON * answer.header_bytes + sum(column.nbytes for column in answer.columns.values())

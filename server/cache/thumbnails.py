@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from time import monotonic
-from typing import Any
 
+from cachetools import LRUCache
+
+from ..protocol.answer import CurvesAnswer, curves_of
 from ..protocol.errors import BadQuestion, EngineBusy, EngineFault, UnknownOp, Unsolved
 from ..reload.composite_engine import AnyEngine
+from ..schema.op import OpStub, ThumbnailCurves
 from ..url.address import default_address
 from .answer_cache import current_digest
 
 _POINTS = 81
-CURVES = ("x", "forward", "analytical")
 _MAX_THUMBNAILS = 2048  # thumbnails
 MEASURING, _UNSOLVED = "measuring", "not called yet"
 # Seconds that a page waits for the next thumbnail, so that one slow Function delays none, and for all of them.
 _NEXT_TIMEOUT, _TOTAL_TIMEOUT = 2.0, 10.0
 OWN_TIMEOUT = 0.8  # the latter for the user's own: they may be many, and need inference first
 
-_Op = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Thumbnail:
     """The data of a thumbnail, and the time (``monotonic``) at which it expires."""
 
-    drawn: dict[str, Any]
+    drawn: ThumbnailCurves
     until: float = inf
 
 
@@ -51,12 +52,12 @@ class ThumbnailCache:
         self._patience = patience
         self._following = following
         self._altogether = altogether
-        self._thumbnails: dict[str, Thumbnail] = {}
-        self._due: dict[str, _Op] = {}  # to be computed, by digest
+        self._thumbnails: LRUCache[str, Thumbnail] = LRUCache(_MAX_THUMBNAILS)
+        self._due: dict[str, OpStub] = {}  # to be computed, by digest
         self._task: asyncio.Task[None] | None = None
         self._last_finished = monotonic()  # when the last one was finished
 
-    async def of(self, ops: dict[str, _Op]) -> dict[str, dict[str, Any]]:
+    async def of(self, ops: Mapping[str, OpStub]) -> dict[str, ThumbnailCurves]:
         """By op name: ``x``, ``forward`` and ``analytical`` (None at gaps), and the ``word`` of the verdict.
 
         An op that is not ready in time has no curves and the word ``MEASURING``; one that is computed again keeps its
@@ -73,7 +74,7 @@ class ThumbnailCache:
             with suppress(asyncio.CancelledError, EngineBusy):
                 await self._task
 
-    async def _draw_soon(self, missing: dict[str, _Op]) -> None:
+    async def _draw_soon(self, missing: dict[str, OpStub]) -> None:
         """Return when all of them are computed, or it takes too long; raises what ``Engine.answer`` raises."""
         self._due = dict(missing)  # forgets what was due of replaced code
         if self._due and (self._task is None or self._task.done()):
@@ -94,19 +95,15 @@ class ThumbnailCache:
             digest, op = next(iter(self._due.items()))
             thumbnail = await self._draw(op)
             if await current_digest(self._engine, op["name"]) == digest:
-                self._keep(digest, thumbnail)
+                self._thumbnails[digest] = thumbnail
             self._due.pop(digest, None)
             self._last_finished = monotonic()
 
-    def _keep(self, digest: str, thumbnail: Thumbnail) -> None:
-        self._thumbnails[digest] = thumbnail
-        while len(self._thumbnails) > _MAX_THUMBNAILS:
-            del self._thumbnails[next(iter(self._thumbnails))]
-
-    async def _draw(self, op: _Op) -> Thumbnail:
+    async def _draw(self, op: OpStub) -> Thumbnail:
         try:
             description = await self._engine.op(op["name"])
-            answer = await self._engine.answer(replace(default_address(description).question, count=_POINTS))
+            question = replace(default_address(description).question, count=_POINTS)
+            answer = curves_of(await self._engine.answer(question))
         except Unsolved as unsolved:
             return Thumbnail(_without_curves(_UNSOLVED) | {"said": unsolved.told["sentence"]})
         except (BadQuestion, EngineFault, UnknownOp):  # the op's own page says what is wrong
@@ -114,14 +111,22 @@ class ThumbnailCache:
         failure = answer.header["failure"]
         if failure is not None and failure["phase"] == "worker":
             return self._failed()
-        curves = {
-            name: [value if isfinite(value) else None for value in answer.columns.get(name, ())] for name in CURVES
-        }
-        return Thumbnail({**curves, "word": answer.header["verdict"]["word"]})
+        return Thumbnail(
+            {
+                "x": list(answer.columns.get("x", ())),
+                "forward": _curve(answer, "forward"),
+                "analytical": _curve(answer, "analytical"),
+                "word": answer.header["verdict"]["word"],
+            }
+        )
 
     def _failed(self) -> Thumbnail:
         return Thumbnail(_without_curves("failed"), monotonic() + self._patience)
 
 
-def _without_curves(word: str) -> dict[str, Any]:
-    return {**dict.fromkeys(CURVES, ()), "word": word}
+def _curve(answer: CurvesAnswer, name: str) -> list[float | None]:
+    return [value if isfinite(value) else None for value in answer.columns.get(name, ())]
+
+
+def _without_curves(word: str) -> ThumbnailCurves:
+    return {"x": [], "forward": [], "analytical": [], "word": word}

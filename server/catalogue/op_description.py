@@ -1,4 +1,4 @@
-"""Describes an op as a plain dictionary, for the processes that do not import torch."""
+"""Describes an op as plain data, for the processes that do not import torch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import math
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 import torch
@@ -14,12 +14,13 @@ import torch
 from ...ops import OPS, BadDeclaration, Input, Op, Parameter
 from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.question import Element, element_names
+from ..schema.op import InputDescription, OpDescription, ParameterDescription
 from .output_shapes import Shape, output_shapes
 
 _MAX_ELEMENTS = 256
 
 
-def op_descriptions() -> list[dict[str, Any]]:
+def op_descriptions() -> list[OpDescription]:
     """The descriptions of all ops in the order of ``OPS``; output shapes are measured by running each op.
 
     Raises ``BadDeclaration``, which names the file, for an op that cannot be described.
@@ -28,7 +29,7 @@ def op_descriptions() -> list[dict[str, Any]]:
     return [describe_op(op, shapes[name]) for name, op in OPS.items()]
 
 
-def describe_op(op: Op, shapes: list[Shape], file: str = "") -> dict[str, Any]:
+def describe_op(op: Op, shapes: list[Shape], file: str = "") -> OpDescription:
     """Describe one op with outputs of these shapes. Raises ``BadDeclaration``, which names its ``file``."""
     try:
         return _described(op, shapes)
@@ -55,7 +56,7 @@ def default_elements(op: Op, shapes: list[Shape]) -> tuple[Element, Element]:
     return parse_element(wrt), parse_element(of)
 
 
-def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
+def _described(op: Op, shapes: list[Shape]) -> OpDescription:
     outputs = list(zip(op.outputs, shapes, strict=True))
     wrt, of = default_elements(op, shapes)
     swept = [name for each in op.inputs for name in _elements(each.name, each.shape)][:_MAX_ELEMENTS]
@@ -87,6 +88,7 @@ def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
         "import_line": f"from gradloupe.ops.{op.name} import op",
         "block": "",
         "first_line": op.first_line,
+        "line": op.first_line,
         "file": f"ops/{op.name}.py",
         "inputs": [_input(each) for each in op.inputs],
         "parameters": [_parameter(each) for each in op.parameters],
@@ -100,7 +102,7 @@ def _described(op: Op, shapes: list[Shape]) -> dict[str, Any]:
     }
 
 
-def _input(each: Input) -> dict[str, Any]:
+def _input(each: Input) -> InputDescription:
     return {
         "name": each.name,
         "description": each.description,
@@ -110,8 +112,8 @@ def _input(each: Input) -> dict[str, Any]:
     }
 
 
-def _parameter(each: Parameter) -> dict[str, Any]:
-    return {
+def _parameter(each: Parameter) -> ParameterDescription:
+    described = {
         "name": each.name,
         "kind": each.kind,
         "default": each.default,
@@ -120,6 +122,7 @@ def _parameter(each: Parameter) -> dict[str, Any]:
         "choices": list(each.choices),
         "description": each.description,
     }
+    return cast(ParameterDescription, described)  # a default is of its kind: a declaration is checked for that
 
 
 def _elements(name: str, shape: tuple[int, ...]) -> list[str]:

@@ -8,8 +8,10 @@ from urllib.parse import quote
 
 from ..html.gallery import cards_by_group
 from ..html.social_tags import SocialTags
+from ..schema.op import OpDescription, OpStub
 from ..url.numbers import BadQuery
-from .pair_query import SIDES, OpRecord, QueryWords, check_query_words, named_ops
+from ..url.parse import QueryWords
+from .pair_query import SIDES, check_query_words
 
 _TITLE = "Two Functions side by side"
 _SAID = (
@@ -26,19 +28,20 @@ SUGGESTED_PAIRS = (
 )
 
 
-def chooser_context(ops: Mapping[str, OpRecord], given: QueryWords, base: str) -> dict[str, Any]:
-    """The context of the template; the query may name one op already, and parameters of it.
+def chooser_context(
+    ops: Mapping[str, OpStub], chosen: dict[str, OpDescription], given: QueryWords, base: str
+) -> dict[str, Any]:
+    """The context of the template; the query may name one op already, which is ``chosen``, and parameters of it.
 
     Raises ``BadQuery`` for parameters without an op.
     """
-    chosen = named_ops(ops, given)
     if not chosen and (over := [word for word in given if word not in SIDES]):
-        raise BadQuery(f"{over[0]} is for two ops, and none is named; choose them with left=… and right=….")
+        raise BadQuery(f"{over[0]} is for two ops, and none is named; choose them with left=… and right=….", over[0])
     check_query_words(chosen, given)
     return {
         "title": _TITLE,
         "said": _SAID,
-        "groups": cards_by_group(list(ops.values())),
+        "groups": cards_by_group(ops.values()),
         "chosen": {side: given.get(side, "") for side in SIDES},
         "kept": dict(_kept(chosen, given)),
         "suggested": list(_suggested(ops, chosen)),
@@ -46,7 +49,7 @@ def chooser_context(ops: Mapping[str, OpRecord], given: QueryWords, base: str) -
     }
 
 
-def _kept(chosen: dict[str, OpRecord], given: QueryWords) -> Iterator[tuple[str, str]]:
+def _kept(chosen: dict[str, OpDescription], given: QueryWords) -> Iterator[tuple[str, str]]:
     """The parameters to keep; those that only the chosen op has get the prefix of its side."""
     for word, text in given.items():
         for side, op in chosen.items():
@@ -58,7 +61,7 @@ def _kept(chosen: dict[str, OpRecord], given: QueryWords) -> Iterator[tuple[str,
                 yield word, text
 
 
-def _suggested(ops: Mapping[str, OpRecord], chosen: dict[str, OpRecord]) -> list[dict[str, str]]:
+def _suggested(ops: Mapping[str, OpStub], chosen: dict[str, OpDescription]) -> list[dict[str, str]]:
     """Pairs to suggest, with titles and address: those with the chosen op, or the instructive ones."""
     pairs = [(left, right, said) for left, right, said in SUGGESTED_PAIRS if left in ops and right in ops]
     first = next(iter(chosen.values()), None)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
+from ..schema.op import InputDescription, OpDescription
 from ..url.address import default_address, default_ranges, query_values
-from .pair_query import SIDES, OpRecord, QueryWords, SectionPair
+from ..url.parse import QueryWords
+from .pair_query import SIDES, SectionPair
 
 _FIRST, _HELD, _ELEMENT, _SENT, _PRECISION = "first", "held", "element", "sent", "precision"
 _GRAD_OUTPUTS = (-3.0, 3.0)
@@ -53,7 +54,7 @@ class Controls:
 
 
 def pair_controls(
-    ops: tuple[OpRecord, OpRecord], pair: SectionPair, said: QueryWords, dtypes: tuple[str, ...]
+    ops: tuple[OpDescription, OpDescription], pair: SectionPair, said: QueryWords, dtypes: tuple[str, ...]
 ) -> Controls:
     """The fields of the page of ``pair``; ``said`` are the parameters of its canonical query."""
     declared = [list(_declared(op, dtypes)) for op in ops]
@@ -91,32 +92,35 @@ def _idle(control: Control, pair: SectionPair) -> Control:
     return replace(control, idle=all(str(swept[side]) == control.word for side in control.sides))
 
 
-def _declared(op: OpRecord, dtypes: tuple[str, ...]) -> Iterator[Control]:
+def _declared(op: OpDescription, dtypes: tuple[str, ...]) -> Iterator[Control]:
     """The fields of one op, without those that always apply to both sides."""
     usual, spans = query_values(default_address(op)), default_ranges(op)
     yield Control("grad_output", "float", usual["grad_output"], _SENT, extent=_GRAD_OUTPUTS)
     for each in op["parameters"]:
-        name, kind = each["name"], each["kind"]
-        choices = ("true", "false") if kind == "switch" else tuple(each["choices"])
-        yield Control(name, kind, usual[name], _FIRST, each["description"], spans.get(name), choices)
+        name = each["name"]
+        choices = ("true", "false") if each["kind"] == "switch" else tuple(each["choices"])
+        yield Control(name, each["kind"], usual[name], _FIRST, each["description"], spans.get(name), choices)
     yield from _elements(op, usual)
-    for each in (each for each in op["inputs"] if each["values"]):
-        name, columns = each["name"], each["shape"][-1] if each["shape"] else 1
-        kind, extent = ("list", None) if each["shape"] else ("float", spans[name])
-        yield Control(name, kind, usual[name], _HELD, _held(each), extent, columns=columns)
+    for tensor in (each for each in op["inputs"] if each["values"]):
+        name, columns = tensor["name"], tensor["shape"][-1] if tensor["shape"] else 1
+        kind, extent = ("list", None) if tensor["shape"] else ("float", spans[name])
+        yield Control(name, kind, usual[name], _HELD, _held(tensor), extent, columns=columns)
     yield Control("dtype", "choice", usual["dtype"], _PRECISION, choices=dtypes)
 
 
-def _elements(op: OpRecord, usual: dict[str, str]) -> Iterator[Control]:
+def _elements(op: OpDescription, usual: dict[str, str]) -> Iterator[Control]:
     """The fields ``of`` and ``wrt``, where there is a choice."""
     floats = {each["name"] for each in op["parameters"] if each["kind"] == "float"}
-    for word, hint in (("of", "derivative of"), ("wrt", "with respect to")):
+    for word, hint, elements in (
+        ("of", "derivative of", op["elements"]["of"]),
+        ("wrt", "with respect to", op["elements"]["wrt"]),
+    ):
         least = floats if word == "wrt" else set()
-        choices = tuple(each for each in op["elements"][word] if each not in least)
-        lesser = tuple(each for each in op["elements"][word] if each in least)
+        choices = tuple(each for each in elements if each not in least)
+        lesser = tuple(each for each in elements if each in least)
         if len(choices) + len(lesser) > 1:
             yield Control(word, "element", usual[word], _ELEMENT, hint, choices=choices, lesser=lesser)
 
 
-def _held(each: dict[str, Any]) -> str:
+def _held(each: InputDescription) -> str:
     return "held at" + (f", {' × '.join(map(str, each['shape']))}" if each["shape"] else "")

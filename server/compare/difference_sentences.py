@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from ..documents.columns import document_columns
 from ..documents.nouns import Nouns, nouns
 from ..documents.pole_rows import nearest_row
 from ..documents.typography import number_within_span, typeset_number
-from ..protocol.frames import Frame
+from ..protocol.answer import CurvesAnswer
+from ..schema.section import SectionRecord
 
 _FEW_SHARED = 0.5  # of the x: where less are common to both (as with two dtypes), their number is mentioned
 _MAX_STRETCHES = 3  # stretches that are listed one by one
 _TIED = 1 - 1e-6  # of the largest difference: from here on as large
 
+_Columns = tuple[dict[str, list[float]], dict[str, list[float]]]
 _Row = tuple[float, float, float]  # x, and the values on the left and on the right
 
 
@@ -36,10 +38,10 @@ class _ComparedRows:
     apart: list[bool]
 
 
-def difference_sentences(left: Frame, right: Frame, names: tuple[str, str]) -> list[str]:
+def difference_sentences(left: CurvesAnswer, right: CurvesAnswer, names: tuple[str, str]) -> list[str]:
     """Sentences on forward, backward and the verdicts; ``names`` are the titles of the two ops."""
     headers = left.header, right.header
-    columns = document_columns(left), document_columns(right)
+    columns = _lists(left), _lists(right)
     nothing = [name for name, each in zip(names, columns, strict=True) if not each["x"]]
     if nothing:
         return [f"{_listed(nothing)} failed, so there is nothing to compare."]
@@ -55,17 +57,22 @@ def difference_sentences(left: Frame, right: Frame, names: tuple[str, str]) -> l
     return [both.forward(columns), both.backward(columns), *both.law(), both.verdicts()]
 
 
+def _lists(answer: CurvesAnswer) -> dict[str, list[float]]:
+    """The columns that there are."""
+    return {name: column for name, column in document_columns(answer).items() if column is not None}
+
+
 @dataclass(frozen=True)
 class _Comparison:
     swept: str
     nouns: Nouns
     names: tuple[str, str]
-    headers: tuple[dict[str, Any], dict[str, Any]]
+    headers: tuple[SectionRecord, SectionRecord]
     marks: list[float]  # from left to right
     ends: list[float]  # of the intervals in which backward was found to differ
     at: str  # which x were compared, if they were few
 
-    def forward(self, columns: tuple[dict[str, Any], dict[str, Any]]) -> str:
+    def forward(self, columns: _Columns) -> str:
         hidden = [set(_gaps(header, "forward", ("jump",))) for header in self.headers]
         found = self._compared(columns, "forward", hidden)
         if not any(found.apart):
@@ -73,11 +80,11 @@ class _Comparison:
         where = self._where(found)
         return f"{self.nouns.forward} differs {where}: {self._example(found, where, 'is')}."
 
-    def backward(self, columns: tuple[dict[str, Any], dict[str, Any]]) -> str:
+    def backward(self, columns: _Columns) -> str:
         failed = [name for name, header in zip(self.names, self.headers, strict=True) if header["failure"]]
         if failed:
             return f"{self.nouns.backward} cannot be compared: that of {_listed(failed)} failed."
-        without = [name for name, each in zip(self.names, columns, strict=True) if each["analytical"] is None]
+        without = [name for name, each in zip(self.names, columns, strict=True) if "analytical" not in each]
         if without:
             return f"{self.nouns.backward} cannot be compared: {_listed(without)} {_returns(without)} no gradient."
         found = self._compared(columns, "analytical", [set(), set()])
@@ -105,7 +112,7 @@ class _Comparison:
             return f"The verdict is the same, “{words[0]}”."
         return f"The verdicts are “{words[0]}” for {self.names[0]} and “{words[1]}” for {self.names[1]}."
 
-    def _compared(self, columns: Any, name: str, hidden: list[set[int]]) -> _ComparedRows:
+    def _compared(self, columns: _Columns, name: str, hidden: list[set[int]]) -> _ComparedRows:
         rows = list(_common(columns, name, hidden))
         atol = max(self._tolerance("atol")) if name == "analytical" else 0.0
         rtol = max(self._tolerance("rtol"))
@@ -113,7 +120,7 @@ class _Comparison:
         least = max(atol, rtol * max(sizes, default=0.0))
         return _ComparedRows(rows, [not _equal(one, other, least) for _, one, other in rows])
 
-    def _tolerance(self, name: str) -> list[float]:
+    def _tolerance(self, name: Literal["atol", "rtol"]) -> list[float]:
         return [header["tolerance"][name] for header in self.headers if header["tolerance"]] or [0.0]
 
     def _everywhere(self) -> str:
@@ -191,7 +198,7 @@ class _Comparison:
         return number_within_span(x, self.headers[0]["stop"] - self.headers[0]["start"])
 
 
-def _common(columns: Any, name: str, hidden: list[set[int]]) -> Iterator[_Row]:
+def _common(columns: _Columns, name: str, hidden: list[set[int]]) -> Iterator[_Row]:
     """The rows whose x both answers have, without the hidden ones."""
     places = []
     for each, rows in zip(columns, hidden, strict=True):
@@ -201,7 +208,7 @@ def _common(columns: Any, name: str, hidden: list[set[int]]) -> Iterator[_Row]:
         yield x, places[0][x], places[1][x]
 
 
-def _gaps(header: dict[str, Any], name: str, reasons: tuple[str, ...]) -> Iterator[int]:
+def _gaps(header: SectionRecord, name: str, reasons: tuple[str, ...]) -> Iterator[int]:
     for reason in reasons:
         yield from header["gaps"].get(name, {}).get(reason, ())
 

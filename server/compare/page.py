@@ -7,38 +7,35 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..documents.compact import compact_document, script_json
+from ..documents.compact import exact_document, script_json
 from ..documents.typography import with_minus_sign
-from ..figure.inline_svg import common_axis_ranges, static_figure
+from ..figure.axis_range import common_axis_ranges
+from ..figure.inline_svg import static_figure
+from ..figure.legend import legend
+from ..html.page_document import page_document
+from ..html.pages import Pages
 from ..html.social_tags import SocialTags
-from ..supervisor.engine import Answer
+from ..protocol.answer import CurvesAnswer
+from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import LAYOUTS, canonical_address, curves_only, with_range, without_display_options
 from ..url.numbers import write_number
 from ..url.parse import LARGEST_OF_DTYPE
 from .controls import pair_controls
 from .difference_sentences import difference_sentences
-from .pair_query import RANGE_NAMES, SIDES, OpRecord, QueryWords, SectionPair, pair_address, shortest_words
+from .pair_query import OF_BOTH, RANGE_NAMES, SIDES, SectionPair, pair_address, shortest_words
 from .source_diff import source_listings
 
 _SAME_OP_NAMES = ("the left one", "the right one")
-_OPTIONAL = (
-    *RANGE_NAMES,
-    "count",
-    "device",
-    "step",
-    "atol",
-    "rtol",
-    "theme",
-)  # fields that are empty by default
+_OPTIONAL = tuple(name for name in OF_BOTH if name not in ("order", "layout"))  # fields that are empty by default
 
 
 @dataclass(frozen=True)
 class ComparedPair:
     """Two ops, their sections, and their answers, None while they are being measured."""
 
-    ops: tuple[OpRecord, OpRecord]
+    ops: tuple[OpDescription, OpDescription]
     pair: SectionPair
-    answers: tuple[Answer, Answer] | None
+    answers: tuple[CurvesAnswer, CurvesAnswer] | None
 
     @property
     def address(self) -> str:
@@ -51,7 +48,7 @@ class ComparedPair:
         return pair_address(right, left, SectionPair(self.pair.right, self.pair.left, self.pair.usual))
 
     @property
-    def query_words(self) -> QueryWords:
+    def query_words(self) -> dict[str, str]:
         return shortest_words(*self.ops, self.pair)
 
     @property
@@ -79,14 +76,19 @@ class ComparedPair:
             if word.startswith(f"{side}.")
         )
 
-    def document(self) -> dict[str, Any] | None:
-        """The documents of both and the sentences about them; None before they are measured."""
+    def document(self, pages: Pages | None = None) -> dict[str, Any] | None:
+        """The documents of both and the sentences about them; None before they are measured.
+
+        ``pages`` adds the verdicts as HTML, with which a page is brought up to date.
+        """
         if self.answers is None:
             return None
-        sides = {
-            side: compact_document(answer, self.alone(i)) | {"own": self.own(side)}
-            for i, (side, answer) in enumerate(zip(SIDES, self.answers, strict=True))
-        }
+        held = common_axis_ranges(self.answers)
+        sides = dict[str, dict[str, Any]]()
+        for i, (side, answer) in enumerate(zip(SIDES, self.answers, strict=True)):
+            sides[side] = {**page_document(answer, self.alone(i), held), "own": self.own(side)}
+            if pages is not None:
+                sides[side]["words"] = pages.words(answer, self.alone(i), ("verdict",))
         shared = {
             "address": self.address,
             "swapped": self.swapped,
@@ -96,7 +98,7 @@ class ComparedPair:
         return shared | sides
 
 
-def pair_context(both: ComparedPair, device: dict[str, Any], base: str) -> dict[str, Any]:
+def pair_context(both: ComparedPair, device: DeviceSummary, base: str) -> dict[str, Any]:
     """The context of the template; ``base`` is the origin of the site."""
     words, document = both.query_words, both.document()
     fields = pair_controls(both.ops, both.pair, words, tuple(LARGEST_OF_DTYPE))
@@ -117,20 +119,22 @@ def pair_context(both: ComparedPair, device: dict[str, Any], base: str) -> dict[
         "question": {"order": both.pair.left.question.order},
         "still": document is not None,
         "packed": "" if document is None else script_json(document),
-        "sides": [_side(both, i, document) for i in range(len(SIDES))],
+        "sides": [_side(both, i) for i in range(len(SIDES))],
         "social": SocialTags(base + both.address, both.title, description, "noindex, follow"),
     }
 
 
-def _side(both: ComparedPair, i: int, document: dict[str, Any] | None) -> dict[str, Any]:
+def _side(both: ComparedPair, i: int) -> dict[str, Any]:
     name, layout, asked = SIDES[i], both.pair.left.layout, both.pair.both[i].question
-    still = both.answers and static_figure(both.answers[i], layout, common_axis_ranges(both.answers, layout))
+    still = both.answers and static_figure(both.answers[i], layout, common_axis_ranges(both.answers))
+    question: Any = asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": layout}
     return {
         "name": name,
         "op": both.ops[i],
         "own": both.own(name),
-        "answer": None if document is None else document[name],
-        "question": asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": layout},
+        "answer": None if both.answers is None else exact_document(both.answers[i], both.alone(i)),
+        "question": question,
+        "around": legend(None if both.answers is None else both.answers[i], question),
         "still": still or "",
         "alone": both.alone(i),
         "elsewhere": lambda span: pair_address(*both.ops, _with_range(both.pair, span)),

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
-from ..protocol.question import Question
+from ..protocol.errors import Refusal
 from ..protocol.suggest import closest_match
-from ..url.address import Address, default_query_values, encoded_query, query_values, value_bounds
-from ..url.numbers import LARGEST, BadQuery, printable_excerpt, write_number
-from ..url.parse import TRACKING_PARAMETER, check_length, read_address
-from ..url.swept_elements import suggestion
-
-OpRecord = dict[str, Any]
-QueryWords = dict[str, str]
+from ..schema.op import DeviceSummary, OpDescription, OpStub
+from ..url.address import (
+    Address,
+    default_query_values,
+    encoded_query,
+    names_of_scope,
+    query_values,
+    with_range,
+)
+from ..url.numbers import BadQuery, printable_excerpt, read_float, write_number
+from ..url.parse import QueryWords, checked_address, parse_query, read_address
+from ..url.swept_elements import suggestion, swept_bounds
 
 SIDES = ("left", "right")
 RANGE_NAMES = ("start", "stop")
 # What may be set for one side, in addition to its parameters and inputs; and what always applies to both.
 _OF_ONE = ("of", "wrt", "grad_output", "dtype")
-_OF_BOTH = (*RANGE_NAMES, "count", "device", "step", "atol", "rtol", "order", "layout", "theme")
+OF_BOTH = (*(name for name in names_of_scope("section") if name not in (*_OF_ONE, "recipe")), "theme")
 
 
 @dataclass(frozen=True)
@@ -38,73 +41,69 @@ class SectionPair:
         return self.left, self.right
 
 
-def split_query(query: str) -> QueryWords:
-    """The parameters of a query by name; raises ``BadQuery``."""
-    check_length(query)
-    given: QueryWords = {}
-    for name, text in parse_qsl(query, keep_blank_values=True):
-        is_empty_field = not text and ("." in name or name in _OF_BOTH)
-        if is_empty_field or TRACKING_PARAMETER.fullmatch(name):
-            continue
-        if name in given:
-            raise BadQuery(f"{printable_excerpt(name)} is given twice; give it once.")
-        given[name] = text
-    return given
+def pair_words(query: str) -> QueryWords:
+    """The parameters of a query by name, without the fields of a form that are empty; raises ``BadQuery``."""
+    return {name: text for name, text in parse_query(query).items() if text or not ("." in name or name in OF_BOTH)}
 
 
-def named_ops(ops: Mapping[str, OpRecord], given: QueryWords) -> dict[str, OpRecord]:
+def named_ops(ops: Mapping[str, OpStub], given: QueryWords) -> dict[str, OpStub]:
     """The ops that the query names, by side; raises ``BadQuery`` for one that does not exist."""
     for side in SIDES:
         name = given.get(side)
         if name and name not in ops:
             close = closest_match(name, ops)
             hint = f"did you mean {close}? Or choose one" if close else "choose one"
-            raise BadQuery(f"{side}={printable_excerpt(name)} names no op; {hint} at /compare, which lists them all.")
+            culprit = f"{side}={printable_excerpt(name)} names no op"
+            raise BadQuery(f"{culprit}; {hint} at /compare, which lists them all.", side)
     return {side: ops[given[side]] for side in SIDES if given.get(side)}
 
 
-def read_pair(left: OpRecord, right: OpRecord, device: dict[str, Any], given: QueryWords) -> SectionPair:
+def read_pair(left: OpDescription, right: OpDescription, device: DeviceSummary, given: QueryWords) -> SectionPair:
     """The pair of sections that a query stands for; raises ``BadQuery``.
 
     The default range is the union of those of both ops.
     """
     ops = {"left": left, "right": right}
     check_query_words(ops, given)
-    usual = _range(_read("left", ops, device, given), _read("right", ops, device, given), ops)
-    span = {name: given.get(name) or write_number(end) for name, end in zip(RANGE_NAMES, usual, strict=True)}
-    return SectionPair(_read("left", ops, device, given, span), _read("right", ops, device, given, span), usual)
+    words = {side: _words_for(side, op, given) for side, op in ops.items()}
+    read = _both(ops, given, lambda side: read_address(ops[side], device, words[side]))
+    usual = _range(read["left"], read["right"], ops)
+    start, stop = (
+        read_float(name, given[name]) if name in given else end for name, end in zip(RANGE_NAMES, usual, strict=True)
+    )
+    asked = _both(ops, given, lambda side: checked_address(ops[side], device, with_range(read[side], (start, stop))))
+    return SectionPair(asked["left"], asked["right"], usual)
 
 
-def check_query_words(ops: dict[str, OpRecord], given: QueryWords) -> None:
+def check_query_words(ops: dict[str, OpDescription], given: QueryWords) -> None:
     """Raises ``BadQuery`` for a parameter that the ops, given by side, do not have."""
     for word in given:
         side, dot, name = word.partition(".")
         if side not in SIDES:
-            shared = [each for op in ops.values() for each in _words_of_side(op) if each not in SIDES] + list(_OF_BOTH)
+            shared = [each for op in ops.values() for each in _words_of_side(op) if each not in SIDES] + list(OF_BOTH)
             _check_name(word, shared)
         elif not dot:
             continue
         elif side not in ops:
-            raise BadQuery(
-                f"{printable_excerpt(word)} is for the op on the {side}, and there is none; name it with {side}=…."
-            )
-        elif name in _OF_BOTH:
-            raise BadQuery(f"{word} cannot be: both figures have one {name}; write {name} alone.")
+            reason = f"is for the op on the {side}, and there is none; name it with {side}=…"
+            raise BadQuery(f"{printable_excerpt(word)} {reason}.", word)
+        elif name in OF_BOTH:
+            raise BadQuery(f"{word} cannot be: both figures have one {name}; write {name} alone.", word)
         else:
             _check_name(word, [f"{side}.{each}" for each in _words_of_side(ops[side])])
 
 
-def _words_of_side(op: OpRecord) -> list[str]:
+def _words_of_side(op: OpDescription) -> list[str]:
     """The parameters that one side may have."""
     return [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(_OF_ONE)
 
 
-def pair_address(left: OpRecord, right: OpRecord, pair: SectionPair) -> str:
+def pair_address(left: OpDescription, right: OpDescription, pair: SectionPair) -> str:
     """The canonical path and query of a pair: defaults left out, common parameters given once."""
     return f"/compare?{encoded_query(shortest_words(left, right, pair))}"
 
 
-def shortest_words(left: OpRecord, right: OpRecord, pair: SectionPair) -> QueryWords:
+def shortest_words(left: OpDescription, right: OpDescription, pair: SectionPair) -> dict[str, str]:
     """The parameters of the canonical query, by name."""
     ops = (left, right)
     values = [query_values(each) for each in pair.both]
@@ -117,7 +116,7 @@ def shortest_words(left: OpRecord, right: OpRecord, pair: SectionPair) -> QueryW
     return words
 
 
-def _fewest_words(name: str, values: list[str | None], usual: list[str | None]) -> QueryWords:
+def _fewest_words(name: str, values: list[str | None], usual: list[str | None]) -> dict[str, str]:
     """The fewest parameters that set ``name`` on both sides; None where a side does not have it."""
     differs = [text is not None and text != default for text, default in zip(values, usual, strict=True)]
     own = {f"{side}.{name}": text for side, text, new in zip(SIDES, values, differs, strict=True) if new and text}
@@ -130,53 +129,57 @@ def _fewest_words(name: str, values: list[str | None], usual: list[str | None]) 
     return own if len(own) == 1 else {name: str(values[1]), f"left.{name}": str(values[0])}
 
 
-def _read(
-    side: str, ops: dict[str, OpRecord], device: dict[str, Any], given: QueryWords, span: QueryWords | None = None
-) -> Address:
-    """One side of the pair, over the range ``span``, its own where there is none."""
-    try:
-        return read_address(ops[side], device, _query(side, ops, given, span))
-    except BadQuery as problem:
-        message = str(problem)
-    own = [word for word in given if word.startswith(f"{side}.")]
-    if any(
-        message.startswith((f"{word}=", f"{word}:", f"{word} ")) for word in (each[len(side) + 1 :] for each in own)
-    ):
-        raise BadQuery(f"{side}.{message}")
-    try:
-        other = SIDES[1 - SIDES.index(side)]
-        read_address(ops[other], device, _query(other, ops, given, span))
-    except BadQuery:
-        raise BadQuery(message) from None
-    raise BadQuery(f"{message.removesuffix('.')} (on the {side}, where {ops[side]['title']} is).")
+def _both(ops: dict[str, OpDescription], given: QueryWords, read: Callable[[str], Address]) -> dict[str, Address]:
+    """What is read of each side; raises ``BadQuery``, which names the side if the other one has nothing against it."""
+    found: dict[str, Address] = {}
+    refused: dict[str, tuple[Refusal, ...]] = dict.fromkeys(SIDES, ())
+    for side in SIDES:
+        try:
+            found[side] = read(side)
+        except BadQuery as problem:
+            refused[side] = problem.refusals
+    elsewhere = {side: [each.parameter for each in refused[SIDES[1 - i]]] for i, side in enumerate(SIDES)}
+    refusals = [
+        _of_side(each, side, ops[side], f"{side}.{each.parameter}" in given, each.parameter in elsewhere[side])
+        for side in SIDES
+        for each in refused[side]
+    ]
+    if refusals:
+        raise BadQuery.of(dict.fromkeys(refusals))
+    return found
 
 
-def _query(side: str, ops: dict[str, OpRecord], given: QueryWords, span: QueryWords | None) -> str:
-    """The query of one side by itself."""
+def _of_side(refusal: Refusal, side: str, op: OpDescription, own: bool, shared: bool) -> Refusal:
+    """A refusal in the words of a pair: it names what is set for this side alone, or says where it does not hold."""
+    if own:
+        return Refusal(f"{side}.{refusal.parameter}", f"{side}.{refusal.sentence}")
+    if shared:
+        return refusal
+    sentence = f"{refusal.sentence.removesuffix('.')} (on the {side}, where {op['title']} is)."
+    return Refusal(refusal.parameter, sentence)
+
+
+def _words_for(side: str, op: OpDescription, given: QueryWords) -> QueryWords:
+    """The words of one side by itself, without its range."""
     own = {word.partition(".")[2]: text for word, text in given.items() if word.startswith(f"{side}.")}
-    allowed = set(_words_of_side(ops[side])).union(_OF_BOTH).difference(SIDES, RANGE_NAMES)
-    shared = {name: text for name, text in given.items() if name in allowed}
-    return urlencode(shared | own | (span or {}))
+    allowed = set(_words_of_side(op)).union(OF_BOTH).difference(SIDES, RANGE_NAMES)
+    return {name: text for name, text in given.items() if name in allowed} | own
 
 
-def _range(left: Address, right: Address, ops: dict[str, OpRecord]) -> tuple[float, float]:
+def _range(left: Address, right: Address, ops: dict[str, OpDescription]) -> tuple[float, float]:
     """The union of both ranges, within the bounds of a swept parameter."""
     asked = [left.question, right.question]
-    limits = [_limits(ops[side], question) for side, question in zip(SIDES, asked, strict=True)]
+    limits = [swept_bounds(ops[side], question.wrt) for side, question in zip(SIDES, asked, strict=True)]
     start = max(min(each.start for each in asked), *(low for low, _ in limits))
     stop = min(max(each.stop for each in asked), *(high for _, high in limits))
     if start >= stop:
         names = " and ".join(str(each.wrt) for each in asked)
-        raise BadQuery(f"{names} have no value in common, so they cannot share an axis; sweep something else by wrt.")
+        reason = "so they cannot share an axis; sweep something else by wrt"
+        raise BadQuery(f"{names} have no value in common, {reason}.", "wrt")
     return start, stop
-
-
-def _limits(op: OpRecord, asked: Question) -> tuple[float, float]:
-    swept = (value_bounds(each) for each in op["parameters"] if each["name"] == asked.wrt.name)
-    return next(swept, (-LARGEST, LARGEST))
 
 
 def _check_name(word: str, allowed: list[str]) -> None:
     if word not in allowed:
         allowed = list(dict.fromkeys(allowed))
-        raise BadQuery(f"{printable_excerpt(word)!r} is no name of this address{suggestion(word, allowed)}")
+        raise BadQuery(f"{printable_excerpt(word)!r} is no name of this address{suggestion(word, allowed)}", word)

@@ -9,9 +9,10 @@ import torch
 
 from ...ops import Op
 from ..runtime import timing
+from ..runtime.arrays import dtype_name
 from ..runtime.failure import Failure, failure_of
 from ..runtime.isolation import quietly
-from ..runtime.recorder import has_setup_context, short_dtype
+from ..runtime.recorder import has_setup_context
 from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, time_limit
 from .capabilities import all_badges
@@ -38,13 +39,13 @@ def _returned(session: CheckSession) -> tuple[ReturnedGradient, ...]:
                 session.first.record.name(place),
                 str(tuple(argument.shape)) if isinstance(argument, torch.Tensor) else "",
                 str(tuple(value.shape)) if is_tensor else "None" if value is None else type(value).__name__,
-                short_dtype(value) if is_tensor else "",
+                dtype_name(value.dtype) if is_tensor else "",
                 ""
                 if session.first.failed or not tracked
                 else "zeros"
                 if reached is None
                 else str(tuple(reached.shape)),
-                short_dtype(reached) if reached is not None else "",
+                dtype_name(reached.dtype) if reached is not None else "",
             )
         )
     return tuple(rows)

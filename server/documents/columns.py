@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import NoneType
+from typing import Any, get_args
 
-from ..protocol.frames import Frame
+from typing_extensions import get_type_hints
 
-_Row = dict[str, Any]
-_CHECK_COLUMNS = (
-    *("id", "family", "level", "title", "seen", "torch", "advice", "line", "document", "element", "recipe"),
-)
-_NODE_COLUMNS = ("function", "part", "name", "kind", "shape", "dtype", "bytes", "value")
-# The names of the columns by view.
-TEXT_COLUMNS: dict[str, tuple[str, ...]] = {"contract": _CHECK_COLUMNS, "node": _NODE_COLUMNS}
+from ..protocol.answer import Answer
+from ..schema.node import NodeRecord, OpenedRecord, ThingRecord
+from ..schema.shapes import SHAPES, AnswerRecord
+
+_Row = Mapping[str, object]
+_HINTS = {view: get_type_hints(shape.columns) for view, shape in SHAPES.items()}
+# The columns of each view's document, in the order of its CSV; some views have further ones.
+DOCUMENT_COLUMNS = {view: tuple(columns) for view, columns in _HINTS.items()}
+TEXT_COLUMNS = {view: DOCUMENT_COLUMNS[view] for view in ("contract", "node")}
+# null where backward returned nothing, or there is no surrogate.
+_OPTIONAL = {
+    view: [name for name, column in columns.items() if NoneType in get_args(column)] for view, columns in _HINTS.items()
+}
 
 
-def text_columns(header: dict[str, Any]) -> dict[str, list[Any]]:
+def text_columns(header: AnswerRecord) -> dict[str, list[Any]]:
     """The columns by name of a view whose rows are text; empty for another view."""
-    names = TEXT_COLUMNS.get(header["view"], ())
-    rows = list(_things(header) if header["view"] == "node" else header.get("checks", ())) if names else []
-    return {name: [row[name] for row in rows] for name in names}
+    rows: list[_Row] = []
+    if header["view"] == "node":
+        rows = list(_things(header))
+    elif header["view"] == "contract":
+        rows = list(header["checks"])
+    return {name: [row[name] for row in rows] for name in TEXT_COLUMNS.get(header["view"], ())}
 
 
-def _things(header: dict[str, Any]) -> Iterator[_Row]:
+def _things(header: NodeRecord) -> Iterator[_Row]:
     """One row for each argument, output, saved tensor and ctx attribute of the Functions, and for their gradients."""
     for function in header["functions"]:
-        for one in function["arguments"]:
-            yield from _row(function, "argument", one["name"], one["thing"])
-            yield from _row(function, "returned", one["name"], one["returned"])
-            yield from _row(function, "delivered", one["name"], one["delivered"])
-        for one in function["outputs"]:
-            yield from _row(function, "output", one["name"], one["thing"])
-            yield from _row(function, "grad_output", one["name"], one["arrived"])
-        for part in ("saved", "attributes"):
-            for one in function[part]:
-                yield from _row(function, part.removesuffix("s"), one["name"], one["thing"])
+        for argument in function["arguments"]:
+            yield from _row(function, "argument", argument["name"], argument["thing"])
+            yield from _row(function, "returned", argument["name"], argument["returned"])
+            yield from _row(function, "delivered", argument["name"], argument["delivered"])
+        for output in function["outputs"]:
+            yield from _row(function, "output", output["name"], output["thing"])
+            yield from _row(function, "grad_output", output["name"], output["arrived"])
+        for saved in function["saved"]:
+            yield from _row(function, "saved", saved["name"], saved["thing"])
+        for attribute in function["attributes"]:
+            yield from _row(function, "attribute", attribute["name"], attribute["thing"])
 
 
-def _row(function: _Row, part: str, name: str, thing: _Row | None) -> Iterator[_Row]:
+def _row(function: OpenedRecord, part: str, name: str, thing: ThingRecord | None) -> Iterator[_Row]:
     if thing is not None:
         shape = "" if thing["shape"] is None else "x".join(map(str, thing["shape"]))
         yield {
@@ -47,35 +58,10 @@ def _row(function: _Row, part: str, name: str, thing: _Row | None) -> Iterator[_
         }
 
 
-# The columns of each view's document, in the order of its CSV. `precision` has further ones, named after dtypes.
-DOCUMENT_COLUMNS = {
-    "curves": (
-        *("x", "forward", "analytical", "numerical", "error", "left", "right"),
-        *("surrogate", "surrogate_numerical", "implied", "status"),
-    ),
-    "area": ("left", "right", "rise", "area", "residual", "allowed", "status"),
-    "map": ("x", "grad_output", "ratio"),
-    "precision": ("x",),
-    "wide": ("x", "forward", "analytical", "numerical", "error", "status"),
-    "step": ("step", "central", "left", "right", "truncation", "rounding", "taylor"),
-    "jacobian": ("row", "column", "numerical", "returned", "difference", "error", "left", "right", "status"),
-    "surface": (
-        *("x", "y", "forward", "analytical_x", "numerical_x", "allowed_x", "status_x"),
-        *("analytical_y", "numerical_y", "allowed_y", "status_y", "implied"),
-    ),
-    "descent": ("step", "loss", "true_loss"),
-    **TEXT_COLUMNS,
-}
-# null where backward returned nothing, or there is no surrogate.
-_OPTIONAL = {
-    "curves": ("analytical", "surrogate", "surrogate_numerical", "implied"),
-    "jacobian": ("returned", "difference"),
-    "surface": ("analytical_x", "analytical_y", "implied"),
-}
-
-
-def document_columns(answer: Frame) -> dict[str, Any]:
+def document_columns(answer: Answer) -> dict[str, list[Any] | None]:
     """Every column of the document by name, as a list; None for a missing one, NaN and infinities as they are."""
     view = answer.header["view"]
-    columns: dict[str, Any] = {name: [] for name in DOCUMENT_COLUMNS[view]} | dict.fromkeys(_OPTIONAL.get(view, ()))
+    columns: dict[str, list[Any] | None] = {name: [] for name in DOCUMENT_COLUMNS[view]} | dict.fromkeys(
+        _OPTIONAL[view]
+    )
     return columns | text_columns(answer.header) | {name: column.tolist() for name, column in answer.columns.items()}

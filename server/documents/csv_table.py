@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import product, repeat
-from typing import Any
+from typing import Any, Final
 
-from ..protocol.frames import Frame
+from ..protocol.answer import Answer
 from ..protocol.question import element_names
+from ..schema.jacobian import SideRecord
 from .columns import DOCUMENT_COLUMNS, text_columns
 
 _Columns = Mapping[str, Any]
@@ -15,20 +16,23 @@ _Columns = Mapping[str, Any]
 # The axes of views on a two-dimensional grid; their other columns have one row for each point of it.
 _AXES = {"map": ("x", "grad_output"), "surface": ("x", "y")}
 
+_JUDGED: Final = ("curves", "area", "wide", "jacobian", "surface")  # views with a column of statuses
 
-def csv_table(answer: Frame) -> bytes:
+
+def csv_table(answer: Answer) -> bytes:
     """The lines of an answer. A cell is empty where there is no number, infinities are ``inf`` and ``-inf``.
 
     A Function that failed has a last line after ``#`` that says why.
     """
-    view, statuses = answer.header["view"], answer.header.get("statuses", ())
-    columns = answer.columns or text_columns(answer.header)
+    header, view = answer.header, answer.header["view"]
+    columns: _Columns = answer.columns or text_columns(header)
     if view in _AXES and columns:
         columns = _long(columns, *_AXES[view])
-    if view == "jacobian" and columns:
-        columns = _by_name(columns, answer.header)
+    if header["view"] == "jacobian" and header["rows"] and header["across"]:
+        columns = _by_name(columns, header["rows"], header["across"])
     names = tuple(dict.fromkeys((*DOCUMENT_COLUMNS[view], *columns)))
     size = len(next(iter(columns.values()), ()))
+    statuses = header["statuses"] if header["view"] in _JUDGED else []
     cells = [_cells(columns[name], name, statuses) if name in columns else repeat("", size) for name in names]
     text = "".join(",".join(line) + "\r\n" for line in (names, *zip(*cells, strict=True)))
     failure = answer.header["failure"]
@@ -43,9 +47,9 @@ def _long(columns: _Columns, across: str, up: str) -> _Columns:
     return {**columns, across: [x for _, x in pairs], up: [y for y, _ in pairs]}
 
 
-def _by_name(columns: _Columns, header: Mapping[str, Any]) -> _Columns:
+def _by_name(columns: _Columns, rows: SideRecord, across: SideRecord) -> _Columns:
     """The columns of a Jacobian with the names of elements in place of flat indices."""
-    sides = {"row": header["rows"], "column": header["across"]}
+    sides = {"row": rows, "column": across}
     return {**columns} | {
         name: element_names(each["name"], each["shape"], columns[name]) for name, each in sides.items()
     }

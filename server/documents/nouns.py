@@ -1,11 +1,11 @@
-"""The terms for a section's quantities, for the first and for the second derivative. As in js/figure/legend.js."""
+"""The terms for a section's quantities, for the first and for the second derivative."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from ..schema.section import TermsRecord
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Nouns:
     scale: float
 
 
-def nouns(asked: Mapping[str, Any]) -> Nouns:
+def nouns(asked: TermsRecord) -> Nouns:
     """For a question or an answer, by its ``order``, ``of``, ``wrt`` and ``grad_output``."""
     of, wrt = asked["of"], asked["wrt"]
     if asked["order"] == 1:
@@ -33,7 +33,7 @@ def nouns(asked: Mapping[str, Any]) -> Nouns:
     return Nouns(grad, grad, "double backward", "returned by backward", f"second grad of {wrt}", 1.0)
 
 
-def reworded_for_order(text: str, asked: Mapping[str, Any]) -> str:
+def reworded_for_order(text: str, asked: TermsRecord) -> str:
     """``text`` with the words forward and backward replaced by the terms for the order of derivative."""
     terms = nouns(asked)
     words = {"forward": terms.forward, "backward": terms.backward}

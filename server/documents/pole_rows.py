@@ -20,4 +20,4 @@ def rows_beside(xs: list[float], places: Iterable[float]) -> set[int]:
 
 def with_gaps(column: Sequence[float | None], rows: Collection[int]) -> list[float | None]:
     """``column`` with a gap in each of these rows."""
-    return [None if row in rows else value for row, value in enumerate(column)]
+    return [None if row in rows else value for row, value in enumerate(column)] if rows else [*column]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from textwrap import fill
-from typing import Any
 
+from ..schema.op import OpDescription
 from ..url.address import Address, curves_only, default_query_values, query_values, without_display_options
 from .python_source import MAX_COLUMNS, call_source, string_source
 from .shown_call import shown_call
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"-?[\d.]+(e[-+]?\d+)?")
 _LEFT_OUT = ("device", "layout", "recipe")  # of an address; a device may be missing where the test runs
 
 
-def pytest_source(op: Mapping[str, Any], address: Address) -> str:
+def pytest_source(op: OpDescription, address: Address) -> str:
     """The source of a complete pytest file for a described op: it imports the Function, and checks it as on its page.
 
     The call is written as a recipe, unless the user's file says it. Where the address asks for another section than the
@@ -44,7 +44,7 @@ def pytest_source(op: Mapping[str, Any], address: Address) -> str:
     return "\n".join((f'"""{_docstring(op)}"""', "", *imports, "", "", *test, ""))
 
 
-def _docstring(op: Mapping[str, Any]) -> str:
+def _docstring(op: OpDescription) -> str:
     """What the test asserts, and what there is without Gradloupe."""
     title = (op["title"] or op["name"]).replace("\\", "\\\\").replace('"', "'")
     sentence = fill(_SENTENCES[op["claim"]].format(title), MAX_COLUMNS - len('"""'))
@@ -52,10 +52,10 @@ def _docstring(op: Mapping[str, Any]) -> str:
     return f"{sentence}\n\n{without}\n" if without else sentence
 
 
-def _check_call(op: Mapping[str, Any], address: Address) -> str:
+def _check_call(op: OpDescription, address: Address) -> str:
     """The call of ``check``, on one line or several."""
     section = without_display_options(curves_only(address))
-    values, usual = query_values(section), default_query_values(dict(op), section.question.wrt)
+    values, usual = query_values(section), default_query_values(op, section.question.wrt)
     changed = {name: text for name, text in values.items() if text != usual[name]}
     arguments = [op["bound"]]
     if op["recipe"] and not op["written"]:
@@ -75,7 +75,7 @@ def _recipe_source(recipe: str, like: bool) -> str:
     return "\n        ".join(map(string_source, strings))
 
 
-def _keywords(op: Mapping[str, Any], changed: Mapping[str, str], section: Address) -> Iterator[str]:
+def _keywords(op: OpDescription, changed: Mapping[str, str], section: Address) -> Iterator[str]:
     """What the section asks for beside the call, as keyword arguments. An input x is held at a text."""
     words = {each["name"] for each in op["parameters"] if each["kind"] == "choice"} | {"wrt", "of", "dtype", "x"}
     interval = {"start", "stop"} & changed.keys() if "x" not in changed else set()
@@ -95,7 +95,7 @@ def _value(text: str) -> str:
     return text.capitalize() if text in ("true", "false") else string_source(text)
 
 
-def _assertion(op: Mapping[str, Any]) -> list[str]:
+def _assertion(op: OpDescription) -> list[str]:
     if op["check"]:
         return [
             '    seen = [each.id for each in found.findings if each.level != "fine"]',

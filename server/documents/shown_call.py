@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from ..schema.op import OpDescription
 
 # Everything up to a semicolon or newline outside of string literals.
 RECIPE_PIECES = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^;\n])+""")
@@ -24,12 +25,12 @@ class ShownArgument:
     kind: str = ""
 
 
-def shown_call(op: Mapping[str, Any], values: Mapping[str, str], usual: Mapping[str, str]) -> list[ShownArgument]:
+def shown_call(op: OpDescription, values: Mapping[str, str], usual: Mapping[str, str]) -> list[ShownArgument]:
     """The arguments of the recipe; ``values`` and ``usual`` are those of the parameters, as in a query."""
     return list(_arguments(op, values, usual))
 
 
-def _arguments(op: Mapping[str, Any], values: Mapping[str, str], usual: Mapping[str, str]) -> Iterator[ShownArgument]:
+def _arguments(op: OpDescription, values: Mapping[str, str], usual: Mapping[str, str]) -> Iterator[ShownArgument]:
     free = {each["name"]: each["kind"] for each in op["parameters"]}
     for piece in map(str.strip, RECIPE_PIECES.findall(op["recipe"])):
         found = _VALUE.match(piece)

@@ -1,4 +1,4 @@
-"""The text alternative of a figure: summary, data table, table of kinks and jumps, method. As in js/figure/words.js."""
+"""The text alternative of a figure: summary, data table, table of kinks and jumps, method, readings of the cursor."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Final, Literal
 
 from markupsafe import Markup, escape
 
-from ..url.numbers import LARGEST
+from ..protocol.parameter_kinds import LARGEST
+from ..schema.page import ReadingsRecord
+from ..schema.section import Ends, JumpRecord, KinkRecord, SectionDocument, WorstRecord
 from .nouns import nouns
 from .pole_rows import nearest_row, rows_beside, with_gaps
 from .typography import (
@@ -48,17 +50,18 @@ def code_markup(text: str) -> Markup:
 class _CurveDocument:
     """A document of curves with the values beside its poles removed."""
 
-    answer: dict[str, Any]
+    answer: SectionDocument
     columns: dict[str, _Numbers]
-    marks: list[dict[str, Any]]
+    marks: list[KinkRecord | JumpRecord]
     infinite: list[float]
 
     @classmethod
-    def of_answer(cls, answer: dict[str, Any]) -> _CurveDocument:
+    def of_answer(cls, answer: SectionDocument) -> _CurveDocument:
         columns, marks = answer["columns"], answer["marks"]
         poles = [mark["x"] for mark in marks if mark["kind"] == "pole"]
         rows = rows_beside(columns["x"], poles)
-        cut = {name: with_gaps(column or (), rows) for name, column in columns.items() if name not in ("x", "status")}
+        drawn = {"forward": columns["forward"], "analytical": columns["analytical"], "surrogate": columns["surrogate"]}
+        cut = {name: with_gaps(column or (), rows) for name, column in drawn.items()}
         kept = [mark for mark in marks if mark["kind"] != "pole"]
         return cls(answer, cut, kept, [columns["x"][nearest_row(columns["x"], x)] for x in poles])
 
@@ -67,7 +70,7 @@ class _CurveDocument:
         return float(self.answer["stop"]) - float(self.answer["start"])
 
 
-def summary_sentences(answer: dict[str, Any]) -> list[str]:
+def summary_sentences(answer: SectionDocument) -> list[str]:
     """Sentences about a document of curves, most important first."""
     if not answer["columns"]["x"]:
         return ["Nothing could be computed, so there is nothing to draw."]
@@ -79,8 +82,8 @@ def summary_sentences(answer: dict[str, Any]) -> list[str]:
         if curves.columns["surrogate"]:
             meant = "The surrogate" if answer["order"] == 1 else "The gradient of the surrogate"
             sentences.append(f"{meant} {_runs(curves.columns['surrogate'])}.")
-    if answer["verdict"]["worst"]:
-        sentences.append(_worst(answer, curves.span))
+    if worst := answer["verdict"]["worst"]:
+        sentences.append(_worst(worst, answer["wrt"], curves.span))
     if not curves.marks and not curves.infinite:
         there = "There is" if answer["order"] == 1 else f"{nouns(answer).of} has"
         sentences.append(f"{there} no kink and no jump in this range.")
@@ -100,7 +103,7 @@ def _range(curves: _CurveDocument) -> str:
     )
 
 
-def _returned(answer: dict[str, Any], runs: str) -> str:
+def _returned(answer: SectionDocument, runs: str) -> str:
     if answer["order"] == 2:
         return f"Its derivative by autograd, of double backward, {runs}."
     return f"With grad_output {typeset_number(answer['grad_output'])}, backward returns a gradient that {runs}."
@@ -116,16 +119,15 @@ def _runs(column: Iterable[float | None]) -> str:
     return f"lies between {number_within_span(low, high - low)} and {number_within_span(high, high - low)}"
 
 
-def _worst(answer: dict[str, Any], span: float) -> str:
-    worst = answer["verdict"]["worst"]
+def _worst(worst: WorstRecord, wrt: str, span: float) -> str:
     analytical, numerical = _finite(worst["analytical"]), _finite(worst["numerical"])
     return (
-        f"They differ most at {answer['wrt']} = {number_within_span(worst['x'], span)}: "
+        f"They differ most at {wrt} = {number_within_span(worst['x'], span)}: "
         f"analytical {number_apart_from(analytical, numerical)}, numerical {number_apart_from(numerical, analytical)}."
     )
 
 
-def kink_table(answer: dict[str, Any]) -> TextTable | None:
+def kink_table(answer: SectionDocument) -> TextTable | None:
     """The table of kinks and jumps of a document of curves; None where there is none."""
     curves = _CurveDocument.of_answer(answer)
     if not curves.marks:
@@ -136,13 +138,11 @@ def kink_table(answer: dict[str, Any]) -> TextTable | None:
     return TextTable([answer["wrt"], "", *sides, nouns(answer).backward], rows, len(curves.marks) - len(rows))
 
 
-def _row(mark: dict[str, Any], span: float, jumps: bool) -> list[str]:
-    if mark["kind"] == "jump":
-        sides = [typeset_number(_finite(mark[side])) for side in ("below", "above")]
+def _row(mark: KinkRecord | JumpRecord, span: float, jumps: bool) -> list[str]:
+    if mark["kind"] == "jump" or mark["kind"] == "pole":
+        sides = [typeset_number(_finite(value)) for value in (mark["below"], mark["above"])]
     else:
-        slopes = [
-            "unbounded" if _finite(mark[side]) is None else typeset_number(mark[side]) for side in ("left", "right")
-        ]
+        slopes = [_side(_finite(slope)) for slope in (mark["left"], mark["right"])]
         sides = [f"slope {slope}" if jumps else slope for slope in slopes]
     return [number_within_span(mark["x"], span), mark["kind"], *sides, typeset_number(_finite(mark["analytical"]))]
 
@@ -152,7 +152,7 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and isfinite(value) else None
 
 
-def method_paragraph(answer: dict[str, Any]) -> str:
+def method_paragraph(answer: SectionDocument) -> str:
     """How the numbers of a document were computed, in one paragraph."""
     numerical, tolerance, device = answer["numerical"], answer["tolerance"], answer["device"]
     terms, second = nouns(answer), answer["order"] == 2
@@ -187,6 +187,14 @@ _GAPS = {
     "cusp": "two slopes",
     "undecided": "uncertain",
 }
+_UNBOUNDED = "unbounded"
+# By status; those of a kink and a jump depend on the row.
+_STATUS_WORDS = {
+    "agrees": "agree",
+    "edge": "cannot be compared: an edge of the domain",
+    "undecided": "cannot be told apart within the error",
+    "gap": "cannot be compared: a value is missing",
+}
 
 
 @dataclass(frozen=True)
@@ -198,22 +206,45 @@ class TextTable:
     left: int = 0
 
 
-def data_table(answer: dict[str, Any]) -> TextTable:
+def data_table(answer: SectionDocument) -> TextTable:
     """The curves of ``answer``, a document, at evenly spaced points and at every kink, jump and pole."""
     xs, marks = answer["columns"]["x"], [mark["x"] for mark in answer["marks"]]
     start, span = answer["start"], answer["stop"] - answer["start"]
     wanted = [start + cell / _CELLS * span for cell in range(_CELLS + 1)] + marks
     rows = sorted({nearest_row(xs, x) for x in wanted}) if xs else []
-    poles = {nearest_row(xs, mark["x"]) for mark in answer["marks"] if mark["kind"] == "pole"}
-    reader = _Reader(answer, poles)
+    reader = _Reader.of_document(answer)
     compared = ["analytical", "numerical", "they"] if answer["columns"]["analytical"] is not None else ["numerical"]
     return TextTable([answer["wrt"], nouns(answer).of, *compared], [reader.cells(row) for row in rows])
 
 
+_READ: Final = ("forward", "analytical", "numerical")  # columns
+
+
+def reading_words(answer: SectionDocument) -> ReadingsRecord:
+    """What the cursor says beside numbers: ``gaps`` by column, each a text with the rows where it stands for a number.
+
+    ``they`` is how analytical and numerical compare by status, ``rows`` the same for those rows that say more.
+    """
+    reader, columns = _Reader.of_document(answer), answer["columns"]
+    said = [reader.status_words.get(status, "") for status in answer["statuses"]]
+    gaps = {name: list(reader.gap_words(name)) for name in _READ if columns[name]}
+    rows = {str(row): reader.status(row) for row, code in enumerate(columns["status"]) if not said[code]}
+    return {"gaps": gaps, "they": said, "rows": rows}
+
+
 @dataclass(frozen=True)
 class _Reader:
-    answer: dict[str, Any]
+    answer: SectionDocument
     poles: set[int]
+    status_words: dict[str, str]
+
+    @classmethod
+    def of_document(cls, answer: SectionDocument) -> _Reader:
+        xs = answer["columns"]["x"]
+        words = _STATUS_WORDS | {
+            "differs": "differ, by design" if answer["verdict"]["word"] == "matches its surrogate" else "differ"
+        }
+        return cls(answer, {nearest_row(xs, mark["x"]) for mark in answer["marks"] if mark["kind"] == "pole"}, words)
 
     def cells(self, row: int) -> list[str]:
         answer, columns = self.answer, self.answer["columns"]
@@ -221,51 +252,64 @@ class _Reader:
         cells = [number_on_grid(columns["x"][row], step), self._value("forward", row)]
         if columns["analytical"] is None:
             return [*cells, self._measured(row)]
-        return [*cells, self._value("analytical", row), self._measured(row), self._status(row)]
+        return [*cells, self._value("analytical", row), self._measured(row), self.status(row)]
 
-    def _value(self, column: str, row: int) -> str:
-        value = self.answer["columns"][column][row]
-        if value is not None:
-            return typeset_number(value)
+    def gap_words(self, column: str) -> Iterator[tuple[str, list[int]]]:
+        """The words for what is no number in a column, each with its rows."""
+        for reason, rows in self.answer["gaps"].get(column, {}).items():
+            if reason in ("kink", "cusp"):
+                yield from ((self._gap(column, reason, row), [row]) for row in rows)
+                continue
+            poles = [row for row in rows if column == "forward" and row in self.poles]
+            yield _GAPS[reason], [row for row in rows if row not in poles]
+            if poles:
+                yield _UNBOUNDED, poles
+
+    def _gap(self, column: str, reason: str, row: int) -> str:
         if column == "forward" and row in self.poles:
-            return "unbounded"
+            return _UNBOUNDED
+        if column == "numerical" and _GAPS[reason] == _GAPS["kink"]:
+            columns = self.answer["columns"]
+            return f"{_side(columns['left'][row])} left, {_side(columns['right'][row])} right"
+        return _GAPS[reason]
+
+    def _value(self, column: Literal["forward", "analytical", "numerical"], row: int) -> str:
+        values = self.answer["columns"][column]
+        if values is not None and values[row] is not None:
+            return typeset_number(values[row])
         reasons = self.answer["gaps"].get(column, {})
-        return next((_GAPS[reason] for reason, rows in reasons.items() if row in rows), "–")
+        return next((self._gap(column, reason, row) for reason, rows in reasons.items() if row in rows), "–")
 
     def _measured(self, row: int) -> str:
         """The numerical gradient with its bound; on a kink the slopes of the two sides."""
         columns, text = self.answer["columns"], self._value("numerical", row)
-        if text == _GAPS["kink"]:
-            return f"{_side(columns['left'][row])} left, {_side(columns['right'][row])} right"
         error = columns["error"][row]
         return f"{text} ± {typeset_number(error, 2)}" if columns["numerical"][row] is not None and error else text
 
-    def _status(self, row: int) -> str:
+    def status(self, row: int) -> str:
+        """How analytical and numerical compare in a row."""
         answer, columns = self.answer, self.answer["columns"]
-        forward = nouns(answer).forward
-        sides = [columns[side][row] for side in ("left", "right")]
-        between = "between the two sides"
-        if None not in sides:
-            between = f"from {typeset_number(min(sides))} to {typeset_number(max(sides))}"
-        return {
-            "agrees": "agree",
-            "subgradient": f"agree: at a kink any slope {between} is right",
-            "jump": f"cannot be compared: {forward} {'grows without bound' if row in self.poles else 'jumps'}",
-            "edge": "cannot be compared: an edge of the domain",
-            "undecided": "cannot be told apart within the error",
-            "differs": "differ, by design" if answer["verdict"]["word"] == "matches its surrogate" else "differ",
-            "gap": "cannot be compared: a value is missing",
-        }[answer["statuses"][columns["status"][row]]]
+        status = answer["statuses"][columns["status"][row]]
+        if status == "jump":
+            grows = "grows without bound" if row in self.poles else "jumps"
+            return f"cannot be compared: {nouns(answer).forward} {grows}"
+        if status == "subgradient":
+            left, right = columns["left"][row], columns["right"][row]
+            between = "between the two sides"
+            if left is not None and right is not None:
+                between = f"from {typeset_number(min(left, right))} to {typeset_number(max(left, right))}"
+            return f"agree: at a kink any slope {between} is right"
+        return self.status_words[status]
 
 
 def _side(slope: float | None) -> str:
-    return "unbounded" if slope is None else typeset_number(slope)
+    return _UNBOUNDED if slope is None else typeset_number(slope)
 
 
 _FAR = 3  # ranges away; beyond, the new range no longer includes the present one
 
 
-def range_out_of_view(answer: dict[str, Any]) -> tuple[float, float] | None:
+def range_out_of_view(answer: SectionDocument) -> tuple[float, float] | None:
     """A range that shows the nearest difference outside the one drawn.
 
     None where there is none, or none within the numbers that an address allows.
@@ -285,7 +329,7 @@ def range_out_of_view(answer: dict[str, Any]) -> tuple[float, float] | None:
     return _tidy(low, high - low), _tidy(high, high - low)
 
 
-def _ends(intervals: Any, start: float, stop: float) -> Iterator[tuple[float, float, bool]]:
+def _ends(intervals: Iterable[Ends], start: float, stop: float) -> Iterator[tuple[float, float, bool]]:
     """The nearer end of every interval outside the range: its distance, its x, and whether it lies to the right."""
     for low, high in intervals:
         if high is None or high > stop:

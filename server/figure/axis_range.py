@@ -1,11 +1,12 @@
-"""Ranges of the two y-axes. As ``ranges`` in js/figure/ranges.js."""
+"""Ranges of the two y-axes: every finite value but what runs off to a pole, and no zoom into rounding noise."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .drawn_section import DrawnSection, Numbers, visible_implied, without_pole_surroundings, without_poles
+from ..protocol.answer import CurvesAnswer
+from .drawn_section import DrawnSection, Numbers, without_pole_surroundings, without_poles
 
 _AIR = 0.11
 _BEYOND = 0.5
@@ -35,8 +36,9 @@ def _span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = Fal
 
 
 def _extent(columns: Iterable[Numbers]) -> AxisRange | None:
-    numbers = [value for column in columns for value in column if value is not None]
-    return (min(numbers), max(numbers)) if numbers else None
+    finite = [[value for value in column if value is not None] for column in columns]
+    there = [(min(column), max(column)) for column in finite if column]
+    return _around(there) if there else None
 
 
 def _visible_range(everything: AxisRange, quiet: AxisRange | None, zero: bool) -> AxisRange:
@@ -56,8 +58,21 @@ class _RangeColumns:
     slopes: list[Numbers]
 
 
-def axis_ranges(whole: DrawnSection, overlaid: bool) -> tuple[AxisRange, AxisRange]:
-    """The ranges of the value axis and of the slope axis; the same range twice where they share an axis."""
+@dataclass(frozen=True)
+class AxisRanges:
+    """The ranges of the value axis and of the slope axis, and of the one axis that both share when overlaid."""
+
+    upper: AxisRange
+    lower: AxisRange
+    both: AxisRange
+
+    def of(self, layout: str) -> tuple[AxisRange, AxisRange]:
+        """The ranges of the upper and the lower panel; the same range twice where they share an axis."""
+        return (self.both, self.both) if layout == "overlaid" else (self.upper, self.lower)
+
+
+def axis_ranges(whole: DrawnSection) -> AxisRanges:
+    """The ranges of the axes of a section, in either layout."""
     section, quiet = without_poles(whole), without_pole_surroundings(whole)
     bends: Numbers = [slope for mark in section.marks if mark.bent for slope in (mark.left, mark.right)]
     seen, still = _sides(section, bends), _sides(quiet, bends)
@@ -68,20 +83,34 @@ def axis_ranges(whole: DrawnSection, overlaid: bool) -> tuple[AxisRange, AxisRan
         reach = (low - rise, high + rise)
         return [[y if y is not None and reach[0] <= y <= reach[1] else None for y in column]] if column else []
 
-    values = [*seen.values, *in_sight(visible_implied(section.word, section.columns))]
-    calm_values = [*still.values, *in_sight(visible_implied(quiet.word, quiet.columns))]
-    if overlaid:
-        both = _span([*values, *seen.slopes], [*calm_values, *still.slopes], zero=True)
-        return both, both
+    values = [*seen.values, *in_sight(section.visible_implied)]
+    calm_values = [*still.values, *in_sight(quiet.visible_implied)]
     natural = (abs(whole.nouns.scale) or 1.0) * (rise / (whole.stop - whole.start))
-    return _span(values, calm_values), _span(seen.slopes, still.slopes, zero=True, natural=natural)
+    return AxisRanges(
+        upper=_span(values, calm_values),
+        lower=_span(seen.slopes, still.slopes, zero=True, natural=natural),
+        both=_span([*values, *seen.slopes], [*calm_values, *still.slopes], zero=True),
+    )
 
 
 def _sides(section: DrawnSection, bends: Numbers) -> _RangeColumns:
     """The columns that determine the ranges; numerical slopes that are undecided do not count."""
-    judged: Numbers = [
-        None if status == "undecided" else value
-        for value, status in zip(section.column("numerical"), section.status, strict=False)
-    ]
+    judged = section.column("numerical")
+    if "undecided" in section.status:
+        pairs = zip(judged, section.status, strict=False)
+        judged = [None if status == "undecided" else value for value, status in pairs]
     slopes = [section.column("analytical"), judged, section.column("surrogate_numerical"), bends]
     return _RangeColumns([section.column("forward"), section.column("surrogate")], slopes)
+
+
+def common_axis_ranges(answers: Iterable[CurvesAnswer]) -> AxisRanges | None:
+    """Common ranges of the y-axes of several figures, None where nothing is drawn."""
+    found = [axis_ranges(DrawnSection.of_answer(answer)) for answer in answers if answer.columns]
+    if not found:
+        return None
+    return AxisRanges(*(_around(getattr(each, axis) for each in found) for axis in ("upper", "lower", "both")))
+
+
+def _around(axes: Iterable[AxisRange]) -> AxisRange:
+    lows, highs = zip(*axes, strict=True)
+    return min(lows), max(highs)

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
-from typing import Any
 
 from ..documents.nouns import Nouns, nouns
 from ..documents.pole_rows import rows_beside, with_gaps
-from ..protocol.frames import Frame
+from ..protocol.answer import CurvesAnswer
+from ..schema.section import FailureRecord, JumpRecord, KinkRecord
 
 Numbers = list[float | None]
 _UNSEEN, _NOTHING = 1e-3, 1e-9
 _RIGHT = ("matches", "matches here")
-
-
-def visible_implied(word: str, columns: Mapping[str, Numbers | None]) -> Numbers | None:
-    """The column ``implied``; None where there is none, where the verdict is that all matches, or where its curve could
-    not be told from forward."""
-    suggested, forward = columns.get("implied"), columns.get("forward") or []
-    values = [value for value in forward if value is not None]
-    if word in _RIGHT or not suggested or not values:
-        return None
-    low, high = min(values), max(values)
-    seen = max(_UNSEEN * (high - low), _NOTHING * max(abs(low), abs(high)))
-    pairs = zip(suggested, forward, strict=True)
-    apart = any(value is not None and not abs(value - (real or 0.0)) <= seen for value, real in pairs)
-    return suggested if apart else None
 
 
 @dataclass(frozen=True)
@@ -68,7 +55,7 @@ class DrawnSection:
     marks: tuple[Mark, ...]
 
     @classmethod
-    def of_answer(cls, answer: Frame) -> DrawnSection:
+    def of_answer(cls, answer: CurvesAnswer) -> DrawnSection:
         """From an answer, which may hold no more than a failure."""
         header, columns = answer.header, answer.columns
         verdict, statuses = header["verdict"], header["statuses"]
@@ -90,16 +77,31 @@ class DrawnSection:
     def column(self, name: str) -> Numbers:
         return self.columns.get(name, [])
 
+    @cached_property
+    def visible_implied(self) -> Numbers | None:
+        """The column ``implied``; None where there is none, where the verdict is that all matches, or where its curve
+        could not be told from forward."""
+        suggested, forward = self.columns.get("implied"), self.column("forward")
+        values = [value for value in forward if value is not None]
+        if self.word in _RIGHT or not suggested or not values:
+            return None
+        low, high = min(values), max(values)
+        seen = max(_UNSEEN * (high - low), _NOTHING * max(abs(low), abs(high)))
+        pairs = zip(suggested, forward, strict=True)
+        apart = any(value is not None and not abs(value - (real or 0.0)) <= seen for value, real in pairs)
+        return suggested if apart else None
 
-def _failed(failure: dict[str, Any] | None) -> str:
+
+def _failed(failure: FailureRecord | None) -> str:
     return failure["sentence"] if failure else ""
 
 
 def _numbers(column: memoryview) -> Numbers:
-    return [value if isfinite(value) else None for value in column.tolist()]
+    values = column.tolist()
+    return [*values] if isfinite(sum(values)) else [value if isfinite(value) else None for value in values]
 
 
-def _mark(mark: dict[str, Any]) -> Mark:
+def _mark(mark: KinkRecord | JumpRecord) -> Mark:
     return Mark(**mark)
 
 
@@ -107,19 +109,30 @@ def _mark(mark: dict[str, Any]) -> Mark:
 _NEAR, _BETWEEN = 0.03, 0.2
 
 
-def without_pole_surroundings(section: DrawnSection) -> DrawnSection:
-    """``section`` without the values near its poles and cusps, whose size depends on where the points happen to lie."""
+def steep_places(section: DrawnSection) -> list[tuple[float, float]]:
+    """The neighbourhoods of poles and cusps, from where to where."""
     places = [mark.x for mark in section.marks if mark.kind in ("pole", "cusp")]
     apart = min((right - left for left, right in pairwise(places)), default=inf)
     near = min(_NEAR * (section.stop - section.start), _BETWEEN * apart)
-    return _without(section, {row for row, x in enumerate(section.x) if any(abs(x - at) < near for at in places)})
+    return [(at - near, at + near) for at in places]
+
+
+def without_pole_surroundings(section: DrawnSection) -> DrawnSection:
+    """``section`` without the values near its poles and cusps, whose size depends on where the points happen to lie."""
+    steep = steep_places(section)
+    rows = {row for row, x in enumerate(section.x) if any(low < x < high for low, high in steep)} if steep else ()
+    return _without(section, rows)
+
+
+def pole_rows(section: DrawnSection) -> set[int]:
+    """The rows at and beside the poles, which are not drawn."""
+    return rows_beside(section.x, (mark.x for mark in section.marks if mark.kind == "pole"))
 
 
 def without_poles(section: DrawnSection) -> DrawnSection:
     """``section`` without its poles: without their marks, and with gaps in the rows beside them."""
-    rows = rows_beside(section.x, (mark.x for mark in section.marks if mark.kind == "pole"))
     kept = tuple(mark for mark in section.marks if mark.kind != "pole")
-    return replace(_without(section, rows), marks=kept)
+    return replace(_without(section, pole_rows(section)), marks=kept)
 
 
 def _without(section: DrawnSection, rows: Collection[int]) -> DrawnSection:

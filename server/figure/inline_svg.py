@@ -6,13 +6,12 @@ with their panel (not their strokes), labels and marks are positioned by percent
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from ..protocol.frames import Frame
-from .axis_range import AxisRange, axis_ranges
-from .drawn_section import DrawnSection
+from ..protocol.answer import CurvesAnswer
+from .axis_range import AxisRanges
 from .scene import Axis, Scene, build_scene
 from .svg_elements import escape_xml, svg_element
 from .svg_paths import PathGrid, area_path, curve_path, mark_positions
@@ -30,25 +29,12 @@ _MARKS = {
 _CLASSES = {"surrogate slope": "surrogate", "subgradients": "upright"}
 
 
-def static_figure(answer: Frame, layout: str, held: tuple[AxisRange, AxisRange] | None = None) -> Markup:
+def static_figure(answer: CurvesAnswer, layout: str, held: AxisRanges | None = None) -> Markup:
     """The figure of ``answer``, for the element of class ``still``; ``held`` are the ranges of the y-axes, if given."""
     drawn = build_scene(answer, layout, held)
     gutter = svg_element("svg", {"class": "gutter", "width": f"{drawn.left:g}rem", "height": "1"})
     panels = [_panel(drawn, up, name) for up, name in ((drawn.upper, "upper"), (drawn.lower, "lower")) if up]
     return Markup("").join([gutter, *panels, _below(drawn)])
-
-
-def common_axis_ranges(answers: Iterable[Frame], layout: str) -> tuple[AxisRange, AxisRange] | None:
-    """Common ranges of the y-axes of several figures, None where nothing is drawn. As in js/pages/compare.js."""
-    found = [axis_ranges(DrawnSection.of_answer(answer), layout == "overlaid") for answer in answers if answer.columns]
-    if not found:
-        return None
-    upper, lower = zip(*found, strict=True)
-    return _around(upper), _around(lower)
-
-
-def _around(axes: tuple[AxisRange, ...]) -> AxisRange:
-    return min(low for low, _ in axes), max(high for _, high in axes)
 
 
 def _panel(drawn: Scene, up: Axis, name: str) -> Markup:

@@ -1,15 +1,22 @@
-"""Axis titles and the wording of the legend. As in js/figure/legend.js."""
+"""Axis titles and the wording of the legend."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from ..documents.nouns import Nouns, nouns
-from .drawn_section import visible_implied
+from ..protocol.answer import CurvesAnswer
+from ..schema.section import TermsRecord
+from .drawn_section import DrawnSection
 
 _USUAL = frozenset({"forward", "analytical", "numerical"})
+
+
+class ShownQuestion(TermsRecord):
+    """A question, and the layout of its figure."""
+
+    layout: str
 
 
 @dataclass(frozen=True)
@@ -24,15 +31,15 @@ class Legend:
     differing: str = "they differ"
 
 
-def legend(answer: dict[str, Any] | None, question: dict[str, Any]) -> Legend:
-    """The legend of a document of curves; the usual one while there is no answer yet."""
-    said, wrt = nouns(question), question["wrt"]
-    word = "" if answer is None else answer["verdict"]["word"]
-    upper, lower = axis_words(said, wrt, word, question["layout"] == "overlaid")
+def legend(answer: CurvesAnswer | None, question: ShownQuestion) -> Legend:
+    """The legend of an answer; the usual one while there is none yet."""
+    said, wrt, overlaid = nouns(question), question["wrt"], question["layout"] == "overlaid"
     if answer is None:
-        return Legend(upper, lower, said)
-    marks = [mark["kind"] for mark in answer["marks"]]
-    return Legend(upper, lower, said, _curves(answer, marks), bend_words(marks) or "kink", stripe_label(word))
+        return Legend(*axis_words(said, wrt, "", overlaid), said)
+    section = DrawnSection.of_answer(answer)
+    upper, lower = axis_words(said, wrt, section.word, overlaid)
+    bends = bend_words(mark.kind for mark in section.marks) or "kink"
+    return Legend(upper, lower, said, legend_curves(section), bends, stripe_label(section.word))
 
 
 def axis_words(said: Nouns, wrt: str, word: str, overlaid: bool) -> tuple[str, str]:
@@ -53,17 +60,17 @@ def stripe_label(word: str) -> str:
     return "differ" if word == "differs" else "differ by design"
 
 
-def _curves(answer: dict[str, Any], marks: list[str]) -> frozenset[str]:
-    columns = answer["columns"]
+def legend_curves(section: DrawnSection) -> frozenset[str]:
+    """The names of what is drawn of a section and explained in a legend."""
     there = {
         "forward": True,
-        "implied": visible_implied(answer["verdict"]["word"], columns) is not None,
-        "surrogate": columns["surrogate"] is not None,
-        "analytical": columns["analytical"] is not None,
-        "numerical": columns["numerical"] is not None,
-        "surrogate slope": columns["surrogate_numerical"] is not None,
-        "disagreement": bool(answer["verdict"]["intervals"]),
-        "kinks": "kink" in marks or "cusp" in marks,
-        "closed ends": "jump" in marks,
+        "implied": section.visible_implied is not None,
+        "surrogate": "surrogate" in section.columns,
+        "analytical": "analytical" in section.columns,
+        "numerical": True,
+        "surrogate slope": "surrogate_numerical" in section.columns,
+        "disagreement": bool(section.intervals),
+        "kinks": any(mark.bent for mark in section.marks),
+        "closed ends": any(mark.kind == "jump" for mark in section.marks),
     }
     return frozenset(name for name, drawn in there.items() if drawn)

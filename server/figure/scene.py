@@ -1,16 +1,21 @@
-"""A section as a scene: axes with tick labels, stripes and layers, without colours. As in js/figure/figure.js."""
+"""A section as a scene: axes with tick labels, stripes and layers, without colours.
+
+The pictures of the server are drawn from a ``Scene``, the figure of a page from ``scene_document``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil
+from typing import cast
 
-from ..protocol.frames import Frame
-from .axis_range import AxisRange, axis_ranges
-from .drawn_section import DrawnSection, without_poles
-from .legend import axis_words
+from ..protocol.answer import CurvesAnswer
+from ..schema.page import AxesRecord, AxisRecord, NounsRecord, SceneRecord
+from .axis_range import AxisRange, AxisRanges, axis_ranges
+from .drawn_section import DrawnSection, pole_rows, steep_places, without_poles
+from .legend import axis_words, bend_words, legend_curves, stripe_label
 from .ticks import Tick, fitting_ticks, ticks, widest_label
-from .traces import Layer, layers
+from .traces import Layer, curves, layers, mark_layers
 
 _LABELS = {"stacked": 4, "overlaid": 7}
 _FEW, _MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
@@ -56,31 +61,96 @@ class Scene:
         return self.lower if layer.lower and self.lower else self.upper
 
 
-def build_scene(answer: Frame, layout: str, held: tuple[AxisRange, AxisRange] | None = None) -> Scene:
+def build_scene(answer: CurvesAnswer, layout: str, held: AxisRanges | None = None) -> Scene:
     """The figure of ``answer``, panels "stacked" or "overlaid"; ``held`` are y-axes that it shares with another."""
     whole = DrawnSection.of_answer(answer)
     section = without_poles(whole)
-    overlaid = layout == "overlaid"
-    above, below = held or axis_ranges(whole, overlaid)
-    words = axis_words(section.nouns, section.wrt, section.word, overlaid)
-    upper = Axis(above, ticks(above, _LABELS[layout]), words[0])
-    lower = Axis(below, ticks(below, _LABELS[layout]), words[1])
-    across = (section.start, section.stop)
-    few, many = (Axis(across, fitting_ticks(across, *room), section.wrt) for room in (_FEW, _MANY))
+    upper, lower = _y_axes(section, layout, held or axis_ranges(whole))
+    few, many = _x_axes(section)
     return Scene(
         section=section,
         few=few,
         many=many,
         upper=upper,
-        lower=None if overlaid else lower,
-        left=ceil(4 * max(_LEFT, 0.7 + widest_label(upper.ticks + lower.ticks))) / 4,
+        lower=lower,
+        left=_left(upper, lower),
         stripes=tuple(_stripe(section, interval) for interval in section.intervals),
-        opacity=0.15 if section.word == "differs" else 0.055,
+        opacity=_opacity(section),
         layers=tuple(layers(section)),
     )
+
+
+def _y_axes(section: DrawnSection, layout: str, ranges: AxisRanges) -> tuple[Axis, Axis | None]:
+    words = axis_words(section.nouns, section.wrt, section.word, layout == "overlaid")
+    upper, lower = (
+        Axis(span, ticks(span, _LABELS[layout]), name) for span, name in zip(ranges.of(layout), words, strict=True)
+    )
+    return upper, None if layout == "overlaid" else lower
+
+
+def _x_axes(section: DrawnSection) -> tuple[Axis, Axis]:
+    across = (section.start, section.stop)
+    few, many = (Axis(across, fitting_ticks(across, *room), section.wrt) for room in (_FEW, _MANY))
+    return few, many
+
+
+def _left(upper: Axis, lower: Axis | None) -> float:
+    return ceil(4 * max(_LEFT, 0.7 + widest_label(upper.ticks + (lower.ticks if lower else ())))) / 4
+
+
+def _opacity(section: DrawnSection) -> float:
+    return 0.15 if section.word == "differs" else 0.055
 
 
 def _stripe(section: DrawnSection, interval: AxisRange) -> AxisRange:
     low, high = interval
     more = max(0.0, _LEAST * (section.stop - section.start) - (high - low)) / 2
     return low - more, high + more
+
+
+def scene_document(answer: CurvesAnswer, held: AxisRanges | None = None) -> SceneRecord:
+    """The scene in both layouts as plain data, its curves by the names of their columns.
+
+    ``gaps`` are rows in which nothing is drawn, beside poles; ``steep`` are the neighbourhoods of poles and cusps.
+    """
+    whole = DrawnSection.of_answer(answer)
+    section, ranges = without_poles(whole), held or axis_ranges(whole)
+    few, many = _x_axes(section)
+    return {
+        "axes": {
+            "stacked": _axes_document(section, "stacked", ranges),
+            "overlaid": _axes_document(section, "overlaid", ranges),
+        },
+        "few": _ticks_document(few),
+        "many": _ticks_document(many),
+        "stripes": [_stripe(section, interval) for interval in section.intervals],
+        "opacity": _opacity(section),
+        "curves": [(curve.name, curve.column, curve.lower, curve.rows(section)) for curve in curves(section)],
+        "marks": [(layer.name, layer.lower, layer.x, layer.y) for layer in mark_layers(section)],
+        "gaps": sorted(pole_rows(whole)),
+        "steep": steep_places(whole),
+        "nouns": cast(NounsRecord, asdict(section.nouns)),
+        "legend": {
+            "curves": sorted(legend_curves(section)),
+            "bends": bend_words(mark.kind for mark in section.marks) or "kink",
+            "differing": stripe_label(section.word),
+        },
+    }
+
+
+def _axes_document(section: DrawnSection, layout: str, ranges: AxisRanges) -> AxesRecord:
+    upper, lower = _y_axes(section, layout, ranges)
+    return {
+        "upper": _axis_document(upper),
+        "lower": _axis_document(lower) if lower else None,
+        "left": _left(upper, lower),
+        "words": axis_words(section.nouns, section.wrt, section.word, layout == "overlaid"),
+    }
+
+
+def _axis_document(axis: Axis) -> AxisRecord:
+    return {"range": axis.span, "ticks": _ticks_document(axis)}
+
+
+def _ticks_document(axis: Axis) -> list[tuple[float, str]]:
+    return [(tick.value, tick.text) for tick in axis.ticks]

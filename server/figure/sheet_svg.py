@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from ..documents.typography import exact_number, typeset_powers, typeset_sentence
-from ..protocol.frames import Frame
-from ..url.address import Address, value_text
-from ..url.parse import HEIGHT_BOUNDS, WIDTH_BOUNDS
+from ..protocol.answer import CurvesAnswer
+from ..url.address import HEIGHT_BOUNDS, WIDTH_BOUNDS, Address, value_text
 from .font_metrics import text_width, truncated_text
 from .palette import FONT_FAMILIES, Pen, dark_scheme_rules, palette
 from .panels import draw_panels, lay_out_panels
@@ -54,7 +53,7 @@ def _verdict_icon(pen: Pen, word: str, x: float, y: float, size: float) -> Marku
     return pen.draw("g", {"transform": scale, "stroke-linecap": "round"}, *strokes)
 
 
-def _footer_text(answer: Frame) -> str:
+def _footer_text(answer: CurvesAnswer) -> str:
     """Every parameter that the curves depend on, but for inputs of several elements."""
     header = answer.header
     scalars = {name: values[0] for name, values in header["inputs"].items() if len(values) == 1}
@@ -64,12 +63,12 @@ def _footer_text(answer: Frame) -> str:
     return f"{', '.join(named)}{order} · {header['dtype']} on {header['device']['kind']}"
 
 
-def figure_svg(answer: Frame, address: Address) -> bytes:
+def figure_svg(answer: CurvesAnswer, address: Address) -> bytes:
     """The picture of ``answer``, of the size, theme and layout that ``address`` asks for."""
     return sheet_text(answer, address, SHEET_SIZE, address.theme).encode("utf-8", "replace")
 
 
-def sheet_text(answer: Frame, address: Address, size: tuple[int, int], theme: str) -> str:
+def sheet_text(answer: CurvesAnswer, address: Address, size: tuple[int, int], theme: str) -> str:
     """The text of the SVG; ``size`` is the default where the address gives none."""
     drawn, pen = build_scene(answer, address.layout), Pen(palette(theme))
     page = lay_out_sheet(drawn, *_dimensions(address, size), address.hide)
@@ -152,7 +151,7 @@ def _figure(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
     yield from draw_panels(pen, placed, page.parts.name)
 
 
-def _below(pen: Pen, answer: Frame, page: Sheet) -> Iterator[Markup]:
+def _below(pen: Pen, answer: CurvesAnswer, page: Sheet) -> Iterator[Markup]:
     """The footer: parameters on the left, the name of the app on the right."""
     if not page.parts.foot:
         return
@@ -162,7 +161,7 @@ def _below(pen: Pen, answer: Frame, page: Sheet) -> Iterator[Markup]:
     yield pen.write(_APP_NAME, page.width - page.pad, y, size, fill="muted", anchor="end")
 
 
-def preview_svg(answer: Frame, address: Address) -> str:
+def preview_svg(answer: CurvesAnswer, address: Address) -> str:
     """The SVG from which the PNG of ``answer`` is rasterized, light if the theme is "auto"."""
     theme = "dark" if address.theme == "dark" else "light"
     return sheet_text(answer, address, PREVIEW_SIZE, theme).encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""The layers of a figure, from back to front, with the names of js/figure/traces.js."""
+"""The layers of a figure, from back to front: curves, each a column of the section, and marks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from .drawn_section import DrawnSection, Mark, Numbers, visible_implied
+from .drawn_section import DrawnSection, Mark, Numbers
 
 
 def _band(xs: list[float], middle: Numbers, error: Numbers) -> tuple[Numbers, Numbers]:
@@ -39,28 +39,55 @@ class Layer:
     y: Numbers
 
 
+@dataclass(frozen=True)
+class DrawnCurve:
+    """A column of the section that is drawn as a curve, with gaps where x is one of ``cut``."""
+
+    name: str
+    column: str
+    lower: bool
+    cut: frozenset[float] = frozenset()
+
+    def rows(self, section: DrawnSection) -> list[int]:
+        """The rows of its gaps."""
+        return [row for row, x in enumerate(section.x) if x in self.cut] if self.cut else []
+
+    def layer(self, section: DrawnSection) -> Layer:
+        """With its numbers."""
+        xs: Numbers = list(section.x)
+        values = section.column(self.column)
+        ys = [None if x in self.cut else y for x, y in zip(xs, values, strict=True)] if self.cut else values
+        return Layer(self.name, "line", self.lower, xs, ys)
+
+
+def curves(section: DrawnSection) -> Iterator[DrawnCurve]:
+    """The curves of a section without poles, from back to front."""
+    yield DrawnCurve("numerical", "numerical", True)
+    if section.visible_implied:
+        yield DrawnCurve("implied", "implied", False)
+    if "surrogate" in section.columns:
+        yield DrawnCurve("surrogate", "surrogate", False)
+    yield DrawnCurve("forward", "forward", False)
+    # Where forward has a kink its slope jumps: the line stops on either side and the diamond says what backward chose.
+    broken = frozenset(mark.x for mark in section.marks if mark.bent)
+    for name, column in (("surrogate slope", "surrogate_numerical"), ("analytical", "analytical")):
+        if column in section.columns:
+            yield DrawnCurve(name, column, True, broken)
+
+
 def layers(section: DrawnSection) -> list[Layer]:
     """The layers of a section from which ``without_poles`` has removed the poles."""
-    return [*_curves(section), *_kinks([mark for mark in section.marks if mark.bent]), *_jumps(section.marks)]
+    outline = _band(section.x, section.column("numerical"), section.column("error"))
+    return [
+        Layer("error band", "area", True, *outline),
+        *(curve.layer(section) for curve in curves(section)),
+        *mark_layers(section),
+    ]
 
 
-def _curves(section: DrawnSection) -> Iterator[Layer]:
-    columns = section.columns
-    xs: Numbers = list(section.x)
-    yield Layer("error band", "area", True, *_band(section.x, section.column("numerical"), section.column("error")))
-    yield Layer("numerical", "line", True, xs, section.column("numerical"))
-    suggested = visible_implied(section.word, columns)
-    if suggested:
-        yield Layer("implied", "line", False, xs, suggested)
-    if "surrogate" in columns:
-        yield Layer("surrogate", "line", False, xs, columns["surrogate"])
-    yield Layer("forward", "line", False, xs, section.column("forward"))
-    # Where forward has a kink its slope jumps: the line stops on either side and the diamond says what backward chose.
-    broken = {mark.x for mark in section.marks if mark.bent}
-    for name, column in (("surrogate slope", "surrogate_numerical"), ("analytical", "analytical")):
-        if column in columns:
-            cut = [None if x in broken else y for x, y in zip(section.x, columns[column], strict=True)]
-            yield Layer(name, "line", True, xs, cut)
+def mark_layers(section: DrawnSection) -> list[Layer]:
+    """The layers of kinks and jumps alone."""
+    return [*_kinks([mark for mark in section.marks if mark.bent]), *_jumps(section.marks)]
 
 
 def _kinks(marks: list[Mark]) -> Iterator[Layer]:

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import torch
 from torch.autograd.function import BackwardCFunction
 
+from ..runtime.arrays import dtype_name
 from .layered_layout import Point, sugiyama_layout
 from .profiler import RecordedCall
 from .trace import GraphTrace, is_accumulate_grad
-from .values import ValueSummary, dtype_name, one_line, shape_as_list, value_summary
+from .values import ValueSummary, one_line, shape_as_list, value_summary
 
 # How many constants of one Function are written out, and how many characters of each.
 _LINES, _LINE = 4, 28
@@ -199,7 +200,7 @@ def _placed(sketch: _Sketch, more: bool) -> Picture:
 def _titled(name: str, tensor: torch.Tensor) -> tuple[str, ...]:
     """The name, and on a second line the shape, if not of one element, and the dtype, if not floating point."""
     shape = shape_as_list(tensor.shape) if tensor.numel() != 1 else ""
-    kind = "" if tensor.is_floating_point() else dtype_name(tensor)
+    kind = "" if tensor.is_floating_point() else dtype_name(tensor.dtype)
     return (name, *filter(None, [" ".join(filter(None, (shape, kind)))]))
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from torch.autograd.function import BackwardCFunction
 
 from ..numerics.sentences.places import join_words
+from ..runtime.arrays import dtype_name
 from .functions import SavedTensor, TracedArgument, TracedFunction
 from .trace import MAX_NODES, GraphTrace
-from .values import ValueSummary, dtype_name, one_line, shape_as_list
+from .values import ValueSummary, one_line, shape_as_list
 
 # How many names are written out, and how many characters of an exception message.
 _FEW, _LONGEST = 4, 200
@@ -48,7 +49,7 @@ def _no_graph(call: GraphTrace) -> str:
     out, of = call.output, call.section.of
     said = f"There is no graph behind {of}, and backward is never called"
     if not (out.is_floating_point() or out.is_complex()):
-        return f"{said}: it is {dtype_name(out)}, and only floating-point numbers carry gradients."
+        return f"{said}: it is {dtype_name(out.dtype)}, and only floating-point numbers carry gradients."
     if any(any(each is out for each in record.silent) for record in call.recorder.calls):
         return f"{said}: forward marked it as non-differentiable."
     return f"{said}: nothing that autograd follows leads from an input to it."

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ..numerics.formatting.numbers import format_number
+from ..runtime.arrays import dtype_name
 
 # Limits: characters of a text, elements of a tensor that are written out, elements of a list that are searched.
 MAX_CHARS, _ELEMENTS, _LOOKED_AT = 80, 6, 1000
@@ -45,7 +46,7 @@ def value_summary(value: Any) -> ValueSummary:
     except (RuntimeError, NotImplementedError):  # a sparse tensor has none
         strides = None
     size = value.numel() * value.element_size()
-    return ValueSummary("tensor", _elements(value), tuple(value.shape), dtype_name(value), strides, size)
+    return ValueSummary("tensor", _elements(value), tuple(value.shape), dtype_name(value.dtype), strides, size)
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
@@ -75,11 +76,6 @@ def one_line(text: str, most: int = MAX_CHARS) -> str:
 def shape_as_list(shape: Iterable[int]) -> str:
     """A shape as torch prints it: ``[2, 3]``."""
     return f"[{', '.join(map(str, shape))}]"
-
-
-def dtype_name(tensor: torch.Tensor) -> str:
-    """``float64`` and the like."""
-    return str(tensor.dtype).removeprefix("torch.")
 
 
 def _plain(value: Any) -> bool:

@@ -1,19 +1,22 @@
-"""Static files under addresses with a content hash: our own, those of packages, the style sheet of each page."""
+"""Static files under addresses with a content hash: our own, those of packages, the one style sheet of each page, and
+each script with all that it imports.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import re
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from posixpath import dirname, join, normpath
 
 from ..paths import STATIC
+from ..url.address import names_of_scope
 from .op_markup import highlight_style_sheet
+from .script_bundle import bundled_script
 
 _OURS = Path(STATIC)
 _COMMON = ("base", "contrast", "print")
@@ -42,32 +45,30 @@ def style_sheet(page: str) -> bytes:
     )
 
 
-# Static and dynamic imports of relative paths; a parenthesis before the name is that of a dynamic one.
-_IMPORT = re.compile(r"""(\b(?:from|import)\s*)(\(?)(\s*["'])(\.{1,2}/[\w./-]+)(?=["'])""")
+SHARED_SCRIPT = "js/figure/live_figure.js"  # what all pages with a figure have in common
 
 
-def imported_modules(assets: Assets, entry: str) -> list[str]:
-    """The paths of all modules that ``entry`` imports, directly or not, without those imported dynamically."""
-    found: list[str] = []
-    wanted = [entry]
-    while wanted:
-        module = wanted.pop()
-        for _, later, _, name in _IMPORT.findall(assets.read(module).decode()):
-            path = _resolved(module, name)
-            if not later and path not in found:
-                found.append(path)
-                wanted.append(path)
-    return sorted(found)
+_PARAMETERS_SCRIPT = "js/state/parameters.js"
 
 
-def with_bare_imports(source: str, module: str) -> str:
-    """The source of a module with bare specifiers in its imports, ``js/x.js`` for ``../x.js``."""
-    return _IMPORT.sub(lambda found: "".join(found.group(1, 2, 3)) + _resolved(module, found[4]), source)
+def parameters_script() -> str:
+    """The module with the names of an address that say how a section is shown, and what is looked at more closely."""
+    names = {"DRESS": names_of_scope("dress"), "VIEW": names_of_scope("view")}
+    return "".join(f"export const {name} = {json.dumps(found)};\n" for name, found in names.items())
 
 
-def _resolved(module: str, name: str) -> str:
-    """The path to which a relative specifier in a module resolves."""
-    return normpath(join(dirname(module), name))
+def _source(path: str) -> str:
+    return parameters_script() if path == _PARAMETERS_SCRIPT else (_OURS / path).read_text("utf-8")
+
+
+def script(path: str) -> bytes:
+    """A script of ours with all that it imports, but for what it has in common with other pages."""
+    return bundled_script(path, _source, SHARED_SCRIPT).encode()
+
+
+def whole_script(path: str) -> bytes:
+    """A script of ours with all that it imports."""
+    return bundled_script(path, _source).encode()
 
 
 _PACKAGE_FILES = {
@@ -114,11 +115,15 @@ class Assets:
         digest = hashlib.blake2b(digest_size=6)
         for page in STYLE_SHEETS:
             digest.update(style_sheet(page))
+        digest.update(parameters_script().encode())
         for name, path in sorted(files.items()):
             with path.open("rb") as file:
                 digest.update(name.encode() + hashlib.file_digest(file, "blake2b").digest())
         self.digest = digest.hexdigest()
         self._assets = {name: _asset(path) for name, path in files.items()}
+        for name in files:
+            if name.startswith("js/"):
+                self._assets[name] = Asset(_MEDIA_TYPES[".js"], partial(script, name))
         for page in STYLE_SHEETS:
             self._assets[f"pages/{page}.css"] = Asset(_MEDIA_TYPES[".css"], partial(style_sheet, page))
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
+from ..schema.op import OpStub, ThumbnailCurves
+
 _WORD = re.compile(r"[\w’-]+")
+_Op = TypeVar("_Op", bound=OpStub)
 
 
 def search_keywords(shown: str, *texts: str) -> str:
@@ -90,21 +93,28 @@ def available_tour(ops: Mapping[str, Any]) -> tuple[TourStop, ...]:
     return tuple(stop for stop in TOUR_STOPS if all(name in ops for name in _names(stop)))
 
 
-def cards_by_group(cards: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+class GalleryCard(OpStub):
+    """An op in the gallery, with its sparkline and the word of its verdict."""
+
+    thumbnail: ThumbnailCurves
+    word: str
+
+
+def cards_by_group(cards: Iterable[_Op]) -> list[tuple[str, list[_Op]]]:
     """The cards by group; unknown groups, which are those of the visitor's own file, come first.
 
     The visitor's own are in the order of the file, the others by title.
     """
 
-    def place(op: dict[str, Any]) -> tuple[int, str, int, str]:
-        title = "" if op.get("own") else op["title"].lower()
+    def place(op: OpStub) -> tuple[int, str, int, str]:
+        title = "" if op["own"] else op["title"].lower()
         return _place(GALLERY_GROUPS, op["group"]), op["group"], -_rank(op), title
 
     order = sorted(cards, key=place)
     return [(group, list(members)) for group, members in groupby(order, key=lambda op: str(op["group"]))]
 
 
-def _rank(op: Mapping[str, Any]) -> int:
+def _rank(op: OpStub) -> int:
     """The priority of an op within its group; 0 for one that is sorted by title."""
     return len(_FIRST) - _FIRST.index(op["name"]) if op["name"] in _FIRST else 0
 

@@ -1,6 +1,5 @@
-"""All modules and styles of a page as inline text, so that it needs no other file.
-
-There is no build step: modules are data URLs in an import map, and a Content Security Policy admits just these texts.
+"""The scripts and styles of a page as inline text, so that it needs no other file; a Content Security Policy admits
+just these texts.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass, replace
 
-import orjson
 from markupsafe import Markup
 
-from .assets import EMPTY_STYLE_HASH, Assets, imported_modules, with_bare_imports
+from .assets import EMPTY_STYLE_HASH, Assets, whole_script
 
 _UNPACK = """async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -32,7 +30,6 @@ _UNPACK = """async function unpacked(text) {
 class Bundle:
     """The contents of the script and style elements of a page, and its Content Security Policy."""
 
-    modules: Markup
     library: Markup
     entry: Markup
     style: Markup
@@ -41,19 +38,19 @@ class Bundle:
 
 def build_bundle(assets: Assets, entry: str, library: str, style: str) -> Bundle:
     """The bundle of a module ``entry``, a script ``library`` and a style sheet ``style``, names of static files."""
-    scripts = _map(assets, entry), _escaped(assets.read(library).decode()), f'import "{entry}";'
+    scripts = [_escaped(each.decode()) for each in (assets.read(library), whole_script(entry))]
     sheet = assets.read(style).decode()
     policy = {
         "default-src": ["'none'"],
-        "script-src": ["data:", *map(_hash, scripts)],
+        "script-src": list(map(_hash, scripts)),
         "style-src": [EMPTY_STYLE_HASH, _hash(sheet)],
         "img-src": ["data:", "blob:"],
         "base-uri": ["'none'"],
         "form-action": ["'none'"],
     }
     said = "; ".join(" ".join([name, *sources]) for name, sources in policy.items())
-    modules, plotly, start = map(Markup, scripts)
-    return Bundle(modules, plotly, start, Markup(sheet), said)  # noqa: S704 - our own files
+    plotly, start = map(Markup, scripts)
+    return Bundle(plotly, start, Markup(sheet), said)  # noqa: S704 - our own files
 
 
 def with_gzipped_library(whole: Bundle) -> Bundle:
@@ -64,15 +61,6 @@ def with_gzipped_library(whole: Bundle) -> Bundle:
     script = f'{_UNPACK}\nwindow.plotlyUnpacked = unpacked("{packed}");'
     policy = whole.policy.replace(_hash(str(whole.library)), f"blob: {_hash(script)}")
     return replace(whole, library=Markup(script), policy=policy)  # noqa: S704 - letters and digits
-
-
-def _map(assets: Assets, entry: str) -> str:
-    """The import map from bare specifiers to data URLs of ``entry`` and every module that it imports."""
-    found = {}
-    for name in sorted({entry, *imported_modules(assets, entry)}):
-        source = with_bare_imports(assets.read(name).decode(), name)
-        found[name] = f"data:text/javascript;base64,{b64encode(source.encode()).decode()}"
-    return orjson.dumps({"imports": found}).decode()
 
 
 def _escaped(script: str) -> str:

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..documents.compact import compact_document, script_json
+from ..documents.compact import exact_document, script_json
 from ..documents.nouns import reworded_for_order
+from ..documents.panel_tables import (
+    argument_rows,
+    attribute_rows,
+    edge_rows,
+    function_sentences,
+    output_rows,
+    returned_rows,
+    saved_rows,
+    wrong_elsewhere,
+)
 from ..documents.shown_call import shown_call
 from ..documents.text_alternative import (
     code_markup,
@@ -21,15 +32,25 @@ from ..documents.text_alternative import (
     range_out_of_view,
     summary_sentences,
 )
+from ..documents.typography import typeset_number
 from ..documents.typography import typeset_sentence as typeset
+from ..figure.graph_svg import graph_svg
 from ..figure.inline_svg import static_figure
 from ..figure.legend import legend
 from ..figure.sheet_svg import PREVIEW_SIZE, SHEET_SIZE
 from ..figure.sparkline import sparkline
 from ..paths import TEMPLATES
+from ..protocol.answer import CurvesAnswer
 from ..protocol.fingerprint import fingerprint
-from ..supervisor.engine import Answer
+from ..schema.node import NodeRecord
+from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
+from ..schema.page import PagePanelRecord, PageSectionRecord
+from ..schema.views import ContractRecord
 from ..url.address import (
+    HEIGHT_BOUNDS,
+    PARAMETERS,
+    SLIDER_VALUE_BOUNDS,
+    WIDTH_BOUNDS,
     Address,
     canonical_address,
     curves_only,
@@ -39,14 +60,20 @@ from ..url.address import (
     with_range,
     without_display_options,
 )
-from ..url.parse import HEIGHT_BOUNDS, SLIDER_VALUE_BOUNDS, WIDTH_BOUNDS
-from .assets import Assets, imported_modules
+from .assets import SHARED_SCRIPT, Assets
 from .example_inputs_code import example_inputs_code
-from .gallery import GROUP_NOTES, available_tour, cards_by_group, search_keywords
+from .gallery import GROUP_NOTES, GalleryCard, available_tour, cards_by_group, search_keywords
 from .inline_bundle import Bundle
 from .op_markup import highlighted_source, inline_code, mathml, prose
+from .page_document import page_document
 from .social_tags import SocialTags, section_tags
 
+PANEL_VIEWS = ("contract", "node")  # which the server writes as HTML
+# The macros of parts/fragments.html, and the element that each fills.
+FRAGMENTS = {
+    **{"verdict": "verdict", "summary": "summary", "marks": "marks", "method": "method"},
+    **{"values": "rows", "notes": "notes"},
+}
 _STARTING = "torch is still loading. This takes a few seconds after a start."
 
 
@@ -57,17 +84,19 @@ class SectionPage:
     ``figure`` is the canonical address of its curves and ``base`` that of the site; ``answer`` is None while the curves
     are being measured. ``indexed`` allows search engines to index it. ``beside`` is what there is to say of the
     Function in addition to the verdict on this section, ``remark`` what there is to say of its sliders.
+    ``closer`` is the answer of the contract or the node, where one of them is open.
     """
 
-    op: dict[str, Any]
-    device: dict[str, Any]
+    op: OpDescription
+    device: DeviceSummary
     address: Address
     figure: str
-    answer: Answer | None
+    answer: CurvesAnswer | None
     base: str
     indexed: bool = False
     beside: str = ""
     remark: str = ""
+    closer: ContractRecord | NodeRecord | None = None
 
 
 class Pages:
@@ -88,6 +117,7 @@ class Pages:
             "own": own,
             "embeddable": framed,
             "static": assets.address,
+            "shared_script": assets.address(SHARED_SCRIPT),
             "plotly": assets.plotly,
             "mathml": mathml,
             "prose": prose,
@@ -97,27 +127,35 @@ class Pages:
             "keywords": search_keywords,
             "tabled": data_table,
             "beyond": range_out_of_view,
-            "legend": legend,
             "retold": reworded_for_order,
             "coded": code_markup,
             "call_shown": shown_call,
             "declaration": controls_digest,
             "typeset": typeset,
-            "summary": summary_sentences,
+            "number": typeset_number,
+            "graph": graph_svg,
+            "returned_rows": returned_rows,
+            "edge_rows": edge_rows,
+            "function_sentences": function_sentences,
+            "argument_rows": argument_rows,
+            "output_rows": output_rows,
+            "saved_rows": saved_rows,
+            "attribute_rows": attribute_rows,
+            "summary_sentences": summary_sentences,
             "kinks": kink_table,
-            "method": method_paragraph,
-            "modules": lru_cache(partial(imported_modules, assets)),
+            "method_paragraph": method_paragraph,
+            "view_fields": [each for each in PARAMETERS.values() if each.hint],
             "bounds": {"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
             "sizes": {"svg": SHEET_SIZE, "png": PREVIEW_SIZE},
         }
 
     def gallery(
         self,
-        ops: dict[str, dict[str, Any]],
-        thumbnails: dict[str, Any],
-        device: dict[str, Any],
+        ops: Mapping[str, OpStub],
+        thumbnails: Mapping[str, ThumbnailCurves],
+        device: DeviceSummary,
         social: SocialTags,
-        trouble: dict[str, Any] | None = None,
+        trouble: LoadError | None = None,
         file: str = "",
         generation: int = 0,
     ) -> bytes:
@@ -126,7 +164,9 @@ class Pages:
         ``trouble`` is that of the visitor's own ``file``, whose Functions may be missing or old; ``generation`` says
         which load it was.
         """
-        cards = [op | {"thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()]
+        cards: list[GalleryCard] = [
+            {**op, "thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()
+        ]
         context: dict[str, Any] = {"groups": cards_by_group(cards), "notes": GROUP_NOTES, "tour": available_tour(ops)}
         context |= {"torch": device["torch"], "device": _device_name(device), "social": social}
         context |= {"trouble": trouble, "file": file, "generation": generation}
@@ -134,7 +174,11 @@ class Pages:
 
     def op(self, view: SectionPage) -> bytes:
         """The page of an op, its controls set as in the address, with its curves if they have been measured."""
-        return self._render("pages/op.html", _context(view))
+        panel = "" if view.closer is None else self.panel(view.closer, view.op)
+        return self._render(
+            "pages/op.html",
+            _context(view) | {"panel": panel, "closer": view.closer, "written": PANEL_VIEWS},
+        )
 
     def embed(self, view: SectionPage) -> bytes:
         """The figure of an op, to be embedded in a frame of another page."""
@@ -144,6 +188,35 @@ class Pages:
         """The figure as a stand-alone file: its sliders by their ``axes``, and their ``answers`` as JSON."""
         context = {"axes": axes, "answers": Markup(answers), "bundle": bundle}  # noqa: S704
         return self._render("files/export.html", _context(view) | context)
+
+    def words(self, answer: CurvesAnswer, address: str, names: Iterable[str] = FRAGMENTS) -> dict[str, str]:
+        """What is said of an answer, as HTML by the id of the element of a page that it fills."""
+        said = self._environment.get_template("parts/fragments.html").module
+        document = exact_document(answer, address)
+        return {FRAGMENTS[name]: str(getattr(said, name)(document)) for name in names}
+
+    def document(self, answer: CurvesAnswer, address: str) -> PageSectionRecord:
+        """What a page needs to draw ``answer`` and to say what was found, to be dumped by orjson."""
+        return {**page_document(answer, address), "words": self.words(answer, address)}
+
+    def panel(self, header: ContractRecord | NodeRecord, op: OpDescription) -> Markup:
+        """The contract or the node, as HTML."""
+        macros = self._environment.get_template("parts/panels.html").module
+        return Markup(getattr(macros, header["view"])(header, op["first_line"] if op["own"] else 1))  # noqa: S704
+
+    def panel_document(self, header: ContractRecord | NodeRecord, op: OpDescription, address: str) -> PagePanelRecord:
+        """What a page needs to show the contract or the node."""
+        return {
+            "address": address,
+            "view": header["view"],
+            "op": header["op"],
+            "title": header["title"],
+            "sentence": header["sentence"],
+            "failure": header["failure"],
+            "at": header["at"] if header["view"] == "node" else None,
+            "wrong": wrong_elsewhere(header) if header["view"] == "contract" else None,
+            "html": self.panel(header, op),
+        }
 
     def pair(self, context: dict[str, Any]) -> bytes:
         return self._render("pages/compare.html", context)
@@ -156,11 +229,11 @@ class Pages:
         context = {"title": title, "address_json": address_json, "framed": framed, "why": why}
         return self._render("pages/waiting.html", context)
 
-    def trouble(self, trouble: dict[str, Any], file: str, generation: int) -> bytes:
+    def trouble(self, trouble: LoadError, file: str, generation: int) -> bytes:
         """Why the visitor's ``file`` cannot be loaded; the page updates itself with the next load."""
         return self._render("pages/own_file.html", {"trouble": trouble, "file": file, "generation": generation})
 
-    def unsolved(self, problem: dict[str, Any]) -> bytes:
+    def unsolved(self, problem: UnsolvedOp) -> bytes:
         """A visitor's Function whose arguments could not be inferred: why, and how to declare them."""
         examples = example_inputs_code(problem["title"], problem["recipe"], problem["argument"])
         return self._render("pages/own_function.html", {"op": problem, "examples": examples})
@@ -182,10 +255,12 @@ class Pages:
 def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
     op, address, answer = view.op, view.address, view.answer
     asked = address.question
-    document = None if answer is None else compact_document(answer, view.figure)
+    document = None if answer is None else exact_document(answer, view.figure)
+    question: Any = asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": address.layout}
     return {
         "op": op,
-        "question": asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": address.layout},
+        "question": question,
+        "around": legend(answer, question),
         "values": query_values(address),
         "defaults": default_query_values(op, asked.wrt),
         "extents": default_ranges(op),
@@ -201,7 +276,7 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
         "base": view.base,
         "social": section_tags(view.base, op, address, None if answer is None else answer.header, view.indexed),
         "answer": document,
-        "packed": "" if document is None else script_json(document),
+        "packed": "" if answer is None else script_json(page_document(answer, view.figure)),
         "still": "" if answer is None else static_figure(answer, address.layout),
     }
 
@@ -212,7 +287,7 @@ def _with_recipe(address: Address, recipe: str) -> Address:
     return replace(figure, question=replace(figure.question, recipe=recipe))
 
 
-def _device_name(device: dict[str, Any]) -> str:
+def _device_name(device: DeviceSummary) -> str:
     return next(str(each["name"]) for each in device["devices"] if each["kind"] == device["auto"])
 
 
@@ -223,7 +298,7 @@ _DESCRIPTIVE_FIELDS = {
 }
 
 
-def controls_digest(op: dict[str, Any]) -> str:
+def controls_digest(op: OpDescription) -> str:
     """The digest of the arguments, inputs, parameters and outputs of an op."""
     return fingerprint(
         json.dumps({key: value for key, value in op.items() if key not in _DESCRIPTIVE_FIELDS}, sort_keys=True)

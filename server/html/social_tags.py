@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import quote
 
 from ..figure.sheet_svg import PREVIEW_SIZE
+from ..schema.op import OpDescription
+from ..schema.section import SectionRecord
 from ..url.address import Address, canonical_address, without_display_options
 
 _GALLERY_DESCRIPTION = (
@@ -30,7 +31,7 @@ class SocialTags:
 
 
 def section_tags(
-    base: str, op: dict[str, Any], address: Address, header: dict[str, Any] | None, indexed: bool
+    base: str, op: OpDescription, address: Address, header: SectionRecord | None, indexed: bool
 ) -> SocialTags:
     """The tags of the page of a section or its embed; ``header`` is the answer's, None while it is being measured.
 
@@ -56,7 +57,7 @@ def gallery_tags(base: str, indexed: bool) -> SocialTags:
     return SocialTags(f"{base}/", "Gradloupe", _GALLERY_DESCRIPTION, _robots(indexed))
 
 
-def _preview(base: str, op: dict[str, Any], address: Address) -> str:
+def _preview(base: str, op: OpDescription, address: Address) -> str:
     """The address of the picture for link previews."""
     return base + canonical_address(op, without_display_options(address), "/ops/{name}.png")
 
@@ -65,7 +66,7 @@ def _robots(indexed: bool) -> str:
     return "index, follow" if indexed else "noindex, follow"
 
 
-def _said(op: dict[str, Any], header: dict[str, Any] | None) -> str:
+def _said(op: OpDescription, header: SectionRecord | None) -> str:
     """The word of the verdict and its first sentence; the first paragraph of the docstring where there is none."""
     if header is None or header["failure"] is not None:
         said = op["doc"].split("\n\n")[0]

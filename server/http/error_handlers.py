@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from ..html.pages import Pages
-from ..protocol.errors import BadQuestion, EngineBroken, EngineBusy, UnknownOp, Unsolved
-from ..url.numbers import BadQuery
+from ..protocol.errors import BadQuestion, EngineBroken, EngineBusy, Refusal, UnknownOp, Unsolved
 from ..url.parse import QueryTooLong
 from .problem_details import problem_json
 from .responses import uncached_reply
@@ -17,7 +17,6 @@ from .security_headers import DATA_SUFFIXES, headers_for
 
 _STATUS = {
     QueryTooLong: 414,
-    BadQuery: 422,
     BadQuestion: 422,
     Unsolved: 422,
     UnknownOp: 404,
@@ -43,7 +42,9 @@ class ErrorHandlers:
         app.add_exception_handler(Exception, self._fault)
 
     async def _expected(self, request: Request, problem: Exception) -> Response:
-        return self._response(request, _STATUS[type(problem)], str(problem) or _BUSY)
+        status = next(_STATUS[kind] for kind in type(problem).__mro__ if kind in _STATUS)
+        refusals = problem.refusals if isinstance(problem, BadQuestion) else ()
+        return self._response(request, status, str(problem) or _BUSY, refusals)
 
     async def _refused(self, request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
@@ -63,14 +64,15 @@ class ErrorHandlers:
         response.headers.update(headers_for(request.scope["path"]))
         return response
 
-    def _response(self, request: Request, status: int, detail: str) -> Response:
+    def _response(self, request: Request, status: int, detail: str, refusals: Sequence[Refusal] = ()) -> Response:
         title = HTTPStatus(status).phrase
         retry_after = _RETRY_AFTER if status == 503 else 0
         if _is_for_people(request):
             op = request.path_params.get("name") if status == 422 else None
             page = self._pages.error(status, title, detail, op, request.url.path.strip("/").partition("/")[0])
             return uncached_reply(request, page, "text/html", status, retry_after)
-        return uncached_reply(request, problem_json(status, detail), "application/problem+json", status, retry_after)
+        body = problem_json(status, detail, refusals)
+        return uncached_reply(request, body, "application/problem+json", status, retry_after)
 
 
 def _is_for_people(request: Request) -> bool:

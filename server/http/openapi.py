@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from ..protocol.question import DEFAULT_COUNT, VIEW_NAMES
-from ..url.address import HIDEABLE_PARTS, LAYOUTS, THEMES
-from ..url.numbers import LARGEST
-from ..url.parse import COUNT_BOUNDS, HEIGHT_BOUNDS, LARGEST_OF_DTYPE, ORDERS, STEPS_BOUNDS, WIDTH_BOUNDS
+from ..protocol.parameter_kinds import SMALLEST, Kind, Number, QueryParameter, Switch, WordChoice
+from ..protocol.question import VIEW_NAMES
+from ..schema.shapes import SHAPES, component_name
+from ..url.address import PARAMETERS
 
 API_DESCRIPTION = """\
 One address, many representations: `/ops/{name}` is the page of an op, the same address with `.json` its numbers and
@@ -30,75 +31,31 @@ What is left out has its default. What is unknown, doubled or out of bounds is r
 A Function that raises, crashes or never returns is a result (200, see `failure`), not an error.
 """
 
-FINITE = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
-_POSITIVE = {"type": "number", "exclusiveMinimum": 0, "maximum": LARGEST}
-NOT_NEGATIVE = {"type": "number", "minimum": 0, "maximum": LARGEST}
+
+def _schema(parameter: QueryParameter) -> dict[str, Any]:
+    schema = _kind_schema(parameter.kind)
+    if parameter.default not in (None, "", ()):
+        schema["default"] = str(parameter.default) if schema["type"] == "string" else parameter.default
+    if parameter.optional and schema["type"] != "string":
+        return {"anyOf": [schema, {"type": "string", "maxLength": 0}]}  # an empty text stands for the default
+    return schema
 
 
-def _or_empty(number: dict[str, Any]) -> dict[str, Any]:
-    """A number, or an empty text for the default."""
-    return {"anyOf": [number, {"type": "string", "maxLength": 0}]}
+def _kind_schema(kind: Kind) -> dict[str, Any]:
+    match kind:
+        case Number(minimum, maximum, whole):
+            bound = {"exclusiveMinimum": 0} if minimum == SMALLEST else {"minimum": minimum}
+            return {"type": "integer" if whole else "number", **bound, "maximum": maximum}
+        case WordChoice(words):
+            return {"type": "string", "enum": [*map(str, words)]}
+        case Switch():
+            return {"type": "boolean"}
+    return {"type": "string"}
 
 
-def _pixels(bounds: tuple[int, int]) -> dict[str, Any]:
-    return {"type": "integer", "minimum": bounds[0], "maximum": bounds[1]}
-
-
-_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
-    "wrt": ({"type": "string"}, "the element swept: `input`, `weight[0,1]`, or the name of a float parameter"),
-    "of": ({"type": "string"}, "the output element looked at: `y`, `y[0,1]`"),
-    "start": (_or_empty(FINITE), "the first x; by default the domain of what is swept"),
-    "stop": (_or_empty(FINITE), "the last x; above `start`"),
-    "count": (
-        {"type": "integer", "minimum": COUNT_BOUNDS[0], "maximum": COUNT_BOUNDS[1], "default": DEFAULT_COUNT},
-        "how many x",
-    ),
-    "grad_output": ({**FINITE, "default": 1}, "the cotangent that backward is given"),
-    "order": (
-        {"type": "string", "enum": list(ORDERS), "default": ORDERS[0]},
-        "`2` looks at what backward returns in the place of forward, and at the second derivative",
-    ),
-    "dtype": (
-        {"type": "string", "enum": list(LARGEST_OF_DTYPE), "default": "float64"},
-        "what the Function computes in",
-    ),
-    "device": ({"type": "string", "default": "auto"}, "`auto`, or one of this machine: `cpu`, `cuda`, `mps`"),
-    "step": (_or_empty(_POSITIVE), "the widest difference; chosen from the range by default"),
-    "atol": (_or_empty(NOT_NEGATIVE), "absolute tolerance; chosen from the dtype by default"),
-    "rtol": (_or_empty(NOT_NEGATIVE), "relative tolerance; chosen from the dtype by default"),
-    "layout": ({"type": "string", "enum": list(LAYOUTS), "default": LAYOUTS[0]}, "how the page lays out its panels"),
-    "theme": ({"type": "string", "enum": list(THEMES), "default": THEMES[0]}, "`auto` follows the system"),
-    "hide": ({"type": "string"}, f"what is left out, separated by commas: {', '.join(HIDEABLE_PARTS)}"),
-    "width": (_or_empty(_pixels(WIDTH_BOUNDS)), "of a picture, in pixels"),
-    "height": (_or_empty(_pixels(HEIGHT_BOUNDS)), "of a picture or an embed, in pixels"),
-    "recipe": ({"type": "string"}, "how a Function of your own is called, as in `x: float64[7]; k = 2`"),
-    "sliders": ({"type": "string"}, "what stays live in the `.html` file, with how many values: `min:9,grad_output:3`"),
-    "view": ({"type": "string", "enum": list(VIEW_NAMES), "default": VIEW_NAMES[0]}, "which of the documents"),
-    "wrt2": ({"type": "string"}, "what the view `surface` sweeps beside `wrt`; the next element by default"),
-    "start2": (_or_empty(FINITE), "the first value of `wrt2`; by default its domain"),
-    "stop2": (_or_empty(FINITE), "the last value of `wrt2`; above `start2`"),
-    "compile": (
-        {"type": "boolean", "default": False},
-        "whether the view `contract` tries torch.compile, which takes seconds",
-    ),
-    "at": (
-        _or_empty(FINITE),
-        "the x that the view `step` looks at, the middle of the range by default; where `wrt` is held in `jacobian` "
-        "and `node`, and where `descent` starts",
-    ),
-    "lr": (_or_empty(_POSITIVE), "the learning rate of the view `descent`; chosen from the slopes by default"),
-    "steps": (
-        _or_empty({"type": "integer", "minimum": STEPS_BOUNDS[0], "maximum": STEPS_BOUNDS[1]}),
-        "how many steps the view `descent` takes",
-    ),
-    "goal": (
-        {"type": "string"},
-        "what the output is to reach in the view `descent`: one number, or one for each element",
-    ),
-}
 QUERY_PARAMETERS = [
-    {"name": name, "in": "query", "required": False, "schema": schema, "description": text}
-    for name, (schema, text) in _PARAMETERS.items()
+    {"name": each.name, "in": "query", "required": False, "schema": _schema(each), "description": each.doc}
+    for each in PARAMETERS.values()
 ]
 NAME_PARAMETER = {
     "name": "name",
@@ -116,9 +73,7 @@ WAIT_PARAMETER = {
     "description": "`1`: answer when torch is loaded, not before",
 }
 # The schema of each view's document, in the order of ``VIEW_NAMES``.
-SECTION_SCHEMAS = (
-    *("Section", "Area", "Map", "Precision", "Wide", "Step", "Jacobian", "Surface", "Contract", "Node", "Descent"),
-)
+SECTION_SCHEMAS = tuple(component_name(SHAPES[view].header.__name__) for view in VIEW_NAMES)
 _STATUS_TEXTS = {
     404: "There is no such op.",
     414: "The query is too long.",
@@ -128,13 +83,13 @@ _STATUS_TEXTS = {
 }
 
 
-def json_responses(*names: str) -> dict[str, Any]:
-    """A 200 response with JSON of this schema, or of one of these by its ``view``."""
+def json_responses(*names: str, views: Iterable[str] = VIEW_NAMES) -> dict[str, Any]:
+    """A 200 response with JSON of this schema, or of one of these by its ``view``, one of ``views``."""
     schema: dict[str, Any] = _reference(names[0])
     if len(names) > 1:
-        mapping = {view: _reference(name)["$ref"] for view, name in zip(VIEW_NAMES, names, strict=True)}
+        mapping = {view: _reference(name)["$ref"] for view, name in zip(views, names, strict=True)}
         schema = {
-            "oneOf": [_reference(name) for name in names],
+            "oneOf": [_reference(name) for name in dict.fromkeys(names)],
             "discriminator": {"propertyName": "view", "mapping": mapping},
         }
     return {"description": "Measured.", "content": {"application/json": {"schema": schema}}}
@@ -156,45 +111,6 @@ def page_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     page = {"text/html": {"schema": {"type": "string"}}}
     problems = problem_responses(*statuses).items()
     return {status: {**problem, "content": page | problem["content"]} for status, problem in problems}
-
-
-def response_schemas() -> dict[str, Any]:
-    """The JSON schemas that the responses refer to, by name."""
-    from pydantic import TypeAdapter  # imported late: it takes longer than the first page
-
-    from ..schema import ComponentNames, component_name
-    from ..schema.jacobian import JacobianSchema
-    from ..schema.node import NodeSchema
-    from ..schema.section import HealthSchema, ProblemSchema, SectionSchema, SizeSchema
-    from ..schema.surface import SurfaceSchema
-    from ..schema.views import (
-        AreaSchema,
-        ContractSchema,
-        DescentSchema,
-        MapSchema,
-        PrecisionSchema,
-        StepSchema,
-        WideSchema,
-    )
-
-    template, schemas = "#/components/schemas/{model}", dict[str, Any]()
-    curves = (HealthSchema, ProblemSchema, SizeSchema, SectionSchema, AreaSchema, MapSchema, PrecisionSchema)
-    others = (WideSchema, StepSchema, JacobianSchema, SurfaceSchema, ContractSchema, NodeSchema, DescentSchema)
-    for model in (*curves, *others):
-        schema = TypeAdapter(model).json_schema(
-            ref_template=template, mode="serialization", schema_generator=ComponentNames
-        )
-        named = schema.pop("$defs", {}) | {component_name(model): schema}
-        schemas = merge_schemas(schemas, {name: each | {"title": name} for name, each in named.items()})
-    return schemas
-
-
-def merge_schemas(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """The union of schemas by name; raises ``ValueError`` where two different ones have the same name."""
-    clash = sorted(name for name in one.keys() & other.keys() if one[name] != other[name])
-    if clash:
-        raise ValueError(f"Two schemas have the name {clash[0]!r}: rename one of the classes.")
-    return one | other
 
 
 def _reference(name: str) -> dict[str, str]:

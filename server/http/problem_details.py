@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from http import HTTPStatus
+from typing import Any
 
 from starlette.types import Send
 
+from ..protocol.errors import Refusal
 from .security_headers import headers_for
 
 
-def problem_json(status: int, detail: str) -> bytes:
-    """Problem details as JSON."""
+def problem_json(status: int, detail: str, refusals: Sequence[Refusal] = ()) -> bytes:
+    """Problem details as JSON.
+
+    Where parameters of the address are refused, ``parameter`` names the first, and ``errors`` has all of them.
+    """
     title = HTTPStatus(status).phrase
-    return json.dumps({"type": "about:blank", "title": title, "status": status, "detail": detail}).encode()
+    problem: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    named = [each for each in refusals if each.parameter]
+    if named:
+        problem |= {
+            "parameter": named[0].parameter,
+            "errors": [{"parameter": each.parameter, "detail": each.sentence} for each in named],
+        }
+    return json.dumps(problem).encode()
 
 
 async def send_problem(send: Send, path: str, status: int, detail: str, **more: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from dataclasses import dataclass
+from functools import partial
 
+from cachetools import LRUCache
 from fastapi import Request, Response
 
 from ..protocol.fingerprint import fingerprint
@@ -26,29 +27,24 @@ class ResponseCache:
     """LRU cache of encoded bodies, by mark (what the ETag is made of) and requested coding, in ``room`` bytes."""
 
     def __init__(self, room: int) -> None:
-        self._room = room
-        self._entries: OrderedDict[tuple[str, str], EncodedBody] = OrderedDict()
-        self.size = 0
+        self._bodies: LRUCache[tuple[str, str], EncodedBody] = LRUCache(room, lambda body: len(body.data))
         self.hits = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes in the cache."""
+        return int(self._bodies.currsize)
 
     def find(self, mark: str, coding: str) -> EncodedBody | None:
         """The body cached under this mark for a client that asks for this coding."""
-        body = self._entries.get((mark, coding))
-        if body is not None:
-            self._entries.move_to_end((mark, coding))
-            self.hits += 1
+        body = self._bodies.get((mark, coding))
+        self.hits += body is not None
         return body
 
     def keep(self, mark: str, coding: str, body: EncodedBody) -> None:
         """Cache a body, unless it is too large a part of the cache; the oldest ones make room."""
-        if len(body.data) > self._room * _MAX_SHARE:
-            return
-        replaced = self._entries.pop((mark, coding), None)
-        self._entries[mark, coding] = body
-        self.size += len(body.data) - (len(replaced.data) if replaced else 0)
-        while self.size > self._room:
-            _, oldest = self._entries.popitem(last=False)
-            self.size -= len(oldest.data)
+        if len(body.data) <= self._bodies.maxsize * _MAX_SHARE:
+            self._bodies[mark, coding] = body
 
 
 # Browsers revalidate every time, for a 304, so that curves are never out of date. Shared caches may keep a response for
@@ -92,10 +88,9 @@ async def reply_lasting(request: Request, body: bytes, media_type: str, mark: st
     """``body``, cached under ``mark`` where it is ``lasting``; compressed in a thread if it is large."""
     if not lasting:
         return uncached_reply(request, body, media_type)
-    if len(body) < _LARGE:
-        return reply(request, body, media_type, mark)
-    sent = await asyncio.to_thread(_encoded, body, media_type, client_coding(request))
-    return not_modified(request, mark) or _keep(request, sent, media_type, mark, _SHARED)
+    encode = partial(_encoded, body, media_type, client_coding(request))
+    sent = await asyncio.to_thread(encode) if len(body) >= _LARGE else encode()
+    return _keep(request, sent, media_type, mark, _SHARED)
 
 
 def uncached_reply(request: Request, body: bytes, media_type: str, status: int = 200, retry_after: int = 0) -> Response:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlencode
 
 import torch
 
@@ -13,13 +12,14 @@ from ..inference.construction.op import free_names
 from ..inference.source.signature import Signature
 from ..protocol.errors import BadQuestion
 from ..protocol.suggest import closest_match
-from ..url.address import Address, default_address, value_text
-from ..url.numbers import BadQuery, write_number
-from ..url.parse import _QUERY_NAMES, read_address
+from ..schema.op import OpDescription
+from ..url.address import PARAMETERS, Address, default_address, value_text
+from ..url.numbers import write_number
+from ..url.parse import read_address
 from ..worker.answer import device_summary
 
 _OWN = ("recipe", "x", "wrt", "of", "example_inputs", "height")
-_OPTIONS = frozenset((*_OWN, *_QUERY_NAMES))
+_OPTIONS = frozenset((*_OWN, *PARAMETERS))
 _NUMBERS = (torch.Tensor, list, tuple)
 _LONGEST = 40  # characters of a value in a sentence
 _EXAMPLES = {"recipe": '"x: float64[7]; k = 2"', "wrt": '"weight[0,1]"', "of": '"y[0]"'}  # of options that are text
@@ -81,16 +81,11 @@ class CheckArguments:
         _check_kinds(named)
         return _with_one_call(named)
 
-    def address(self, op: dict[str, Any]) -> Address:
+    def address(self, op: OpDescription) -> Address:
         """The address of the section of a described op; raises ``BadQuestion``."""
-        if not self.somewhere:
-            return default_address(op)
-        try:
-            return read_address(op, device_summary(), urlencode(self._query()))
-        except BadQuery as problem:
-            raise BadQuestion(str(problem)) from None
+        return read_address(op, device_summary(), self._words()) if self.somewhere else default_address(op)
 
-    def _query(self) -> dict[str, str]:
+    def _words(self) -> dict[str, str]:
         query = {name: _text(name, value) for name, value in self.parameters.items()}
         query |= {name: text for name, text in (("wrt", self.wrt), ("of", self.of)) if text}
         if self.x is None or isinstance(self.x, str):
@@ -105,8 +100,8 @@ class CheckArguments:
 def check_names(name: str, values: Mapping[str, Any], known: list[str]) -> None:
     """Raise ``BadQuestion`` for a name that is neither an argument nor a parameter of a URL."""
     for each in values:
-        if each not in (*known, *_QUERY_NAMES):
-            suggestion = closest_match(each, [*known, *_QUERY_NAMES])
+        if each not in (*known, *PARAMETERS):
+            suggestion = closest_match(each, [*known, *PARAMETERS])
             hint = f"; did you mean {suggestion}? It has" if suggestion else "; it has"
             raise BadQuestion(f"{name} has no argument {each}{hint} {', '.join(known)}.")
 

@@ -13,19 +13,20 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..documents.compact import compact_document
 from ..html.assets import Assets
 from ..html.inline_bundle import Bundle, with_gzipped_library
 from ..html.pages import Pages, SectionPage
-from ..protocol.frames import Frame
+from ..protocol.answer import CurvesAnswer, curves_of
 from ..report.atomic_write import atomic_write
 from ..report.result import CheckResult, ExaminedFunction
 from ..report.words import FAILING_WORDS
+from ..schema.op import OpDescription
+from ..schema.page import PageSectionRecord
 from ..standalone.export import export_bundle, export_page
 from ..standalone.sliders import SliderAxis, address_at, section_addresses, section_count, slider_axes
 from ..standalone.string_pool import StringPool
 from ..standalone.string_pool import document_parts as parts_of
-from ..url.address import Address, canonical_address
+from ..url.address import Address, SliderCount, canonical_address
 from ..worker.answer import device_summary
 from .arguments import CheckArguments
 from .run import examine_subject, subject_or_error
@@ -103,7 +104,7 @@ def _caveat(checked: CheckResult) -> str:
     return f"That is of {shown.of} by {shown.wrt} alone. {checked.sentence}"
 
 
-def _page(subject: Subject, address: Address, curves: Frame, beside: str) -> tuple[bytes, str]:
+def _page(subject: Subject, address: Address, curves: CurvesAnswer, beside: str) -> tuple[bytes, str]:
     """The page, with as many answers as size and time allow, ``beside`` by the verdict; and the sentence on sliders."""
     began, op = time.monotonic(), subject.told
     present = address_at(address, {})
@@ -124,7 +125,7 @@ def _page(subject: Subject, address: Address, curves: Frame, beside: str) -> tup
     return export_page(pages, view, grid, pool, bundle), remark
 
 
-def _slidable(op: dict[str, Any], address: Address) -> dict[str, str]:
+def _slidable(op: OpDescription, address: Address) -> dict[str, str]:
     """The kinds of the parameters that are not swept, by name."""
     return {each["name"]: each["kind"] for each in op["parameters"] if each["name"] != address.question.wrt.name}
 
@@ -139,14 +140,14 @@ def _unslid(names: Collection[str], sliding: Collection[str], cost: str) -> str:
     return "" if names else f"Only {_LAST} has a slider: no number, switch or word is passed that could be moved."
 
 
-def _grids(op: dict[str, Any], address: Address, limit: int) -> Iterator[tuple[Address, tuple[SliderAxis, ...]]]:
+def _grids(op: OpDescription, address: Address, limit: int) -> Iterator[tuple[Address, tuple[SliderAxis, ...]]]:
     """Choices of sliders and their axes that make at most so many sections, the richest first; no sliders at last."""
     kinds = _slidable(op, address)
     for controls in range(min(_MAX_SLIDERS, len(kinds)), -1, -1):
         for count in _COUNTS:
             numeric = ("float", "int")
-            chosen = tuple((name, count if kinds[name] in numeric else 0) for name in list(kinds)[:controls])
-            sliding = replace(address, sliders=(*chosen, (_LAST, _GRAD_OUTPUT)))
+            chosen = [SliderCount(name, count if kinds[name] in numeric else 0) for name in list(kinds)[:controls]]
+            sliding = replace(address, sliders=(*chosen, SliderCount(_LAST, _GRAD_OUTPUT)))
             if math.prod(max(2, values) for _, values in sliding.sliders) <= limit:
                 grid = slider_axes(op, sliding)
                 if section_count(grid) <= limit:
@@ -154,8 +155,9 @@ def _grids(op: dict[str, Any], address: Address, limit: int) -> Iterator[tuple[A
     yield replace(address, sliders=()), ()
 
 
-def _document(subject: Subject, section: Address) -> dict[str, Any]:
-    return compact_document(subject.frame(section.question), canonical_address(subject.told, section))
+def _document(subject: Subject, section: Address) -> PageSectionRecord:
+    answer = curves_of(subject.frame(section.question))
+    return Pages.shared().document(answer, canonical_address(subject.told, section))
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ..inference.recipe.recipe import BadRecipe, NotInferred
 from ..protocol.errors import BadQuestion
 from ..report.examine import examine_function
-from ..report.result import ExaminedFunction
+from ..report.result import CheckResult, ExaminedFunction
 from ..report.summarize import summarize_uncalled
 from .arguments import CheckArguments
 from .subject import Subject, make_subject
@@ -27,17 +27,16 @@ def run_check(function: Any, wanted: CheckArguments) -> ExaminedFunction:
 def subject_or_error(function: Any, wanted: CheckArguments) -> Subject | ExaminedFunction:
     """The subject of the check; or a result that says why the Function cannot be called."""
     function = without_apply(function)
-    description = {"name": function_name(function)}
+    name = function_name(function)
     try:
         return make_subject(function, wanted)
     except NotInferred as problem:
-        description |= {"recipe": problem.recipe}
         sentence = f"{problem.sentence} {_ADVICE}" if problem.sayable else problem.sentence
-        return ExaminedFunction(summarize_uncalled(description, sentence), description | {"tried": list(problem.tried)})
+        return ExaminedFunction(CheckResult(name, "unsolved", sentence), tried=problem.tried)
     except (BadRecipe, BadQuestion) as problem:
-        return ExaminedFunction(summarize_uncalled(description | {"recipe": wanted.recipe}, str(problem)), description)
+        return ExaminedFunction(CheckResult(name, "unsolved", str(problem)))
     except (Exception, SystemExit) as problem:  # noqa: BLE001 a Function may raise anything, and so may its description
-        return ExaminedFunction(summarize_uncalled(description, _error_sentence(problem), "failed"), description)
+        return ExaminedFunction(CheckResult(name, "failed", _error_sentence(problem)))
 
 
 def examine_subject(subject: Subject) -> ExaminedFunction:

@@ -13,8 +13,10 @@ from ..catalogue.output_shapes import measured_shapes
 from ..inference.construction.op import free_names, op_of
 from ..inference.recipe.recipe import Recipe
 from ..inference.source.signature import signature_of
+from ..protocol.answer import Answer
 from ..protocol.frames import Frame
 from ..protocol.question import Question
+from ..schema.op import OpDescription, OpStub
 from ..user_code.definition_lines import SourceFile, code_of
 from ..user_code.discover import declaration_of, is_user_function
 from ..user_code.left_defaults import left_defaults
@@ -33,19 +35,19 @@ class Subject:
     """An op, its description ``told``, and the arguments of ``check``; an in-process ``Engine`` for this one op."""
 
     op_: Op
-    told: dict[str, Any]
+    told: OpDescription
     wanted: CheckArguments = field(default_factory=CheckArguments)
 
-    async def stub(self, name: str) -> dict[str, Any]:
+    async def stub(self, name: str) -> OpStub:
         return self.told
 
-    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+    async def op(self, name: str, recipe: str = "") -> OpDescription:
         return self.told
 
-    async def answer(self, question: Question) -> Frame:
+    async def answer(self, question: Question) -> Answer:
         return self.frame(question)
 
-    def frame(self, question: Question) -> Frame:
+    def frame(self, question: Question) -> Answer:
         """The same without a coroutine; raises ``BadQuestion``."""
         header, columns = answer_question(question, self.op_)
         return Frame(header, {name: column.data for name, column in columns.items()})
@@ -99,11 +101,12 @@ def _subject(
         "declared": recipe is None,
         "recipe": text,
         "usual_recipe": text,
-        "assumed": [list(each) for each in assumed],
-        "left": [list(each) for each in left],
+        "assumed": list(assumed),
+        "left": list(left),
         "passed_over": passed_over,
         "source": source,
         "first_line": first or 1,
+        "line": first or 1,
         "file": file,
         "group": _GROUP,
     }

@@ -16,6 +16,7 @@ from ..inference.construction.op import InferredOp
 from ..inference.recipe.recipe import Constant, Recipe, TensorArgument
 from ..inference.source.collect import collect_evidence
 from ..inference.source.signature import signature_of
+from ..protocol.suggest import first_few
 from ..runtime import timing
 from ..runtime.arguments import callable_of, copy_if_mutable, real_outputs
 from ..runtime.failure import describe_exception
@@ -94,8 +95,7 @@ def _sentence(compared: list[_Tried], tried: list[_Tried]) -> str:
     names = [each.other.changed for each in compared]
     said = f"The gradient is right in {len(names)} other calls: {'; '.join(names)}." if names else ""
     missed = [f"{each.other.changed} ({each.result.unknown})" for each in tried if each.result.unknown]
-    more = f" and {len(missed) - _MOST_NAMED} more" if len(missed) > _MOST_NAMED else ""
-    return f"{said} Not compared: {'; '.join(missed[:_MOST_NAMED])}{more}.".lstrip() if missed else said
+    return f"{said} Not compared: {first_few(missed, _MOST_NAMED, '; ')}.".lstrip() if missed else said
 
 
 def _tried(others: Iterable[OtherCall]) -> Iterator[_Tried]:

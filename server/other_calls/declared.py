@@ -11,10 +11,11 @@ import torch
 
 from ...ops import Op, Parameter
 from ..contract.examination.call import Call, TensorsByName
+from ..runtime.arrays import dtype_name
 from ..runtime.section import Section
 from .directional_check import DirectionalResult, compare_along_directions
 from .other_call import OtherCall
-from .short_dtypes import comparison_in, short_dtype_name
+from .short_dtypes import comparison_in
 from .ties import Tied, compare_at_ties, equal_to_the_first, in_turns, tensors_alike
 from .variants import MEMORY_LAYOUTS, SPACED, TRANSPOSED, values_near
 from .vmap_check import claims_vmap, compare_under_vmap
@@ -59,7 +60,7 @@ def calls_of_declared(section: Section) -> Iterator[OtherCall]:
     yield from _with_ties(declared)
     if op.dtype == "float64":
         for dtype in (torch.float32, torch.float16):
-            yield OtherCall(short_dtype_name(dtype), lambda: base, comparison_in(dtype))
+            yield OtherCall(dtype_name(dtype), lambda: base, comparison_in(dtype))
     if claims_vmap(op.function):
         yield OtherCall("torch.func.vmap over dimension 1", lambda: Call.plain(section), compare_under_vmap)
 

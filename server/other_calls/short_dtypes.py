@@ -8,6 +8,7 @@ import torch
 
 from ..contract.examination.call import Call, TensorsByName
 from ..numerics.formatting.numbers import format_distinct, format_number
+from ..runtime.arrays import dtype_name
 from .directional_check import DirectionalResult
 
 # A gradient is wrong where it is off by this share of the largest, although forward is right to this share of its own:
@@ -33,11 +34,11 @@ def _compare(call: Call, dtype: torch.dtype) -> DirectionalResult:
     call = call.holding({name: one.to(dtype).double() for name, one in call.tensors.items()})
     double, short = call.run(), call.run(dtype=dtype)
     if not double.moved or not short.moved or _share_off(double.outputs, short.outputs) > _FORWARD[dtype]:
-        return DirectionalResult(unknown=f"forward is another one in {short_dtype_name(dtype)}")
+        return DirectionalResult(unknown=f"forward is another one in {dtype_name(dtype)}")
     given = call.grad_outputs(double)
     right = {name: one for name, one in double.gradients(given).items() if one is not None}
     if not all(bool((one.abs() <= torch.finfo(dtype).max).all()) for one in right.values()):
-        return DirectionalResult(unknown=f"{short_dtype_name(dtype)} cannot hold its gradient")
+        return DirectionalResult(unknown=f"{dtype_name(dtype)} cannot hold its gradient")
     found = short.gradients({name: one.to(short.outputs[name].dtype) for name, one in given.items()})
     allowed = None
     for name, one in right.items():
@@ -79,11 +80,6 @@ def _wrong_at(call: Call, name: str, right: torch.Tensor, found: torch.Tensor) -
         f"{format_distinct(one, other)}."
     )
     return DirectionalResult(seen, element)
-
-
-def short_dtype_name(dtype: torch.dtype) -> str:
-    """What a dtype is called, without its module."""
-    return str(dtype).removeprefix("torch.")
 
 
 def _share_off(right: TensorsByName, found: TensorsByName) -> float:

@@ -9,15 +9,14 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import IO
+
+from ..paths import FONTS
 
 LENGTH_PREFIX = struct.Struct("!I")  # how many bytes follow
 _MAX_SECONDS = 15  # seconds for a picture, after which the process ends itself, should its parent be gone
 _NICENESS = 5
-_FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf")
+FACE_FILES = [os.path.join(FONTS, face) for face in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf")]
 
 
 def main() -> None:
@@ -40,22 +39,12 @@ def render_png(svg: str) -> bytes:
         svg_to_bytes(
             svg_string=svg,
             skip_system_fonts=True,
-            font_files=[*face_files()],
+            font_files=FACE_FILES,
             font_family="DejaVu Sans",
             sans_serif_family="DejaVu Sans",
             monospace_family="DejaVu Sans Mono",
         )
     )
-
-
-@cache
-def face_files() -> tuple[str, ...]:
-    """The files of the faces; raises ``FileNotFoundError`` where matplotlib, which brings them, is not installed."""
-    spec = find_spec("matplotlib")
-    folders = spec.submodule_search_locations if spec else None
-    if not folders:
-        raise FileNotFoundError("matplotlib, whose fonts the pictures are set in, is not installed")
-    return tuple(str(Path(folders[0], "mpl-data", "fonts", "ttf", face)) for face in _FONTS)
 
 
 def _pictures(incoming: IO[bytes]) -> Iterator[bytes]:

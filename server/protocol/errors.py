@@ -3,14 +3,42 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from traceback import walk_tb
-from typing import Any
+from typing import NamedTuple, Self
 
 from ..paths import SERVER
+from ..schema.op import LoadError, UnsolvedOp
+
+
+class Refusal(NamedTuple):
+    """A parameter of the address, empty where it is none in particular, and the sentence why it is refused."""
+
+    parameter: str
+    sentence: str
 
 
 class BadQuestion(Exception):
-    """A question that the op or this machine does not allow; the message says why, and what is possible."""
+    """A question that the op or this machine does not allow; the message says why, and what is possible.
+
+    ``refusals`` has a sentence for each parameter that is at fault; ``parameter`` is the first of them.
+    """
+
+    def __init__(self, sentence: str, parameter: str = "") -> None:
+        super().__init__(sentence)
+        self.refusals: tuple[Refusal, ...] = (Refusal(parameter, sentence),)
+
+    @classmethod
+    def of(cls, refusals: Iterable[Refusal]) -> Self:
+        """All of these in one."""
+        found = tuple(refusals)
+        problem = cls(" ".join(each.sentence for each in found))
+        problem.refusals = found
+        return problem
+
+    @property
+    def parameter(self) -> str:
+        return self.refusals[0].parameter
 
 
 class UnknownOp(Exception):
@@ -20,7 +48,7 @@ class UnknownOp(Exception):
 class Unsolved(Exception):
     """Inference found no call of a user's Function; ``told`` says which argument is at fault and what was tried."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
+    def __init__(self, told: UnsolvedOp) -> None:
         super().__init__(told["sentence"])
         self.told = told
 
@@ -40,7 +68,7 @@ class EngineFault(Exception):
 class LoadFailed(Exception):
     """The user's file could not be imported: ``trouble`` is the load error, ``files`` are those that were read."""
 
-    def __init__(self, trouble: dict[str, Any], files: list[str]) -> None:
+    def __init__(self, trouble: LoadError, files: list[str]) -> None:
         super().__init__(trouble["sentence"])
         self.trouble, self.files = trouble, files
 
@@ -52,4 +80,9 @@ def describe_internal_error(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {problem}{''.join(places[-1:])}"
 
 
-OUTCOMES = {BadQuestion: "refused", EngineBusy: "busy", EngineBroken: "broken", EngineFault: "fault"}
+OUTCOMES: dict[type[Exception], str] = {
+    BadQuestion: "refused",
+    EngineBusy: "busy",
+    EngineBroken: "broken",
+    EngineFault: "fault",
+}

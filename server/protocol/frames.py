@@ -6,10 +6,11 @@ import json
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 FRAME_PREFIX = struct.Struct("!II")
 _MAX_FRAME_BYTES = 8 * 2**20
+_Header = TypeVar("_Header", covariant=True)
 _FORMATS = ("d", "B")  # float64 and uint8, as `memoryview` and `array` name them
 
 
@@ -18,14 +19,18 @@ class BadFrame(Exception):
 
 
 @dataclass(frozen=True)
-class Frame:
-    """A header, and columns by name: one-dimensional buffers of float64 or uint8."""
+class Frame(Generic[_Header]):
+    """A header, and columns by name: one-dimensional buffers of float64 or uint8.
 
-    header: dict[str, Any]
+    ``header_bytes`` is the length of a received header as JSON.
+    """
+
+    header: _Header
     columns: Mapping[str, memoryview] = field(default_factory=dict)
+    header_bytes: int = 0
 
 
-def pack(frame: Frame) -> bytes:
+def pack(frame: Frame[Any]) -> bytes:
     """The bytes of a frame; raises ``BadFrame`` for a column of another type, or one above 8 MiB."""
     views = {name: memoryview(column) for name, column in frame.columns.items()}
     for name, view in views.items():
@@ -47,7 +52,7 @@ def parse_prefix(prefix: bytes) -> tuple[int, int]:
     return header, payload
 
 
-def unpack(header: bytes, payload: bytes) -> Frame:
+def unpack(header: bytes, payload: bytes) -> Frame[Any]:
     """Parse a frame; its columns are views into ``payload``, not copies."""
     try:
         head, layout = json.loads(header)
@@ -55,6 +60,6 @@ def unpack(header: bytes, payload: bytes) -> Frame:
         for name, code, size in layout:
             columns[name] = view[start : start + size].cast(code)
             start += size
-        return Frame(head, columns)
+        return Frame(head, columns, len(header))
     except (ValueError, TypeError) as problem:
         raise BadFrame(f"no header of a frame: {problem}") from problem

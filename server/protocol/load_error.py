@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..schema.op import Excerpt, LoadError
 from .source_lines import source_lines
 
 _AROUND = 3  # lines of an excerpt before and after the culprit
 _MAX_COLUMNS = 200
-
-Excerpt = list[list[Any]]
 
 
 def load_error(
@@ -19,8 +16,8 @@ def load_error(
     line: int | None = None,
     excerpt: Excerpt | None = None,
     traceback: str = "",
-) -> dict[str, Any]:
-    """A load error as pages, reports and terminal show it; ``excerpt`` is a list of [line number, text]."""
+) -> LoadError:
+    """A load error as pages, reports and terminal show it."""
     return {
         "sentence": sentence,
         "kind": kind,
@@ -34,4 +31,4 @@ def load_error(
 def excerpt_around(source: str, line: int, first: int = 1, columns: int | None = _MAX_COLUMNS) -> Excerpt:
     """The excerpt around a ``line`` of a source text, whose own first line has the number ``first``."""
     numbered = enumerate(source_lines(source), first)
-    return [[number, text[:columns]] for number, text in numbered if abs(number - line) <= _AROUND]
+    return [(number, text[:columns]) for number, text in numbered if abs(number - line) <= _AROUND]

@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from .parameter_kinds import (
+    SMALLEST,
+    DeviceName,
+    ElementName,
+    Number,
+    NumberList,
+    RecipeText,
+    Switch,
+    WordChoice,
+    of_section,
+    of_view,
+    parameters_of,
+)
 
 
 def element_names(tensor: str, shape: Iterable[int], places: Iterable[float]) -> list[str]:
@@ -37,7 +52,22 @@ VIEW_NAMES = (
     "node",
     "descent",
 )
+DTYPES = ("float64", "float32", "bfloat16", "float16")
 ParameterValue = float | int | bool | str
+
+_POSITIVE = Number(SMALLEST)
+_WRT = "the element swept: `input`, `weight[0,1]`, or the name of a float parameter"
+_ORDER = "`2` looks at what backward returns in the place of forward, and at the second derivative"
+_AT = (
+    "the x that the view `step` looks at, the middle of the range by default; where `wrt` is held in `jacobian` and "
+    "`node`, and where `descent` starts"
+)
+_STEPS = "how many steps the view `descent` takes"
+_PLACED, _DESCENT = ("step", "jacobian", "node", "descent"), ("descent",)
+_WRT2 = "what the view `surface` sweeps beside `wrt`; the next element by default"
+_LR = "the learning rate of the view `descent`; chosen from the slopes by default"
+_GOAL = "what the output is to reach in the view `descent`: one number, or one for each element"
+_RECIPE = "how a Function of your own is called, as in `x: float64[7]; k = 2`"
 
 
 @dataclass(frozen=True)
@@ -66,32 +96,53 @@ class Question:
     """
 
     op: str
-    wrt: Element
-    of: Element
-    start: float
-    stop: float
-    count: int = DEFAULT_COUNT
-    grad_output: float = 1.0
-    dtype: str = "float64"
-    device: str = "auto"
-    step: float | None = None
-    atol: float | None = None
-    rtol: float | None = None
+    wrt: Annotated[Element, of_section(ElementName("swept"), _WRT)]
+    of: Annotated[Element, of_section(ElementName("outputs"), "the output element looked at: `y`, `y[0,1]`")]
+    start: Annotated[float, of_section(Number(), "the first x; by default the domain of what is swept", optional=True)]
+    stop: Annotated[float, of_section(Number(), "the last x; above `start`", optional=True)]
+    count: Annotated[int, of_section(Number(2, 5001, whole=True), "how many x")] = DEFAULT_COUNT
+    grad_output: Annotated[float, of_section(Number(), "the cotangent that backward is given")] = 1.0
+    dtype: Annotated[str, of_section(WordChoice(DTYPES), "what the Function computes in")] = DTYPES[0]
+    device: Annotated[str, of_section(DeviceName(), "`auto`, or one of this machine: `cpu`, `cuda`, `mps`")] = "auto"
+    step: Annotated[float | None, of_section(_POSITIVE, "the widest difference; chosen from the range by default")] = (
+        None
+    )
+    atol: Annotated[float | None, of_section(Number(0), "absolute tolerance; chosen from the dtype by default")] = None
+    rtol: Annotated[float | None, of_section(Number(0), "relative tolerance; chosen from the dtype by default")] = None
     parameters: dict[str, ParameterValue] = field(default_factory=dict)
     inputs: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    order: int = 1
-    view: str = VIEW_NAMES[0]
-    at: float | None = None
-    compile: bool = False
-    lr: float | None = None
-    steps: int | None = None
-    goal: tuple[float, ...] | None = None
-    wrt2: Element | None = None
-    start2: float | None = None
-    stop2: float | None = None
-    recipe: str = ""
+    order: Annotated[int, of_section(WordChoice((1, 2)), _ORDER, after="grad_output")] = 1
+    view: Annotated[str, of_view(WordChoice(VIEW_NAMES), "which of the documents")] = VIEW_NAMES[0]
+    at: Annotated[float | None, of_view(Number(), _AT, _PLACED, "a click in the figure above sets it")] = None
+    compile: Annotated[
+        bool, of_view(Switch(), "whether the view `contract` tries torch.compile, which takes seconds")
+    ] = False
+    lr: Annotated[float | None, of_view(_POSITIVE, _LR, _DESCENT, "learning rate")] = None
+    steps: Annotated[int | None, of_view(Number(1, 500, whole=True), _STEPS, _DESCENT, "at most 500")] = None
+    goal: Annotated[tuple[float, ...] | None, of_view(NumberList(), _GOAL, _DESCENT, "of {of}")] = None
+    wrt2: Annotated[Element | None, of_view(ElementName("swept"), _WRT2)] = None
+    start2: Annotated[float | None, of_view(Number(), "the first value of `wrt2`; by default its domain")] = None
+    stop2: Annotated[float | None, of_view(Number(), "the last value of `wrt2`; above `start2`")] = None
+    recipe: Annotated[str, of_section(RecipeText(), _RECIPE, after="stop2")] = ""
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Question:
+        """The question that ``dataclasses.asdict`` and JSON have made these plain data of."""
+        return cls(**{name: _rebuilt(name, value) for name, value in plain.items()})
 
     @property
     def place(self) -> float:
         """The x that ``step``, ``node`` and ``descent`` look at: ``at``, else the middle of the range."""
         return self.start + (self.stop - self.start) / 2 if self.at is None else self.at
+
+
+QUESTION_PARAMETERS = parameters_of(Question)
+
+
+def _rebuilt(name: str, value: Any) -> Any:
+    kind = QUESTION_PARAMETERS[name].kind if name in QUESTION_PARAMETERS else None
+    if isinstance(kind, ElementName) and value is not None:
+        return Element(value["name"], tuple(value["index"]))
+    if name == "inputs":
+        return {each: tuple(values) for each, values in value.items()}
+    return tuple(value) if isinstance(value, list) else value

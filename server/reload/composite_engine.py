@@ -6,12 +6,13 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any
 
+from ..protocol.answer import Answer
 from ..protocol.errors import UnknownOp
 from ..protocol.job import Job
 from ..protocol.question import Question
-from ..supervisor.engine import Answer, Catalogue, Engine
+from ..schema.op import DeviceSummary, OpDescription, OpStub
+from ..supervisor.engine import Catalogue, Engine
 from ..supervisor.supervisor import RESTART_PAUSE
 from ..supervisor.worker_process import WorkerProcess
 from .reloader import Reloader
@@ -111,13 +112,13 @@ class CompositeEngine:
         gallery = await (await self._gallery_engine()).catalogue()
         return {**({} if self.starting else await self._stubs()), **gallery}
 
-    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+    async def op(self, name: str, recipe: str = "") -> OpDescription:
         return await (await self._engine_of(name)).op(name, recipe)
 
-    async def stub(self, name: str) -> dict[str, Any]:
+    async def stub(self, name: str) -> OpStub:
         return await (await self._engine_of(name)).stub(name)
 
-    async def device(self) -> dict[str, Any]:
+    async def device(self) -> DeviceSummary:
         from_gallery = self.own.engine.broken or (self.starting and self.shows_gallery)
         return await (await self._gallery_engine() if from_gallery else self.own.engine).device()
 

@@ -9,12 +9,13 @@ from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from ..config.target import BadTarget, parse_target
 from ..protocol.errors import EngineBroken, EngineBusy
 from ..protocol.job import Job
 from ..protocol.load_error import load_error
+from ..schema.op import LoadError
 from ..supervisor.engine import Engine
 from ..supervisor.supervisor import EngineCounters
 from ..supervisor.worker_process import WorkerProcess
@@ -25,6 +26,19 @@ _ERROR_DELAY = 0.4  # seconds before a load error is shown: the save may be inco
 _SAVE_DELAY = 0.06  # seconds to notice a save during the load
 _SLOW = 0.4  # seconds after which a load is shown as slow
 _TIMESTAMP_LAG = 0.05  # seconds by which the time stamps of a file system may be behind
+
+
+class ReloadState(TypedDict):
+    """How many loads are finished, the ``trouble`` of the newest one, and whether the present one is slow.
+
+    ``digests`` by name, and the name of the ``first`` op, are those of the last good load.
+    """
+
+    generation: int
+    trouble: LoadError | None
+    digests: dict[str, str]
+    first: str | None
+    loading: bool
 
 
 class Reloader:
@@ -42,7 +56,7 @@ class Reloader:
         self._counters = EngineCounters(late=self._watch_late)
         self._late_files: set[Path] = set()  # files that only a call has imported
         self.engine = Engine(WorkerProcess(job), self._counters)
-        self.trouble: dict[str, Any] | None = None
+        self.trouble: LoadError | None = None
         self.generation = 0
         self._has_good_load = False
         self._is_slow = False
@@ -91,11 +105,8 @@ class Reloader:
         async with self._change:
             await self._change.wait_for(lambda: self._loading_engine is None or self._ended)
 
-    def state(self) -> dict[str, Any]:
-        """The state for the pages: ``generation``, ``trouble``, ``digests`` by name, the name of the ``first`` op.
-
-        ``loading`` says that the present load is slow. Digests and first op are those of the last good load.
-        """
+    def state(self) -> ReloadState:
+        """The state for the pages."""
         return {
             "generation": self.generation,
             "trouble": self.trouble,
@@ -104,7 +115,7 @@ class Reloader:
             "loading": self._is_slow,
         }
 
-    async def changes(self) -> AsyncGenerator[dict[str, Any], None]:
+    async def changes(self) -> AsyncGenerator[ReloadState, None]:
         """The state now, and after every change; until ``end``."""
         while not self._ended:
             revision = self._revision
@@ -257,7 +268,7 @@ def _target_files(targets: Iterable[str]) -> frozenset[Path]:
     return frozenset(Path(path) for path in paths if path)
 
 
-def _missing_files_error(files: Sequence[Path], shown: bool) -> dict[str, Any]:
+def _missing_files_error(files: Sequence[Path], shown: bool) -> LoadError:
     """The load error for deleted files; ``shown`` says whether there are curves from before."""
     names, many = ", ".join(path.name for path in files), len(files) > 1
     advice = f"{'the last curves stay, ' * shown}put {'them' if many else 'it'} back"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ..protocol.suggest import first_few
 from .result import CheckResult
 from .words import DIFFERENCE_IDS, VERDICT_ID, WARNING_IDS
 
@@ -24,8 +25,7 @@ def parse_allowlist(given: Iterable[str], names: list[str]) -> Mapping[str, froz
     for each in given:
         name, _, id_ = each.partition(":")
         if name not in allowed:
-            rest = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-            known = ", ".join(names[:_MAX_NAMED]) + rest
+            known = first_few(names, _MAX_NAMED)
             raise UnknownAllowance(f"--allow {each} names no Function that was found; there are {known}.")
         allowed[name] |= {id_} if id_ else {VERDICT_ID} | DIFFERENCE_IDS
     return allowed

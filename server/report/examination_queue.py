@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from ..protocol.errors import EngineBroken
 from ..protocol.job import Job
 from ..supervisor.crash_report import WorkerLost
-from ..supervisor.engine import Engine
+from ..supervisor.engine import Catalogue, Engine
 from .allowlist import check_allowed_ids
 from .examine import examine_function
 from .result import ExaminedFunction
@@ -109,7 +108,7 @@ async def _cancelled(tasks: Sequence[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _help(job: Job, catalogue: dict[str, Any], queue: ExaminationQueue, serving: set[asyncio.Task[None]]) -> None:
+async def _help(job: Job, catalogue: Catalogue, queue: ExaminationQueue, serving: set[asyncio.Task[None]]) -> None:
     """Examine with a further worker, unless that fails or has loaded something else: the file may have changed.
 
     The task is in ``serving`` while it does.

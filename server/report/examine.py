@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import replace
 from math import isfinite
-from typing import Any, Protocol
+from typing import Protocol
 
+from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import (
     BadQuestion,
     EngineBroken,
@@ -17,12 +18,14 @@ from ..protocol.errors import (
     Unsolved,
     describe_internal_error,
 )
-from ..protocol.frames import Frame
 from ..protocol.question import Element, Question, element_names
+from ..schema.op import OpDescription, OpStub, is_described
+from ..schema.section import SectionRecord
+from ..schema.views import ContractRecord
 from ..url.address import Address, default_address
 from ..url.swept_elements import read_element, shapes_by_name, sweepable_shapes
 from .result import ExaminedFunction
-from .summarize import summarize, summarize_uncalled
+from .summarize import is_lost, summarize, summarize_uncalled
 
 # Further inputs that are swept, however long that takes: no verdict depends on the clock. With more it is undecided.
 MAX_OTHER_INPUTS = 63
@@ -37,13 +40,13 @@ _NO_GRADIENT = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
 class _Engine(Protocol):
     """What can answer: an ``Engine``, or the process of a notebook itself."""
 
-    async def stub(self, name: str) -> dict[str, Any]:
+    async def stub(self, name: str) -> OpStub:
         """What is known of an op without calling it."""
 
-    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+    async def op(self, name: str, recipe: str = "") -> OpDescription:
         """Its full description."""
 
-    async def answer(self, question: Question) -> Frame:
+    async def answer(self, question: Question) -> Answer:
         """One view of a section."""
 
 
@@ -51,7 +54,7 @@ async def examine_function(
     engine: _Engine,
     name: str,
     allowed: Collection[str] = (),
-    chosen: Callable[[dict[str, Any]], Address] | None = None,
+    chosen: Callable[[OpDescription], Address] | None = None,
     strict: bool = False,
 ) -> ExaminedFunction:
     """Examine the op of that name; whatever goes wrong with it is a result. Raises ``EngineBroken``.
@@ -73,17 +76,17 @@ async def examine_function(
 
 async def _examine(
     engine: _Engine,
-    stub: dict[str, Any],
+    stub: OpStub,
     allowed: Collection[str],
-    chosen: Callable[[dict[str, Any]], Address] | None,
+    chosen: Callable[[OpDescription], Address] | None,
     strict: bool,
 ) -> ExaminedFunction:
     try:
-        op = stub | await engine.op(stub["name"])
+        op = await engine.op(stub["name"])
     except Unsolved as unsolved:
-        description = stub | unsolved.told
-        sentence = f"{description['sentence']} {_ADVICE}" if description.get("sayable") else description["sentence"]
-        return ExaminedFunction(summarize_uncalled(description, sentence), description)
+        told = unsolved.told
+        sentence = f"{told['sentence']} {_ADVICE}" if told["sayable"] else told["sentence"]
+        return ExaminedFunction(summarize_uncalled(told, sentence), told, tried=told["tried"])
     except BadQuestion as problem:
         return ExaminedFunction(summarize_uncalled(stub, str(problem)), stub)
     try:
@@ -98,31 +101,33 @@ async def _examine(
         return ExaminedFunction(summarize_uncalled(op, str(problem), "failed"), op)
 
 
-def _our_fault(told: dict[str, Any], fault: str) -> ExaminedFunction:
-    called = told.get("recipe") or told.get("usual_recipe") or ""
+def _our_fault(op: OpStub, fault: str) -> ExaminedFunction:
+    called = op["recipe"] or op["usual_recipe"] if is_described(op) else ""
     sentence = _OUR_FAULT.format(fault.rstrip("."), f", {called}" if called else "")
-    return ExaminedFunction(summarize_uncalled(told, sentence, "undecided"), told)
+    return ExaminedFunction(summarize_uncalled(op, sentence, "undecided"), op)
 
 
 async def _examine_sections(
-    engine: _Engine, op: dict[str, Any], address: Address, allowed: Collection[str], strict: bool, others: bool
+    engine: _Engine, op: OpDescription, address: Address, allowed: Collection[str], strict: bool, others: bool
 ) -> ExaminedFunction:
     question = address.question
-    curves = await engine.answer(question)
+    curves = curves_of(await engine.answer(question))
     headers, names = [curves.header], list[str]()
-    if _is_crash(curves):  # it would crash again
+    if is_lost(curves.header["failure"]):  # it would crash again
         return ExaminedFunction(summarize(op, headers, None, allowed, (), strict), op, curves)
-    contract = await engine.answer(replace(question, view="contract"))
+    contract = (await engine.answer(replace(question, view="contract"))).header
+    assert contract["view"] == "contract"
     if others and not curves.header["failure"]:
-        names = _other_inputs(op, question, contract.header)
-        async for other in _other_sections(engine, op, () if _is_crash(contract) else names[:MAX_OTHER_INPUTS]):
-            headers.append(other.header)
+        names = _other_inputs(op, question, contract)
+        looked_at = () if is_lost(contract["failure"]) else names[:MAX_OTHER_INPUTS]
+        async for other in _other_sections(engine, op, looked_at):
+            headers.append(other)
     left_out = names[len(headers) - 1 :]
-    checked = summarize(op, headers, contract.header, allowed, left_out, strict)
-    return ExaminedFunction(checked, op, curves, contract.header)
+    checked = summarize(op, headers, contract, allowed, left_out, strict)
+    return ExaminedFunction(checked, op, curves, contract)
 
 
-def _other_inputs(op: dict[str, Any], question: Question, contract: Mapping[str, Any]) -> list[str]:
+def _other_inputs(op: OpDescription, question: Question, contract: ContractRecord) -> list[str]:
     """All inputs but the default one and those without a gradient; first those with an error in the contract."""
     excluded = set(_NO_GRADIENT.findall(op["usual_recipe"])) | {question.wrt.name}
     names = [each["name"] for each in op["inputs"] if each["values"] and each["name"] not in excluded]
@@ -130,30 +135,27 @@ def _other_inputs(op: dict[str, Any], question: Question, contract: Mapping[str,
     return sorted(names, key=lambda name: name not in accused)
 
 
-async def _other_sections(engine: _Engine, op: dict[str, Any], names: Sequence[str]) -> AsyncIterator[Frame]:
+async def _other_sections(engine: _Engine, op: OpDescription, names: Sequence[str]) -> AsyncIterator[SectionRecord]:
     """The curves by these inputs, each of the output that it changes most; stops when the worker crashes."""
     for name in names:
         first = Element(name, (0,) * len(sweepable_shapes(op)[name]))
         question = default_address(op, first).question
         cell = _largest_cell(await engine.answer(replace(question, view="jacobian")), op)
         answer = await engine.answer(replace(default_address(op, cell[0]).question, of=cell[1]) if cell else question)
-        yield answer
-        if _is_crash(answer):
+        header = curves_of(answer).header
+        yield header
+        if is_lost(header["failure"]):
             return
 
 
-def _largest_cell(jacobian: Frame, op: dict[str, Any]) -> tuple[Element, Element] | None:
+def _largest_cell(jacobian: Answer, op: OpDescription) -> tuple[Element, Element] | None:
     """The input and output of the cell with the largest numerical derivative; None where none is known."""
     header, columns = jacobian.header, jacobian.columns
     cells = [(abs(each), row) for row, each in enumerate(columns.get("numerical", ())) if isfinite(each)]
-    if header["failure"] or not cells:
+    assert header["view"] == "jacobian"
+    if header["failure"] or not header["rows"] or not header["across"] or not cells:
         return None
     row = max(cells, key=lambda each: (each[0], -each[1]))[1]
     (of,) = element_names(header["rows"]["name"], header["rows"]["shape"], [columns["row"][row]])
     (wrt,) = element_names(header["across"]["name"], header["across"]["shape"], [columns["column"][row]])
     return read_element("wrt", wrt, sweepable_shapes(op)), read_element("of", of, shapes_by_name(op["outputs"]))
-
-
-def _is_crash(answer: Frame) -> bool:
-    failure = answer.header["failure"]
-    return failure is not None and failure["phase"] == "worker"

@@ -20,6 +20,7 @@ from ..figure.sheet_svg import figure_svg
 from ..html.assets import style_sheet
 from ..html.op_markup import highlighted_lines, prose
 from ..paths import TEMPLATES
+from ..schema.op import is_described
 from ..url.address import default_address
 from .findings import XrayFinding
 from .result import CheckResult, ExaminedFunction, Report
@@ -95,18 +96,19 @@ def _environment() -> Environment:
 
 def _card(examined: ExaminedFunction, place: int) -> Card:
     op, result = examined.op, examined.checked
-    source = op.get("source", "")
+    source, first = (op["source"], op["first_line"]) if op else ("", 1)
     warned = {each.line: "pointed" for each in result.findings if each.line and each.level == "warning"}
     marked = warned | {fault.line: "failed" for fault in result.faults if fault.line}
     lines = tuple(Markup(line) for line in highlighted_lines(source)) if source else ()  # noqa: S704 - pygments has escaped it
-    return Card(examined, f"f{place}", _pictures(examined), lines, marked, int(op.get("first_line") or 1))
+    return Card(examined, f"f{place}", _pictures(examined), lines, marked, first or 1)
 
 
 def _pictures(examined: ExaminedFunction) -> tuple[str, str] | None:
     """The picture for wide windows and for narrow ones, None where nothing could be drawn."""
-    if examined.curves is None or not examined.curves.columns:
+    op = examined.op
+    if examined.curves is None or not examined.curves.columns or op is None or not is_described(op):
         return None
-    address = replace(default_address(examined.op), hide=_HIDDEN)
+    address = replace(default_address(op), hide=_HIDDEN)
     wide, narrow = (
         figure_svg(examined.curves, replace(address, width=width, height=height)) for width, height in (_WIDE, _NARROW)
     )

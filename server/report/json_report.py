@@ -56,5 +56,5 @@ def _function(examined: ExaminedFunction) -> dict[str, Any]:
         "warnings": [asdict(each) | {"file": result.file} for each in result.warnings],
         "xray": contract["sentence"] if contract else None,
         "badges": contract["badges"] if contract else [],
-        "tried": examined.op.get("tried", []),
+        "tried": examined.tried,
     }

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ..protocol.suggest import first_few
 from .examination_queue import ProgressCallback
 
 _MOST_NAMED = 2
@@ -43,11 +44,6 @@ def report_progress(progress: ReportTotal, wanted: bool = True) -> Iterator[Prog
 
         def tell(done: int, total: int, names: Sequence[str]) -> None:
             count(done, total, names)
-            bar.update(task, description=escape(_listed(names)), total=total, completed=done)
+            bar.update(task, description=escape(first_few(names, _MOST_NAMED)), total=total, completed=done)
 
         yield tell
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any
 
 from markupsafe import Markup
 
 from ..documents.text_alternative import code_markup
 from ..documents.typography import typeset_number, typeset_sentence
-from ..protocol.frames import Frame
+from ..protocol.answer import CurvesAnswer
+from ..schema.op import LoadError, OpStub
+from ..schema.views import ContractRecord
 from .findings import (
     GRAVE_LEVELS,
     SweptSection,
@@ -202,13 +203,15 @@ class CheckResult:
 class ExaminedFunction:
     """One Function: its result and description, and the answers for its curves and its contract X-ray.
 
-    Where no call was found, ``op`` is what is known without calling it; ``curves`` and ``contract`` are None then.
+    Where no call was found, ``op`` is what is known without calling it, None where that is nothing; ``tried`` are some
+    calls, with what came of each; ``curves`` and ``contract`` are None.
     """
 
     checked: CheckResult
-    op: dict[str, Any]
-    curves: Frame | None = None
-    contract: dict[str, Any] | None = None
+    op: OpStub | None = None
+    curves: CurvesAnswer | None = None
+    contract: ContractRecord | None = None
+    tried: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -222,7 +225,7 @@ class Report:
 
     targets: tuple[str, ...]
     found: tuple[ExaminedFunction, ...] = ()
-    troubles: tuple[dict[str, Any], ...] = ()
+    troubles: tuple[LoadError, ...] = ()
     torch: str = ""
     device: str = ""
     seconds: float = 0.0

@@ -6,11 +6,11 @@ import time
 from collections import deque
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
 from ..protocol.errors import EngineBroken
 from ..protocol.job import Job
 from ..protocol.load_error import load_error
+from ..schema.op import LoadError
 from ..supervisor.engine import Engine
 from ..supervisor.worker_process import WorkerProcess
 from .allowlist import UnknownAllowance, parse_allowlist
@@ -36,7 +36,7 @@ async def examine_targets(
         return together
     errors = {target: await _load_error_of(replace(job, targets=(target,))) for target in job.targets}
     good = tuple(target for target, error in errors.items() if error is None)
-    troubles = tuple({"target": target} | error for target, error in errors.items() if error is not None)
+    troubles = tuple(_of_target(target, error) for target, error in errors.items() if error is not None)
     if not troubles:  # each can be loaded, but not together
         return together
     if not good:
@@ -48,7 +48,11 @@ async def examine_targets(
     return replace(others, targets=job.targets, troubles=(*troubles, *others.troubles))
 
 
-async def _load_error_of(job: Job) -> dict[str, Any] | None:
+def _of_target(target: str, error: LoadError) -> LoadError:
+    return {"target": target, **error}
+
+
+async def _load_error_of(job: Job) -> LoadError | None:
     """The load error of a target, None if it can be loaded."""
     try:
         engine = Engine.spawn(job)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeGuard
 
 from ..protocol.source_lines import source_lines
+from ..schema.op import OpDescription, OpStub, is_described
+from ..schema.section import FailureRecord, SectionRecord
+from ..schema.views import CheckRecord, ContractRecord
 from .findings import SmallDifference, SweptSection, WorstPoint, XrayFinding, deciding_finding, gravest_sweep
 from .result import CheckResult
 from .words import FAILING_WORDS, VERDICT_ID
@@ -22,9 +25,9 @@ _AGAIN = "It was asked twice, the second time alone."
 
 
 def summarize(
-    op: Mapping[str, Any],
-    curves: Sequence[Mapping[str, Any]],
-    contract: Mapping[str, Any] | None,
+    op: OpDescription,
+    curves: Sequence[SectionRecord],
+    contract: ContractRecord | None,
     allowed: Collection[str] = (),
     unswept: Sequence[str] = (),
     strict: bool = False,
@@ -40,16 +43,16 @@ def summarize(
     findings = _findings(op, contract) if contract else ()
     accused = deciding_finding(sweeps, findings, op["claim"])
     word, sentence = ("differs", _accusation(accused)) if accused else (gravest.word, gravest.sentence)
-    lost = contract["failure"] if contract and _is_lost(contract) else None
-    if lost and word not in FAILING_WORDS:
+    lost = contract["failure"] if contract else None
+    if is_lost(lost) and word not in FAILING_WORDS:
         word, sentence = "lost", lost["sentence"]
     if unswept and word not in FAILING_WORDS:
         word, sentence = (
             "undecided",
             f"Not every input was swept: {', '.join(unswept)} not. Of those that were: {sentence}",
         )
-    left = tuple((name, said) for name, said in op.get("left", ()))
-    passed_over = op.get("passed_over", "")
+    left = tuple((name, said) for name, said in op["left"])
+    passed_over = op["passed_over"]
     of_call = [*(said for _, said in left), *[f"But {passed_over}"] * bool(passed_over)]
     sentence = " ".join([sentence, *of_call]) if word.startswith("matches") else sentence
     assumed = tuple((name, because) for name, because in op["assumed"])
@@ -60,12 +63,10 @@ def summarize(
     return CheckResult(*outcome, *place, VERDICT_ID in allowed, forgiven, tuple(unswept), left, strict, passed_over)
 
 
-def summarize_uncalled(told: Mapping[str, Any], sentence: str, word: str = "unsolved") -> CheckResult:
-    """The result of a Function that could not be called; ``told`` is what is known without calling it."""
-    known = {name: told.get(name, "") for name in ("name", "group", "file")}
-    recipe = "" if word == "unsolved" else told.get("recipe", "")  # else its recipe is only a suggestion
-    line = int(told.get("line") or told.get("first_line") or 0)
-    return CheckResult(known["name"], word, sentence, recipe, (), (), (), known["group"], known["file"], line)
+def summarize_uncalled(op: OpStub, sentence: str, word: str = "unsolved") -> CheckResult:
+    """The result of a Function that could not be called."""
+    recipe = op["recipe"] if is_described(op) and word != "unsolved" else ""
+    return CheckResult(op["name"], word, sentence, recipe, (), (), (), op["group"], op["file"], op["line"])
 
 
 def asked_twice(result: CheckResult) -> CheckResult:
@@ -81,10 +82,10 @@ def asked_twice(result: CheckResult) -> CheckResult:
     return replace(result, sentence=f"{result.sentence} {_AGAIN}", sweeps=sweeps, findings=findings)
 
 
-def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> SweptSection:
+def _swept(op: OpDescription, header: SectionRecord, number: int) -> SweptSection:
     verdict, failure = header["verdict"], header["failure"]
-    word = "lost" if _is_lost(header) else verdict["word"]
-    explanation, worst, wide = verdict["explanation"], verdict["worst"], header.get("wide")
+    word = "lost" if is_lost(failure) else verdict["word"]
+    explanation, worst, wide = verdict["explanation"], verdict["worst"], header["wide"]
     if word == "matches here" and _differs_nearby(op, header):
         word = "differs"
     by_design = number and word in ("differs", "undecided") and op["claim"] == "surrogate"
@@ -105,7 +106,7 @@ def _swept(op: Mapping[str, Any], header: Mapping[str, Any], number: int) -> Swe
     )
 
 
-def _differs_nearby(op: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
+def _differs_nearby(op: OpDescription, header: SectionRecord) -> bool:
     """Whether backward is wrong beyond the range at numbers that the input may well have.
 
     The domain of an input is known where it is declared, or where its recipe says how it is filled: then it ends there.
@@ -113,7 +114,7 @@ def _differs_nearby(op: Mapping[str, Any], header: Mapping[str, Any]) -> bool:
     name, start, stop = header["wrt"].partition("[")[0], header["start"], header["stop"]
     unbounded = re.search(rf"(?:^|; ){re.escape(name)}: float\d+\[[\d, ]*\](?:;|$)", op["usual_recipe"])
     reach = _NEAR * max(abs(start), abs(stop))
-    ends = [high if high <= start else low for low, high in header["wide"]["intervals"]]
+    ends = [high if high <= start else low for low, high in (header["wide"]["intervals"] if header["wide"] else ())]
     return bool(unbounded) and any(abs(each) <= reach for each in ends)
 
 
@@ -123,22 +124,22 @@ def _accusation(finding: XrayFinding) -> str:
     return f"backward differs from the derivative of forward{where}: {finding.seen[:1].lower()}{finding.seen[1:]}"
 
 
-def _is_lost(header: Mapping[str, Any]) -> bool:
-    """Whether the worker did not survive this question."""
-    return bool(header["failure"]) and header["failure"]["phase"] == "worker"
+def is_lost(failure: FailureRecord | None) -> TypeGuard[FailureRecord]:
+    """Whether the worker did not survive the question."""
+    return failure is not None and failure["phase"] == "worker"
 
 
-def _findings(op: Mapping[str, Any], contract: Mapping[str, Any]) -> tuple[XrayFinding, ...]:
+def _findings(op: OpDescription, contract: ContractRecord) -> tuple[XrayFinding, ...]:
     """The rows of the X-ray; one error that says so where its worker was lost."""
-    if not _is_lost(contract):
-        return tuple(_finding(op, each) for each in contract["checks"])
     failure = contract["failure"]
+    if not is_lost(failure):
+        return tuple(_finding(op, each) for each in contract["checks"])
     return (XrayFinding(LOST_ID, "", "error", "The X-ray", failure["sentence"], line=_line(op, failure["line"])),)
 
 
-def _finding(op: Mapping[str, Any], row: Mapping[str, Any]) -> XrayFinding:
-    fields = {name: row[name] for name in ("id", "family", "level", "title", "seen", "torch", "advice", "element")}
-    return XrayFinding(**fields, line=_line(op, row["line"]))
+def _finding(op: OpDescription, row: CheckRecord) -> XrayFinding:
+    named = (row["id"], row["family"], row["level"], row["title"], row["seen"], row["torch"], row["advice"])
+    return XrayFinding(*named, _line(op, row["line"]), row["element"])
 
 
 def _backward(source: str) -> int | None:
@@ -147,6 +148,6 @@ def _backward(source: str) -> int | None:
     return next((i for i, line in lines if line.split("(")[0].strip() == "def backward"), None)
 
 
-def _line(op: Mapping[str, Any], line: int | None) -> int | None:
+def _line(op: OpDescription, line: int | None) -> int | None:
     """A line of the source, as one of the file."""
     return op["first_line"] + line - 1 if line and op["first_line"] else None

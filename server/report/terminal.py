@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import IO, Any
+from typing import IO
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..documents.typography import number_apart_from, typeset_number, typeset_powers, typeset_sentence
+from ..schema.op import LoadError
 from .findings import XrayFinding, count_findings
 from .result import CheckFailure, CheckResult, Report
 from .words import FAILING_WORDS, VERDICT_ID
@@ -179,7 +180,7 @@ def _is_of_verdict(result: CheckResult) -> bool:
     return any(each.id == VERDICT_ID for each in result.faults)
 
 
-def _trouble(trouble: dict[str, Any], framed: bool) -> RenderableType:
+def _trouble(trouble: LoadError, framed: bool) -> RenderableType:
     """A load error, with the lines around it."""
     parts: list[RenderableType] = [Text(_sentence(trouble["sentence"]), "bold red")]
     if trouble["excerpt"]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fastapi import HTTPException, Request
 
 from ... import __version__
 from ..cache.answer_cache import AnswerCache, current_digest
+from ..cache.mark_cache import MarkCache
 from ..cache.thumbnails import OWN_TIMEOUT, ThumbnailCache
 from ..config.settings import Settings
 from ..html.assets import Assets
@@ -22,6 +22,7 @@ from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.suggest import closest_match
 from ..reload.composite_engine import AnyEngine
+from ..schema.op import OpDescription
 from ..standalone.export import ExportWriter
 from ..url.numbers import printable_excerpt
 
@@ -32,6 +33,7 @@ class Site:
 
     engine: AnyEngine
     answers: AnswerCache
+    marks: MarkCache
     exports: ExportWriter
     assets: Assets
     pages: Pages
@@ -52,17 +54,18 @@ class Site:
         pages = Pages.shared(own, not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS)
         exports = ExportWriter(answers, pages, assets)
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
-        return cls(engine, answers, exports, assets, pages, *thumbnails, Rasterizer(), build, settings)
+        caches = answers, MarkCache(engine)
+        return cls(engine, *caches, exports, assets, pages, *thumbnails, Rasterizer(), build, settings)
 
     def base(self, request: Request) -> str:
         """The base URL of this site, without a slash at the end."""
         return self.settings.url or f"{request.url.scheme}://{request.url.netloc}"
 
-    async def is_current(self, op: dict[str, Any]) -> bool:
+    async def is_current(self, op: OpDescription) -> bool:
         """Whether the code of this op is still what is loaded."""
         return await current_digest(self.engine, op["name"]) == op["digest"]
 
-    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+    async def op(self, name: str, recipe: str = "") -> OpDescription:
         """The description of an op; an unknown name is a 404. Raises what ``Engine.op`` raises."""
         try:
             return await self.engine.op(name, recipe)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
 
 from fastapi import APIRouter, Request, Response
 
 from ..cache.thumbnails import MEASURING
 from ..html.social_tags import gallery_tags
-from ..http.responses import reply, uncached_reply
+from ..http.responses import cached_reply, reply_lasting, uncached_reply
+from ..protocol.fingerprint import fingerprint
 from ..protocol.load_error import load_error as trouble_of
 from ..reload.composite_engine import AnyEngine, CompositeEngine
+from ..schema.op import LoadError
 from .context import Site
 
 WAIT_QUERY = "wait=1"  # the query that is answered once the gallery can be shown
@@ -34,10 +36,14 @@ async def gallery(request: Request) -> Response:
     social = gallery_tags(site.base(request), site.settings.public)
     mine, theirs = ({name: op for name, op in ops.items() if op["own"] is own} for own in (True, False))
     drawn = await site.thumbnails.of(theirs) | await site.own_thumbnails.of(mine)
-    body = site.pages.gallery(ops, drawn, device, social, trouble, file, generation)
-    if trouble or any(each["word"] == MEASURING for each in drawn.values()):
-        return uncached_reply(request, body, "text/html")
-    return reply(request, body, "text/html")
+    lasting = trouble is None and all(each["word"] != MEASURING for each in drawn.values())
+    cards = (f"{op['digest']} {drawn[name]['word']}" for name, op in ops.items())
+    mark = fingerprint(site.build, site.assets.digest, *cards, repr((device, social, file, generation)), "gallery")
+    known = cached_reply(request, mark, "text/html") if lasting else None
+    if known is not None:
+        return known
+    body = await asyncio.to_thread(site.pages.gallery, ops, drawn, device, social, trouble, file, generation)
+    return await reply_lasting(request, body, "text/html", mark, lasting)
 
 
 def _known(door: AnyEngine) -> bool:
@@ -53,7 +59,7 @@ async def _loaded(door: AnyEngine) -> None:
     await (door.wait_gallery() if isinstance(door, CompositeEngine) else door.wait_ready())
 
 
-def _of_own(door: AnyEngine, file: str) -> tuple[dict[str, Any] | None, int]:
+def _of_own(door: AnyEngine, file: str) -> tuple[LoadError | None, int]:
     """The load error of the user's own Functions, and the generation it belongs to."""
     if not isinstance(door, CompositeEngine):
         return None, 0

@@ -17,9 +17,17 @@ from ..figure.sheet_svg import PREVIEW_SIZE
 from ..http.openapi import problem_responses
 from ..http.responses import reply
 from ..protocol.errors import UnknownOp
-from ..url.address import Address, canonical_address, curves_only, without_display_options
+from ..schema.op import OpDescription
+from ..url.address import (
+    HEIGHT_BOUNDS,
+    WIDTH_BOUNDS,
+    Address,
+    canonical_address,
+    curves_only,
+    without_display_options,
+)
 from ..url.numbers import BadQuery, printable_excerpt
-from ..url.parse import HEIGHT_BOUNDS, WIDTH_BOUNDS, read_address, read_recipe
+from ..url.parse import parse_query, read_address
 from .context import Site, query_string
 
 _MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
@@ -78,12 +86,13 @@ async def oembed(request: Request) -> Response:
     base = site.base(request)
     name, query = _place(asked.url, {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))})
     try:
-        op = await site.engine.op(name, read_recipe(query))
+        words = parse_query(query)
+        op = await site.engine.op(name, words.get("recipe", ""))
     except UnknownOp:
         raise HTTPException(
             404, f"There is no op {printable_excerpt(name)!r}; the gallery at {base}/ shows them all."
         ) from None
-    answer = rich_response(base, op, curves_only(read_address(op, await site.engine.device(), query)), asked)
+    answer = rich_response(base, op, curves_only(read_address(op, await site.engine.device(), words)), asked)
     body = xml(answer) if asked.format == "xml" else json.dumps(answer, ensure_ascii=False).encode()
     return reply(request, body, _MEDIA_TYPES[asked.format])
 
@@ -93,10 +102,11 @@ def parse_oembed_query(query: str) -> _Query:
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
         if name in OEMBED_PARAMETERS and name in given:
-            raise BadQuery(f"{name} is given twice; give it once.")
+            raise BadQuery(f"{name} is given twice; give it once.", name)
         given[name] = text
     if not given.get("url"):
-        raise BadQuery("url is missing; give the address of a figure, as in /oembed?url=https%3A%2F%2F…%2Fops%2Fexp.")
+        example = "/oembed?url=https%3A%2F%2F…%2Fops%2Fexp"
+        raise BadQuery(f"url is missing; give the address of a figure, as in {example}.", "url")
     form = given.get("format") or "json"
     if form not in _MEDIA_TYPES:
         raise HTTPException(
@@ -125,7 +135,7 @@ def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
     return found[1], parts.query
 
 
-def rich_response(base: str, op: dict[str, Any], address: Address, query: _Query) -> dict[str, Any]:
+def rich_response(base: str, op: OpDescription, address: Address, query: _Query) -> dict[str, Any]:
     """The answer of type ``rich``; its ``html`` is an iframe with only attributes that WordPress keeps."""
     widest = max(query.maxwidth or WIDTH_BOUNDS[1], WIDTH_BOUNDS[0])
     width = min(address.width or (widest if query.maxwidth else _WIDTH), widest)
@@ -152,7 +162,7 @@ def rich_response(base: str, op: dict[str, Any], address: Address, query: _Query
     }
 
 
-def thumbnail(base: str, op: dict[str, Any], address: Address, query: _Query) -> dict[str, Any]:
+def thumbnail(base: str, op: OpDescription, address: Address, query: _Query) -> dict[str, Any]:
     """The preview picture within the bounds of the consumer; nothing where these are too small."""
     room = query.maxwidth or PREVIEW_SIZE[0], query.maxheight or PREVIEW_SIZE[1]
     if room[0] < WIDTH_BOUNDS[0] or room[1] < HEIGHT_BOUNDS[0]:
@@ -172,7 +182,7 @@ def thumbnail(base: str, op: dict[str, Any], address: Address, query: _Query) ->
     }
 
 
-def natural_height(op: dict[str, Any], address: Address) -> int:
+def natural_height(op: OpDescription, address: Address) -> int:
     """The approximate height of a figure with the parts that it shows, in pixels."""
     controlled = op["parameters"] and "controls" not in address.hide
     parts = sum(height for part, height in _PART_HEIGHTS.items() if part not in address.hide)
@@ -193,11 +203,11 @@ def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int | N
     if not text:
         return None
     if re.fullmatch(r"[0-9]+", text, re.ASCII) is None:
-        raise BadQuery(f"{name}={printable_excerpt(text)} is not a whole number of pixels.")
+        raise BadQuery(f"{name}={printable_excerpt(text)} is not a whole number of pixels.", name)
     if len(text.lstrip("0")) > 9 or int(text) > bounds[1]:
         return bounds[1]
     if int(text) == 0:
-        raise BadQuery(f"{name}=0 leaves no room for a figure; it needs {bounds[0]} pixels at least.")
+        raise BadQuery(f"{name}=0 leaves no room for a figure; it needs {bounds[0]} pixels at least.", name)
     return int(text)
 
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
-from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -16,7 +15,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from ..http.responses import NO_STORE, uncached_reply
 from ..protocol.errors import EngineBusy
 from ..reload.composite_engine import CompositeEngine
-from ..reload.reloader import Reloader
+from ..reload.reloader import Reloader, ReloadState
 from .context import Site
 from .gallery import WAIT_QUERY
 
@@ -99,7 +98,7 @@ async def _state_events(reloader: Reloader) -> AsyncIterator[bytes]:
                 await upcoming
 
 
-async def _next(changes: AsyncIterator[dict[str, Any]]) -> dict[str, Any] | None:
+async def _next(changes: AsyncIterator[ReloadState]) -> ReloadState | None:
     return await anext(changes, None)
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
 
+import orjson
 from fastapi import APIRouter, Request, Response
 
+from ..cache.answer_cache import IsDisconnected, is_lasting
 from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_source
 from ..figure.sheet_svg import figure_svg, preview_svg
-from ..html.pages import Pages, SectionPage
+from ..html.pages import PANEL_VIEWS, Pages, SectionPage
 from ..http.openapi import (
     NAME_PARAMETER,
     QUERY_PARAMETERS,
@@ -26,22 +28,21 @@ from ..http.openapi import (
     page_responses,
     problem_responses,
 )
-from ..http.responses import cached_reply, reply_lasting, uncached_reply
-from ..png.client import Rasterizer
+from ..http.responses import uncached_reply
+from ..protocol.answer import Answer, curves_of, panel_of
 from ..protocol.errors import Unsolved
-from ..protocol.fingerprint import fingerprint
-from ..supervisor.engine import Answer
+from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import Address, canonical_address, curves_only, without_display_options
-from ..url.numbers import printable_excerpt
-from ..url.parse import read_address, read_recipe
+from ..url.numbers import BadQuery, printable_excerpt
+from ..url.parse import parse_query, read_address
 from .context import Site, query_string
+from .reply import Computation, computed_once
 
-_Write = Callable[[Answer, Address, str], Awaitable[bytes]]
+_Shown = Callable[[Address], Address]
+_WriteSection = Callable[["_Asked"], Awaitable[tuple[bytes, bool]]]
+_WriteAnswer = Callable[[Answer, "_Asked"], Awaitable[bytes]]
 _Render = Callable[[Pages, SectionPage], bytes]
 _Handler = Callable[[Request], Awaitable[Response]]
-
-# Seconds to wait for the answer before a page is sent without a figure; an embed has nothing else to show.
-_PATIENCE: dict[_Render, float] = {Pages.op: 1.0, Pages.embed: 4.0}
 
 _PARAMETERS = [NAME_PARAMETER, *QUERY_PARAMETERS]
 _PROBLEMS = problem_responses(404, 414, 422, 503)
@@ -71,158 +72,202 @@ def _text(media_type: str) -> dict[str, Any]:
 @_route("py", "A section as a test for pytest", _text("text/x-python"), _PROBLEMS)
 async def test(request: Request) -> Response:
     """A file that runs as it is where Gradloupe is installed: green where the verdict is."""
-    site, op, device, address = await _request_parts(request)
-    mark = _mark(site, op, device, canonical_address(op, address), "text/x-python")
-    known = cached_reply(request, mark, "text/x-python")
-    if known is not None:
-        return known
-    body = pytest_source(op, address).encode()
-    return await reply_lasting(request, body, "text/x-python", mark, await site.is_current(op))
+    return await _section(request, "text/x-python", "text/x-python", _same, _pytest)
 
 
 @_route("size.json", "How large the file of a section will be", json_responses("Size"), _PROBLEMS)
 async def size(request: Request) -> Response:
     """How many sections `/ops/{name}.html` computes for these `sliders`, and about how many bytes it will have."""
-    site, op, device, address = await _request_parts(request)
-    address = replace(
-        without_display_options(curves_only(address)), sliders=address.sliders
-    )  # theme and layout hardly change the size
-    mark = _mark(site, op, device, canonical_address(op, address), f"size {site.assets.digest}")
-    known = cached_reply(request, mark, "application/json")
-    if known is not None:
-        return known
-    estimate, lasting = await site.exports.size(op, device, address, request.is_disconnected)
-    lasting = lasting and await site.is_current(op)
-    return await reply_lasting(request, json.dumps(estimate).encode(), "application/json", mark, lasting)
+    kind = f"size {Site.serving(request).assets.digest}"
+    return await _section(request, kind, "application/json", _with_sliders, _size)
+
+
+_PAGE_DOCUMENTS = json_responses("PageSection", "PagePanel", "PagePanel", views=("curves", *PANEL_VIEWS))
+
+
+@_route("page.json", "What the page of a section draws and says", _PAGE_DOCUMENTS, _PROBLEMS)
+async def page_numbers(request: Request) -> Response:
+    """The numbers of the `curves` as far as they can be seen, the `scene` that is drawn of them, and the `words` for
+    them as HTML; of the views `contract` and `node` their HTML. The pages of this server redraw from it; for anything
+    else take `.json`."""
+    return await _answer(request, "application/json", _of_page, _page_json, "page")
 
 
 @_route("html", "A section as one file that works offline", _text("text/html"), page_responses(404, 414, 422, 503))
 async def file(request: Request) -> Response:
     """The figure with everything that it needs, its `sliders` live on answers that were computed beforehand."""
-    site, op, device, address = await _request_parts(request)
-    address = replace(curves_only(address), width=None, height=None)
-    base = site.base(request)
-    mark = _mark(site, op, device, base + canonical_address(op, address), f"text/html {site.assets.digest}")
-    response = cached_reply(request, mark, "text/html")
-    if response is None:
-        body, lasting = await site.exports.file(op, device, address, base, request.is_disconnected)
-        lasting = lasting and await site.is_current(op)
-        response = await reply_lasting(request, body, "text/html", mark, lasting)
-    response.headers["Content-Disposition"] = f'attachment; filename="{op["name"]}.html"'
+    site = Site.serving(request)
+    kind = f"text/html {site.base(request)} {site.assets.digest}"
+    response = await _section(request, kind, "text/html", _of_file, partial(_file, site.base(request)))
+    response.headers["Content-Disposition"] = f'attachment; filename="{request.path_params["name"]}.html"'
     return response
 
 
 @_route("json", "The numbers of a section", json_responses(*SECTION_SCHEMAS), _PROBLEMS)
 async def numbers(request: Request) -> Response:
     """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict; or another view."""
-    return await _section(request, "application/json", _json, without_display_options)
+    return await _answer(request, "application/json", without_display_options, _json)
 
 
 @_route("csv", "The table of a section", _text("text/csv"), _PROBLEMS)
 async def rows(request: Request) -> Response:
     """The columns of the numbers, one row for each x (cell, step), after a line with their names."""
-    return await _section(request, "text/csv", _csv, without_display_options)
+    return await _answer(request, "text/csv", without_display_options, _csv)
 
 
 @_route("svg", "The picture of a section", image_response("image/svg+xml"), _PROBLEMS)
 async def drawing(request: Request) -> Response:
     """The curves with their title, verdict and legend: 1200 by 900, or `width` by `height`."""
-    return await _section(request, "image/svg+xml", _svg, _picture_address)
+    return await _answer(request, "image/svg+xml", _of_picture, _svg)
 
 
 @_route("png", "The picture of a section in pixels", image_response("image/png"), _PROBLEMS)
 async def preview(request: Request) -> Response:
     """The same picture in pixels: 1200 by 630, or `width` by `height`."""
-    return await _section(request, "image/png", partial(_png, Site.serving(request).rasterizer), _picture_address)
+    return await _answer(request, "image/png", _of_picture, _png)
 
 
 @router.get("/ops/{name}", include_in_schema=False)
 async def op_page(request: Request) -> Response:
     """The page; while torch is loading, one that says so."""
-    return await _page(request, Pages.op)
+    return await _page(request, "op", Pages.op, 1.0)
 
 
 @router.get("/embed/{name}", include_in_schema=False)
 async def embed(request: Request) -> Response:
-    """The figure alone, for the frame of another page."""
-    return await _page(request, Pages.embed)
+    """The figure alone, for the frame of another page, which has nothing else to show."""
+    return await _page(request, "embed", Pages.embed, 4.0)
 
 
-async def _request_parts(request: Request) -> tuple[Site, dict[str, Any], dict[str, Any], Address]:
+@dataclass(frozen=True)
+class _Asked:
+    """The section that a request asks for: what of its address the reply depends on, and whether the client is gone."""
+
+    site: Site
+    op: OpDescription
+    device: DeviceSummary
+    address: Address
+    gone: IsDisconnected
+
+    @property
+    def canonical(self) -> str:
+        return canonical_address(self.op, self.address)
+
+
+async def _section(request: Request, kind: str, media_type: str, shown: _Shown, write: _WriteSection) -> Response:
+    """The reply for a section; ``shown`` keeps of its address what the body depends on."""
     site = Site.serving(request)
-    op, query = await _op(site, request), query_string(request)
-    device = await site.engine.device()
-    return site, op, device, read_address(op, device, query)
+
+    async def read() -> Computation:
+        words = parse_query(query_string(request))
+        op = await site.op(request.path_params["name"], words.get("recipe", ""))
+        device = await site.engine.device()
+        address = shown(read_address(op, device, words))
+        asked = _Asked(site, op, device, address, request.is_disconnected)
+        return Computation((op,), asked.canonical, partial(write, asked))
+
+    return await computed_once(request, kind, media_type, read)
 
 
-async def _op(site: Site, request: Request) -> dict[str, Any]:
-    """The op that the path names, by the recipe in the query."""
-    return await site.op(request.path_params["name"], read_recipe(query_string(request)))
+async def _answer(request: Request, media_type: str, shown: _Shown, write: _WriteAnswer, kind: str = "") -> Response:
+    """The reply with an answer of the engine; a failure is not cached, as it may not happen again.
+
+    ``kind`` tells it from another reply of the same media type.
+    """
+
+    async def written(asked: _Asked) -> tuple[bytes, bool]:
+        answer = await asked.site.answers.of(asked.op, asked.device, asked.address.question, asked.gone)
+        return await write(answer, asked), is_lasting(answer, asked.address.question)
+
+    return await _section(request, kind or media_type, media_type, shown, written)
 
 
-async def _page(request: Request, render: _Render) -> Response:
-    site, name, query = Site.serving(request), request.path_params["name"], query_string(request)
-    if await site.engine.waits_for(name):
-        numbers_of = f"/ops/{quote(name)}.json" + (f"?{query}" if query else "")
-        return uncached_reply(
-            request, site.pages.waiting(printable_excerpt(name), numbers_of, render is Pages.embed), "text/html"
-        )
+async def _page(request: Request, name: str, render: _Render, patience: float) -> Response:
+    """A page with its figure; without it, where the answer is not there after ``patience`` seconds."""
+    site, op, query = Site.serving(request), request.path_params["name"], query_string(request)
+    if await site.engine.waits_for(op):
+        numbers_of = f"/ops/{quote(op)}.json" + (f"?{query}" if query else "")
+        page = site.pages.waiting(printable_excerpt(op), numbers_of, name == "embed")
+        return uncached_reply(request, page, "text/html")
+    base, public = site.base(request), site.settings.public
+
+    async def rendered(asked: _Asked) -> tuple[bytes, bool]:
+        figure = curves_only(asked.address)
+        questions = [figure.question]
+        if name == "op" and asked.address.question.view in PANEL_VIEWS:
+            questions.append(asked.address.question)
+        soon = (site.answers.soon(asked.op, asked.device, each, patience) for each in questions)
+        answer, *closer = found = await asyncio.gather(*soon)
+        address = canonical_address(asked.op, without_display_options(figure))
+        drawn = None if answer is None else curves_of(answer)
+        panel = panel_of(closer[0]) if closer and closer[0] else None
+        view = SectionPage(asked.op, asked.device, asked.address, address, drawn, base, public, closer=panel)
+        body = await asyncio.to_thread(render, site.pages, view)
+        return body, all(one and is_lasting(one, each) for one, each in zip(found, questions, strict=True))
+
     try:
-        op = await _op(site, request)
+        return await _section(request, f"{name} {base} {public} {site.assets.digest}", "text/html", _same, rendered)
     except Unsolved as unsolved:
         return uncached_reply(request, site.pages.unsolved(unsolved.told), "text/html")
-    device = await site.engine.device()
-    address = read_address(op, device, query)
-    base, public = site.base(request), site.settings.public
-    kind = f"{render.__name__} {base} {public} {site.assets.digest}"
-    mark = _mark(site, op, device, canonical_address(op, address), kind)
-    known = cached_reply(request, mark, "text/html")
-    if known is not None:
-        return known
-    figure = curves_only(address)
-    answer = await site.answers.soon(op, device, figure.question, _PATIENCE[render])
-    body = render(
-        site.pages,
-        SectionPage(op, device, address, canonical_address(op, without_display_options(figure)), answer, base, public),
-    )
-    # Not cached: a failure, which may not happen again, and an answer that may be of replaced code.
-    lasting = answer is not None and answer.header["failure"] is None and await site.is_current(op)
-    return await reply_lasting(request, body, "text/html", mark, lasting)
 
 
-async def _section(request: Request, media_type: str, write: _Write, shown: Callable[[Address], Address]) -> Response:
-    site, op, device, address = await _request_parts(request)
-    address = shown(address)
-    canonical = canonical_address(op, address)
-    mark = _mark(site, op, device, canonical, media_type)
-    known = cached_reply(request, mark, media_type)
-    if known is not None:
-        return known
-    answer = await site.answers.of(op, device, address.question, request.is_disconnected)
-    body = await write(answer, address, canonical)
-    lasting = answer.header["failure"] is None and await site.is_current(op)
-    return await reply_lasting(request, body, media_type, mark, lasting)
+def _same(address: Address) -> Address:
+    return address
 
 
-async def _json(answer: Answer, _: Address, canonical: str) -> bytes:
-    return json_document(answer, canonical)
+def _of_page(address: Address) -> Address:
+    """What a page redraws from; raises ``BadQuery`` for a view that it takes from elsewhere."""
+    view = address.question.view
+    if view not in ("curves", *PANEL_VIEWS):
+        allowed = f"here it is curves, {' or '.join(PANEL_VIEWS)}; take the others from .json"
+        raise BadQuery(f"view={view}: {allowed}.", "view")
+    return without_display_options(address)
 
 
-async def _csv(answer: Answer, _: Address, __: str) -> bytes:
-    return csv_table(answer)
-
-
-async def _svg(answer: Answer, address: Address, _: str) -> bytes:
-    return await asyncio.to_thread(figure_svg, answer, address)
-
-
-async def _png(rasterizer: Rasterizer, answer: Answer, address: Address, _: str) -> bytes:
-    return await rasterizer.png(await asyncio.to_thread(preview_svg, answer, address))
-
-
-def _picture_address(address: Address) -> Address:
+def _of_picture(address: Address) -> Address:
     return replace(curves_only(address), sliders=())
 
 
-def _mark(site: Site, op: dict[str, Any], device: dict[str, Any], address: str, media_type: str) -> str:
-    return fingerprint(site.build, op["digest"], address, repr(device), media_type)
+def _of_file(address: Address) -> Address:
+    return replace(curves_only(address), width=None, height=None)
+
+
+def _with_sliders(address: Address) -> Address:
+    """Theme and layout hardly change the size of a file."""
+    return replace(without_display_options(curves_only(address)), sliders=address.sliders)
+
+
+async def _pytest(asked: _Asked) -> tuple[bytes, bool]:
+    return pytest_source(asked.op, asked.address).encode(), True
+
+
+async def _size(asked: _Asked) -> tuple[bytes, bool]:
+    estimate, lasting = await asked.site.exports.size(asked.op, asked.device, asked.address, asked.gone)
+    return json.dumps(estimate).encode(), lasting
+
+
+async def _file(base: str, asked: _Asked) -> tuple[bytes, bool]:
+    return await asked.site.exports.file(asked.op, asked.device, asked.address, base, asked.gone)
+
+
+async def _json(answer: Answer, asked: _Asked) -> bytes:
+    return json_document(answer, asked.canonical)
+
+
+async def _page_json(answer: Answer, asked: _Asked) -> bytes:
+    pages, place, panel = asked.site.pages, asked.canonical, panel_of(answer)
+    if panel is not None:
+        return orjson.dumps(pages.panel_document(panel, asked.op, place))
+    return orjson.dumps(pages.document(curves_of(answer), place))
+
+
+async def _csv(answer: Answer, _: _Asked) -> bytes:
+    return csv_table(answer)
+
+
+async def _svg(answer: Answer, asked: _Asked) -> bytes:
+    return await asyncio.to_thread(figure_svg, curves_of(answer), asked.address)
+
+
+async def _png(answer: Answer, asked: _Asked) -> bytes:
+    return await asked.site.rasterizer.png(await asyncio.to_thread(preview_svg, curves_of(answer), asked.address))

@@ -43,7 +43,7 @@ async def healthz(request: Request) -> Response:
     engine = Site.serving(request).engine
     given = parse_qsl(query_string(request), keep_blank_values=True)
     if given not in ([], [("wait", "0")], [("wait", "1")]):
-        raise BadQuery("The query of /healthz is not one it knows; allowed are wait=0 and wait=1.")
+        raise BadQuery("The query of /healthz is not one it knows; allowed are wait=0 and wait=1.", "wait")
     if engine.broken or given == [("wait", "1")]:
         await engine.wait_ready()
     status = "ready" if engine.ready else "starting"

@@ -1,16 +1,25 @@
-"""Array types used throughout the numerics, and the unit roundoff of float64."""
+"""Array types used throughout the numerics, the unit roundoff of float64, and the names of dtypes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Forward = Callable[[Array], Array]
+Interval = tuple[float, float]
 EPSILON = 2.0**-53  # unit: half a unit in the last place of 1.0
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """The name without the module: ``float32``."""
+    return str(dtype).removeprefix("torch.")
 
 
 def largest_magnitude(values: Array, share: float = 1.0) -> float:
@@ -22,4 +31,17 @@ def largest_magnitude(values: Array, share: float = 1.0) -> float:
     return float(magnitude.max() if share == 1 else np.quantile(magnitude, share))
 
 
-Interval = tuple[float, float]
+def consecutive_differences(values: NDArray[Any]) -> NDArray[Any]:
+    """The differences along the first axis, as ``numpy.diff``, which takes thrice as long for a few numbers."""
+    return values[1:] - values[:-1]
+
+
+@lru_cache(maxsize=64)
+def unit_shares(parts: int) -> Array:
+    """The ends of so many equal parts of 1, as a column."""
+    return np.linspace(0, 1, parts + 1)[:, None]
+
+
+def finite_numbers(values: Array, nan: float = 0.0, infinity: float | None = None) -> Array:
+    """The values with numbers in the place of NaN and ∞, by default 0 and the largest there is."""
+    return values if np.isfinite(values).all() else np.nan_to_num(values, nan=nan, posinf=infinity)

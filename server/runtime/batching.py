@@ -203,47 +203,49 @@ def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | 
     comparable = alone.dtype == torch.float64 and alone.device == "cpu" and t.size <= _MAX_VARIED
     if not (comparable and _of_single_numbers(alone) and 1 / _FAR < abs(grad_output) < _FAR):
         return None
-    witnesses, wanted = _lone_witnesses(alone, grad_output)
+    witnesses, wanted, together = _lone_witnesses(alone, grad_output)
     if wanted is None:
         return None
-    copies = np.full(_EQUAL_COPIES, witnesses[0])
-    points = np.concatenate((t, witnesses, copies))
-    given = grad_output * np.concatenate((_factors(t.size), np.ones(witnesses.size), np.zeros(copies.size)))
-    order, back = _shuffle(points.size)
-    together, equal = replace(alone, stacked=tuple(name for name, _ in alone.inputs)), partial(_equal, alone.dtype)
+    count, end = t.size, t.size + witnesses.size
+    points = np.concatenate((t, witnesses, np.full(_EQUAL_COPIES, witnesses[0])))
+    given = grad_output * _factors(count, witnesses.size)
+    (order, back), equal = _shuffle(points.size), partial(_equal, alone.dtype)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
             found = together.backward(points[order], given[order]).at(back)
     except FunctionFailed:
         return None
-    here, same = found.at(np.arange(t.size, t.size + witnesses.size)), found.values[-copies.size :]
+    here, same = found.at(slice(count, end)), found.values[end:]
     # An outer product of all copies contains the right elements too, but has more elements in total.
     alike = found.elements * witnesses.size == wanted.elements * points.size and equal(same, same[:1].repeat(same.size))
     if not (alike and equal(here.values, wanted.values) and equal(here.grad_input, wanted.grad_input)):
         return None
-    return Batch(together, found.at(np.arange(t.size)), given=given[: t.size])
+    return Batch(together, found.at(slice(count)), given=given[:count])
 
 
 @remembered()
-def _lone_witnesses(alone: Section, grad_output: float) -> tuple[Array, BackwardResult | None]:
-    """Three points of the declared domain, and what each returns in a call of its own; None where it is no number."""
+def _lone_witnesses(alone: Section, grad_output: float) -> tuple[Array, BackwardResult | None, Section]:
+    """Three points of the domain, what each returns alone, None where it is no number; and all inputs stacked."""
+    together = replace(alone, stacked=tuple(name for name, _ in alone.inputs))
     low, high = next(each.domain for each in alone.op.inputs if each.name == alone.wrt)
     t = low + WITNESS_SHARES * (high - low)
     try:
         wanted = alone.backward(t, grad_output)
     except FunctionFailed:
-        return t, None
+        return t, None, together
     known = np.isfinite(wanted.values).all() and wanted.grad_input is not None
-    return t, wanted if known else None
+    return t, wanted if known else None, together
 
 
 @lru_cache(maxsize=16)
-def _factors(count: int) -> Array:
+def _factors(count: int, witnesses: int) -> Array:
+    """Factors of all kinds for so many points, 1 for the witnesses, and 0 for the equal copies."""
     draw = np.random.default_rng(count)
     usual, power = draw.choice((-1.0, 1.0), count) * 2 ** draw.uniform(-3, 3, count), draw.integers(-10, 11, count)
     kinds = (usual, 0 * usual, np.full(count, _LARGE), usual * 2.0**power, np.full(count, -1 / _LARGE))
-    return np.choose(np.arange(count) % len(kinds), kinds)
+    chosen = np.choose(np.arange(count) % len(kinds), kinds)
+    return np.concatenate((chosen, np.ones(witnesses), np.zeros(_EQUAL_COPIES)))
 
 
 def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> bool:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from .timing import minimum_time
 
@@ -49,3 +51,31 @@ def count_functions(call: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+class TooManySteps(BaseException):
+    """Raised inside a Function that runs more lines than it may; not an ``Exception``, which it might catch."""
+
+
+@contextmanager
+def step_limit(most: int) -> Iterator[None]:
+    """Raise ``TooManySteps`` in the Python functions that are called inside, on this thread, after so many lines.
+
+    At once where another tracer is at work, as a debugger's, which is left alone.
+    """
+    if sys.gettrace() is not None:
+        raise TooManySteps
+    steps = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
+        nonlocal steps
+        steps += 1
+        if steps > most:
+            raise TooManySteps
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(None)

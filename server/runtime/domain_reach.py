@@ -11,9 +11,11 @@ import numpy as np
 import torch
 
 from . import timing
+from .arrays import Array
+from .call_cost import TooManySteps, step_limit
 from .failure import FunctionFailed
-from .remembered import remembered
-from .section import Section
+from .section import BackwardResult, Section
+from .timeouts import TookTooLong, time_limit
 
 _IRREGULAR = 0.9862703241  # sample: at a round number a Function with a pole there might return at once
 # sample: the radii of the calls, ever farther apart: a growing cost shows before the next call takes too long.
@@ -22,6 +24,7 @@ _RADII = tuple(_IRREGULAR * each for each in (1, 1e2, 1e4, 1e6, 1e8, 1e10, 1e13,
 # that of forward does, before the next call takes a hundred times as long.
 _BACKWARD = frozenset(_RADII[:6])
 _SMALLEST = 1e-2 * _IRREGULAR  # sample: where the Function refuses the first of them, the least that is tried
+_MOST_STEPS = 20_000  # budget: the lines of Python that a call for numbers of all magnitudes may run
 # budget: a call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not
 # batched), in each of this many calls.
 _SLOW_RATIO, _SECONDS, _SECONDS_ALONE, _REPEATS = 20.0, 5e-3, 1e-3, 3
@@ -57,14 +60,38 @@ class _Refused(Exception):
     """Raised when the Function raised; the message is the kind of its exception."""
 
 
-@remembered(lambda reach: "slow" not in reach.ends)
+def full_reach(dtype: torch.dtype) -> DomainReach:
+    """The range of a Function that can be called with all numbers of a dtype."""
+    top = float(torch.finfo(dtype).max) * _MARGIN
+    return DomainReach(-top, top, ("", ""))
+
+
+def backward_everywhere(section: Section, reference: Section, grad_output: float, x: Array) -> BackwardResult | None:
+    """What backward returns at the points ``x``, in one call with numbers of all magnitudes; None where it cannot.
+
+    That is where points do not share calls, the Function raises anywhere, or runs ever more lines of Python.
+    """
+    top = full_reach(section.dtype).high
+    radii = np.array([each for each in _RADII if each < top] + [top])
+    t = np.concatenate((x, section.snap(np.concatenate((-radii, radii)))))
+    if not (section.stacked and reference.stacked) or t.size > min(section.batch_size, reference.batch_size):
+        return None
+    try:
+        with time_limit(_BUDGET), step_limit(_MOST_STEPS):
+            returned = section.backward_in_one_call(t, grad_output)
+            if reference is not section:
+                reference.in_one_call(t)
+    except (FunctionFailed, SystemExit, TooManySteps, TookTooLong):
+        return None
+    return returned.at(slice(x.size))
+
+
 def find_reach(section: Section, reference: Section, grad_output: float) -> DomainReach:
     """The range in which ``section`` and its double-precision ``reference`` can be called, from 0 in both directions.
 
-    It takes eleven calls of one or two points where the Function raises nowhere. It does not depend on the grid, and is
-    remembered, unless the cost of a call has limited it.
+    It takes eleven calls of one or two points where the Function raises nowhere.
     """
-    top = float(torch.finfo(section.dtype).max) * _MARGIN
+    top = full_reach(section.dtype).high
     min_seconds = _SECONDS if section.stacked else _SECONDS_ALONE
 
     def walk(*signs: float) -> _End:
@@ -84,7 +111,7 @@ def find_reach(section: Section, reference: Section, grad_output: float) -> Doma
 
     both = walk(-1.0, 1.0)
     if not both.why:
-        return DomainReach(-top, top, ("", ""))
+        return full_reach(section.dtype)
     below, above = walk(-1.0), walk(1.0)
     return DomainReach(0.0 - below.radius, above.radius, (below.why, above.why))
 

@@ -16,6 +16,7 @@ import torch
 from torch.autograd.function import _SingleLevelFunction
 
 from .arguments import BoundFunction, result_tuple
+from .arrays import dtype_name
 
 # budget: the depth of the call graph to which references to a Function are replaced.
 _MOST_NESTED = 4
@@ -265,7 +266,7 @@ def _with_ctx(note: ForwardCall, record: CallRecord, ctx: Any) -> ForwardCall:
     def kept(name: str, tensor: torch.Tensor) -> KeptTensor:
         kind, called = what(tensor)
         size = tensor.element_size() * tensor.numel()
-        return KeptTensor(name or called, kind, called, tuple(tensor.shape), short_dtype(tensor), size)
+        return KeptTensor(name or called, kind, called, tuple(tensor.shape), dtype_name(tensor.dtype), size)
 
     attributes = {name: value for name, value in vars(ctx).items() if not name.startswith("__")}
     nondifferentiable = getattr(ctx, "non_differentiable", None) or ()
@@ -296,11 +297,6 @@ def _tensors(value: Any, depth: int = _MAX_DEPTH) -> list[torch.Tensor]:
     if isinstance(value, dict):
         value = tuple(value.values())
     return [tensor for each in _sequence(value) for tensor in _tensors(each, depth - 1)] if depth else []
-
-
-def short_dtype(tensor: torch.Tensor) -> str:
-    """The dtype's name without the module: ``float32``."""
-    return str(tensor.dtype).removeprefix("torch.")
 
 
 def same_elements(a: torch.Tensor, b: torch.Tensor) -> bool:

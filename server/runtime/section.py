@@ -35,7 +35,7 @@ class BackwardResult:
     none: bool
     elements: int = 0
 
-    def at(self, rows: NDArray[np.intp]) -> BackwardResult:
+    def at(self, rows: NDArray[np.intp] | slice) -> BackwardResult:
         """The result at some of the points."""
         gradient = None if self.grad_input is None else self.grad_input[rows]
         return BackwardResult(self.values[rows], gradient, self.none, self.elements)
@@ -97,8 +97,17 @@ class Section:
         """The same section in another dtype, on another device."""
         return replace(self, dtype=dtype, device=device)
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, each) for each in self.__dataclass_fields__))
+
     def alone(self, **changes: Any) -> Section:
         """The same section with these changes, where every t has a call of its own."""
+        if not (self.stacked or changes):
+            return self
         return replace(self, stacked=(), copies_along=(0, 0), **changes)
 
     def snap(self, t: Array) -> Array:
@@ -123,17 +132,21 @@ class Section:
             return BackwardResult(self.forward(t), None, False)
 
         def ask(part: slice) -> BackwardResult:
-            leaf, out = self._tracked(t[part])
-            values = float64_array(self.element(out, len(t[part])))
-            if not out.requires_grad:
-                return BackwardResult(values, None, False, out.numel())
             given = grad_output[part] if isinstance(grad_output, np.ndarray) else grad_output
-            gradient = self._pulled(leaf, out, lambda y: self._cotangent(y, given, values.size, layout))
-            if gradient is None:
-                return BackwardResult(values, np.zeros(values.size), True, out.numel())
-            return BackwardResult(values, self._of_wrt(gradient), False, out.numel())
+            return self.backward_in_one_call(t[part], given, layout)
 
         return _joined(skip_rejected(ask, self._chunks(len(t)), BackwardResult(MISSING_VALUE, None, False)))
+
+    def backward_in_one_call(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> BackwardResult:
+        """As ``backward``, in a single call, and with no point rejected. Raises ``FunctionFailed``."""
+        leaf, out = self._tracked(t)
+        values = float64_array(self.element(out, len(t)))
+        if not out.requires_grad:
+            return BackwardResult(values, None, False, out.numel())
+        gradient = self._pulled(leaf, out, lambda y: self._cotangent(y, grad_output, values.size, layout))
+        if gradient is None:
+            return BackwardResult(values, np.zeros(values.size), True, out.numel())
+        return BackwardResult(values, self._of_wrt(gradient), False, out.numel())
 
     def vjp(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> Array | None:
         """The vector-Jacobian product in one call: all of ``grad_input``, flat.
@@ -309,11 +322,12 @@ class Section:
         return {each.name: each.shape or (1,) for each in self.op.inputs}
 
     @cached_property
-    def _batch_size(self) -> int:
+    def batch_size(self) -> int:
+        """The most points that share a call."""
         return batch_size(self.copy_size) if self.stacked else 1
 
     def _chunks(self, count: int) -> Iterator[slice]:
-        size = self._batch_size
+        size = self.batch_size
         if 0 < count <= size:
             return iter((slice(0, count),))
         return (slice(first, min(first + size, count)) for first in range(0, count, size))

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .arrays import Array
+from .arrays import Array, dtype_name
 from .failure import Failure, FunctionFailed, failure_of
 from .section import Section
 from .vjp import float64_array, pull_back
@@ -69,7 +69,7 @@ class InputCopies:
     def integer(self) -> str:
         """The name of an integer or boolean output dtype, which has no gradient; empty for real or complex ones."""
         dtype = self.output.dtype
-        return "" if dtype.is_floating_point or dtype.is_complex else str(dtype).removeprefix("torch.")
+        return "" if dtype.is_floating_point or dtype.is_complex else dtype_name(dtype)
 
     @cached_property
     def size(self) -> int:

@@ -1,15 +1,15 @@
-"""The JSON document of the view ``jacobian``."""
+"""The answer of the view ``jacobian``."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel
+from typing_extensions import ReadOnly, TypedDict
 
-from .section import NumbersSchema, ViewSchema
+from .section import NumberColumn, ViewRecord
 
 
-class SideSchema(BaseModel):
+class SideRecord(TypedDict):
     """Neighbouring elements of a tensor: ``count`` of them from ``first`` on, flat in row-major order."""
 
     name: str
@@ -18,21 +18,21 @@ class SideSchema(BaseModel):
     count: int
 
 
-class TensorSchema(BaseModel):
+class TensorRecord(TypedDict):
     """A tensor, or a parameter, to choose, and the element of it to begin with."""
 
     name: str
     first: str
 
 
-class TensorsSchema(BaseModel):
+class TensorsRecord(TypedDict):
     """Outputs and inputs."""
 
-    of: list[TensorSchema]
-    wrt: list[TensorSchema]
+    of: list[TensorRecord]
+    wrt: list[TensorRecord]
 
 
-class JacobianCellSchema(BaseModel):
+class JacobianCellRecord(TypedDict):
     """One cell by the names of its elements, and what differences and backward say of it."""
 
     of: str
@@ -41,17 +41,17 @@ class JacobianCellSchema(BaseModel):
     returned: float | None
 
 
-class ElsewhereSchema(BaseModel):
+class ElsewhereRecord(TypedDict):
     """A quicker look at all cells of a Jacobian that is larger than the block: there may be ``more`` that differ."""
 
     cells: int
     judged: int
     differs: int
     more: bool
-    worst: JacobianCellSchema | None
+    worst: JacobianCellRecord | None
 
 
-class InfluenceLossSchema(BaseModel):
+class InfluenceLossRecord(TypedDict):
     """A loss on some outputs: how each is linked to each input, row by row of one output, and what arrives there."""
 
     name: str
@@ -62,15 +62,15 @@ class InfluenceLossSchema(BaseModel):
     failure: str | None
 
 
-class InfluenceSchema(BaseModel):
+class InfluenceRecord(TypedDict):
     """Which input reaches which output, and at which a gradient arrives."""
 
     inputs: list[str]
     outputs: list[str]
-    losses: list[InfluenceLossSchema]
+    losses: list[InfluenceLossRecord]
 
 
-class JacobianColumnsSchema(BaseModel):
+class JacobianColumnsRecord(TypedDict):
     """One number for each cell, row by row of one output; ``row`` and ``column`` are flat places in their tensors.
 
     ``left`` and ``right`` are the slopes on either side of a kink, null elsewhere.
@@ -78,30 +78,29 @@ class JacobianColumnsSchema(BaseModel):
 
     row: list[float]
     column: list[float]
-    numerical: NumbersSchema
-    returned: NumbersSchema | None
-    difference: NumbersSchema | None
-    error: NumbersSchema
-    left: NumbersSchema
-    right: NumbersSchema
+    numerical: NumberColumn
+    returned: NumberColumn | None
+    difference: NumberColumn | None
+    error: NumberColumn
+    left: NumberColumn
+    right: NumberColumn
     status: list[int]
 
 
-class JacobianSchema(ViewSchema):
+class JacobianRecord(ViewRecord):
     """The block of ∂of/∂wrt that holds the two elements, where all inputs are held, per unit of grad_output."""
 
-    view: Literal["jacobian"]
+    view: ReadOnly[Literal["jacobian"]]
     sentence: str
     at: float | None
-    rows: SideSchema | None
-    across: SideSchema | None
-    tensors: TensorsSchema | None
+    rows: SideRecord | None
+    across: SideRecord | None
+    tensors: TensorsRecord | None
     pattern: str
     together: bool
     statuses: list[str]
     differs: int
     designed: bool
-    worst: JacobianCellSchema | None
-    elsewhere: ElsewhereSchema | None
-    influence: InfluenceSchema | None
-    columns: JacobianColumnsSchema
+    worst: JacobianCellRecord | None
+    elsewhere: ElsewhereRecord | None
+    influence: InfluenceRecord | None

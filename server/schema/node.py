@@ -1,15 +1,15 @@
-"""The JSON document of the view ``node``, the autograd graph around one call and what its ctx holds."""
+"""The answer of the view ``node``, the autograd graph around one call and what its ctx holds."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel
+from typing_extensions import ReadOnly, TypedDict
 
-from .section import ViewSchema
+from .section import ViewRecord
 
 
-class VertexSchema(BaseModel):
+class VertexRecord(TypedDict):
     """One place of the graph; ``node`` is the type of its node, ``row`` counts across its layer, 0 in the middle."""
 
     kind: Literal["input", "constant", "function", "step", "output", "more"]
@@ -19,7 +19,7 @@ class VertexSchema(BaseModel):
     row: float
 
 
-class EdgeSchema(BaseModel):
+class EdgeRecord(TypedDict):
     """Forward from one vertex to another, by their places; ``label`` is what came back, ``path`` passes the layers."""
 
     source: int
@@ -29,7 +29,7 @@ class EdgeSchema(BaseModel):
     path: list[tuple[int, float]]
 
 
-class ThingSchema(BaseModel):
+class ThingRecord(TypedDict):
     """A value: ``tensor`` or the name of its type, and its beginning in words; only a tensor has shape and strides."""
 
     kind: str
@@ -40,44 +40,44 @@ class ThingSchema(BaseModel):
     size: int
 
 
-class ArgumentSchema(BaseModel):
+class ArgumentRecord(TypedDict):
     """One argument of forward, what backward ``returned`` for it, and what torch ``delivered``."""
 
     name: str
-    thing: ThingSchema
+    thing: ThingRecord
     tracked: bool
     dirty: bool
-    returned: ThingSchema | None
-    delivered: ThingSchema | None
+    returned: ThingRecord | None
+    delivered: ThingRecord | None
 
 
-class OutputSchema(BaseModel):
+class OutputRecord(TypedDict):
     """One output of forward, whether it is ``silent``, and the ``grad_output`` that ``arrived`` for it."""
 
     name: str
-    thing: ThingSchema
+    thing: ThingRecord
     silent: bool
-    arrived: ThingSchema | None
+    arrived: ThingRecord | None
 
 
-class SavedSchema(BaseModel):
+class SavedRecord(TypedDict):
     """What was saved: the argument or output that it is, in whose memory it lies, and whether backward uses it."""
 
     name: str
-    thing: ThingSchema | None
+    thing: ThingRecord | None
     shares: str
     used: bool | None
 
 
-class AttributeSchema(BaseModel):
+class AttributeRecord(TypedDict):
     """What forward put on ctx; ``role`` is the argument or output that it is."""
 
     name: str
-    thing: ThingSchema
+    thing: ThingRecord
     role: str
 
 
-class LeftOutSchema(BaseModel):
+class LeftOutRecord(TypedDict):
     """How many there are more than are listed."""
 
     arguments: int
@@ -85,7 +85,7 @@ class LeftOutSchema(BaseModel):
     saved: int
 
 
-class OpenedSchema(BaseModel):
+class OpenedRecord(TypedDict):
     """A Function in one call."""
 
     name: str
@@ -93,17 +93,17 @@ class OpenedSchema(BaseModel):
     new_style: bool
     once: bool
     materialize: bool
-    arguments: list[ArgumentSchema]
-    outputs: list[OutputSchema]
-    saved: list[SavedSchema]
-    attributes: list[AttributeSchema]
+    arguments: list[ArgumentRecord]
+    outputs: list[OutputRecord]
+    saved: list[SavedRecord]
+    attributes: list[AttributeRecord]
     ran: bool
     count: int | None
     returned_list: bool
-    more: LeftOutSchema
+    more: LeftOutRecord
 
 
-class NodeColumnsSchema(BaseModel):
+class NodeColumnsRecord(TypedDict):
     """What is told of the Functions, one value a row."""
 
     function: list[str]
@@ -116,14 +116,13 @@ class NodeColumnsSchema(BaseModel):
     value: list[str]
 
 
-class NodeSchema(ViewSchema):
+class NodeRecord(ViewRecord):
     """The graph around one call ``at`` one x, and its Functions from inside."""
 
-    view: Literal["node"]
+    view: ReadOnly[Literal["node"]]
     at: float
     sentence: str
-    vertices: list[VertexSchema]
-    edges: list[EdgeSchema]
+    vertices: list[VertexRecord]
+    edges: list[EdgeRecord]
     more: bool
-    functions: list[OpenedSchema]
-    columns: NodeColumnsSchema
+    functions: list[OpenedRecord]

@@ -1,26 +1,28 @@
-"""The JSON documents of the view ``curves``, of problems (RFC 9457), health and export size; common fields."""
+"""The answer of the view ``curves``, fields of all answers, and the JSON of problems (RFC 9457), health and size."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
-from pydantic import BaseModel
+from typing_extensions import ReadOnly, TypedDict
 
-NumbersSchema = list[float | None]
-IntervalSchema = tuple[float, float]
-WordSchema = Literal[
+from .op import Claim
+
+NumberColumn = list[float | None]
+Ends = tuple[float, float]
+VerdictWord = Literal[
     "matches", "matches here", "matches its surrogate", "differs", "undecided", "no gradient", "unsupported", "failed"
 ]
 
 
-class PlaceSchema(BaseModel):
+class PlaceRecord(TypedDict):
     """The device that was used."""
 
     kind: str
     name: str
 
 
-class NumericalSchema(BaseModel):
+class NumericalRecord(TypedDict):
     """How the numerical gradient was measured; ``step`` is the widest difference."""
 
     dtype: str
@@ -29,14 +31,14 @@ class NumericalSchema(BaseModel):
     step: float
 
 
-class ToleranceSchema(BaseModel):
+class ToleranceRecord(TypedDict):
     """How far analytical and numerical may lie apart, beside the error bound: atol + rtol × |numerical|."""
 
     atol: float
     rtol: float
 
 
-class WorstSchema(BaseModel):
+class WorstRecord(TypedDict):
     """The point where analytical and numerical lie farthest apart: how far, and as a share of the slope there."""
 
     x: float
@@ -47,7 +49,7 @@ class WorstSchema(BaseModel):
     share: float | None
 
 
-class RemarkSchema(BaseModel):
+class RemarkRecord(TypedDict):
     """The largest difference, where all are below a billionth of the slopes at their place: a remark."""
 
     x: float
@@ -55,27 +57,27 @@ class RemarkSchema(BaseModel):
     share: float | None
 
 
-class ExplanationSchema(BaseModel):
+class ExplanationRecord(TypedDict):
     """The simplest story of what backward does instead: its kind, and the story."""
 
     kind: str
     sentence: str
 
 
-class VerdictSchema(BaseModel):
+class VerdictRecord(TypedDict):
     """What was found, in a word and in a sentence, and on which intervals analytical and numerical differ."""
 
-    word: WordSchema
+    word: VerdictWord
     sentence: str
-    explanation: ExplanationSchema | None
-    intervals: list[IntervalSchema]
-    worst: WorstSchema | None
-    remark: RemarkSchema | None
+    explanation: ExplanationRecord | None
+    intervals: list[Ends]
+    worst: WorstRecord | None
+    remark: RemarkRecord | None
     judged: int
     undecided: int
 
 
-class FindingSchema(BaseModel):
+class FindingRecord(TypedDict):
     """A law of linear maps that backward breaks: what it returned at x, and what the law calls for."""
 
     law: str
@@ -86,24 +88,24 @@ class FindingSchema(BaseModel):
     sentence: str
 
 
-class LinearitySchema(BaseModel):
+class LinearityRecord(TypedDict):
     """Whether backward is linear in grad_output, as far as that was tried; null where it could not be."""
 
     holds: bool | None
-    findings: list[FindingSchema]
+    findings: list[FindingRecord]
 
 
-class BeyondSchema(BaseModel):
+class BeyondRecord(TypedDict):
     """What is seen of all numbers that the dtype holds: how far was looked, and where backward differs."""
 
-    reach: IntervalSchema
-    finite: IntervalSchema | None
+    reach: Ends
+    finite: Ends | None
     judged: int
-    intervals: list[IntervalSchema]
+    intervals: list[Ends]
     sentence: str
 
 
-class CellSchema(BaseModel):
+class CellRecord(TypedDict):
     """What forward rises by between two neighbouring x, and the area under what backward returned there."""
 
     left: float
@@ -112,55 +114,57 @@ class CellSchema(BaseModel):
     area: float | None
 
 
-class CellsSchema(BaseModel):
+class CellsRecord(TypedDict):
     """How many cells there are between neighbouring x, and in which the areas differ."""
 
     cells: int
     differs: int
     undecided: int
-    intervals: list[IntervalSchema]
-    worst: CellSchema | None
+    intervals: list[Ends]
+    worst: CellRecord | None
 
 
-class ColumnsSchema(BaseModel):
+class ColumnsRecord(TypedDict):
     """One number for each x, null at gaps. All gradients are grad_input for this grad_output."""
 
     x: list[float]
-    forward: NumbersSchema
-    analytical: NumbersSchema | None
-    numerical: NumbersSchema
-    error: NumbersSchema
-    left: NumbersSchema
-    right: NumbersSchema
-    surrogate: NumbersSchema | None
-    surrogate_numerical: NumbersSchema | None
-    implied: NumbersSchema | None
+    forward: NumberColumn
+    analytical: NumberColumn | None
+    numerical: NumberColumn
+    error: NumberColumn
+    left: NumberColumn
+    right: NumberColumn
+    surrogate: NumberColumn | None
+    surrogate_numerical: NumberColumn | None
+    implied: NumberColumn | None
     status: list[int]
 
 
-class KinkSchema(BaseModel):
+class MarkRecord(TypedDict):
+    """A special point."""
+
+    x: float
+    forward: float | None
+    analytical: float | None
+
+
+class KinkRecord(MarkRecord):
     """Where forward is continuous and its slopes on the two sides differ; at a cusp one of them has no bound."""
 
     kind: Literal["kink", "cusp"]
-    x: float
-    forward: float | None
     left: float | None
     right: float | None
-    analytical: float | None
 
 
-class JumpSchema(BaseModel):
+class JumpRecord(MarkRecord):
     """Where forward is not continuous: its values on the two sides, and at x itself. A pole has no bound there."""
 
     kind: Literal["jump", "pole"]
-    x: float
     below: float | None
     above: float | None
-    forward: float | None
-    analytical: float | None
 
 
-class FailureSchema(BaseModel):
+class FailureRecord(TypedDict):
     """Why a Function gave no result; ``line`` counts in the source shown, and ``sentence`` says it all."""
 
     phase: Literal["forward", "backward", "double backward", "surrogate", "worker"]
@@ -170,72 +174,99 @@ class FailureSchema(BaseModel):
     sentence: str
 
 
-class OpinionSchema(BaseModel):
+class OpinionRecord(TypedDict):
     """What torch's gradgradcheck says at a few points, with order 2: shown beside the verdict, never part of it."""
 
     passed: bool | None
     sentence: str
 
 
-class ViewSchema(BaseModel):
-    """The fields that the documents of all views share."""
+class TermsRecord(TypedDict):
+    """What the names of the quantities depend on."""
 
-    address: str
-    view: str
+    order: int
+    of: str
+    wrt: str
+    grad_output: float
+
+
+class AskedRecord(TermsRecord):
+    """What was asked, with title and claim of the op, the device that was used, and notes."""
+
+    view: ReadOnly[str]
     op: str
     title: str
-    claim: Literal["exact", "surrogate", "broken"]
-    wrt: str
-    of: str
+    claim: Claim
     start: float
     stop: float
     count: int
-    grad_output: float
-    order: int
     parameters: dict[str, bool | int | float | str]
     inputs: dict[str, list[float]]
     recipe: str
     dtype: str
-    device: PlaceSchema
+    device: PlaceRecord
     notes: list[str]
-    failure: FailureSchema | None
 
 
-class SectionSchema(ViewSchema):
-    """One section of one op: what was asked, what was found, and the columns."""
+class ViewRecord(AskedRecord):
+    """The fields that the answers of all views share."""
 
-    view: Literal["curves"]
-    numerical: NumericalSchema | None
-    tolerance: ToleranceSchema | None
+    failure: FailureRecord | None
+
+
+class SectionRecord(ViewRecord):
+    """One section of one op: what was asked, and what was found."""
+
+    view: ReadOnly[Literal["curves"]]
+    numerical: NumericalRecord | None
+    tolerance: ToleranceRecord | None
     structure: str | None
-    verdict: VerdictSchema
-    linearity: LinearitySchema
-    wide: BeyondSchema | None
-    area: CellsSchema | None
-    columns: ColumnsSchema
+    verdict: VerdictRecord
+    linearity: LinearityRecord
+    wide: BeyondRecord | None
+    area: CellsRecord | None
     statuses: list[str]
     gaps: dict[str, dict[str, list[int]]]
-    marks: list[KinkSchema | JumpSchema]
-    gradgradcheck: OpinionSchema | None
+    marks: list[KinkRecord | JumpRecord]
+    gradgradcheck: OpinionRecord | None
 
 
-class ProblemSchema(BaseModel):
-    """What was wrong, what is allowed and what to do, in one sentence (RFC 9457)."""
+class SectionDocument(SectionRecord):
+    """One section of one op, with its canonical address and its columns."""
+
+    address: str
+    columns: ColumnsRecord
+
+
+class RefusalRecord(TypedDict):
+    """Why one parameter of the address is refused."""
+
+    parameter: str
+    detail: str
+
+
+class ProblemRecord(TypedDict):
+    """What was wrong, what is allowed and what to do (RFC 9457): a sentence for each parameter that is refused.
+
+    ``parameter`` is the first of those, and ``errors`` has all; both are missing where it is none in particular.
+    """
 
     type: str
     title: str
     status: int
     detail: str
+    parameter: NotRequired[str]
+    errors: NotRequired[list[RefusalRecord]]
 
 
-class SizeSchema(BaseModel):
+class SizeRecord(TypedDict):
     """How many sections a file of its own will hold, and about how many bytes it will have."""
 
     sections: int
     bytes: int
 
 
-class HealthSchema(BaseModel):
+class HealthRecord(TypedDict):
     """``starting`` while torch is loading, then ``ready``."""
 
     status: Literal["ready", "starting"]

@@ -1,15 +1,15 @@
-"""The JSON document of the view ``surface``."""
+"""The answer of the view ``surface``."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel
+from typing_extensions import ReadOnly, TypedDict
 
-from .section import NumbersSchema, ViewSchema
+from .section import NumberColumn, ViewRecord
 
 
-class TurnSchema(BaseModel):
+class TurnRecord(TypedDict):
     """A rectangle around which the field adds up to ``circulation``; ``curl`` is that for each unit of area."""
 
     x0: float
@@ -20,7 +20,7 @@ class TurnSchema(BaseModel):
     curl: float
 
 
-class PotentialTestSchema(BaseModel):
+class PotentialTestRecord(TypedDict):
     """Whether the returned field is the gradient of a function, and of which: ``word``.
 
     ``judged`` is the share of the plane that could be, ``turning`` the share that is turned in. ``holds`` is null where
@@ -32,19 +32,19 @@ class PotentialTestSchema(BaseModel):
     holds: bool | None
     judged: float
     turning: float
-    worst: TurnSchema | None
+    worst: TurnRecord | None
 
 
-class PairSchema(BaseModel):
+class PairRecord(TypedDict):
     """The same test for two other elements, over their domains."""
 
     wrt: str
     wrt2: str
     holds: bool | None
-    worst: TurnSchema | None
+    worst: TurnRecord | None
 
 
-class RidgesSchema(BaseModel):
+class RidgesRecord(TypedDict):
     """Points at which forward bends, or jumps."""
 
     x: list[float]
@@ -52,7 +52,7 @@ class RidgesSchema(BaseModel):
     jump: list[bool]
 
 
-class SurfaceColumnsSchema(BaseModel):
+class SurfaceColumnsRecord(TypedDict):
     """``x`` and ``y`` are the axes; all else is row by row of one y.
 
     ``analytical`` is null for a parameter; ``allowed`` is how far it may be from ``numerical``. ``implied`` is the line
@@ -61,25 +61,25 @@ class SurfaceColumnsSchema(BaseModel):
 
     x: list[float]
     y: list[float]
-    forward: NumbersSchema
-    analytical_x: NumbersSchema | None
-    numerical_x: NumbersSchema
-    allowed_x: NumbersSchema
+    forward: NumberColumn
+    analytical_x: NumberColumn | None
+    numerical_x: NumberColumn
+    allowed_x: NumberColumn
     status_x: list[int]
-    analytical_y: NumbersSchema | None
-    numerical_y: NumbersSchema
-    allowed_y: NumbersSchema
+    analytical_y: NumberColumn | None
+    numerical_y: NumberColumn
+    allowed_y: NumberColumn
     status_y: list[int]
-    implied: NumbersSchema | None
+    implied: NumberColumn | None
 
 
-class SurfaceSchema(ViewSchema):
+class SurfaceRecord(ViewRecord):
     """Two elements swept at once: forward, and both components of its gradient as returned and by differences.
 
     ``places`` are where the two lie in their tensors, in row-major order; null for a parameter.
     """
 
-    view: Literal["surface"]
+    view: ReadOnly[Literal["surface"]]
     wrt2: str | None
     start2: float | None
     stop2: float | None
@@ -89,7 +89,6 @@ class SurfaceSchema(ViewSchema):
     shape: tuple[int, int]
     statuses: list[str]
     differs: int
-    potential: PotentialTestSchema | None
-    pairs: list[PairSchema]
-    ridges: RidgesSchema
-    columns: SurfaceColumnsSchema
+    potential: PotentialTestRecord | None
+    pairs: list[PairRecord]
+    ridges: RidgesRecord

@@ -1,55 +1,53 @@
-"""The JSON documents of the views without a file of their own: from ``area`` to ``descent``."""
+"""The answers of the views without a file of their own: from ``area`` to ``descent``."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel
+from typing_extensions import ReadOnly, TypedDict
 
-from .section import FindingSchema, IntervalSchema, NumbersSchema, ViewSchema
+from .section import Ends, FindingRecord, NumberColumn, ViewRecord
 
 
-class AreaColumnsSchema(BaseModel):
+class AreaColumnsRecord(TypedDict):
     """One number for each cell. ``allowed`` is what the residual, rise − area, may be."""
 
     left: list[float]
     right: list[float]
-    rise: NumbersSchema
-    area: NumbersSchema
-    residual: NumbersSchema
-    allowed: NumbersSchema
+    rise: NumberColumn
+    area: NumberColumn
+    residual: NumberColumn
+    allowed: NumberColumn
     status: list[int]
 
 
-class AreaSchema(ViewSchema):
+class AreaRecord(ViewRecord):
     """What forward rises by between neighbouring x, against the area under what backward returned there."""
 
-    view: Literal["area"]
+    view: ReadOnly[Literal["area"]]
     sentence: str
     statuses: list[str]
-    intervals: list[IntervalSchema]
-    columns: AreaColumnsSchema
+    intervals: list[Ends]
 
 
-class MapColumnsSchema(BaseModel):
+class MapColumnsRecord(TypedDict):
     """``ratio`` is grad_input / grad_output row by row, one row for each ``grad_output``."""
 
     x: list[float]
     grad_output: list[float]
-    ratio: NumbersSchema
+    ratio: NumberColumn
 
 
-class MapSchema(ViewSchema):
+class MapRecord(ViewRecord):
     """What backward returns for many grad_output: the same ratio for all of them, where it is linear."""
 
-    view: Literal["map"]
+    view: ReadOnly[Literal["map"]]
     sentence: str
     shape: tuple[int, int]
-    findings: list[FindingSchema]
-    columns: MapColumnsSchema
+    findings: list[FindingRecord]
 
 
-class LossSchema(BaseModel):
+class LossRecord(TypedDict):
     """Units in the last place of the dtype: the median, the most, and where that is."""
 
     median: float
@@ -57,7 +55,7 @@ class LossSchema(BaseModel):
     x: float
 
 
-class SupportSchema(BaseModel):
+class SupportRecord(TypedDict):
     """One dtype on one device, held against the ``yardstick``.
 
     ``overflow``: the first x to the left and to the right from which on forward is no longer finite.
@@ -68,100 +66,103 @@ class SupportSchema(BaseModel):
     supported: bool
     message: str
     yardstick: bool
-    forward_ulp: LossSchema | None
-    gradient_ulp: LossSchema | None
+    forward_ulp: LossRecord | None
+    gradient_ulp: LossRecord | None
     overflow: tuple[float | None, float | None]
     nan_gradients: int
     infinite_gradients: int
     computes_in: str | None
 
 
-class ComplexSchema(BaseModel):
+class ComplexRecord(TypedDict):
     """How backward treats complex numbers."""
 
     verdict: str
     sentence: str
 
 
-class PrecisionSchema(ViewSchema):
+class PrecisionColumnsRecord(TypedDict):
+    """One number for each x; further columns are the errors in units in the last place, ``forward_float32``."""
+
+    x: list[float]
+
+
+class PrecisionRecord(ViewRecord):
     """The dtypes and devices side by side; the columns are errors in units in the last place, ``forward_float32``."""
 
-    view: Literal["precision"]
+    view: ReadOnly[Literal["precision"]]
     sentence: str
-    rows: list[SupportSchema]
-    complex: ComplexSchema | None
-    columns: dict[str, NumbersSchema]
+    rows: list[SupportRecord]
+    complex: ComplexRecord | None
 
 
-class WideColumnsSchema(BaseModel):
+class WideColumnsRecord(TypedDict):
     """One number for each x over all that the dtype can hold. Gradients are grad_input."""
 
     x: list[float]
-    forward: NumbersSchema
-    analytical: NumbersSchema
-    numerical: NumbersSchema
-    error: NumbersSchema
+    forward: NumberColumn
+    analytical: NumberColumn
+    numerical: NumberColumn
+    error: NumberColumn
     status: list[int]
 
 
-class WideSchema(ViewSchema):
+class WideRecord(ViewRecord):
     """All numbers that the dtype can hold: how far was looked, and where backward differs."""
 
-    view: Literal["wide"]
+    view: ReadOnly[Literal["wide"]]
     sentence: str
     statuses: list[str]
-    reach: IntervalSchema | None
-    finite: IntervalSchema | None
-    intervals: list[IntervalSchema]
-    columns: WideColumnsSchema
+    reach: Ends | None
+    finite: Ends | None
+    intervals: list[Ends]
 
 
-class BestSchema(BaseModel):
+class BestRecord(TypedDict):
     """The slope of forward, and the bound of its error."""
 
     value: float | None
     error: float | None
 
 
-class LeastSchema(BaseModel):
+class LeastRecord(TypedDict):
     """The step whose central difference has the least error."""
 
     step: float
     error: float | None
 
 
-class StepColumnsSchema(BaseModel):
+class StepColumnsRecord(TypedDict):
     """One number for each step: the errors of the differences, what they consist of, and Taylor's remainder."""
 
     step: list[float]
-    central: NumbersSchema
-    left: NumbersSchema
-    right: NumbersSchema
-    truncation: NumbersSchema
-    rounding: NumbersSchema
-    taylor: NumbersSchema
+    central: NumberColumn
+    left: NumberColumn
+    right: NumberColumn
+    truncation: NumberColumn
+    rounding: NumberColumn
+    taylor: NumberColumn
 
 
-class StepSchema(ViewSchema):
+class StepRecord(ViewRecord):
     """The differences of forward at one x, with steps of every size. All slopes are those of forward itself."""
 
-    view: Literal["step"]
+    view: ReadOnly[Literal["step"]]
     sentence: str
     at: float
     kind: str | None
-    best: BestSchema | None
+    best: BestRecord | None
     analytical: float | None
     left: float | None
     right: float | None
     central_order: float | None
     rounding: float | None
     chosen: list[float]
-    least: LeastSchema | None
+    least: LeastRecord | None
     taylor_order: float | None
-    columns: StepColumnsSchema
 
 
-class CheckSchema(BaseModel):
+class CheckRecord(TypedDict):
     """One check: what was seen, what torch made of it, and what to do. ``line`` counts in the source of the page.
 
     ``element`` is what of the inputs it was seen in, empty where that is no one element, and ``recipe`` the call it was
@@ -181,7 +182,7 @@ class CheckSchema(BaseModel):
     recipe: str
 
 
-class BadgeSchema(BaseModel):
+class BadgeRecord(TypedDict):
     """Whether a part of torch takes the Function: ``no`` is a refusal, ``wrong`` other numbers."""
 
     name: str
@@ -189,7 +190,7 @@ class BadgeSchema(BaseModel):
     sentence: str
 
 
-class RawSchema(BaseModel):
+class RawRecord(TypedDict):
     """What backward returned for one argument of forward, beside what the engine delivered."""
 
     input: str
@@ -200,7 +201,7 @@ class RawSchema(BaseModel):
     delivered_dtype: str
 
 
-class ContractColumnsSchema(BaseModel):
+class ContractColumnsRecord(TypedDict):
     """The checks, one value a row."""
 
     id: list[str]
@@ -213,24 +214,24 @@ class ContractColumnsSchema(BaseModel):
     line: list[int | None]
     document: list[str]
     element: list[str]
+    recipe: list[str]
 
 
-class ContractSchema(ViewSchema):
+class ContractRecord(ViewRecord):
     """What autograd expects of a Function and says nothing about, each put to one working call.
 
     ``tried`` says with what numbers a Function of one number was called; empty where the shapes tell.
     """
 
-    view: Literal["contract"]
+    view: ReadOnly[Literal["contract"]]
     sentence: str
-    checks: list[CheckSchema]
-    badges: list[BadgeSchema]
-    raw: list[RawSchema]
+    checks: list[CheckRecord]
+    badges: list[BadgeRecord]
+    raw: list[RawRecord]
     tried: str
-    columns: ContractColumnsSchema
 
 
-class CourseSchema(BaseModel):
+class CourseRecord(TypedDict):
     """How one descent ended, after how many steps, and the loss at its start and at its end."""
 
     ending: Literal[
@@ -256,7 +257,7 @@ class CourseSchema(BaseModel):
     late: bool
 
 
-class LandscapeSchema(BaseModel):
+class LandscapeRecord(TypedDict):
     """Where a single number moves: forward along it, or the loss where the output has several elements.
 
     ``returned`` and ``true`` are the heights of the two descents, step by step.
@@ -264,12 +265,20 @@ class LandscapeSchema(BaseModel):
 
     of: Literal["forward", "loss"]
     x: list[float]
-    y: NumbersSchema
-    returned: NumbersSchema
-    true: NumbersSchema
+    y: NumberColumn
+    returned: NumberColumn
+    true: NumberColumn
 
 
-class DescentSchema(ViewSchema):
+class DescentColumnsRecord(TypedDict):
+    """One number for each step, by what backward returned and by the true derivative; further ones for each element."""
+
+    step: list[float]
+    loss: NumberColumn
+    true_loss: NumberColumn
+
+
+class DescentRecord(ViewRecord):
     """Gradient descent with what backward returns (``returned``) and with the true derivative (``true``).
 
     The columns have one number for each step: ``step``, ``loss``, ``true_loss``, and for every element that moves
@@ -277,7 +286,7 @@ class DescentSchema(ViewSchema):
     where there are several. ``shape`` is that of what moves, empty for a single number.
     """
 
-    view: Literal["descent"]
+    view: ReadOnly[Literal["descent"]]
     sentence: str
     shape: list[int]
     lr: float | None
@@ -286,7 +295,6 @@ class DescentSchema(ViewSchema):
     at: float | None
     random: bool
     bent: bool
-    returned: CourseSchema | None
-    true: CourseSchema | None
-    landscape: LandscapeSchema | None
-    columns: dict[str, NumbersSchema]
+    returned: CourseRecord | None
+    true: CourseRecord | None
+    landscape: LandscapeRecord | None

@@ -11,12 +11,13 @@ from typing import Any
 import orjson
 
 from ..cache.answer_cache import AnswerCache, IsDisconnected
-from ..documents.compact import compact_document
 from ..html.assets import Assets
 from ..html.inline_bundle import Bundle, build_bundle
 from ..html.pages import Pages, SectionPage
+from ..protocol.answer import CurvesAnswer, curves_of
 from ..protocol.errors import EngineBusy
-from ..supervisor.engine import Answer
+from ..schema.op import DeviceSummary, OpDescription
+from ..schema.page import PageSectionRecord
 from ..url.address import Address, canonical_address, default_query_values, query_values
 from ..url.numbers import BadQuery
 from .sliders import SliderAxis, address_at, sample_addresses, section_addresses, section_count, slider_axes
@@ -39,7 +40,7 @@ class ExportWriter:
         self._made, self._weighed = _Places(CONCURRENT_FILES, seconds), _Places(CONCURRENT_ESTIMATES, seconds)
 
     async def size(
-        self, op: dict[str, Any], device: dict[str, Any], address: Address, gone: IsDisconnected
+        self, op: OpDescription, device: DeviceSummary, address: Address, gone: IsDisconnected
     ) -> tuple[dict[str, int], bool]:
         """The number of ``sections`` and the estimated ``bytes`` of the file, and whether that may be cached.
 
@@ -47,7 +48,7 @@ class ExportWriter:
         sizes are asked for at once, and what ``Answers.of`` raises.
         """
         async with self._weighed.one(address):
-            asker, grid = _Asker(self._answers, op, device, gone), slider_axes(op, address)
+            asker, grid = _Asker(self._answers, self._pages, op, device, gone), slider_axes(op, address)
             data = await _expected(asker, address, grid)
             present = address_at(address, {})
             view = SectionPage(op, device, address, canonical_address(op, present), await asker.answer(present), "")
@@ -55,14 +56,18 @@ class ExportWriter:
             return {"sections": section_count(grid), "bytes": bare + fixed + data}, not asker.failed
 
     async def file(
-        self, op: dict[str, Any], device: dict[str, Any], address: Address, base: str, gone: IsDisconnected
+        self, op: OpDescription, device: DeviceSummary, address: Address, base: str, gone: IsDisconnected
     ) -> tuple[bytes, bool]:
         """The file with all its sections, and whether it may be cached, which is where no Function failed.
 
         Raises what ``size`` raises. Questions are asked one by one, so that another request waits for one at most.
         """
         async with self._made.one(address):
-            asker, grid, pool = _Asker(self._answers, op, device, gone), slider_axes(op, address), StringPool()
+            asker, grid, pool = (
+                _Asker(self._answers, self._pages, op, device, gone),
+                slider_axes(op, address),
+                StringPool(),
+            )
             await _expected(asker, address, grid)
             for section in section_addresses(address, grid):
                 pool.add(await asker.document(section))
@@ -108,9 +113,8 @@ class _Places:
         except TimeoutError:
             if not address.sliders:  # without sliders there is one section: the engine is slow
                 raise EngineBusy from None
-            raise BadQuery(
-                f"sliders: so many sections could not be computed in {self.seconds:g} s; give fewer values."
-            ) from None
+            culprit = f"sliders: so many sections could not be computed in {self.seconds:g} s"
+            raise BadQuery(f"{culprit}; give fewer values.", "sliders") from None
         finally:
             self.free += 1
 
@@ -120,24 +124,25 @@ class _Asker:
     """Asks the engine for sections, retrying while it is busy; ``failed`` is set once a Function has failed."""
 
     answers: AnswerCache
-    op: dict[str, Any]
-    device: dict[str, Any]
+    pages: Pages
+    op: OpDescription
+    device: DeviceSummary
     gone: IsDisconnected
     failed: bool = False
 
-    async def answer(self, section: Address) -> Answer:
+    async def answer(self, section: Address) -> CurvesAnswer:
         await asyncio.sleep(0)  # a cached answer comes without a pause, in which other requests can be served
         while not await self.gone():
             try:
-                return await self.answers.of(self.op, self.device, section.question, self.gone)
+                return curves_of(await self.answers.of(self.op, self.device, section.question, self.gone))
             except EngineBusy:
                 await asyncio.sleep(_PAUSE)
         raise EngineBusy
 
-    async def document(self, section: Address) -> dict[str, Any]:
+    async def document(self, section: Address) -> PageSectionRecord:
         answer = await self.answer(section)
         self.failed |= answer.header["failure"] is not None
-        return compact_document(answer, canonical_address(self.op, section))
+        return self.pages.document(answer, canonical_address(self.op, section))
 
 
 async def _expected(asker: _Asker, address: Address, grid: tuple[SliderAxis, ...]) -> int:
@@ -154,7 +159,8 @@ def _check_size(data: int) -> None:
     if data > _LARGEST:
         raise BadQuery(
             f"sliders: the file would hold about {data / 2**20:.0f} MB of answers; at most {_LARGEST >> 20} MB are"
-            " allowed, so give fewer values, or lower count."
+            " allowed, so give fewer values, or lower count.",
+            "sliders",
         )
 
 
@@ -177,7 +183,7 @@ def export_page(
     return pages.export(view, listed, answers.replace("<", "\\u003c"), parts)
 
 
-def _described(op: dict[str, Any], address: Address, axis: SliderAxis) -> dict[str, Any]:
+def _described(op: OpDescription, address: Address, axis: SliderAxis) -> dict[str, Any]:
     """An axis as JSON for the page: the text of each value as in a query, and that of the default, ``usual``."""
     values = [query_values(address_at(address, {axis.name: value}))[axis.name] for value in axis.values]
     usual = default_query_values(op, address.question.wrt)[axis.name]

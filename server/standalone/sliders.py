@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from ..protocol.question import ParameterValue, Question
+from ..schema.op import OpDescription
 from ..url.address import Address, curves_only, default_ranges, without_display_options
 from ..url.numbers import BadQuery
 
@@ -28,14 +29,13 @@ class SliderAxis:
     at: int
 
 
-def slider_axes(op: dict[str, Any], address: Address) -> tuple[SliderAxis, ...]:
+def slider_axes(op: OpDescription, address: Address) -> tuple[SliderAxis, ...]:
     """The axis of each slider of ``address``; raises ``BadQuery`` where it is swept, or sections are too many."""
     found = tuple(_axis(op, address.question, name, count) for name, count in address.sliders)
     if section_count(found) > _MOST:
         factors = " × ".join(f"{len(axis.values)} of {axis.name}" for axis in found)
-        raise BadQuery(
-            f"sliders: {factors} make {section_count(found)} sections; at most {_MOST} are allowed, so give fewer."
-        )
+        culprit = f"sliders: {factors} make {section_count(found)} sections"
+        raise BadQuery(f"{culprit}; at most {_MOST} are allowed, so give fewer.", "sliders")
     return found
 
 
@@ -72,9 +72,10 @@ def _but_grad_output(values: dict[str, ParameterValue]) -> dict[str, ParameterVa
     return {name: value for name, value in values.items() if name != "grad_output"}
 
 
-def _axis(op: dict[str, Any], asked: Question, name: str, count: int) -> SliderAxis:
+def _axis(op: OpDescription, asked: Question, name: str, count: int) -> SliderAxis:
     if name == asked.wrt.name:
-        raise BadQuery(f"sliders: the curves are drawn along {name}, so it cannot be a slider too; leave it out.")
+        culprit = f"sliders: the curves are drawn along {name}, so it cannot be a slider too"
+        raise BadQuery(f"{culprit}; leave it out.", "sliders")
     if name == "grad_output":
         return _signed(_numeric(name, "float", _GRAD_OUTPUTS, asked.grad_output, count), count)
     parameter = next(each for each in op["parameters"] if each["name"] == name)

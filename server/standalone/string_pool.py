@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import orjson
+
+from ..schema.page import PageSectionRecord
 
 _REFERENCE = 4  # approximate bytes of an index into the pool and its comma
 
@@ -22,7 +23,7 @@ class StringPool:
         self._documents: list[dict[int, int]] = []
         self.size = 0
 
-    def add(self, document: dict[str, Any]) -> None:
+    def add(self, document: PageSectionRecord) -> None:
         """Add a document; each of its columns is a part of its own."""
         found: dict[int, int] = {}
         for part, text in document_parts(document).items():
@@ -41,14 +42,14 @@ class StringPool:
         return f'"parts":{names},"pool":[{pool}],"documents":{orjson.dumps(documents).decode()}'
 
 
-def document_parts(document: dict[str, Any]) -> _Texts:
+def document_parts(document: PageSectionRecord) -> _Texts:
     """The JSON text of each part of a document by name; columns have the prefix ``columns.``."""
     columns = {f"columns.{name}": column for name, column in document["columns"].items()}
-    apart = {name: part for name, part in document.items() if name != "columns"} | columns
+    apart: dict[str, object] = {name: part for name, part in document.items() if name != "columns"} | columns
     return {name: orjson.dumps(part).decode() for name, part in apart.items()}
 
 
-def expected_size(counts: Sequence[int], samples: Mapping[tuple[int, ...], dict[str, Any]]) -> int:
+def expected_size(counts: Sequence[int], samples: Mapping[tuple[int, ...], PageSectionRecord]) -> int:
     """The estimated size of the pool of all documents.
 
     ``counts`` are the numbers of values of the axes, ``samples`` the documents of a coarser grid by their indices on

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.frames import FRAME_PREFIX, BadFrame, Frame, pack, parse_prefix, unpack
+from ..protocol.messages import Greeting, WorkerReply, WorkerRequest
 from ..protocol.stack_dump import StackFrame
 from .crash_report import FORK_LIMIT, ExceededLimit, WorkerLost
 from .worker_process import WorkerProcess
@@ -23,37 +23,13 @@ _MUCH = 0.1  # share of its time that a worker has waited for a processor on a m
 _FORK_TIMEOUT = 120.0  # seconds for `import torch` on a cold disk
 
 
-class FrameProtocol(asyncio.Protocol):
-    """Calls ``hear`` with every frame. ``closed`` is done when the peer is gone, or has sent what is no frame."""
-
-    def __init__(self, hear: Callable[[Frame], None]) -> None:
-        self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._hear = hear
-        self._bytes = bytearray()
-
-    def data_received(self, data: bytes) -> None:
-        self._bytes += data
-        while len(self._bytes) >= FRAME_PREFIX.size:
-            header, payload = parse_prefix(bytes(self._bytes[: FRAME_PREFIX.size]))
-            middle, end = FRAME_PREFIX.size + header, FRAME_PREFIX.size + header + payload
-            if len(self._bytes) < end:
-                return
-            frame = unpack(bytes(self._bytes[FRAME_PREFIX.size : middle]), bytes(self._bytes[middle:end]))
-            del self._bytes[:end]
-            self._hear(frame)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        if not self.closed.done():
-            self.closed.set_result(None)
-
-
 class WorkerConnection:
     """The connection to one process; only one question may be under way at a time."""
 
     def __init__(self, process: WorkerProcess) -> None:
         self._process = process
-        self._reply: asyncio.Future[Frame] | None = None
-        self._transport: asyncio.Transport | None = None
+        self._reply: asyncio.Future[Frame[Any]] | None = None
+        self._writer: asyncio.StreamWriter | None = None
         self._killed = False
         self.ended: asyncio.Task[str] | None = None  # the exit status, once the process is gone
         self.greeted = False
@@ -62,33 +38,32 @@ class WorkerConnection:
     @property
     def listens(self) -> bool:
         """Whether the handshake is done and the connection open."""
-        return self.greeted and not self._killed and self._transport is not None and not self._transport.is_closing()
+        return self.greeted and not self._killed and self._writer is not None and not self._writer.is_closing()
 
     @property
     def pid(self) -> int:
         """The process id, 0 until it is known."""
         return self._process.pid
 
-    async def begin(self) -> dict[str, Any]:
+    async def begin(self) -> Greeting:
         """Connect, and return the greeting; raises ``WorkerLost``."""
         reply = self._expect_reply()
-        self._transport, channel = await asyncio.get_running_loop().create_unix_connection(
-            lambda: FrameProtocol(self._hear), sock=self._process.channel
-        )
-        self.ended = asyncio.create_task(self._wait_for_end(self._transport, channel))
+        reader, self._writer = await asyncio.open_unix_connection(sock=self._process.channel)
+        self.ended = asyncio.create_task(self._hear_until_its_end(reader, self._writer))
         loading = self._process.job.loading
         await self._wait_until_forked({reply, self.ended}, max(loading, _FORK_TIMEOUT))
         left = loading if self.pid else 0.0
-        hello = (await self._reply_within(left, f"time of {loading:g} s to load (--loading)", reply)).header
-        self.greeted = "broken" not in hello
-        return hello
+        frame = await self._reply_within(left, f"time of {loading:g} s to load (--loading)", reply)
+        greeting: Greeting = frame.header
+        self.greeted = greeting["kind"] == "hello"
+        return greeting
 
-    async def ask(self, request: dict[str, Any]) -> Frame:
+    async def ask(self, request: WorkerRequest) -> Frame[WorkerReply]:
         """The answer; raises ``WorkerLost``. At the deadline, or when cancelled, it kills the process."""
-        assert self._transport is not None
+        assert self._writer is not None
         self.asked = True
         reply = self._expect_reply()
-        self._transport.write(pack(Frame(request)))
+        self._writer.write(pack(Frame(request)))
         deadline = self._process.job.deadline
         return await self._reply_within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
 
@@ -96,10 +71,10 @@ class WorkerConnection:
         """End the process: kill it while it is busy, else let it run its exit handlers."""
         if self._reply is None or not self._reply.done():
             self._process.kill()
-        if self._transport is None or self.ended is None:
+        if self._writer is None or self.ended is None:
             await asyncio.to_thread(self._process.reap)
         else:
-            self._transport.close()
+            self._writer.close()
             await asyncio.shield(self.ended)
 
     async def _wait_until_forked(self, futures: set[asyncio.Future[Any]], seconds: float) -> None:
@@ -109,11 +84,11 @@ class WorkerConnection:
         while not self.pid and not any(each.done() for each in futures) and now() < until:
             await asyncio.wait(futures, timeout=_POLL_INTERVAL, return_when=asyncio.FIRST_COMPLETED)
 
-    def _expect_reply(self) -> asyncio.Future[Frame]:
+    def _expect_reply(self) -> asyncio.Future[Frame[Any]]:
         self._reply = asyncio.get_running_loop().create_future()
         return self._reply
 
-    async def _reply_within(self, seconds: float, limit_name: str, reply: asyncio.Future[Frame]) -> Frame:
+    async def _reply_within(self, seconds: float, limit_name: str, reply: asyncio.Future[Frame[Any]]) -> Frame[Any]:
         """The reply; raises ``WorkerLost`` where the worker ends first, or is killed at a limit."""
         assert self.ended is not None
         futures: set[asyncio.Future[Any]] = {reply, self.ended}
@@ -172,15 +147,17 @@ class WorkerConnection:
                 return
             last_stack = stack
 
-    async def _wait_for_end(self, transport: asyncio.Transport, channel: FrameProtocol) -> str:
-        await channel.closed
-        transport.close()
+    async def _hear_until_its_end(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        """The exit status, once the process is gone; sending what is no frame, or not asked for, ends it."""
+        with suppress(EOFError, OSError, BadFrame):
+            while True:
+                header, payload = parse_prefix(await reader.readexactly(FRAME_PREFIX.size))
+                frame = unpack(await reader.readexactly(header), await reader.readexactly(payload))
+                if self._reply is None or self._reply.done():
+                    break
+                self._reply.set_result(frame)
+        writer.close()
         return await asyncio.to_thread(self._process.reap)
-
-    def _hear(self, frame: Frame) -> None:
-        if self._reply is None or self._reply.done():
-            raise BadFrame("nobody has asked for that")
-        self._reply.set_result(frame)
 
 
 def _exceeds_memory(pid: int, max_memory: int) -> bool:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from ..protocol.answer_header import common_header, empty_answer
+from ..protocol.answer import Answer, asked_record, empty_answer
 from ..protocol.frames import Frame
 from ..protocol.job import Job
-from ..protocol.load_error import Excerpt, excerpt_around, load_error
+from ..protocol.load_error import excerpt_around, load_error
+from ..protocol.messages import BrokenMessage
 from ..protocol.question import Question
 from ..protocol.source_lines import source_lines
 from ..protocol.stack_dump import MAX_FORKS, StackFrame, innermost_user_frame, last_line
+from ..schema.op import DeviceSummary, Excerpt, LoadError, OpStub, UnsolvedOp
+from ..schema.section import FailureRecord
 
 _ADVICE = {
     "Timeout": "; let it compute less there, or allow it more time",
@@ -22,18 +24,19 @@ _ADVICE = {
 }
 
 
-def startup_crash(lost: WorkerLost, job: Job) -> dict[str, Any]:
-    """The greeting of a worker that died before sending one: the sentence ``broken``, the load error ``trouble``."""
+def startup_crash(lost: WorkerLost, job: Job) -> BrokenMessage:
+    """The greeting of a worker that died before sending one."""
     last = innermost_user_frame(lost.calls)
     if job.targets:
         advice = _ADVICE.get("exit" if lost.kind.startswith("exit code") else lost.kind, "")
         sentence = f"The process that imported {', '.join(job.targets)} {lost}{lost.place()}{advice}."
     else:
         sentence = f"The worker process {lost} while it loaded the ops{lost.place()}; see the log."
-    return {"broken": sentence, "trouble": _load_error(sentence, lost.kind, last, _excerpt(last))}
+    trouble = _load_error(sentence, lost.kind, last, _excerpt(last))
+    return {"kind": "broken", "sentence": sentence, "trouble": trouble, "files": []}
 
 
-def _load_error(sentence: str, kind: str, last: StackFrame | None, excerpt: Excerpt) -> dict[str, Any]:
+def _load_error(sentence: str, kind: str, last: StackFrame | None, excerpt: Excerpt) -> LoadError:
     file, line = (Path(last.file).name, last.line) if last else ("", None)
     return load_error(sentence, kind, file, line, excerpt)
 
@@ -132,36 +135,50 @@ def _describe_exit(ended: str, located: bool) -> str:
     return _SIGNALS.get(kind, f"was ended by a signal ({kind})")
 
 
-def crash_answer(lost: WorkerLost, question: Question, op: dict[str, Any], device: dict[str, Any]) -> Frame:
+def crash_answer(lost: WorkerLost, question: Question, op: OpStub, device: DeviceSummary) -> Answer:
     """The answer to a question that the worker did not survive: exit status and last line, no columns."""
     place = lost.place(op["file"])
     sentence = f"The worker process {lost} while it computed {question.op}{place}; a new one is starting."
     kinds = {each["kind"]: each["name"] for each in device["devices"]}
     kind = device["auto"] if question.device == "auto" else question.device
-    shared = common_header(question, op["title"], op["claim"], {"kind": kind, "name": kinds[kind]})
-    line = _source_line(lost, op)
-    failure = {"phase": "worker", "kind": lost.kind, "message": sentence, "line": line, "sentence": sentence}
-    return Frame(shared | empty_answer(sentence, failure, question.view))
+    asked = asked_record(question, op["title"], op["claim"], {"kind": kind, "name": kinds[kind]})
+    failure: FailureRecord = {
+        "phase": "worker",
+        "kind": lost.kind,
+        "message": sentence,
+        "line": _source_line(lost, op),
+        "sentence": sentence,
+    }
+    return Frame(empty_answer(question, asked, sentence, failure))
 
 
-def _source_line(lost: WorkerLost, op: dict[str, Any]) -> int | None:
+def _source_line(lost: WorkerLost, op: OpStub) -> int | None:
     """The last line within the source shown of the op, counted from 1."""
     first, number = op["first_line"], op["source"].count("\n")
     lines = (call for call in lost.calls if call.lies_in(op["file"]) and first <= call.line < first + number)
     return next((call.line - first + 1 for call in lines), None)
 
 
-def inference_crash(lost: WorkerLost, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
+def inference_crash(lost: WorkerLost, stub: OpStub, recipe: str) -> UnsolvedOp:
     """The data of ``Unsolved`` where the worker ended during inference; which argument is at fault is not known."""
     attempt = f"was called as `{recipe}`" if recipe else "was tried with one set of arguments after the other"
     place = lost.place(stub["file"])
     sentence = f"The worker process {lost} while {stub['title']} {attempt}{place}; a new one is starting."
-    fields = {"sentence": sentence, "argument": "", "recipe": recipe, "tried": [], "parameters": []}
     last = innermost_user_frame(lost.calls, stub["file"])
-    return stub | fields | {"trouble": _load_error(sentence, lost.kind, last, _excerpt_of_source(last, stub))}
+    return {
+        **stub,
+        "sentence": sentence,
+        "argument": "",
+        "recipe": recipe,
+        "tried": [],
+        "parameters": [],
+        "trouble": _load_error(sentence, lost.kind, last, _excerpt_of_source(last, stub)),
+        "sayable": False,
+        "unfit": False,
+    }
 
 
-def _excerpt_of_source(last: StackFrame | None, stub: dict[str, Any]) -> Excerpt:
+def _excerpt_of_source(last: StackFrame | None, stub: OpStub) -> Excerpt:
     """The lines around the last frame, where it is in the source of the Function."""
     source, first = stub["source"], stub["first_line"]
     if last is None or not last.lies_in(stub["file"]) or not 0 <= last.line - first < len(source_lines(source)):

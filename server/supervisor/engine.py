@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
-from typing import Any
 
-from ..protocol.errors import OUTCOMES, BadQuestion, EngineBusy, UnknownOp, Unsolved
+from cachetools import LRUCache
+
+from ..protocol.answer import Answer
+from ..protocol.errors import OUTCOMES, BadQuestion, EngineBusy, Refusal, UnknownOp, Unsolved
 from ..protocol.frames import Frame
 from ..protocol.job import Job
 from ..protocol.load_error import load_error
+from ..protocol.messages import (
+    DescribedMessage,
+    HelloMessage,
+    QuestionRequest,
+    UnsolvedMessage,
+    WorkerRequest,
+    WorkerResult,
+)
 from ..protocol.question import Question
+from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, is_described
 from .crash_report import GpuLost, WorkerLost, crash_answer, inference_crash
 from .supervisor import EngineCounters, Supervisor
 from .worker_process import WorkerProcess
@@ -25,8 +35,7 @@ _ON_THE_CPU = (
 )
 _MAX_DESCRIBED = 512  # cached descriptions of user Functions, one a recipe
 
-Answer = Frame
-Catalogue = dict[str, dict[str, Any]]
+Catalogue = dict[str, OpStub]
 
 
 class Engine:
@@ -35,7 +44,7 @@ class Engine:
     def __init__(self, process: WorkerProcess, counters: EngineCounters | None = None) -> None:
         self._supervisor = Supervisor(process, counters or EngineCounters())
         self.outcomes = self._supervisor.counters.outcomes
-        self._described: OrderedDict[tuple[str, str, str], dict[str, Any]] = OrderedDict()
+        self._described: LRUCache[tuple[str, str, str], DescribedMessage | UnsolvedMessage] = LRUCache(_MAX_DESCRIBED)
         self._previous_recipes: dict[tuple[str, str], str] = {}
         self.last_loss: WorkerLost | None = None  # of the last worker that did not survive a question
         self._waiting = 0
@@ -81,7 +90,7 @@ class Engine:
     @property
     def starting(self) -> bool:
         """Whether the catalogue is not known yet; while a worker is replaced later, it is."""
-        return not self._supervisor.last_good_greeting and not self.broken
+        return self._supervisor.last_hello is None and not self.broken
 
     @property
     def waiting(self) -> int:
@@ -94,21 +103,25 @@ class Engine:
         return self._supervisor.connection.pid
 
     @property
-    def trouble(self) -> dict[str, Any] | None:
+    def trouble(self) -> LoadError | None:
         """The load error of the user's file; None while nothing is broken."""
         if not self.broken:
             return None
-        return load_error(self.broken) | self._supervisor.last_greeting.get("trouble", {}) | {"sentence": self.broken}
+        greeting = self._supervisor.last_greeting
+        known = greeting["trouble"] if greeting and greeting["kind"] == "broken" else None
+        return (known or load_error(self.broken)) | {"sentence": self.broken}
 
     @property
     def files(self) -> list[str]:
         """The user's files that the last worker has read, as absolute paths."""
-        return list(self._supervisor.last_greeting.get("files", ()))
+        greeting = self._supervisor.last_greeting
+        return list(greeting["files"]) if greeting else []
 
     @property
     def notes(self) -> list[str]:
         """Remarks on what the user's files do when they are loaded."""
-        return list(self._supervisor.last_good_greeting.get("notes", ()))
+        hello = self._supervisor.last_hello
+        return list(hello["notes"]) if hello else []
 
     async def wait_ready(self) -> None:
         """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` when too many wait."""
@@ -126,37 +139,35 @@ class Engine:
 
     async def catalogue(self) -> Catalogue:
         """What is known of each op without calling it, by name."""
-        await self._wait_for_greeting()
-        catalogue: Catalogue = self._supervisor.last_good_greeting["catalogue"]
-        return catalogue
+        await self._hello()
+        return self._supervisor.catalogue
 
-    async def op(self, name: str, recipe: str = "") -> dict[str, Any]:
+    async def op(self, name: str, recipe: str = "") -> OpDescription:
         """The description of an op; a user's own as called by ``recipe``, or by what inference finds where that is "".
 
         Raises ``UnknownOp``, ``Unsolved``, ``BadQuestion`` for an invalid recipe, and what ``answer`` raises.
         """
         stub = await self.stub(name)
-        if not stub.get("own"):
+        if is_described(stub):
             return stub
         key = (stub["digest"], name, recipe)
         if key not in self._described:
-            report = await self._report_of(stub, recipe)
-            self._described[key] = report
-            if report.get("lost"):  # another attempt later may succeed
+            try:
+                self._described[key] = await self._describe(stub, recipe)
+            except WorkerLost as lost:
+                self.last_loss = lost
+                self._described[key] = {"kind": "unsolved", "op": inference_crash(lost, stub, recipe), "read": []}
+                # Another attempt later may succeed.
                 asyncio.get_running_loop().call_later(_RETRY_AFTER, self._described.pop, key, None)
-            while len(self._described) > _MAX_DESCRIBED:
-                self._described.popitem(last=False)
-        self._described.move_to_end(key)
-        report = self._described[key]
-        if "unsolved" in report:
-            raise Unsolved(report["unsolved"])
-        described: dict[str, Any] = report["op"]
-        return described
+        described = self._described[key]
+        if described["kind"] == "unsolved":
+            raise Unsolved(described["op"])
+        return described["op"]
 
     @property
     def recipes(self) -> dict[tuple[str, str], str]:
         """By name and requested recipe: the recipe that each Function is called by, or last was when that worked."""
-        recipes = {key: each["op"]["recipe"] for key, each in self._described.items() if "op" in each}
+        recipes = {key: each["op"]["recipe"] for key, each in self._described.items() if each["kind"] == "described"}
         current = {(name, requested): used for (_, name, requested), used in recipes.items() if used}
         return dict(list({**self._previous_recipes, **current}.items())[-_MAX_DESCRIBED:])
 
@@ -164,18 +175,16 @@ class Engine:
         """Start inference from the recipes that worked before the file was saved."""
         self._previous_recipes = recipes
 
-    async def stub(self, name: str) -> dict[str, Any]:
+    async def stub(self, name: str) -> OpStub:
         """What is known of an op without calling it; raises ``UnknownOp``."""
         stub = (await self.catalogue()).get(name)
         if stub is None:
             raise UnknownOp(name)
         return stub
 
-    async def device(self) -> dict[str, Any]:
+    async def device(self) -> DeviceSummary:
         """The devices of this machine and the release of torch."""
-        await self._wait_for_greeting()
-        device: dict[str, Any] = self._supervisor.last_good_greeting["device"]
-        return device
+        return (await self._hello())["device"]
 
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
         """The view asked for; or a crash report, where the worker did not survive the question.
@@ -188,38 +197,41 @@ class Engine:
         except tuple(OUTCOMES) as problem:
             self.outcomes[OUTCOMES[type(problem)]] += 1
             raise
-        phase = (frame.header["failure"] or {"phase": ""})["phase"]
+        failure = frame.header["failure"]
+        phase = failure["phase"] if failure else ""
         self.outcomes[{"": "answered", "worker": "lost"}.get(phase, "failed")] += 1
         return frame
 
     async def _answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
         before = self._previous_recipes.get((question.op, question.recipe), "")
-        fields = asdict(question) | ({"before": before} if before else {})
+        request: QuestionRequest = {"kind": "question", "question": asdict(question), "before": before}
         try:
-            return await self._answer_on_a_device(fields, gone)
+            return await self._answer_on_a_device(request, gone)
         except WorkerLost as lost:
             self.last_loss = lost
             return crash_answer(lost, question, await self.stub(question.op), await self.device())
 
-    async def _answer_on_a_device(self, fields: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Answer:
+    async def _answer_on_a_device(self, request: QuestionRequest, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
         """The answer on the device that is asked for, or on the CPU where the Function breaks the GPU."""
         try:
-            return await self._exchange({"question": fields}, gone)
+            return _answer_in(await self._exchange(request, gone))
         except GpuLost as lost:
-            frame = await self._exchange({"question": fields | {"device": "cpu"}}, gone)
-            frame.header["notes"].append(_ON_THE_CPU.format(lost.error))
-            return frame
+            on_the_cpu: QuestionRequest = {**request, "question": request["question"] | {"device": "cpu"}}
+            answer = _answer_in(await self._exchange(on_the_cpu, gone))
+            answer.header["notes"].append(_ON_THE_CPU.format(lost.error))
+            return answer
 
-    async def _report_of(self, stub: dict[str, Any], recipe: str) -> dict[str, Any]:
-        previous = self._previous_recipes.get((stub["name"], recipe), "")
-        try:
-            request = {"op": stub["name"], "recipe": recipe, "before": previous}
-            return (await self._exchange({"describe": request}, None)).header
-        except WorkerLost as lost:
-            self.last_loss = lost
-            return {"unsolved": inference_crash(lost, stub, recipe), "lost": True}
+    async def _describe(self, stub: OpStub, recipe: str) -> DescribedMessage | UnsolvedMessage:
+        before = self._previous_recipes.get((stub["name"], recipe), "")
+        result = (
+            await self._exchange({"kind": "describe", "op": stub["name"], "recipe": recipe, "before": before}, None)
+        ).header
+        assert result["kind"] != "answer"
+        return result
 
-    async def _exchange(self, request: dict[str, Any], gone: Callable[[], Awaitable[bool]] | None) -> Frame:
+    async def _exchange(
+        self, request: WorkerRequest, gone: Callable[[], Awaitable[bool]] | None
+    ) -> Frame[WorkerResult]:
         """The reply of the worker; raises ``WorkerLost`` where it did not survive the question."""
         async with self._place_in_queue():
             waited = self._turn.locked()
@@ -233,9 +245,9 @@ class Engine:
                         raise
                     # Questions are idempotent, and something else may have killed the worker: ask once more.
                     frame = await self._supervisor.ask(request)
-        if "bad" in frame.header:
-            raise BadQuestion(frame.header["bad"])
-        return frame
+        if frame.header["kind"] == "refused":
+            raise BadQuestion.of(Refusal(*each) for each in frame.header["refusals"])
+        return Frame(frame.header, frame.columns, frame.header_bytes)
 
     @asynccontextmanager
     async def _place_in_queue(self) -> AsyncIterator[None]:
@@ -252,6 +264,13 @@ class Engine:
             if not self._waiting:
                 self._idle.set()
 
-    async def _wait_for_greeting(self) -> None:
-        if self.broken or not self._supervisor.last_good_greeting:
+    async def _hello(self) -> HelloMessage:
+        if self.broken or self._supervisor.last_hello is None:
             await self.wait_ready()
+        assert self._supervisor.last_hello is not None
+        return self._supervisor.last_hello
+
+
+def _answer_in(frame: Frame[WorkerResult]) -> Answer:
+    assert frame.header["kind"] == "answer"
+    return Frame(frame.header["header"], frame.columns, frame.header_bytes)

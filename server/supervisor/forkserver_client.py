@@ -14,11 +14,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..paths import source_files, working_directory
 from ..protocol.job import Job
 from ..protocol.python_command import ONE_THREAD, python_command
+
+if TYPE_CHECKING:  # its types take 30 ms, for which the worker would wait
+    from ..protocol.messages import BuryRequest, ForkRequest, ForkServerMessage
 
 _KILLED = -int(signal.SIGKILL)
 _MAX_MESSAGE = 4096  # bytes of a message from the fork server
@@ -93,15 +96,19 @@ class ForkServerClient:
 
     def ask(self, job: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
         """Request a worker on this channel; ``ended`` is called when it is gone. Raises ``OSError``."""
-        process = {"cwd": working_directory(), "environment": os.environ | ONE_THREAD}
-        request = json.dumps({"job": asdict(job), **process}).encode()
+        request: ForkRequest = {
+            "kind": "fork",
+            "job": asdict(job),
+            "cwd": working_directory(),
+            "environment": os.environ | ONE_THREAD,
+        }
         worker = ForkedWorker(self, ended)
         with self.change:
             if self.ended:
                 raise ConnectionResetError("the process that workers are copies of has just ended")
             self._expected.append(worker)
             try:
-                socket.send_fds(self._socket, [request], [channel, notes])
+                socket.send_fds(self._socket, [json.dumps(request).encode()], [channel, notes])
             except OSError:
                 self._expected.pop()
                 raise
@@ -153,21 +160,22 @@ class ForkServerClient:
                 self._receive(json.loads(message))
         self._end_all(self._forkserver.wait())
 
-    def _receive(self, message: dict[str, Any]) -> None:
+    def _receive(self, message: ForkServerMessage) -> None:
         with self.change:
-            if "born" in message:
+            if message["kind"] == "born":
                 self._has_forked = True
                 worker = self._expected.popleft()
-                worker.pid = worker.number = message["born"]
+                worker.pid = worker.number = message["pid"]
                 self._living[worker.pid] = worker
                 if worker.code is not None:  # killed before it was forked
                     worker.signal(signal.SIGKILL)
             else:
-                worker = self._living.pop(message["ended"])
+                worker = self._living.pop(message["pid"])
                 worker.signal(signal.SIGKILL)  # and the processes that it leaves in its session
                 worker.end(message["code"] if worker.code is None else worker.code)
+                bury: BuryRequest = {"kind": "bury", "pid": message["pid"]}
                 with suppress(OSError):
-                    self._socket.send(json.dumps({"bury": message["ended"]}).encode())
+                    self._socket.send(json.dumps(bury).encode())
         self.end_if_unneeded()
 
     def _end_all(self, code: int) -> None:

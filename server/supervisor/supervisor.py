@@ -8,11 +8,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..protocol.errors import EngineBroken, EngineFault
 from ..protocol.frames import Frame
 from ..protocol.job import Job
+from ..protocol.messages import Greeting, HelloMessage, RefusedMessage, WorkerRequest, WorkerResult
+from ..schema.op import OpStub
 from .connection import WorkerConnection
 from .crash_report import GpuLost, WorkerLost, startup_crash
 from .worker_process import WorkerProcess
@@ -39,15 +40,16 @@ class EngineCounters:
 class Supervisor:
     """The present worker, restarted when it exits.
 
-    ``last_greeting`` is that of the last worker, ``last_good_greeting`` that of the last one that could load its ops;
-    ``broken`` is the sentence that says why nothing can be answered.
+    ``last_greeting`` is that of the last worker, ``last_hello`` that of the last one that could load its ops, and
+    ``catalogue`` has those by name. ``broken`` is the sentence that says why nothing can be answered.
     """
 
     def __init__(self, process: WorkerProcess, counters: EngineCounters) -> None:
         self.job: Job = process.job
         self.connection = WorkerConnection(process)
-        self.last_good_greeting: dict[str, Any] = {}
-        self.last_greeting: dict[str, Any] = {}
+        self.last_hello: HelloMessage | None = None
+        self.last_greeting: Greeting | None = None
+        self.catalogue: dict[str, OpStub] = {}
         self.broken = ""
         self.counters = counters
         self._change = asyncio.Condition()  # notified when `connection` or `broken` changes
@@ -60,18 +62,19 @@ class Supervisor:
             raise EngineBroken(self.broken)
         return self.connection
 
-    async def ask(self, request: dict[str, Any]) -> Frame:
+    async def ask(self, request: WorkerRequest) -> Frame[WorkerResult | RefusedMessage]:
         """The reply of the worker, once it is ready; raises ``EngineBroken``, ``EngineFault``, ``WorkerLost``."""
         connection, since = await self.listening(), time.time()
         frame = await connection.ask(request)
-        if late := frame.header.pop("read", None):
-            self.counters.late(late, since)
-        if "lost_gpu" in frame.header:
+        reply = frame.header
+        if reply["kind"] == "lost gpu":
             assert connection.ended is not None
-            raise GpuLost(await asyncio.shield(connection.ended), frame.header["lost_gpu"])
-        if "fault" in frame.header:
-            raise EngineFault(frame.header["fault"])
-        return frame
+            raise GpuLost(await asyncio.shield(connection.ended), reply["sentence"])
+        if reply["kind"] == "fault":
+            raise EngineFault(reply["sentence"])
+        if reply["kind"] != "refused" and reply["read"]:
+            self.counters.late(reply["read"], since)
+        return Frame(reply, frame.columns, frame.header_bytes)
 
     async def supervise(self) -> None:
         """Restart workers until the ops are known to be broken."""
@@ -110,9 +113,9 @@ class Supervisor:
                 self.broken = self._startup_failure(lost)
         else:
             self.last_greeting = greeting
-            self.broken = greeting.get("broken", "")
-            if connection.greeted:
-                self.last_good_greeting = {**greeting, "catalogue": {op["name"]: op for op in greeting["catalogue"]}}
+            self.broken = greeting["sentence"] if greeting["kind"] == "broken" else ""
+            if greeting["kind"] == "hello":
+                self.last_hello, self.catalogue = greeting, {op["name"]: op for op in greeting["catalogue"]}
             await self._notify()
         assert connection.ended is not None
         ended = await asyncio.shield(connection.ended)  # the process is reaped even if this task is cancelled
@@ -141,6 +144,5 @@ class Supervisor:
         return bool(self.job.targets and self.connection.pid and lost.kind != "SIGKILL")
 
     def _startup_failure(self, lost: WorkerLost) -> str:
-        self.last_greeting = startup_crash(lost, self.job)
-        broken: str = self.last_greeting["broken"]
-        return broken
+        self.last_greeting = crash = startup_crash(lost, self.job)
+        return crash["sentence"]

@@ -5,16 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import quote
 
-from ..protocol.question import DEFAULT_COUNT, VIEW_NAMES, Element, ParameterValue, Question
+from ..protocol.parameter_kinds import (
+    Number,
+    QueryParameter,
+    Scope,
+    Several,
+    SliderCounts,
+    WordChoice,
+    of_dress,
+    of_section,
+    parameters_of,
+)
+from ..protocol.question import QUESTION_PARAMETERS, Element, ParameterValue, Question
+from ..schema.op import NumberDescription, OpDescription, ParameterDescription
 from .numbers import write_number
 
 LAYOUTS = ("stacked", "overlaid")
 THEMES = ("auto", "light", "dark")
+WIDTH_BOUNDS, HEIGHT_BOUNDS = (200, 2400), (150, 2400)  # pixels
+SLIDER_VALUE_BOUNDS = (2, 41)  # of one slider
 HIDEABLE_PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
+_HIDE = f"what is left out, separated by commas: {', '.join(HIDEABLE_PARTS)}"
+_HEIGHT = "of a picture or an embed, in pixels"
+_SLIDERS = "what stays live in the `.html` file, with how many values: `min:9,grad_output:3`"
 _DEFAULT_REACH = 3  # a parameter without a bound is swept this far to either side of its default
+
+
+class SliderCount(NamedTuple):
+    """A control that stays live, and its number of values; 0 for a switch or a choice, which has all of its own."""
+
+    name: str
+    values: int
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.values}" if self.values else self.name
 
 
 @dataclass(frozen=True)
@@ -27,23 +54,46 @@ class Address:
     """
 
     question: Question
-    layout: str = LAYOUTS[0]
-    theme: str = THEMES[0]
-    hide: tuple[str, ...] = ()
-    width: int | None = None
-    height: int | None = None
-    sliders: tuple[tuple[str, int], ...] = ()
+    layout: Annotated[str, of_section(WordChoice(LAYOUTS), "how the page lays out its panels")] = LAYOUTS[0]
+    theme: Annotated[str, of_dress(WordChoice(THEMES), "`auto` follows the system")] = THEMES[0]
+    hide: Annotated[tuple[str, ...], of_dress(Several(HIDEABLE_PARTS), _HIDE)] = ()
+    width: Annotated[int | None, of_dress(Number(*WIDTH_BOUNDS, whole=True), "of a picture, in pixels")] = None
+    height: Annotated[int | None, of_dress(Number(*HEIGHT_BOUNDS, whole=True), _HEIGHT)] = None
+    sliders: Annotated[tuple[SliderCount, ...], of_dress(SliderCounts(*SLIDER_VALUE_BOUNDS), _SLIDERS)] = ()
+
+
+ADDRESS_PARAMETERS = parameters_of(Address)
+
+
+def _in_order() -> dict[str, QueryParameter]:
+    """All parameters in the order of a canonical address: of the section, of its dress, of the view."""
+    question = QUESTION_PARAMETERS.values()
+    behind = [each for each in question if each.after]
+    found = [each for each in question if each.scope == "section" and not each.after]
+    found += [*ADDRESS_PARAMETERS.values(), *(each for each in question if each.scope == "view")]
+    for parameter in behind:
+        found.insert(next(i for i, each in enumerate(found, 1) if each.name == parameter.after), parameter)
+    return {each.name: each for each in found}
+
+
+PARAMETERS = _in_order()
+
+
+def names_of_scope(scope: Scope) -> list[str]:
+    """The names of the parameters of a scope."""
+    return [each.name for each in PARAMETERS.values() if each.scope == scope]
 
 
 def curves_only(address: Address) -> Address:
     """The address of the main figure, in the view ``curves`` and without the options of the other views."""
-    options: dict[str, Any] = dict.fromkeys(("at", "lr", "steps", "goal", "wrt2", "start2", "stop2"))
-    return replace(address, question=replace(address.question, view=VIEW_NAMES[0], compile=False, **options))
+    usual: dict[str, Any] = {name: PARAMETERS[name].default for name in names_of_scope("view")}
+    return replace(address, question=replace(address.question, **usual))
 
 
 def without_display_options(address: Address) -> Address:
     """The address without its display options: theme, hidden parts, size of a picture, sliders."""
-    return replace(address, theme=THEMES[0], hide=(), width=None, height=None, sliders=())
+    usual: dict[str, Any] = {name: PARAMETERS[name].default for name in names_of_scope("dress")}
+    return replace(address, **usual)
 
 
 def with_range(address: Address, span: tuple[float, float]) -> Address:
@@ -51,24 +101,24 @@ def with_range(address: Address, span: tuple[float, float]) -> Address:
     return replace(address, question=replace(address.question, start=span[0], stop=span[1]))
 
 
-def value_bounds(parameter: dict[str, Any]) -> tuple[float, float]:
+def value_bounds(parameter: ParameterDescription) -> tuple[float, float]:
     """The least and the greatest value of a numeric parameter; infinite where it has no bound."""
     low, high = parameter["minimum"], parameter["maximum"]
     return (float("-inf") if low is None else low, float("inf") if high is None else high)
 
 
-def default_ranges(op: dict[str, Any]) -> dict[str, tuple[float, float]]:
+def default_ranges(op: OpDescription) -> dict[str, tuple[float, float]]:
     """The default range of everything numeric, by name: an input's domain, a parameter's bounds."""
     domains = {each["name"]: (each["domain"][0], each["domain"][1]) for each in op["inputs"]}
     return domains | {each["name"]: _usual_range(each) for each in op["parameters"] if each["kind"] in ("float", "int")}
 
 
-def _usual_range(parameter: dict[str, Any]) -> tuple[float, float]:
+def _usual_range(parameter: NumberDescription) -> tuple[float, float]:
     low, middle, high = parameter["minimum"], parameter["default"], parameter["maximum"]
     return (middle - _DEFAULT_REACH if low is None else low, middle + _DEFAULT_REACH if high is None else high)
 
 
-def default_address(op: dict[str, Any], wrt: Element | None = None) -> Address:
+def default_address(op: OpDescription, wrt: Element | None = None) -> Address:
     """The address of an op without a query, or with nothing but ``wrt`` in it."""
     wrt = wrt or Element(op["wrt"]["name"], tuple(op["wrt"]["index"]))
     start, stop = default_ranges(op)[wrt.name]
@@ -79,7 +129,6 @@ def default_address(op: dict[str, Any], wrt: Element | None = None) -> Address:
             of=Element(op["of"]["name"], tuple(op["of"]["index"])),
             start=start,
             stop=stop,
-            count=DEFAULT_COUNT,
             parameters={each["name"]: each["default"] for each in op["parameters"]},
             inputs={each["name"]: tuple(map(float, each["values"])) for each in op["inputs"]},
             dtype=op["dtype"],
@@ -88,7 +137,7 @@ def default_address(op: dict[str, Any], wrt: Element | None = None) -> Address:
     )
 
 
-def default_wrt2(op: dict[str, Any], wrt: Element) -> Element | None:
+def default_wrt2(op: OpDescription, wrt: Element) -> Element | None:
     """The default of ``wrt2``: what a surface sweeps beside ``wrt``; None where there is no other number to sweep.
 
     The same element of the next input, where the outputs are as large as both; else the next element of its tensor,
@@ -121,46 +170,20 @@ def _next_index(index: tuple[int, ...], shape: list[int]) -> tuple[int, ...]:
 def query_values(address: Address) -> dict[str, str]:
     """Every query parameter as text, by name; empty where the numerics choose the value."""
     asked = address.question
+    records = {name: asked if name in QUESTION_PARAMETERS else address for name in PARAMETERS}
     return {
         **{name: value_text(value) for name, value in asked.parameters.items()},
-        **{name: _values_text(values) for name, values in asked.inputs.items()},
-        "wrt": str(asked.wrt),
-        "of": str(asked.of),
-        "start": write_number(asked.start),
-        "stop": write_number(asked.stop),
-        "count": write_number(asked.count),
-        "grad_output": write_number(asked.grad_output),
-        "order": str(asked.order),
-        "dtype": asked.dtype,
-        "device": asked.device,
-        "step": _number_text(asked.step),
-        "atol": _number_text(asked.atol),
-        "rtol": _number_text(asked.rtol),
-        "layout": address.layout,
-        "theme": address.theme,
-        "hide": ",".join(address.hide),
-        "width": _number_text(address.width),
-        "height": _number_text(address.height),
-        "sliders": ",".join(f"{name}:{values}" if values else name for name, values in address.sliders),
-        "view": asked.view,
-        "at": _number_text(asked.at),
-        "compile": value_text(asked.compile),
-        "lr": _number_text(asked.lr),
-        "steps": _number_text(asked.steps),
-        "goal": _values_text(asked.goal or ()),
-        "wrt2": "" if asked.wrt2 is None else str(asked.wrt2),
-        "start2": _number_text(asked.start2),
-        "stop2": _number_text(asked.stop2),
-        "recipe": asked.recipe,
+        **{name: _query_text(values) for name, values in asked.inputs.items()},
+        **{name: _query_text(getattr(record, name)) for name, record in records.items()},
     }
 
 
-def default_query_values(op: dict[str, Any], wrt: Element) -> dict[str, str]:
+def default_query_values(op: OpDescription, wrt: Element) -> dict[str, str]:
     """The defaults of all query parameters as text, in order; ``start`` and ``stop`` are those of ``wrt``."""
     return query_values(default_address(op, wrt)) | {"wrt": query_values(default_address(op))["wrt"]}
 
 
-def canonical_address(op: dict[str, Any], address: Address, place: str = "/ops/{name}") -> str:
+def canonical_address(op: OpDescription, address: Address, place: str = "/ops/{name}") -> str:
     """The canonical path and query: declared order, defaults left out; ``place`` is the template of the path."""
     defaults = default_query_values(op, address.question.wrt) | _second_axis_defaults(op, address.question)
     query = encoded_query({name: text for name, text in query_values(address).items() if text != defaults[name]})
@@ -172,7 +195,7 @@ def encoded_query(values: dict[str, str]) -> str:
     return "&".join(f"{quote(name)}={quote(text, safe='[],;:')}" for name, text in values.items())
 
 
-def _second_axis_defaults(op: dict[str, Any], asked: Question) -> dict[str, str]:
+def _second_axis_defaults(op: OpDescription, asked: Question) -> dict[str, str]:
     """The defaults of a surface's second element and its range."""
     if asked.wrt2 is None:
         return {}
@@ -180,12 +203,13 @@ def _second_axis_defaults(op: dict[str, Any], asked: Question) -> dict[str, str]
     return {"wrt2": str(default_wrt2(op, asked.wrt)), "start2": write_number(low), "stop2": write_number(high)}
 
 
-def _number_text(value: float | None) -> str:
-    return "" if value is None else write_number(value)
-
-
-def _values_text(values: tuple[float, ...]) -> str:
-    return ",".join(map(write_number, values))
+def _query_text(value: Any) -> str:
+    """The value of a parameter of every address as text, empty for None."""
+    if value is None:
+        return ""
+    if isinstance(value, Element | SliderCount):
+        return str(value)
+    return ",".join(map(_query_text, value)) if isinstance(value, tuple) else value_text(value)
 
 
 def value_text(value: ParameterValue, number: Callable[[float], str] = write_number) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import re
 
+from ..protocol.errors import BadQuestion
+from ..protocol.parameter_kinds import LARGEST, SMALLEST
+
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
-LARGEST = 1e300  # differences of numbers up to here stay finite
 
 
-class BadQuery(Exception):
-    """An invalid query; the message is one sentence that names the culprit and what is allowed."""
+class BadQuery(BadQuestion):
+    """An invalid query; each sentence names the culprit and what is allowed."""
 
 
 def printable_excerpt(text: str) -> str:
@@ -20,35 +22,41 @@ def printable_excerpt(text: str) -> str:
     return text if len(text) <= 40 else f"{text[:40]}…"
 
 
-def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> float:
-    """The finite number in ``text``, within the bounds; raises ``BadQuery``."""
-    culprit, text = f"{name}={printable_excerpt(text)}", _plain(text)
+def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST, label: str = "") -> float:
+    """The finite number in ``text``, within the bounds; raises ``BadQuery``.
+
+    ``name`` is the parameter, and ``label`` what the sentence calls it, by default its name.
+    """
+    culprit, text = f"{label or name}={printable_excerpt(text)}", _plain(text)
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
-        raise BadQuery(f"{culprit} is not finite; give a number {_between(minimum, maximum)}.")
+        raise BadQuery(f"{culprit} is not finite; give a number {_between(minimum, maximum)}.", name)
     if not _DECIMAL.fullmatch(text):
         meant = text.replace(",", ".", 1)
         hint = f"with a point, {meant}" if _DECIMAL.fullmatch(meant) else "in plain digits, such as -1.5 or 2e-3"
-        raise BadQuery(f"{culprit} is not a number; write it {hint}.")
+        raise BadQuery(f"{culprit} is not a number; write it {hint}.", name)
     value = float(text)
     if not minimum <= value <= maximum:
-        raise BadQuery(f"{culprit} is out of bounds; give a number {_between(minimum, maximum)}.")
+        raise BadQuery(f"{culprit} is out of bounds; give a number {_between(minimum, maximum)}.", name)
     return value
 
 
-def read_int(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST) -> int:
-    """The whole number in ``text``, within the bounds; raises ``BadQuery``."""
-    culprit, text = f"{name}={printable_excerpt(text)}", _plain(text)
+def read_int(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST, label: str = "") -> int:
+    """The whole number in ``text``, within the bounds; raises ``BadQuery``. ``name`` and ``label`` as above."""
+    culprit, text = f"{label or name}={printable_excerpt(text)}", _plain(text)
     if not _WHOLE.fullmatch(text):
-        raise BadQuery(f"{culprit} is not a whole number; give one {_between(minimum, maximum)}, in plain digits.")
+        hint = f"give one {_between(minimum, maximum)}, in plain digits"
+        raise BadQuery(f"{culprit} is not a whole number; {hint}.", name)
     if not minimum <= float(text) <= maximum:
-        raise BadQuery(f"{culprit} is out of bounds; give a whole number {_between(minimum, maximum)}.")
+        raise BadQuery(f"{culprit} is out of bounds; give a whole number {_between(minimum, maximum)}.", name)
     if len(text) > 19:
-        raise BadQuery(f"{culprit} has too many digits; a whole number of at most 18 digits is allowed.")
+        raise BadQuery(f"{culprit} has too many digits; a whole number of at most 18 digits is allowed.", name)
     return int(text)
 
 
 def _between(minimum: float, maximum: float) -> str:
     """The bounds in words."""
+    if minimum == SMALLEST:
+        return "above 0"
     low, high = minimum > -LARGEST, maximum < LARGEST
     if low and high:
         return f"from {write_number(minimum)} to {write_number(maximum)}"

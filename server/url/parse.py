@@ -1,148 +1,192 @@
-"""Parsing and validation of the query of a section: a query string in, an ``Address`` out, or ``BadQuery``."""
+"""Parsing and validation of a query: its words, and the ``Address`` that they stand for, or ``BadQuery``."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ..protocol.question import VIEW_NAMES, ParameterValue, Question
-from .address import HIDEABLE_PARTS, LAYOUTS, THEMES, Address, default_address, value_bounds
-from .numbers import LARGEST, BadQuery, printable_excerpt, read_float, read_int
-from .swept_elements import read_element, read_second_axis, shapes_by_name, suggestion, sweepable_shapes
+from ..protocol.errors import Refusal
+from ..protocol.parameter_kinds import (
+    LARGEST,
+    DeviceName,
+    ElementName,
+    Number,
+    NumberList,
+    QueryParameter,
+    Several,
+    SliderCounts,
+    Switch,
+    WordChoice,
+)
+from ..protocol.question import DTYPES, QUESTION_PARAMETERS, ParameterValue, Question
+from ..schema.op import DeviceSummary, InputDescription, OpDescription, ParameterDescription
+from .address import ADDRESS_PARAMETERS, PARAMETERS, Address, SliderCount, default_address, value_bounds
+from .numbers import BadQuery, printable_excerpt, read_float, read_int
+from .swept_elements import outside, read_element, shapes_by_name, suggestion, sweepable_shapes, with_second_axis
+
+QueryWords = Mapping[str, str]  # the parameters of a query as text, by name
 
 LONGEST_QUERY = 16_384  # bytes of a query string
-COUNT_BOUNDS = (2, 5001)
 # The largest number allowed for each dtype.
-LARGEST_OF_DTYPE = {"float64": LARGEST, "float32": 3.4e38, "bfloat16": 3.3e38, "float16": 65504.0}
-_QUERY_NAMES = (
-    *("wrt", "of", "start", "stop", "count", "grad_output", "order", "dtype", "device", "step", "atol", "rtol"),
-    *("layout", "view", "at", "compile", "lr", "steps", "goal", "wrt2", "start2", "stop2"),
-    *("theme", "hide", "width", "height", "sliders", "recipe"),
-)
-ORDERS = ("1", "2")
-STEPS_BOUNDS = (1, 500)  # of a descent
-WIDTH_BOUNDS, HEIGHT_BOUNDS = (200, 2400), (150, 2400)  # pixels
-SLIDER_VALUE_BOUNDS = (2, 41)  # of one slider
+LARGEST_OF_DTYPE = dict(zip(DTYPES, (LARGEST, 3.4e38, 3.3e38, 65504.0), strict=True))
+_SWITCH = ("true", "false")
+_OF_MEASURING = ("step", "atol", "rtol")  # they are no numbers that the Function computes with
 # Tracking parameters that newsletters and social networks append to links; they are ignored.
-TRACKING_PARAMETER = re.compile(r"utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|igshid", re.ASCII)
+_TRACKING_PARAMETER = re.compile(r"utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|igshid", re.ASCII)
 
 
 class QueryTooLong(BadQuery):
     """The query string is too long."""
 
 
-def read_recipe(query: str) -> str:
-    """The ``recipe`` of a visitor's own Function in the query, empty where there is none; raises ``BadQuery``."""
-    check_length(query)
-    return dict(parse_qsl(query)).get("recipe", "")
-
-
-def read_address(op: dict[str, Any], device: dict[str, Any], query: str) -> Address:
-    """The address that a query string stands for; raises ``BadQuery``."""
-    given = _given_parameters(op, query)
-    if given.get("recipe") and not op["own"]:
-        raise BadQuery(f"recipe is for Functions of your own; {op['name']} declares how it is called, so leave it out.")
-    wrt = read_element("wrt", given["wrt"], sweepable_shapes(op)) if "wrt" in given else None
-    usual = default_address(op, wrt)
-    asked = usual.question
-    question = replace(
-        asked,
-        of=read_element("of", given["of"], shapes_by_name(op["outputs"])) if "of" in given else asked.of,
-        start=read_float("start", given["start"]) if given.get("start") else asked.start,
-        stop=read_float("stop", given["stop"]) if given.get("stop") else asked.stop,
-        count=read_int("count", given["count"], *COUNT_BOUNDS) if "count" in given else asked.count,
-        grad_output=read_float("grad_output", given["grad_output"]) if "grad_output" in given else asked.grad_output,
-        order=int(_choice("order", given.get("order", str(asked.order)), ORDERS)),
-        dtype=_choice("dtype", given.get("dtype", asked.dtype), list(LARGEST_OF_DTYPE)),
-        device=_choice("device", given.get("device", "auto"), ["auto", *(d["kind"] for d in device["devices"])]),
-        step=read_float("step", given["step"], math.ulp(0.0)) if given.get("step") else None,
-        atol=read_float("atol", given["atol"], 0.0) if given.get("atol") else None,
-        rtol=read_float("rtol", given["rtol"], 0.0) if given.get("rtol") else None,
-        parameters=asked.parameters | {p["name"]: _value(p, given[p["name"]]) for p in _given(op["parameters"], given)},
-        inputs=asked.inputs | {i["name"]: _values(i, given[i["name"]]) for i in _given(op["inputs"], given)},
-        view=_choice("view", given.get("view", asked.view), VIEW_NAMES),
-        at=read_float("at", given["at"]) if given.get("at") else None,
-        compile=_choice("compile", given.get("compile", "false"), ("true", "false")) == "true",
-        lr=_learning_rate(given["lr"]) if given.get("lr") else None,
-        steps=read_int("steps", given["steps"], *STEPS_BOUNDS) if given.get("steps") else None,
-        recipe=op["recipe"],
-        goal=tuple(read_float("goal", each) for each in _split_values(given["goal"])) if given.get("goal") else None,
-    )
-    if any(given.get(name) for name in ("wrt2", "start2", "stop2")) or question.view == "surface":
-        wrt2, start2, stop2 = read_second_axis(op, question.wrt, given)
-        if question.view == "surface":
-            question = replace(question, wrt2=wrt2, start2=start2, stop2=stop2)
-    _check_dtype(device, question)
-    _check_size(question)
-    _check_goal(op, question)
-    _check_range(op, question)
-    return Address(
-        question,
-        layout=_choice("layout", given.get("layout", usual.layout), LAYOUTS),
-        theme=_choice("theme", given.get("theme", usual.theme), THEMES),
-        hide=tuple(part for part in HIDEABLE_PARTS if part in _hidden_parts(given.get("hide", ""))),
-        width=read_int("width", given["width"], *WIDTH_BOUNDS) if given.get("width") else None,
-        height=read_int("height", given["height"], *HEIGHT_BOUNDS) if given.get("height") else None,
-        sliders=_sliders(op, given["sliders"]) if given.get("sliders") else (),
-    )
-
-
-def _given(declared: Iterable[dict[str, Any]], given: dict[str, str]) -> list[dict[str, Any]]:
-    return [each for each in declared if each["name"] in given]
-
-
-def _given_parameters(op: dict[str, Any], query: str) -> dict[str, str]:
-    check_length(query)
-    names = [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(_QUERY_NAMES)
-    given: dict[str, str] = {}
-    for name, text in parse_qsl(query, keep_blank_values=True):
-        if TRACKING_PARAMETER.fullmatch(name):
-            continue
-        if name not in names:
-            raise BadQuery(f"{printable_excerpt(name)!r} is no name of this address{suggestion(name, names)}")
-        if name in given:
-            raise BadQuery(f"{name} is given twice; give it once.")
-        given[name] = text
-    return given
-
-
-def check_length(query: str) -> None:
-    """Raises ``QueryTooLong``."""
+def parse_query(query: str) -> dict[str, str]:
+    """The parameters of a query string by name, without those of trackers; raises ``BadQuery``."""
     if len(query) > LONGEST_QUERY:
         raise QueryTooLong(
             f"The query has {len(query)} bytes; at most {LONGEST_QUERY} are allowed, so leave defaults out."
         )
+    words: dict[str, str] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if name in words:
+            raise BadQuery(f"{printable_excerpt(name)} is given twice; give it once.", name)
+        if not _TRACKING_PARAMETER.fullmatch(name):
+            words[name] = text
+    return words
 
 
-def _choice(name: str, text: str, choices: Sequence[str]) -> str:
-    if text not in choices:
-        raise BadQuery(f"{name}={printable_excerpt(text)} is not one of its words{suggestion(text, choices)}")
+def read_address(op: OpDescription, device: DeviceSummary, words: QueryWords) -> Address:
+    """The address that the words of a query stand for.
+
+    Raises ``BadQuery``, with a sentence for each parameter that is refused.
+    """
+    _check_names(op, words)
+    parameters = {each["name"]: each for each in op["parameters"]}
+    inputs = {each["name"]: each for each in op["inputs"]}
+    refusals, found = _Refusals(), dict[str, Any]()
+    for name, text in words.items():
+        with refusals.collected():
+            if name in parameters:
+                found[name] = _parameter_value(parameters[name], text)
+            elif name in inputs:
+                found[name] = _input_values(inputs[name], text)
+            elif text or not PARAMETERS[name].optional:
+                found[name] = _value(PARAMETERS[name], text, op, device)
+    refusals.raise_all()
+    usual = default_address(op, found.get("wrt"))
+    of_question = {name: value for name, value in found.items() if name in QUESTION_PARAMETERS} | {
+        "parameters": usual.question.parameters | {name: found[name] for name in parameters if name in found},
+        "inputs": usual.question.inputs | {name: found[name] for name in inputs if name in found},
+        "recipe": op["recipe"],
+    }
+    of_address = {name: value for name, value in found.items() if name in ADDRESS_PARAMETERS}
+    return checked_address(op, device, replace(usual, question=replace(usual.question, **of_question), **of_address))
+
+
+def checked_address(op: OpDescription, device: DeviceSummary, address: Address) -> Address:
+    """The address with the second axis that it sweeps; raises ``BadQuery`` for what does not go together."""
+    refusals, question = _Refusals(), address.question
+    with refusals.collected():
+        question = with_second_axis(op, question)
+    for check in (_check_dtype(device, question), _check_size(question), _check_goal(op, question)):
+        refusals.found += check
+    if not refusals.found:
+        refusals.found += _check_range(op, question)
+    refusals.raise_all()
+    return replace(address, question=question)
+
+
+class _Refusals:
+    """What was found to be wrong so far."""
+
+    def __init__(self) -> None:
+        self.found: list[Refusal] = []
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Go on after a ``BadQuery``."""
+        try:
+            yield
+        except BadQuery as problem:
+            self.found += problem.refusals
+
+    def raise_all(self) -> None:
+        if self.found:
+            raise BadQuery.of(self.found)
+
+
+def _check_names(op: OpDescription, words: QueryWords) -> None:
+    names = [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(PARAMETERS)
+    for name in words:
+        if name not in names:
+            raise BadQuery(f"{printable_excerpt(name)!r} is no name of this address{suggestion(name, names)}", name)
+    if words.get("recipe") and not op["own"]:
+        reason = f"{op['name']} declares how it is called, so leave it out"
+        raise BadQuery(f"recipe is for Functions of your own; {reason}.", "recipe")
+
+
+def _value(parameter: QueryParameter, text: str, op: OpDescription, device: DeviceSummary) -> Any:
+    """The value of a parameter that every address has; raises ``BadQuery``."""
+    name = parameter.name
+    match parameter.kind:
+        case Number(low, high, whole):
+            return (read_int if whole else read_float)(name, text, low, high)
+        case WordChoice(choices):
+            return choices[[*map(str, choices)].index(_choice(name, text, choices))]
+        case Several(choices):
+            return _several(name, text, choices)
+        case Switch():
+            return _choice(name, text, _SWITCH) == "true"
+        case NumberList():
+            return tuple(read_float(name, each) for each in _split_values(text))
+        case ElementName("swept"):
+            return read_element(name, text, sweepable_shapes(op))
+        case ElementName():
+            return read_element(name, text, shapes_by_name(op["outputs"]))
+        case DeviceName():
+            return _choice(name, text, ["auto", *(each["kind"] for each in device["devices"])])
+        case SliderCounts(low, high):
+            return _sliders(op, text, low, high)
     return text
 
 
-def _value(parameter: dict[str, Any], text: str) -> ParameterValue:
-    name, kind = parameter["name"], parameter["kind"]
-    if kind == "switch":
-        return _choice(name, text, ("true", "false")) == "true"
-    if kind == "choice":
-        return _choice(name, text, parameter["choices"])
-    low, high = value_bounds(parameter)
-    read_number = read_int if kind == "int" else read_float
+def _parameter_value(declared: ParameterDescription, text: str) -> ParameterValue:
+    """The value of a parameter that the op declares; raises ``BadQuery``."""
+    name = declared["name"]
+    if declared["kind"] == "switch":
+        return _choice(name, text, _SWITCH) == "true"
+    if declared["kind"] == "choice":
+        return _choice(name, text, declared["choices"])
+    low, high = value_bounds(declared)
+    read_number = read_int if declared["kind"] == "int" else read_float
     return read_number(name, text, max(low, -LARGEST), min(high, LARGEST))
 
 
-def _values(declared: dict[str, Any], text: str) -> tuple[float, ...]:
+def _choice(name: str, text: str, choices: Sequence[str | int]) -> str:
+    allowed = [str(each) for each in choices]
+    if text not in allowed:
+        raise BadQuery(f"{name}={printable_excerpt(text)} is not one of its words{suggestion(text, allowed)}", name)
+    return text
+
+
+def _several(name: str, text: str, choices: Sequence[str]) -> tuple[str, ...]:
+    given = [_choice(name, part, choices) for part in text.split(",") if part]
+    return tuple(each for each in choices if each in given)
+
+
+def _input_values(declared: InputDescription, text: str) -> tuple[float, ...]:
     name, count = declared["name"], math.prod(declared["shape"])
     texts = _split_values(text) if count or text.strip() else []
     if len(texts) != count:
         shape = " of shape [" + ",".join(map(str, declared["shape"])) + "]" if declared["shape"] else ""
         raise BadQuery(
             f"{name}={printable_excerpt(text)} holds {len(texts)} values; "
-            f"{name}{shape} needs {count}, separated by commas."
+            f"{name}{shape} needs {count}, separated by commas.",
+            name,
         )
     return tuple(read_float(name, each) for each in texts)
 
@@ -151,76 +195,74 @@ def _split_values(text: str) -> list[str]:
     return re.split(r"[,;]|\r?\n", text.strip())
 
 
-def _hidden_parts(text: str) -> list[str]:
-    return [_choice("hide", part, HIDEABLE_PARTS) for part in text.split(",") if part]
-
-
-def _sliders(op: dict[str, Any], text: str) -> tuple[tuple[str, int], ...]:
-    """The sliders with their numbers of values; 0 for a switch or a choice, which has all of its own."""
+def _sliders(op: OpDescription, text: str, low: int, high: int) -> tuple[SliderCount, ...]:
     kinds = {"grad_output": "float"} | {each["name"]: each["kind"] for each in op["parameters"]}
     sliders: dict[str, int] = {}
     for each in text.split(","):
         name, _, values = each.partition(":")
-        if name not in kinds:
-            raise BadQuery(
-                f"sliders={printable_excerpt(text)} names {printable_excerpt(name)!r}, "
-                f"no control{suggestion(name, list(kinds))}"
-            )
-        if name in sliders:
-            raise BadQuery(f"sliders={printable_excerpt(text)} names {name} twice; name it once.")
+        problem = _slider_problem(name, values, kinds, sliders)
+        if problem:
+            raise BadQuery(f"sliders={printable_excerpt(text)} {problem}", "sliders")
         numeric = kinds[name] in ("float", "int")
-        if bool(values) != numeric:
-            hint = f"say how many, {name}:9" if numeric else f"it has all of its values, so write {name} alone"
-            raise BadQuery(f"sliders={printable_excerpt(text)} is wrong for {name}; {hint}.")
-        sliders[name] = read_int(f"sliders: {name}", values, *SLIDER_VALUE_BOUNDS) if numeric else 0
-    return tuple(sliders.items())
+        sliders[name] = read_int("sliders", values, low, high, f"sliders: {name}") if numeric else 0
+    return tuple(SliderCount(name, count) for name, count in sliders.items())
 
 
-def _check_range(op: dict[str, Any], asked: Question) -> None:
-    low, high = next((value_bounds(p) for p in op["parameters"] if p["name"] == asked.wrt.name), (-LARGEST, LARGEST))
-    for name, value in (("start", asked.start), ("stop", asked.stop), ("at", asked.place)):
-        if not low <= value <= high:
-            read_float(name, repr(value), low, high)
+def _slider_problem(name: str, values: str, kinds: Mapping[str, str], sliders: Mapping[str, int]) -> str:
+    """What is wrong with one of the sliders; empty where nothing is."""
+    if name not in kinds:
+        return f"names {printable_excerpt(name)!r}, no control{suggestion(name, list(kinds))}"
+    if name in sliders:
+        return f"names {name} twice; name it once."
+    numeric = kinds[name] in ("float", "int")
+    if bool(values) != numeric:
+        hint = f"say how many, {name}:9" if numeric else f"it has all of its values, so write {name} alone"
+        return f"is wrong for {name}; {hint}."
+    return ""
+
+
+def _check_range(op: OpDescription, asked: Question) -> Iterator[Refusal]:
+    beyond = outside(op, asked.wrt, {"start": asked.start, "stop": asked.stop, "at": asked.place})
+    if beyond:
+        yield from beyond
+        return
     culprit = f"The range from start={asked.start:g} to stop={asked.stop:g}"
-    if asked.start == asked.stop:
-        raise BadQuery(f"{culprit} is empty; start must be below stop.")
-    if asked.start > asked.stop:
-        raise BadQuery(f"{culprit} is reversed; start must be below stop.")
     finest = 4 * math.ulp(max(abs(asked.start), abs(asked.stop)))
-    if (asked.stop - asked.start) / (asked.count - 1) < finest:
-        raise BadQuery(f"{culprit} is too narrow for {asked.count} different points; widen it or lower count.")
+    if asked.start >= asked.stop:
+        yield Refusal(
+            "start", f"{culprit} is {'empty' if asked.start == asked.stop else 'reversed'}; start must be below stop."
+        )
+    elif (asked.stop - asked.start) / (asked.count - 1) < finest:
+        reason = f"is too narrow for {asked.count} different points; widen it or lower count"
+        yield Refusal("start", f"{culprit} {reason}.")
 
 
-def _check_dtype(device: dict[str, Any], asked: Question) -> None:
+def _check_dtype(device: DeviceSummary, asked: Question) -> Iterator[Refusal]:
     for each in device["devices"]:
         if each["kind"] == asked.device and asked.dtype not in each["dtypes"]:
             allowed = ", ".join(each["dtypes"])
-            raise BadQuery(f"dtype={asked.dtype} does not exist on {each['name']}; allowed are {allowed}.")
+            yield Refusal("dtype", f"dtype={asked.dtype} does not exist on {each['name']}; allowed are {allowed}.")
 
 
-def _learning_rate(text: str) -> float:
-    rate = read_float("lr", text)
-    if rate <= 0:
-        raise BadQuery(f"lr={printable_excerpt(text)} leads nowhere, or uphill; give a number above 0, such as 0.1.")
-    return rate
-
-
-def _check_goal(op: dict[str, Any], asked: Question) -> None:
+def _check_goal(op: OpDescription, asked: Question) -> Iterator[Refusal]:
     shape = next(each["shape"] for each in op["outputs"] if each["name"] == asked.of.name)
     if asked.goal is not None and len(asked.goal) not in (1, math.prod(shape)):
         wanted = "1" if math.prod(shape) == 1 else f"1, or {math.prod(shape)} separated by commas"
-        raise BadQuery(f"goal holds {len(asked.goal)} values; what {asked.of.name} is to reach needs {wanted}.")
+        sentence = f"goal holds {len(asked.goal)} values; what {asked.of.name} is to reach needs {wanted}."
+        yield Refusal("goal", sentence)
 
 
-def _check_size(asked: Question) -> None:
+def _check_size(asked: Question) -> Iterator[Refusal]:
     largest = LARGEST_OF_DTYPE[asked.dtype]
-    numbers = [("start", asked.start), ("stop", asked.stop), ("at", asked.place), ("grad_output", asked.grad_output)]
-    numbers += [(name, value) for name, values in asked.inputs.items() for value in values]
-    numbers += [("start2", asked.start2 or 0.0), ("stop2", asked.stop2 or 0.0)]
-    numbers += [("lr", asked.lr or 0.0), *(("goal", each) for each in asked.goal or ())]
-    for name, value in numbers:
-        if abs(value) > largest:
-            raise BadQuery(
-                f"{name}={value:g} is too large for {asked.dtype}; give a number of at most {largest:g} in size,"
-                " or choose dtype=float64."
-            )
+    for name, values in _numbers(asked).items():
+        value = next((each for each in values if abs(each) > largest), None)
+        if value is not None:
+            hint = f"give a number of at most {largest:g} in size, or choose dtype=float64"
+            yield Refusal(name, f"{name}={value:g} is too large for {asked.dtype}; {hint}.")
+
+
+def _numbers(asked: Question) -> dict[str, tuple[float, ...]]:
+    """The numbers that the Function computes with, by the parameter that says them."""
+    said = {name: getattr(asked, name) for name, each in QUESTION_PARAMETERS.items() if isinstance(each.kind, Number)}
+    single = {name: (value,) for name, value in said.items() if value is not None and name not in _OF_MEASURING}
+    return {**single, **asked.inputs, "goal": asked.goal or ()}

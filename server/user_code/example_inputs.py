@@ -24,6 +24,7 @@ from ..inference.recipe.recipe import (
     TensorArgument,
 )
 from ..protocol.suggest import closest_match
+from ..runtime.arrays import dtype_name
 from .discover import is_user_function
 from .import_errors import encodable
 
@@ -160,7 +161,7 @@ def _is_supported_tensor(value: object) -> bool:
         and value.layout == torch.strided
         and not value.is_quantized
         and not value.is_meta
-        and str(value.dtype).removeprefix("torch.") in RECIPE_DTYPES
+        and dtype_name(value.dtype) in RECIPE_DTYPES
     )
 
 
@@ -170,7 +171,7 @@ def tensor_argument(name: str, value: torch.Tensor, grad: bool) -> TensorArgumen
         raise BadRecipe(
             f"{name!r} has {value.numel()} elements, and at most {MOST_ELEMENTS} can be looked at; give a smaller one."
         )
-    dtype = str(value.dtype).removeprefix("torch.")
+    dtype = dtype_name(value.dtype)
     below = int(value.max()) + 1 if "int" in dtype and value.numel() else 2
     below = min(max(1, below), MOST_ELEMENTS)  # what a recipe may write
     return TensorArgument(name, tuple(value.shape), dtype, "normal", below, grad and dtype in (*FLOATS, *COMPLEX))

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from traceback import FrameSummary, StackSummary, TracebackException
-from typing import Any
+from typing import TypeVar, cast
 
 from ..config.target import BadTarget
 from ..paths import SERVER
 from ..protocol import load_error
+from ..schema.op import LoadError
 from .not_found import NoFunction
 from .source_loader import UserFileFinder
 
@@ -25,16 +26,17 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _DISTRIBUTIONS = {"cv2": "opencv-python", "PIL": "pillow", "sklearn": "scikit-learn", "skimage": "scikit-image"}
 _DISTRIBUTIONS |= {"yaml": "pyyaml", "Crypto": "pycryptodome", "git": "gitpython", "einops_exts": "einops-exts"}
 
+_Plain = TypeVar("_Plain")
 _Location = tuple[str, int | None]  # a file, and a line in it
 
 
-def import_error_report(error: BaseException, reading: UserFileFinder, cwd: str) -> dict[str, Any]:
+def import_error_report(error: BaseException, reading: UserFileFinder, cwd: str) -> LoadError:
     """The load error for an exception that an import raised, as plain data (``protocol.load_error``).
 
     ``line`` is that of the innermost frame in the user's files, or of their syntax error.
     """
     if isinstance(error, (BadTarget, NoFunction)):
-        return dict(encodable(load_error.load_error(str(error), type(error).__name__)))
+        return encodable(load_error.load_error(str(error), type(error).__name__))
     trace = TracebackException.from_exception(error)
     file, line = _location(error, trace, reading)
     name = display_path(file, cwd)
@@ -42,15 +44,19 @@ def import_error_report(error: BaseException, reading: UserFileFinder, cwd: str)
     excerpt = load_error.excerpt_around(data.decode("utf-8-sig", "replace"), line) if line else []
     sentence = _sentence(error, name, line, data, reading, Path(file).parent)
     report = load_error.load_error(sentence, type(error).__name__, name, line, excerpt, _traceback(trace, reading, cwd))
-    return dict(encodable(report))
+    return encodable(report)
 
 
-def encodable(value: Any) -> Any:
+def encodable(value: _Plain) -> _Plain:
     """Plain data with a question mark for what UTF-8 cannot encode, such as a lone surrogate."""
+    return cast(_Plain, _encodable(value))
+
+
+def _encodable(value: object) -> object:
     if isinstance(value, dict):
-        return {key: encodable(each) for key, each in value.items()}
+        return {key: _encodable(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [encodable(each) for each in value]
+        return type(value)(map(_encodable, value))
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 

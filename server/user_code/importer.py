@@ -20,6 +20,7 @@ import torch
 from ..config.target import BadTarget, Target
 from ..paths import ROOT
 from ..protocol.suggest import closest_match
+from ..runtime.arrays import dtype_name
 from .source_loader import UserFileFinder
 
 _SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
@@ -55,7 +56,7 @@ def _settings_restored(name: str, notes: list[str]) -> Iterator[None]:
             )
             torch.set_default_device(None)
     if torch.get_default_dtype() != dtype:
-        chosen = str(torch.get_default_dtype()).removeprefix("torch.")
+        chosen = dtype_name(torch.get_default_dtype())
         notes.append(f"{name} sets the default dtype to {chosen} when it is imported; that is kept.")
 
 

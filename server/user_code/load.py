@@ -14,12 +14,12 @@ from itertools import chain, count
 from keyword import iskeyword
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from ...ops import OPS
 from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..protocol.errors import LoadFailed
+from ..schema.op import OpStub
 from .discover import FoundFunction, abstract_method, find_functions, is_abstract_base
 from .example_inputs import unknown_example_names
 from .import_errors import display_path, encodable, import_error_report
@@ -44,7 +44,7 @@ class CatalogueEntry:
     group: str
     module: ModuleType
     definition: FoundFunction
-    stub: dict[str, Any]
+    stub: OpStub
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,7 @@ def _entries(loaded: list[_LoadedFunction], content: str, reading: UserFileFinde
     max_source = _MAX_SOURCE // max(len(loaded), 1)
     entries = {}
     for name, (target, module, each) in zip(names, loaded, strict=True):
-        stub = _stub(name, target.name, each, content, max_source)
-        stub |= {"bound": encodable(each.bound), "import_line": encodable(_import_line(module, each, reading))}
+        stub = _stub(name, target.name, each, content, max_source, _import_line(module, each, reading))
         entries[name] = CatalogueEntry(name, target.name, module, each, stub)
     return entries
 
@@ -139,7 +138,7 @@ def _import_line(module: ModuleType, each: FoundFunction, reading: UserFileFinde
     return f'{bound} = __import__("{home}", fromlist=["{bound}"]).{bound}'
 
 
-def _stub(name: str, group: str, each: FoundFunction, content: str, max_source: int) -> dict[str, Any]:
+def _stub(name: str, group: str, each: FoundFunction, content: str, max_source: int, import_line: str) -> OpStub:
     op = each.op
     return {
         "name": name,
@@ -152,6 +151,8 @@ def _stub(name: str, group: str, each: FoundFunction, content: str, max_source: 
         "file": encodable(display_path(each.file, os.getcwd())),
         "digest": hashlib.sha256(f"{name}\0{content}".encode()).hexdigest()[:16],
         "own": True,
+        "bound": encodable(each.bound),
+        "import_line": encodable(import_line),
         "declared": op is not None,
         "claim": op.claim if op else "exact",
         "broken": op.broken if op else "",

@@ -11,7 +11,7 @@ from torch import nn
 from torch.autograd import Function
 
 from ..config.target import file_with_functions
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import closest_match, first_few
 from .definition_lines import SourceFile
 
 _MAX_NAMED = 5  # names in a message
@@ -91,8 +91,7 @@ def _names_defined(module: ModuleType, kind: type) -> list[str]:
 def _listed(singular: str, plural: str, names: list[str]) -> str:
     if not names:
         return ""
-    rest = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-    return f"the {singular if len(names) == 1 else plural} {', '.join(names[:_MAX_NAMED])}{rest}"
+    return f"the {singular if len(names) == 1 else plural} {first_few(names, _MAX_NAMED)}"
 
 
 def _functions_with_local_ones(module: ModuleType) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from cachetools import LRUCache
 
 from ...ops import BadDeclaration, Op
 from ..catalogue.op_description import describe_op
@@ -20,7 +21,8 @@ from ..inference.recipe.recipe import BadRecipe, NotInferred, Recipe
 from ..inference.search.failure import describe_error
 from ..inference.search.trial import state_restored, try_recipe
 from ..inference.source.signature import Unfit, signature_of
-from ..protocol.errors import Unsolved
+from ..protocol.errors import BadQuestion, Unsolved
+from ..schema.op import OpDescription, UnsolvedOp
 from .codegen import declaration_source
 from .example_inputs import Override, override_for, reasons
 from .import_errors import encodable, exception_message, import_error_report
@@ -32,7 +34,8 @@ from .source_loader import UserFileFinder
 _CACHE_SIZE = 128  # ops in the LRU cache, by name and recipe
 _MAX_TRIED = 5
 _T = TypeVar("_T")
-_STUB_KEYS = ("doc", "digest", "line", "file", "own", "declared", "bound", "import_line")
+# What an op does not say of itself, or otherwise than its file.
+_STUB_KEYS: Final = ("doc", "digest", "line", "file", "own", "declared", "bound", "import_line")
 
 
 @dataclass(frozen=True)
@@ -63,15 +66,11 @@ class UserFunctions:
 
     def __init__(self, targets: Sequence[str], again: int = 0) -> None:
         self._load = load_targets(targets, again)
-        self.notes: list[str] = self._load.notes
+        self.catalogue = [each.stub for each in self._load.entries.values()]  # in source order
+        self.files, self.notes = self._load.files, self._load.notes
         self._reported_files = set(self._load.files)
         self._defaults: dict[str, _DefaultRecipe] = {}
-        self._solved: OrderedDict[tuple[str, str], _SolvedOp | Unsolved] = OrderedDict()
-
-    def hello(self) -> dict[str, Any]:
-        """The handshake, known without a call: ``catalogue`` in source order, ``files`` that were read, ``notes``."""
-        catalogue = [each.stub for each in self._load.entries.values()]
-        return {"catalogue": catalogue, "files": self._load.files, "notes": self.notes}
+        self._solved: LRUCache[tuple[str, str], _SolvedOp | Unsolved] = LRUCache(_CACHE_SIZE)
 
     def late(self) -> list[str]:
         """The user's files that were read since the handshake, or since the last call of this."""
@@ -86,26 +85,28 @@ class UserFunctions:
         """
         return self._solution(name, recipe, before).op
 
-    def described(self, name: str, recipe: str, before: str = "") -> dict[str, Any]:
+    def described(self, name: str, recipe: str, before: str = "") -> OpDescription:
         """The description of that op as plain data, output shapes included; raises ``Unsolved`` and ``BadRecipe``."""
         entry, solved = self._entry(name), self._solution(name, recipe, before)
         return self._guarded(entry, recipe, lambda: self._described(entry, solved))
 
-    def _described(self, entry: CatalogueEntry, solved: _SolvedOp) -> dict[str, Any]:
+    def _described(self, entry: CatalogueEntry, solved: _SolvedOp) -> OpDescription:
         default, recipe = self._defaults.get(entry.name), solved.recipe.text() if solved.recipe else ""
         default_text = default.recipe.text() if default else ""
-        recipe_fields = {
+        usual = default if recipe == default_text else None
+        description = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
+        for key in _STUB_KEYS:
+            description[key] = entry.stub[key]
+        return description | {
             "recipe": recipe,
             "usual_recipe": default_text,
-            "assumed": [list(each) for each in default.assumed] if default and recipe == default_text else [],
-            "left": [list(each) for each in default.left] if default and recipe == default_text else [],
+            "assumed": list(usual.assumed) if usual else [],
+            "left": list(usual.left) if usual else [],
             "like": bool(solved.recipe and solved.recipe.like),
             "written": self._is_written(entry.name, solved.recipe),
-            "passed_over": default.passed_over if default and recipe == default_text else "",
+            "passed_over": usual.passed_over if usual else "",
             "block": declaration_source(solved.op, solved.recipe) if solved.recipe else "",
         }
-        description = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
-        return description | {key: entry.stub[key] for key in _STUB_KEYS} | recipe_fields
 
     def _is_written(self, name: str, recipe: Recipe | None) -> bool:
         """Whether the user's file says that the Function is called so."""
@@ -114,9 +115,7 @@ class UserFunctions:
 
     def _entry(self, name: str) -> CatalogueEntry:
         if name not in self._load.entries:  # the file was changed, and this worker has reloaded it
-            sentence = f"There is no {name} any more in {', '.join(self._load.targets)}; reload the page."
-            blank: dict[str, Any] = {"argument": "", "recipe": "", "tried": [], "parameters": [], "trouble": None}
-            raise Unsolved({"name": name, "title": name, "sentence": sentence, **blank})
+            raise BadQuestion(f"There is no {name} any more in {', '.join(self._load.targets)}; reload the page.")
         return self._load.entries[name]
 
     def _solution(self, name: str, recipe: str, before: str) -> _SolvedOp:
@@ -126,9 +125,6 @@ class UserFunctions:
                 self._solved[key] = self._guarded(entry, recipe, lambda: self._solve(entry, recipe, before))
             except Unsolved as unsolved:
                 self._solved[key] = unsolved
-            while len(self._solved) > _CACHE_SIZE:
-                self._solved.popitem(last=False)
-        self._solved.move_to_end(key)
         solution = self._solved[key]
         if isinstance(solution, Unsolved):
             raise solution
@@ -210,18 +206,19 @@ def _written_default(function: Any, override: Override) -> _DefaultRecipe:
 
 
 def _unsolved(entry: CatalogueEntry, problem: NotInferred, reading: UserFileFinder) -> Unsolved:
-    report: dict[str, Any] = {
-        "sentence": encodable(problem.sentence),
+    error, sentence = problem.error, encodable(problem.sentence)
+    told: UnsolvedOp = {
+        **entry.stub,
+        "sentence": sentence,
         "argument": problem.argument,
         "recipe": encodable(problem.recipe),
-        "tried": encodable(problem.tried[:_MAX_TRIED]),
-        "parameters": encodable(problem.parameters),
+        "tried": list(encodable(problem.tried[:_MAX_TRIED])),
+        "parameters": list(encodable(problem.parameters)),
+        "trouble": import_error_report(error, reading, os.getcwd()) | {"sentence": sentence} if error else None,
         "sayable": problem.sayable,
         "unfit": isinstance(problem, Unfit),
     }
-    error = problem.error
-    report["trouble"] = error and import_error_report(error, reading, os.getcwd()) | {"sentence": report["sentence"]}
-    return Unsolved(entry.stub | report)
+    return Unsolved(told)
 
 
 def _previous_recipe(function: Any, before: str, problem: NotInferred) -> Recipe:

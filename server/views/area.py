@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
@@ -16,25 +14,29 @@ from ..numerics.verdict.verdict import Verdict
 from ..protocol.question import Question
 from ..runtime.arrays import Interval
 from ..runtime.section import Section
-from .common import STATUS_WORDS, ViewDocument, evaluate_and_judge, failure_document, finite_or_none
+from ..schema.section import AskedRecord, CellRecord, CellsRecord
+from ..schema.views import AreaRecord
+from .common import STATUS_WORDS, ViewAnswer, evaluate_and_judge, failure_record, finite_or_none
 
 # An end closer to 0 than this fraction of the range is the side of a jump at 0, and is written as 0.
 _NEAR_ZERO = 1e-9
 
 
-def area_view(section: Section, question: Question) -> ViewDocument:
+def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: one row for each cell between neighbouring x. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
     area, cells = evaluation.area, verdict.forward.cells
-    document = {
+    header: AreaRecord = {
+        **asked,
+        "view": "area",
         "sentence": _sentence(evaluation, verdict, str(question.wrt)),
         "statuses": STATUS_WORDS,
-        "intervals": [],
-        "failure": failure_document(evaluation.failure),
+        "intervals": _intervals(area, cells) if area else [],
+        "failure": failure_record(evaluation.failure),
     }
     if area is None:
-        return document, {}
-    return document | {"intervals": [list(each) for each in _intervals(area, cells)]}, {
+        return header, {}
+    return header, {
         "left": area.left,
         "right": area.right,
         "rise": area.rise,
@@ -45,20 +47,28 @@ def area_view(section: Section, question: Question) -> ViewDocument:
     }
 
 
-def area_summary(evaluation: Evaluation, verdict: Verdict) -> dict[str, Any] | None:
+def area_summary(evaluation: Evaluation, verdict: Verdict) -> CellsRecord | None:
     """The summary for the curves: how many cells differ, and the worst one; None if there is no gradient."""
     area, cells = evaluation.area, verdict.forward.cells
     if area is None:
         return None
     differs = cells == Status.DIFFERS
     row = int(np.argmax(np.where(differs, np.abs(area.residual), -1.0))) if differs.any() else None
-    worst = {"left": area.left, "right": area.right, "rise": area.rise, "area": area.area}
     return {
         "cells": cells.size,
         "differs": int(differs.sum()),
         "undecided": int((cells == Status.UNDECIDED).sum()),
-        "intervals": [list(each) for each in _intervals(area, cells)],
-        "worst": None if row is None else {key: finite_or_none(column[row]) for key, column in worst.items()},
+        "intervals": _intervals(area, cells),
+        "worst": None if row is None else _cell(area, row),
+    }
+
+
+def _cell(area: IntegralCheck, row: int) -> CellRecord:
+    return {
+        "left": float(area.left[row]),
+        "right": float(area.right[row]),
+        "rise": finite_or_none(area.rise[row]),
+        "area": finite_or_none(area.area[row]),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,14 @@ from ..numerics.verdict.verdict import Verdict, judge
 from ..protocol.question import Question
 from ..runtime.failure import Failure
 from ..runtime.section import Section
+from ..schema.section import AskedRecord, FailureRecord, FindingRecord
+from ..schema.shapes import AnswerRecord
 
 ColumnArrays = dict[str, NDArray[Any]]
-ViewDocument = tuple[dict[str, Any], ColumnArrays]
-View = Callable[[Section, Question], ViewDocument]
+ViewAnswer = tuple[AnswerRecord, ColumnArrays]
+# Of the section that is asked for; what was asked, as the header begins, is not always the same question.
+View = Callable[[Section, Question, AskedRecord], ViewAnswer]
+_Record = TypeVar("_Record")
 STATUS_WORDS = [status.name.lower() for status in Status]
 
 
@@ -31,17 +35,25 @@ def finite_or_none(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def failure_document(failure: Failure | None) -> dict[str, Any] | None:
+def record_of(thing: Any, shape: type[_Record]) -> _Record:
+    """A measurement as plain data, of a type that has the same fields as its class."""
+    return cast(_Record, asdict(thing))
+
+
+def failure_record(failure: Failure | None) -> FailureRecord | None:
     """A failure as plain data."""
-    return asdict(failure) if failure else None
+    return record_of(failure, FailureRecord) if failure else None
 
 
-def linearity_findings(linearity: Linearity, wrt: str) -> list[dict[str, Any]]:
+def linearity_findings(linearity: Linearity, wrt: str) -> list[FindingRecord]:
     """The violations of linearity as plain data: where, what was returned, and a sentence."""
     return [
         {
             "law": each.law,
-            **{name: finite_or_none(getattr(each, name)) for name in ("x", "grad_output", "returned", "expected")},
+            "x": finite_or_none(each.x),
+            "grad_output": finite_or_none(each.grad_output),
+            "returned": finite_or_none(each.returned),
+            "expected": finite_or_none(each.expected),
             "sentence": describe_violation(each, wrt),
         }
         for each in linearity.findings

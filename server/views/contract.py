@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
 
 from ..contract.examination.contract_check import CHECK_LEVELS, CheckRow
 from ..contract.xray import NO_FUNCTION, contract_xray
 from ..other_calls.check import other_calls_rows
 from ..protocol.question import Question
 from ..runtime.section import Section
-from .common import ViewDocument, failure_document
+from ..schema.section import AskedRecord
+from ..schema.views import BadgeRecord, CheckRecord, ContractRecord, RawRecord
+from .common import ViewAnswer, failure_record, record_of
 
 # A range that is wider than the domain by more than this factor is not used.
 _MAX_RATIO = 100
 _DTYPE_NOTE = "The contract is looked at in float64 on the CPU."
 
 
-def contract_view(section: Section, question: Question) -> ViewDocument:
+def contract_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: a header alone, with the most serious rows first, and no columns."""
     xray = contract_xray(section, _swept_range(section, question), question.compile)
     # Where the call at hand shows an error, others show the same one.
@@ -25,15 +26,18 @@ def contract_view(section: Section, question: Question) -> ViewDocument:
     rows = (*xray.checks, *(other_calls_rows(section) if clean else ()))
     checks = sorted(rows, key=lambda each: CHECK_LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
-    return {
-        "notes": [] if double else [_DTYPE_NOTE],
+    header: ContractRecord = {
+        **asked,
+        "view": "contract",
+        "notes": asked["notes"] + ([] if double else [_DTYPE_NOTE]),
         "sentence": _sentence(checks),
-        "checks": [asdict(each) for each in checks],
-        "badges": [asdict(each) for each in xray.badges],
-        "raw": [asdict(each) for each in xray.raw],
+        "checks": [record_of(each, CheckRecord) for each in checks],
+        "badges": [record_of(each, BadgeRecord) for each in xray.badges],
+        "raw": [record_of(each, RawRecord) for each in xray.raw],
         "tried": xray.tried,
-        "failure": failure_document(xray.failure),
-    }, {}
+        "failure": failure_record(xray.failure),
+    }
+    return header, {}
 
 
 def _swept_range(section: Section, question: Question) -> tuple[float, float] | None:

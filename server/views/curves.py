@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,16 +18,30 @@ from ..numerics.studies.implied_forward import implied_forward
 from ..numerics.verdict.point_judge import difference_at
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question
+from ..runtime.arrays import dtype_name
 from ..runtime.section import Section
+from ..schema.section import (
+    AskedRecord,
+    ExplanationRecord,
+    JumpRecord,
+    KinkRecord,
+    MarkRecord,
+    RemarkRecord,
+    SectionRecord,
+    ToleranceRecord,
+    VerdictRecord,
+    WorstRecord,
+)
 from . import area, whole_range
 from .common import (
     STATUS_WORDS,
     ColumnArrays,
-    ViewDocument,
+    ViewAnswer,
     evaluate_and_judge,
-    failure_document,
+    failure_record,
     finite_or_none,
     linearity_findings,
+    record_of,
     sentence_names,
 )
 
@@ -46,33 +59,40 @@ class VerdictText:
     explanation: Diagnosis | None
 
 
-def curves_view(section: Section, question: Question) -> ViewDocument:
+def curves_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: everything measured of a section. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
     sentence = verdict_sentence(evaluation, verdict, sentence_names(section, question))
-    return curves_document(
-        section, question, evaluation, verdict, VerdictText(sentence, diagnose(section, evaluation, verdict))
+    return curves_answer(
+        section, question, asked, evaluation, verdict, VerdictText(sentence, diagnose(section, evaluation, verdict))
     )
 
 
-def curves_document(
-    section: Section, question: Question, evaluation: Evaluation, verdict: Verdict, words: VerdictText
-) -> ViewDocument:
-    """The document for an evaluation that is already judged, with these sentences."""
+def curves_answer(
+    section: Section,
+    question: Question,
+    asked: AskedRecord,
+    evaluation: Evaluation,
+    verdict: Verdict,
+    words: VerdictText,
+) -> tuple[SectionRecord, ColumnArrays]:
+    """The answer for an evaluation that is already judged, with these sentences."""
     columns = curve_columns(evaluation, verdict)
     if not verdict.word.startswith("matches") or verdict.word == "matches its surrogate":
         implied = implied_forward(evaluation, verdict)
         columns |= {} if implied is None else {"implied": implied}
     slopes = evaluation.numerical.slopes
-    return {
-        "notes": _notes(evaluation, section, question),
+    header: SectionRecord = {
+        **asked,
+        "view": "curves",
+        "notes": asked["notes"] + _notes(evaluation, section, question),
         "numerical": {
-            "dtype": str(evaluation.numerical_dtype).removeprefix("torch."),
+            "dtype": dtype_name(evaluation.numerical_dtype),
             "device": evaluation.numerical_device,
             "forwards_per_point": slopes.forwards,
             "step": slopes.step,
         },
-        "tolerance": asdict(verdict.tolerance),
+        "tolerance": record_of(verdict.tolerance, ToleranceRecord),
         "structure": evaluation.structure,
         "verdict": _verdict(section, evaluation, verdict, words),
         "linearity": {
@@ -85,17 +105,18 @@ def curves_document(
         "gaps": gap_reasons(evaluation, columns),
         "marks": point_marks(evaluation),
         "gradgradcheck": None,
-        "failure": failure_document(evaluation.failure),
-    }, columns
+        "failure": failure_record(evaluation.failure),
+    }
+    return header, columns
 
 
-def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: VerdictText) -> dict[str, Any]:
+def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: VerdictText) -> VerdictRecord:
     against, explanation = verdict.against, words.explanation
     return {
         "word": verdict.word,
         "sentence": words.sentence,
-        "explanation": asdict(explanation) if explanation else None,
-        "intervals": [list(each) for each in (verdict.forward if section.op.surrogate else against).intervals],
+        "explanation": record_of(explanation, ExplanationRecord) if explanation else None,
+        "intervals": list((verdict.forward if section.op.surrogate else against).intervals),
         "worst": _worst(evaluation, verdict),
         "remark": _remark(verdict),
         "judged": against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS),
@@ -103,7 +124,7 @@ def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: 
     }
 
 
-def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] | None:
+def _worst(evaluation: Evaluation, verdict: Verdict) -> WorstRecord | None:
     row = verdict.against.worst
     if row is None or evaluation.analytical is None:
         return None
@@ -119,7 +140,7 @@ def _worst(evaluation: Evaluation, verdict: Verdict) -> dict[str, float | None] 
     }
 
 
-def _remark(verdict: Verdict) -> dict[str, float | None] | None:
+def _remark(verdict: Verdict) -> RemarkRecord | None:
     if (found := verdict.against.remark) is None:
         return None
     return {"x": found.x, "off": found.off, "share": slope_share(found.off, found.slope, found.nearby)}
@@ -143,7 +164,7 @@ def _notes(evaluation: Evaluation, section: Section, question: Question) -> list
             " zoom in to see them."
         )
     if evaluation.numerical_dtype != torch.float64:
-        kind = str(evaluation.numerical_dtype).removeprefix("torch.")
+        kind = dtype_name(evaluation.numerical_dtype)
         notes.append(f"{forward} refuses float64, so the numerical gradient is computed in {kind} too.")
     return notes
 
@@ -188,7 +209,7 @@ def _reason(value: float) -> str:
     return "+inf" if value > 0 else "-inf"
 
 
-def point_marks(evaluation: Evaluation) -> list[dict[str, Any]]:
+def point_marks(evaluation: Evaluation) -> list[KinkRecord | JumpRecord]:
     """The special points from left to right: kinks and cusps with their slopes, jumps and poles with their values.
 
     Slopes are ``grad_input``; what is not finite is None.
@@ -204,28 +225,31 @@ def point_marks(evaluation: Evaluation) -> list[dict[str, Any]]:
         for row in np.flatnonzero(bent)
     ]
     jumps = [_jump(evaluation, kinds.get(float(x[row]), "jump"), int(row)) for row in np.flatnonzero(gap)]
-    return sorted(kinks + jumps, key=lambda mark: float(mark["x"]))
+    return sorted([*kinks, *jumps], key=lambda mark: mark["x"])
 
 
-def _kink(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
+def _kink(evaluation: Evaluation, kind: str, row: int) -> KinkRecord:
     slopes, scale = evaluation.numerical.slopes, evaluation.grad_output
-    return _mark(evaluation, kind, row) | {
+    return {
+        "kind": "cusp" if kind == "cusp" else "kink",
+        **_mark(evaluation, row),
         "left": finite_or_none(scale * slopes.left[row]),
         "right": finite_or_none(scale * slopes.right[row]),
     }
 
 
-def _jump(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
+def _jump(evaluation: Evaluation, kind: str, row: int) -> JumpRecord:
     jump = kind == "jump"
-    return _mark(evaluation, kind, row) | {
+    return {
+        "kind": "jump" if jump else "pole",
+        **_mark(evaluation, row),
         "below": finite_or_none(evaluation.forward[row - 1]) if jump else None,
         "above": finite_or_none(evaluation.forward[row + 1]) if jump else None,
     }
 
 
-def _mark(evaluation: Evaluation, kind: str, row: int) -> dict[str, Any]:
+def _mark(evaluation: Evaluation, row: int) -> MarkRecord:
     return {
-        "kind": kind,
         "x": float(evaluation.rows.x[row]),
         "forward": finite_or_none(evaluation.forward[row]),
         "analytical": None if evaluation.analytical is None else finite_or_none(evaluation.analytical[row]),

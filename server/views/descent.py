@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +13,12 @@ from ..numerics.descent.text import MovingNames, descent_sentence
 from ..protocol.question import Question
 from ..runtime.arrays import Array
 from ..runtime.section import Section
-from .common import ColumnArrays, ViewDocument, finite_or_none
+from ..schema.section import AskedRecord
+from ..schema.views import CourseRecord, DescentRecord, LandscapeRecord
+from .common import ColumnArrays, ViewAnswer, failure_record, finite_or_none
 
 
-def descent_view(section: Section, question: Question) -> ViewDocument:
+def descent_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document, one row a step: losses, positions and gradients of both runs, with a column for each element.
 
     All elements of the tensor ``wrt`` move, towards ``goal`` in all of the output ``of``; the element swept starts
@@ -30,20 +30,20 @@ def descent_view(section: Section, question: Question) -> ViewDocument:
     try:
         pair = descend(section, request)
     except TooLarge as error:
-        return _header(str(error), shape, None, section, question), {}
+        return _header(str(error), shape, None, section, question, asked), {}
     single = len(pair.plan.start) == 1
     moving = MovingNames(section.wrt, section.of, section.sweeps_parameter)
-    return _header(descent_sentence(pair, moving), [] if single else shape, pair, section, question), _columns(
-        pair, shape
-    )
+    header = _header(descent_sentence(pair, moving), [] if single else shape, pair, section, question, asked)
+    return header, _columns(pair, shape)
 
 
 def _header(
-    sentence: str, shape: list[int], pair: DescentPair | None, section: Section, question: Question
-) -> dict[str, Any]:
+    sentence: str, shape: list[int], pair: DescentPair | None, section: Section, question: Question, asked: AskedRecord
+) -> DescentRecord:
     plan = pair.plan if pair else None
-    failure = (pair.returned.failure or pair.true.failure) if pair else None
     return {
+        **asked,
+        "view": "descent",
         "sentence": sentence,
         "shape": shape,
         "lr": plan.lr if plan else question.lr,
@@ -55,7 +55,7 @@ def _header(
         "returned": _run(pair.returned) if pair else None,
         "true": _run(pair.true) if pair else None,
         "landscape": _landscape(pair.landscape) if pair and pair.landscape else None,
-        "failure": asdict(failure) if failure else None,
+        "failure": failure_record((pair.returned.failure or pair.true.failure) if pair else None),
     }
 
 
@@ -64,7 +64,7 @@ def _start_of_swept(start: tuple[float, ...], shape: list[int], section: Section
     return start[int(np.ravel_multi_index(section.wrt_index, shape))] if len(start) > 1 else start[0]
 
 
-def _run(run: DescentRun) -> dict[str, Any]:
+def _run(run: DescentRun) -> CourseRecord:
     return {
         "ending": descent_outcome(run),
         "steps": run.steps,
@@ -74,10 +74,13 @@ def _run(run: DescentRun) -> dict[str, Any]:
     }
 
 
-def _landscape(landscape: Landscape) -> dict[str, Any]:
-    heights = {"y": landscape.y, "returned": landscape.returned, "true": landscape.true}
-    return {"of": landscape.of, "x": landscape.x.tolist()} | {
-        name: [finite_or_none(each) for each in column] for name, column in heights.items()
+def _landscape(landscape: Landscape) -> LandscapeRecord:
+    return {
+        "of": landscape.of,
+        "x": landscape.x.tolist(),
+        "y": [finite_or_none(each) for each in landscape.y],
+        "returned": [finite_or_none(each) for each in landscape.returned],
+        "true": [finite_or_none(each) for each in landscape.true],
     }
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..numerics.linearity.laws import check_linearity
 from ..numerics.studies.gradient_map import grad_output_axis, gradient_map
+from ..protocol.answer import empty_answer
 from ..protocol.question import Question
 from ..runtime.batching import batched_section
 from ..runtime.section import Section
-from .common import ViewDocument, linearity_findings, question_grid
+from ..schema.section import AskedRecord, FindingRecord
+from ..schema.views import MapRecord
+from .common import ViewAnswer, linearity_findings, question_grid
 
 # How many points there are at most: if one call takes them all, and if each needs a call of its own.
 _MAX_POINTS, _MAX_ONE_BY_ONE = 201, 17
 
 
-def grad_output_map_view(section: Section, question: Question) -> ViewDocument:
+def grad_output_map_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: ``ratio`` row by row, a row for each ``grad_output``. Raises ``FunctionFailed``."""
     x, notes = np.unique(section.snap(question_grid(question, _MAX_POINTS).points())), []
     section = batched_section(section, x, question.grad_output)
@@ -27,20 +28,23 @@ def grad_output_map_view(section: Section, question: Question) -> ViewDocument:
     returned = section.backward(x, question.grad_output)
     if returned.grad_input is None:
         sentence = f"There is no map: backward returns no gradient for {question.wrt}."
-        return {"sentence": sentence, "shape": [0, 0], "findings": [], "failure": None}, {}
+        return empty_answer(question, asked, sentence), {}
     grad_outputs = grad_output_axis(question.grad_output)
     ratio = gradient_map(section, x, grad_outputs)
     findings = linearity_findings(check_linearity(section, x, question.grad_output, returned), str(question.wrt))
-    return {
-        "notes": notes,
+    header: MapRecord = {
+        **asked,
+        "view": "map",
+        "notes": asked["notes"] + notes,
         "sentence": _sentence(findings, section.op.follows_sign),
-        "shape": list(ratio.shape),
+        "shape": (grad_outputs.size, x.size),
         "findings": findings,
         "failure": None,
-    }, {"x": x, "grad_output": grad_outputs, "ratio": ratio.ravel()}
+    }
+    return header, {"x": x, "grad_output": grad_outputs, "ratio": ratio.ravel()}
 
 
-def _sentence(findings: list[dict[str, Any]], intended: bool) -> str:
+def _sentence(findings: list[FindingRecord], intended: bool) -> str:
     if not findings:
         return "backward is linear in grad_output, as it has to be: from bottom to top every column has one colour."
     # Additivity fails along with any other law, so it is reported only by itself.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from ..runtime.call_cost import estimated_seconds
 from ..runtime.failure import FunctionFailed
 from ..runtime.rng import preserve_rng
 from ..runtime.section import Section
-from .common import ViewDocument, failure_document, question_grid
+from ..schema.node import EdgeRecord, NodeRecord, OpenedRecord, VertexRecord
+from ..schema.section import AskedRecord
+from .common import ViewAnswer, failure_record, question_grid, record_of
 
 # The seconds that a call may take for it to be tested which saved tensors are used, which takes many calls.
 _QUICK = 0.02
@@ -29,7 +31,7 @@ _QUICK = 0.02
 LIST_LIMIT, TRUNCATED_LISTS = 24, ("arguments", "outputs", "saved")
 
 
-def graph_node_view(section: Section, question: Question) -> ViewDocument:
+def graph_node_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: the graph of a call at ``question.at``, by default the held value. Raises ``FunctionFailed``."""
     requested = held_value(section) if question.at is None else question.at
     place = float(section.snap(np.array([requested]))[0])
@@ -40,22 +42,26 @@ def graph_node_view(section: Section, question: Question) -> ViewDocument:
         usage = saved_tensor_usage(section, question_grid(question).points()) if quick else ()
         functions = traced_functions(call, usage)
     picture = draw_graph(call)
-    return {
+    header: NodeRecord = {
+        **asked,
+        "view": "node",
         "sentence": graph_sentence(call, functions),
         "at": place,
-        "vertices": [asdict(each) for each in picture.vertices],
-        "edges": [asdict(each) for each in picture.edges],
+        "vertices": [record_of(each, VertexRecord) for each in picture.vertices],
+        "edges": [record_of(each, EdgeRecord) for each in picture.edges],
         "more": picture.more,
         "functions": [_truncated(each) for each in functions],
-        "failure": failure_document(call.failure),
-    }, {}
+        "failure": failure_record(call.failure),
+    }
+    return header, {}
 
 
-def _truncated(one: TracedFunction) -> dict[str, Any]:
+def _truncated(one: TracedFunction) -> OpenedRecord:
     """A Function with its lists truncated, and how many entries were left out."""
     lists = {name: getattr(one, name) for name in TRUNCATED_LISTS}
     first = replace(one, **{name: entries[:LIST_LIMIT] for name, entries in lists.items()})
-    return asdict(first) | {"more": {name: max(0, len(entries) - LIST_LIMIT) for name, entries in lists.items()}}
+    more = {name: max(0, len(entries) - LIST_LIMIT) for name, entries in lists.items()}
+    return cast(OpenedRecord, asdict(first) | {"more": more})
 
 
 def _is_quick(section: Section, place: Array, grad_output: float) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -24,13 +23,24 @@ from ..numerics.status import Status
 from ..protocol.question import Question
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
-from .common import STATUS_WORDS, ColumnArrays, ViewDocument, failure_document, finite_or_none
+from ..schema.jacobian import (
+    ElsewhereRecord,
+    InfluenceLossRecord,
+    InfluenceRecord,
+    JacobianCellRecord,
+    JacobianRecord,
+    SideRecord,
+    TensorRecord,
+    TensorsRecord,
+)
+from ..schema.section import AskedRecord
+from .common import STATUS_WORDS, ColumnArrays, ViewAnswer, failure_record, finite_or_none
 
 _LEFT_OUT = "Which input reaches which output is not shown: that would take too long, or some input bears no gradient."
 _SLOW = "Every call takes long, so only {} × {} cells of the Jacobian are measured at a time."
 
 
-def jacobian_view(section: Section, question: Question) -> ViewDocument:
+def jacobian_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: the block around ``of`` and ``wrt``, one row a cell, all per unit of ``grad_output``.
 
     Raises ``FunctionFailed`` where forward fails.
@@ -39,8 +49,11 @@ def jacobian_view(section: Section, question: Question) -> ViewDocument:
     dependence = _dependence(section, question, span)
     block = jacobian(section, span, question.grad_output or 1.0, question.atol, question.rtol)
     worst = worst_jacobian_cell(block)
-    return {
-        "notes": [_LEFT_OUT] * (dependence is None) + [_SLOW.format(*block.shape)] * (block.slow and not block.whole),
+    left_out = [_LEFT_OUT] * (dependence is None) + [_SLOW.format(*block.shape)] * (block.slow and not block.whole)
+    header: JacobianRecord = {
+        **asked,
+        "view": "jacobian",
+        "notes": asked["notes"] + left_out,
         "sentence": _sentence(block, dependence, span),
         "at": block.at,
         "rows": _side(block.rows),
@@ -54,8 +67,9 @@ def jacobian_view(section: Section, question: Question) -> ViewDocument:
         "worst": _cell(worst) if worst else None,
         "elsewhere": _elsewhere(block),
         "influence": _influence(dependence) if dependence else None,
-        "failure": failure_document(block.failure),
-    }, _columns(block)
+        "failure": failure_record(block.failure),
+    }
+    return header, _columns(block)
 
 
 def _sentence(block: Jacobian, dependence: Dependence | None, span: float) -> str:
@@ -89,11 +103,11 @@ def _columns(block: Jacobian) -> ColumnArrays:
     return table
 
 
-def _side(side: ElementRange) -> dict[str, Any]:
+def _side(side: ElementRange) -> SideRecord:
     return {"name": side.name, "shape": list(side.shape), "first": side.first, "count": side.count}
 
 
-def _tensors(section: Section, block: Jacobian, dependence: Dependence | None) -> dict[str, list[dict[str, str]]]:
+def _tensors(section: Section, block: Jacobian, dependence: Dependence | None) -> TensorsRecord:
     """The outputs and inputs that can be chosen, each with its first element."""
     outputs = (
         [ElementRange(*each, 0, 1) for each in zip(dependence.outputs, dependence.shapes, strict=True)]
@@ -101,15 +115,17 @@ def _tensors(section: Section, block: Jacobian, dependence: Dependence | None) -
         else [block.rows]
     )
     inputs = [_first_element(ElementRange(each.name, each.shape, 0, 1)) for each in section.op.inputs if each.values]
-    parameters = [{"name": each.name, "first": each.name} for each in section.op.parameters if each.kind == "float"]
+    parameters: list[TensorRecord] = [
+        {"name": each.name, "first": each.name} for each in section.op.parameters if each.kind == "float"
+    ]
     return {"of": [_first_element(each) for each in outputs if each.total], "wrt": inputs + parameters}
 
 
-def _first_element(side: ElementRange) -> dict[str, str]:
+def _first_element(side: ElementRange) -> TensorRecord:
     return {"name": side.name, "first": side.label(0)}
 
 
-def _cell(cell: DifferingCell) -> dict[str, Any]:
+def _cell(cell: DifferingCell) -> JacobianCellRecord:
     return {
         "of": cell.row,
         "wrt": cell.column,
@@ -118,7 +134,7 @@ def _cell(cell: DifferingCell) -> dict[str, Any]:
     }
 
 
-def _elsewhere(block: Jacobian) -> dict[str, Any] | None:
+def _elsewhere(block: Jacobian) -> ElsewhereRecord | None:
     elsewhere = block.elsewhere
     if elsewhere is None:
         return None
@@ -144,7 +160,7 @@ def _dependence(section: Section, question: Question, span: float) -> Dependence
         return None
 
 
-def _influence(dependence: Dependence) -> dict[str, Any]:
+def _influence(dependence: Dependence) -> InfluenceRecord:
     return {
         "inputs": list(dependence.inputs),
         "outputs": list(dependence.outputs),
@@ -152,7 +168,7 @@ def _influence(dependence: Dependence) -> dict[str, Any]:
     }
 
 
-def _loss(dependence: Dependence, place: int) -> dict[str, Any]:
+def _loss(dependence: Dependence, place: int) -> InfluenceLossRecord:
     loss = dependence.losses[place]
     return {
         "name": loss_name(dependence, loss),

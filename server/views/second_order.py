@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,13 +12,15 @@ from ..numerics.second_order.grad_input import grad_input_section
 from ..numerics.second_order.gradgradcheck import gradgradcheck
 from ..numerics.second_order.text import explain_second_order, one_derivative_further, second_order_sentence
 from ..numerics.verdict.verdict import Verdict
-from ..protocol.answer_header import empty_answer
+from ..protocol.answer import empty_answer
 from ..protocol.question import Element, Question
 from ..runtime.arrays import Array
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
+from ..schema.section import AskedRecord, OpinionRecord
+from ..schema.shapes import AnswerRecord
 from . import curves
-from .common import View, ViewDocument, evaluate_and_judge, sentence_names
+from .common import View, ViewAnswer, evaluate_and_judge, record_of, sentence_names
 
 # The views that work for any function and its derivative, and those that show the whole Function, without an order.
 _WITH_ORDER = ("curves", "area", "wide", "step")
@@ -32,30 +33,34 @@ _UNSUPPORTED = "There is nothing to compare: with @once_differentiable the secon
 _FRACTIONS, _MIN_DISTANCE = np.array([0.17, 0.5, 0.83]), 1e-3
 
 
-def second_order_view(view: View, section: Section, question: Question) -> ViewDocument:
+def second_order_view(view: View, section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document of ``view`` for the second derivative, with its sentences reworded. Raises ``FunctionFailed``.
 
     A view without a second order shows the first, and says so, unless it has no order at all.
     """
     if question.view in _WITHOUT_ORDER:
-        return view(section, question)
+        return view(section, question, asked)
     if question.view not in _WITH_ORDER:
-        document, columns = view(section, question)
-        return document | {"sentence": f"{_FIRST_ORDER_NOTE} {document.get('sentence', '')}".rstrip()}, columns
-    if blank := _without_gradient(section, question):
+        header, columns = view(section, question, asked)
+        if header["view"] != "curves":
+            header["sentence"] = f"{_FIRST_ORDER_NOTE} {header['sentence']}".rstrip()
+        return header, columns
+    if blank := _without_gradient(section, question, asked):
         return blank, {}
     grad_input = Element(f"grad_{question.wrt.name}", question.wrt.index)
     backward = grad_input_section(section, question.grad_output)
     further = replace(question, of=grad_input, grad_output=1.0)
     if question.view == "curves":
-        return _curves(section, question, backward, further)
-    document, columns = view(backward, further)
-    if question.view != "step" and _refused(backward, question):
-        return document | {"sentence": _UNSUPPORTED}, columns
-    return document | {"sentence": one_derivative_further(document["sentence"], str(grad_input))}, columns
+        return _curves(section, question, asked, backward, further)
+    header, columns = view(backward, further, asked)
+    if header["view"] != "curves":
+        unsupported = question.view != "step" and _refused(backward, question)
+        further_sentence = one_derivative_further(header["sentence"], str(grad_input))
+        header["sentence"] = _UNSUPPORTED if unsupported else further_sentence
+    return header, columns
 
 
-def _without_gradient(section: Section, question: Question) -> dict[str, Any] | None:
+def _without_gradient(section: Section, question: Question, asked: AskedRecord) -> AnswerRecord | None:
     """The header if backward returns no gradient to differentiate, else None."""
     try:
         returned = None
@@ -67,9 +72,9 @@ def _without_gradient(section: Section, question: Question) -> dict[str, Any] | 
         return None
     reason = "autograd sees a plain number there" if section.sweeps_parameter else f"{question.of} is cut off from it"
     sentence = f"There is no second derivative: backward returns no gradient for {question.wrt}, for {reason}."
-    header = empty_answer(sentence, None, question.view)
-    if question.view == "curves":
-        header["verdict"] = header["verdict"] | {"word": "no gradient"}
+    header = empty_answer(question, asked, sentence)
+    if header["view"] == "curves":
+        header["verdict"]["word"] = "no gradient"
     return header
 
 
@@ -81,30 +86,22 @@ def _refused(backward: Section, question: Question) -> bool:
         return False
 
 
-def _curves(section: Section, question: Question, backward: Section, further: Question) -> ViewDocument:
+def _curves(
+    section: Section, question: Question, asked: AskedRecord, backward: Section, further: Question
+) -> ViewAnswer:
     evaluation, verdict = evaluate_and_judge(backward, further)
     names = sentence_names(backward, further)
     first = "unsupported" if verdict.word == "unsupported" else evaluate_and_judge(section, question)[1].word
     sentence = second_order_sentence(evaluation, verdict, names, first) + _zero_note(question)
     words = curves.VerdictText(sentence, explain_second_order(backward, section, evaluation, verdict, names))
-    document, columns = curves.curves_document(backward, further, evaluation, verdict, words)
+    header, columns = curves.curves_answer(backward, further, asked, evaluation, verdict, words)
     opinion = gradgradcheck(section, _smooth_points(evaluation, verdict), str(question.wrt), evaluation.grid.span)
     if verdict.word == "unsupported" and opinion.passed is False:
         opinion = replace(opinion, sentence=f"{opinion.sentence} {_OF_THE_DECORATOR}")
-    return _reworded(document, names.of) | {"gradgradcheck": asdict(opinion)}, columns
-
-
-def _reworded(document: dict[str, Any], grad_input: str) -> dict[str, Any]:
-    """The header with its other sentences reworded for the second order."""
-    findings = [
-        each | {"sentence": one_derivative_further(each["sentence"], grad_input)}
-        for each in document["linearity"]["findings"]
-    ]
-    wide = document["wide"]
-    return document | {
-        "linearity": document["linearity"] | {"findings": findings},
-        "wide": wide and wide | {"sentence": one_derivative_further(wide["sentence"], grad_input)},
-    }
+    for each in (*header["linearity"]["findings"], *([header["wide"]] if header["wide"] else [])):
+        each["sentence"] = one_derivative_further(each["sentence"], names.of)
+    header["gradgradcheck"] = record_of(opinion, OpinionRecord)
+    return header, columns
 
 
 def _zero_note(question: Question) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 
 import numpy as np
 
@@ -17,13 +16,15 @@ from ..runtime.batching import batched_section
 from ..runtime.failure import Failure, FunctionFailed
 from ..runtime.reference import reference_of
 from ..runtime.section import Section
-from .common import ViewDocument, finite_or_none, question_grid
+from ..schema.section import AskedRecord
+from ..schema.views import StepRecord
+from .common import ViewAnswer, failure_record, finite_or_none, question_grid
 
 # Threshold between the orders 1 and 2 of the Taylor remainder: above it the line is a tangent.
 _TANGENT_ORDER = 1.5
 
 
-def step_sizes_view(section: Section, question: Question) -> ViewDocument:
+def step_sizes_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: one row a step, the widest first; measured in float64, as the numerical gradient is.
 
     Slopes are those of forward, not multiplied by ``grad_output``; backward's is divided by it. Raises
@@ -38,7 +39,9 @@ def step_sizes_view(section: Section, question: Question) -> ViewDocument:
     # Outside the range the Function may raise; inside it, and at the point asked for, it must not.
     forward = nan_outside_domain(reference, np.array([min(x[0], place), max(x[-1], place)]))
     study = study_step_size(forward, place, grid.span, derivative, precision, question.step)
-    return {
+    header: StepRecord = {
+        **asked,
+        "view": "step",
         "sentence": _sentence(study, str(question.wrt), grid.span),
         "at": place,
         "kind": study.kind,
@@ -51,8 +54,9 @@ def step_sizes_view(section: Section, question: Question) -> ViewDocument:
         "chosen": list(study.chosen),
         "least": {"step": study.least[0], "error": finite_or_none(study.least[1])} if study.least else None,
         "taylor_order": study.taylor_order,
-        "failure": asdict(failure) if failure else None,
-    }, {
+        "failure": failure_record(failure),
+    }
+    return header, {
         "step": study.steps,
         "central": study.central,
         "left": study.behind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,12 +17,14 @@ from ..numerics.surface.circulation import potential_function
 from ..numerics.surface.curl import field_components, pair_count, run_curl_tests
 from ..numerics.surface.surface import GradientComponent, Surface, surface
 from ..numerics.surface.text import curl_test_sentence, gradient_owner, surface_sentence
-from ..protocol.answer_header import empty_answer
+from ..protocol.answer import empty_answer
 from ..protocol.question import DEFAULT_COUNT, Element, Question
 from ..runtime.arrays import Array
 from ..runtime.batching import batched_plane, plane_structure
 from ..runtime.section import Section
-from .common import STATUS_WORDS, ColumnArrays, ViewDocument, failure_document
+from ..schema.section import AskedRecord
+from ..schema.surface import PotentialTestRecord, SurfaceRecord, TurnRecord
+from .common import STATUS_WORDS, ColumnArrays, ViewAnswer, failure_record, record_of
 
 # How many points along each axis if one call takes them all: by default, and at most.
 _DEFAULT_POINTS, _MAX_POINTS = 61, 101
@@ -37,19 +39,21 @@ _UNTESTED = "Whether what backward returns is the gradient of a function is not 
 _MAX_NUMBERS = 5_000_000
 
 
-def surface_view(section: Section, question: Question) -> ViewDocument:
+def surface_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document, its columns in row-major order (a row for each ``y``). Raises ``FunctionFailed``."""
     if question.wrt2 is None or question.start2 is None or question.stop2 is None:
         section.forward(np.array([question.start, question.stop]))  # a failure is reported first
-        return _no_surface(f"{question.wrt} is the only number that can be swept, and a surface takes two."), {}
+        return empty_answer(
+            question, asked, f"{question.wrt} is the only number that can be swept, and a surface takes two."
+        ), {}
     across = replace(section, wrt=question.wrt2.name, wrt_index=question.wrt2.index)
     x, y, plan, notes = _points(section, across, question)
     if min(x.size, y.size) < 2:
-        return _no_surface(
-            f"{question.dtype} cannot tell the ends of the range of {question.wrt2} apart; widen it."
+        return empty_answer(
+            question, asked, f"{question.dtype} cannot tell the ends of the range of {question.wrt2} apart; widen it."
         ), {}
     if not plan.points:
-        return _no_surface(_SLOWEST.format(_milliseconds(plan))), {}
+        return empty_answer(question, asked, _SLOWEST.format(_milliseconds(plan))), {}
     measured = surface(section, across, x, y, question.grad_output, question.step, plan.cells)
     wrt, wrt2, owner = str(question.wrt), str(question.wrt2), gradient_owner(measured)
     implied = None
@@ -58,12 +62,17 @@ def surface_view(section: Section, question: Question) -> ViewDocument:
             field_components, batched_plane(section, across, x, y, question.grad_output), question.grad_output
         )
         implied = potential_function(field, x, y, question.grad_output, measured.values)
-    return {
-        "notes": notes,
+    header: SurfaceRecord = {
+        **asked,
+        "view": "surface",
+        "wrt2": wrt2,
+        "start2": question.start2,
+        "stop2": question.stop2,
+        "notes": asked["notes"] + notes,
         "sentence": surface_sentence(measured, wrt, wrt2),
         "structure": measured.structure,
-        "places": [_place(each) for each in (section, across)],
-        "shape": [y.size, x.size],
+        "places": (_place(section), _place(across)),
+        "shape": (y.size, x.size),
         "statuses": STATUS_WORDS,
         "differs": int((measured.status == Status.DIFFERS).sum()),
         "potential": _potential(measured, owner, wrt, wrt2),
@@ -72,13 +81,18 @@ def surface_view(section: Section, question: Question) -> ViewDocument:
                 "wrt": str(Element(*each.first)),
                 "wrt2": str(Element(*each.second)),
                 "holds": each.potential.holds,
-                "worst": asdict(each.potential.worst) if each.potential.worst else None,
+                "worst": record_of(each.potential.worst, TurnRecord) if each.potential.worst else None,
             }
             for each in (run_curl_tests(section, question.grad_output) if plan.pairs else ())
         ],
-        "ridges": {name: getattr(measured.ridges, name).tolist() for name in ("x", "y", "jump")},
-        "failure": failure_document(measured.failure),
-    }, _columns(measured, implied)
+        "ridges": {
+            "x": measured.ridges.x.tolist(),
+            "y": measured.ridges.y.tolist(),
+            "jump": measured.ridges.jump.tolist(),
+        },
+        "failure": failure_record(measured.failure),
+    }
+    return header, _columns(measured, implied)
 
 
 def _points(section: Section, across: Section, question: Question) -> tuple[Array, Array, PlaneBudget, list[str]]:
@@ -121,9 +135,11 @@ def _untested_note(plan: PlaneBudget) -> list[str]:
     return [_UNTESTED] if plan.points and not plan.cells else []
 
 
-def _potential(measured: Surface, owner: str, wrt: str, wrt2: str) -> dict[str, Any] | None:
-    sentence = curl_test_sentence(measured, wrt, wrt2)
-    return {"word": owner, "sentence": sentence} | asdict(measured.potential) if measured.potential else None
+def _potential(measured: Surface, owner: str, wrt: str, wrt2: str) -> PotentialTestRecord | None:
+    if measured.potential is None:
+        return None
+    said = {"word": owner, "sentence": curl_test_sentence(measured, wrt, wrt2)}
+    return cast(PotentialTestRecord, said | asdict(measured.potential))
 
 
 def _columns(measured: Surface, implied: Any) -> ColumnArrays:
@@ -150,7 +166,3 @@ def _rounded(bound: Array) -> Array:
     with np.errstate(all="ignore"):
         power = 10.0 ** (2 - np.floor(np.log10(bound)))
         return np.where(np.isfinite(power) & (power > 0), np.ceil(bound * power) / power, bound)
-
-
-def _no_surface(sentence: str) -> dict[str, Any]:
-    return empty_answer(sentence, None, "surface")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
@@ -13,34 +11,39 @@ from ..numerics.status import Status
 from ..numerics.whole_range.check import WholeRangeCheck
 from ..protocol.question import Question
 from ..runtime.section import Section
-from .common import STATUS_WORDS, ColumnArrays, ViewDocument, evaluate_and_judge, failure_document, sentence_names
+from ..schema.section import AskedRecord, BeyondRecord
+from ..schema.views import WideRecord
+from .common import STATUS_WORDS, ColumnArrays, ViewAnswer, evaluate_and_judge, failure_record, sentence_names
 
 
-def whole_range_view(section: Section, question: Question) -> ViewDocument:
+def whole_range_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: one row a point, spaced more widely away from 0. Raises ``FunctionFailed``."""
     evaluation, _ = evaluate_and_judge(section, question)
     wide = evaluation.whole_range
     summary = whole_range_summary(evaluation, sentence_names(section, question))
-    return {
+    header: WideRecord = {
+        **asked,
+        "view": "wide",
         "sentence": (summary and summary["sentence"]) or _why_nothing(evaluation, str(question.wrt)),
         "statuses": STATUS_WORDS,
-        "reach": summary and summary["reach"],
-        "finite": summary and summary["finite"],
+        "reach": summary["reach"] if summary else None,
+        "finite": summary["finite"] if summary else None,
         "intervals": summary["intervals"] if summary else [],
-        "failure": failure_document(evaluation.failure),
-    }, _columns(wide) if wide else {}
+        "failure": failure_record(evaluation.failure),
+    }
+    return header, _columns(wide) if wide else {}
 
 
-def whole_range_summary(evaluation: Evaluation, names: Names) -> dict[str, Any] | None:
+def whole_range_summary(evaluation: Evaluation, names: Names) -> BeyondRecord | None:
     """The summary for the curves: the range tested, and where backward differs; None if there is no gradient."""
     wide = evaluation.whole_range
     if wide is None:
         return None
     return {
-        "reach": list(wide.reach),
-        "finite": list(wide.finite) if np.isfinite(wide.finite).all() else None,
+        "reach": wide.reach,
+        "finite": wide.finite if np.isfinite(wide.finite).all() else None,
         "judged": int(np.isin(wide.status, (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)).sum()),
-        "intervals": [list(each) for each in wide.intervals],
+        "intervals": list(wide.intervals),
         "sentence": " ".join(whole_range_sentences(wide, evaluation.grid, names)),
     }
 

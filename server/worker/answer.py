@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -12,15 +11,16 @@ from ...ops import Input, Op
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.sampling.grid import Grid
 from ..numerics.verdict.verdict import judge
-from ..protocol.answer_header import common_header, empty_answer
+from ..protocol.answer import asked_record, empty_answer
 from ..protocol.errors import BadQuestion
 from ..protocol.question import DEFAULT_COUNT, Question
 from ..runtime.devices import TORCH_DTYPES, Device, devices
 from ..runtime.failure import FunctionFailed
 from ..runtime.rng import SEED, seed_all_generators
 from ..runtime.section import Section
+from ..schema.op import DeviceDescription, DeviceSummary
 from ..views import VIEW_FUNCTIONS
-from ..views.common import ViewDocument
+from ..views.common import ViewAnswer, failure_record
 from ..views.curves import curve_columns
 from ..views.second_order import second_order_view
 
@@ -29,14 +29,17 @@ torch.set_num_threads(1)
 torch.autograd.set_multithreading_enabled(False)
 
 
-def device_summary() -> dict[str, Any]:
+def device_summary() -> DeviceSummary:
     """The torch version, the available devices and the one that ``auto`` takes."""
     available = devices()
-    return {"torch": torch.__version__, "devices": [asdict(each) for each in available], "auto": available[0].kind}
+    described: list[DeviceDescription] = [
+        {"kind": each.kind, "name": each.name, "dtypes": list(each.dtypes)} for each in available
+    ]
+    return {"torch": torch.__version__, "devices": described, "auto": available[0].kind}
 
 
 @np.errstate(all="ignore")  # an overflow becomes a gap with its reason
-def answer_question(question: Question, op: Op) -> ViewDocument:
+def answer_question(question: Question, op: Op) -> ViewAnswer:
     """One view of a section of ``op``: the header, and its columns of float64 (status: uint8).
 
     Raises ``BadQuestion`` for a device or dtype that is not there. A Function that fails is an answer, and one that is
@@ -47,16 +50,14 @@ def answer_question(question: Question, op: Op) -> ViewDocument:
     _check_grad_output(question)
     _check_range(question)
     question = _with_defaults(question, op)
-    header = common_header(question, op.title, op.claim, {"kind": device.kind, "name": device.name}, notes)
+    asked = asked_record(question, op.title, op.claim, {"kind": device.kind, "name": device.name}, notes)
     try:
         section, view = _section(op, question, device), VIEW_FUNCTIONS[question.view]
         if question.order == 1:
-            document, columns = view(section, question)
-        else:
-            document, columns = second_order_view(view, section, question)
+            return view(section, question, asked)
+        return second_order_view(view, section, question, asked)
     except FunctionFailed as error:
-        return header | empty_answer(error.failure.first, asdict(error.failure), question.view), {}
-    return header | document | {"notes": notes + document.get("notes", [])}, columns
+        return empty_answer(question, asked, error.failure.first, failure_record(error.failure)), {}
 
 
 def warm_up() -> None:
@@ -80,11 +81,14 @@ def choose_device(question: Question, available: tuple[Device, ...]) -> tuple[De
     candidates = [each for each in available if each.kind == question.device]
     if not candidates:
         kinds = ", ".join(each.kind for each in available)
-        raise BadQuestion(f"device: there is no {question.device} on this machine; choose auto or one of {kinds}.")
+        raise BadQuestion(
+            f"device: there is no {question.device} on this machine; choose auto or one of {kinds}.", "device"
+        )
     if question.dtype not in candidates[0].dtypes:
         raise BadQuestion(
             f"dtype: {candidates[0].name} ({candidates[0].kind}) has no {question.dtype}; "
-            f"choose one of {', '.join(candidates[0].dtypes)}, or device=cpu."
+            f"choose one of {', '.join(candidates[0].dtypes)}, or device=cpu.",
+            "dtype",
         )
     return candidates[0], []
 
@@ -94,7 +98,8 @@ def _check_grad_output(question: Question) -> None:
     if abs(question.grad_output) > largest:
         raise BadQuestion(
             f"grad_output: {question.dtype} holds numbers up to {largest:.4g}, and {question.grad_output:.4g} is more; "
-            "choose a smaller one, or dtype=float64."
+            "choose a smaller one, or dtype=float64.",
+            "grad_output",
         )
 
 
@@ -103,7 +108,8 @@ def _check_range(question: Question) -> None:
     if start == stop:
         raise BadQuestion(
             f"start: {question.dtype} cannot tell {question.start:g} from {question.stop:g}; "
-            "widen the range, or choose dtype=float64."
+            "widen the range, or choose dtype=float64.",
+            "start",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...ops import OPS, Op
 from ..catalogue.op_description import op_descriptions
@@ -11,8 +11,19 @@ from ..inference.recipe.recipe import BadRecipe
 from ..protocol.errors import BadQuestion, Unsolved, describe_internal_error
 from ..protocol.frames import BadFrame, Frame, pack
 from ..protocol.job import Job
-from ..protocol.question import Element, Question
+from ..protocol.messages import (
+    AnswerMessage,
+    DescribedMessage,
+    DescribeRequest,
+    HelloMessage,
+    UnsolvedMessage,
+    WorkerReply,
+    WorkerRequest,
+    WorkerResult,
+)
+from ..protocol.question import Question
 from ..runtime.devices import gpu_error
+from ..schema.op import OpDescription
 from . import answer
 from .child_processes import child_pids, end_children, referenced_children
 
@@ -37,53 +48,66 @@ class Dispatcher:
 
     def hello(self) -> bytes:
         """The greeting, as a frame: catalogue, devices and notes."""
-        greeting = self._collection.hello()
+        greeting: HelloMessage = {
+            "kind": "hello",
+            "catalogue": self._collection.catalogue,
+            "files": self._collection.files,
+            "notes": self._collection.notes,
+            "device": answer.device_summary(),
+        }
         try:
-            return pack(Frame(greeting | {"device": answer.device_summary()}))
+            return pack(Frame(greeting))
         except BadFrame as problem:
             largest = max(greeting["catalogue"], key=lambda op: len(str(op)))
             raise BadFrame(f"what the ops declare is too large, most of all {largest['file']}: {problem}") from None
 
-    def respond(self, request: dict[str, Any]) -> bytes:
-        """The reply to one request, as a frame; ``read`` lists the user files that were read meanwhile.
+    def respond(self, request: WorkerRequest) -> bytes:
+        """The reply to one request, as a frame.
 
-        It is ``lost_gpu`` alone where the Function has broken the GPU: nothing after that can be believed.
+        It is that the GPU is lost where the Function has broken it: nothing after that can be believed.
         """
         reply = self._reply(request)
         self.lost_gpu = gpu_error()
-        return pack(Frame({"lost_gpu": self.lost_gpu})) if self.lost_gpu else reply
+        return _packed({"kind": "lost gpu", "sentence": self.lost_gpu}) if self.lost_gpu else reply
 
-    def _reply(self, request: dict[str, Any]) -> bytes:
+    def _reply(self, request: WorkerRequest) -> bytes:
         try:
-            frame = self._with_leftovers_ended(self._answer(request))
-            late = self._collection.late()
-            return pack(Frame(frame.header | ({"read": late} if late else {}), frame.columns))
-        except (BadQuestion, BadRecipe, Unsolved) as problem:
-            return pack(Frame({"bad": str(problem)}))
+            frame = self._result(request)
+            self._end_leftovers(frame.header)
+            frame.header["read"] = self._collection.late()
+            return pack(frame)
+        except BadQuestion as problem:
+            return _packed({"kind": "refused", "refusals": problem.refusals})
+        except (BadRecipe, Unsolved) as problem:
+            return _packed({"kind": "refused", "refusals": [("recipe", str(problem))]})
         except BadFrame as problem:
-            (fields,) = request.values()
-            op = fields["op"]
-            return pack(Frame({"bad": f"What was found of {op} cannot be sent: {problem}; ask for fewer points."}))
+            op = request["op"] if request["kind"] == "describe" else request["question"]["op"]
+            sentence = f"What was found of {op} cannot be sent: {problem}; ask for fewer points."
+            return _packed({"kind": "refused", "refusals": [("count", sentence)]})
         except Exception as problem:
             if not gpu_error():
                 logging.exception("a fault of Gradloupe itself")
-            return pack(Frame({"fault": describe_internal_error(problem)[-_MAX_MESSAGE:]}))
+            return _packed({"kind": "fault", "sentence": describe_internal_error(problem)[-_MAX_MESSAGE:]})
 
-    def _answer(self, asked: dict[str, Any]) -> Frame:
-        try:
-            if "describe" in asked:
-                return Frame({"op": self._collection.described(*_recipe_arguments(asked["describe"]))})
-        except Unsolved as unsolved:
-            return Frame({"unsolved": unsolved.told})
-        fields = dict(asked["question"])
-        before = fields.pop("before", "")
-        question = _question(fields)
-        header, columns = answer.answer_question(question, self._collection.op(question.op, question.recipe, before))
+    def _result(self, request: WorkerRequest) -> Frame[WorkerResult]:
+        if request["kind"] == "describe":
+            return Frame(self._described(request))
+        question = Question.from_plain(request["question"])
+        op = self._collection.op(question.op, question.recipe, request["before"])
+        header, columns = answer.answer_question(question, op)
         header["notes"] += self._collection.notes
-        return Frame(header, {name: column.data for name, column in columns.items()})
+        message: AnswerMessage = {"kind": "answer", "header": header, "read": []}
+        return Frame(message, {name: column.data for name, column in columns.items()})
 
-    def _with_leftovers_ended(self, frame: Frame) -> Frame:
-        """The same answer, with a note where the Function has left processes behind, which are ended.
+    def _described(self, request: DescribeRequest) -> DescribedMessage | UnsolvedMessage:
+        try:
+            op = self._collection.described(request["op"], request["recipe"], request["before"])
+            return {"kind": "described", "op": op, "read": []}
+        except Unsolved as unsolved:
+            return {"kind": "unsolved", "op": unsolved.told, "read": []}
+
+    def _end_leftovers(self, message: WorkerResult) -> None:
+        """End processes that the Function has left behind, and say so in an answer.
 
         A pool or helper process that it keeps for its next call stays.
         """
@@ -91,13 +115,12 @@ class Dispatcher:
         if children - self._initial - self._referenced:
             self._referenced = children & referenced_children()
             ended = end_children(self._initial | self._referenced, _EXIT_TIMEOUT)
-        if ended and "notes" in frame.header:
-            frame.header["notes"].append(_LEFT_ONE if ended == 1 else _LEFT_SOME.format(ended))
-        return frame
+        if ended and message["kind"] == "answer":
+            message["header"]["notes"].append(_LEFT_ONE if ended == 1 else _LEFT_SOME.format(ended))
 
 
-def _recipe_arguments(request: dict[str, str]) -> tuple[str, str, str]:
-    return request["op"], request["recipe"], request.get("before", "")
+def _packed(reply: WorkerReply) -> bytes:
+    return pack(Frame(reply))
 
 
 def _collection(job: Job) -> Gallery | UserFunctions:
@@ -108,23 +131,13 @@ def _collection(job: Job) -> Gallery | UserFunctions:
     return UserFunctions(job.targets, job.again)
 
 
-def _question(plain: dict[str, Any]) -> Question:
-    named = {key: plain[key] for key in ("wrt", "of", "wrt2") if plain[key]}
-    elements = {key: Element(each["name"], tuple(each["index"])) for key, each in named.items()}
-    inputs = {name: tuple(values) for name, values in plain["inputs"].items()}
-    return Question(**{**plain, **elements, "inputs": inputs})
-
-
 class Gallery:
     """The ops of ``ops/``, with the methods of ``UserFunctions``; raises ``BadDeclaration`` for an invalid one."""
 
     def __init__(self) -> None:
+        self.catalogue = op_descriptions()
+        self.files: list[str] = []
         self.notes: list[str] = []
-        self._catalogue = op_descriptions()
-
-    def hello(self) -> dict[str, Any]:
-        """The descriptions of all ops."""
-        return {"catalogue": self._catalogue}
 
     def late(self) -> list[str]:
         """Empty: files of the gallery are not watched."""
@@ -134,6 +147,6 @@ class Gallery:
         """The op of that name; it has no other recipe than its own."""
         return OPS[name]
 
-    def described(self, name: str, recipe: str = "", before: str = "") -> dict[str, Any]:
+    def described(self, name: str, recipe: str = "", before: str = "") -> OpDescription:
         """Its entry in the catalogue."""
-        return next(each for each in self._catalogue if each["name"] == name)
+        return next(each for each in self.catalogue if each["name"] == name)

@@ -13,10 +13,11 @@ import traceback
 from collections import deque
 from contextlib import suppress
 from select import select
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ..paths import PACKAGE
 from ..protocol.job import Job
+from ..protocol.messages import ForkRequest, ForkServerMessage, ForkServerRequest
 from .child_processes import end_children
 from .sandbox import Sandbox, become_subreaper, die_with_parent
 
@@ -32,15 +33,14 @@ _MAX_REQUEST = 2**20  # bytes of a request
 class ForkServer:
     """Forks a worker for every request, and reports when it has ended.
 
-    A request is a JSON message over a SEQPACKET socket, with two descriptors: the worker's end of its channel, and the
-    file for its stack dump. Replies are ``{"born": pid}`` in the order of the requests, and ``{"ended": pid,
-    "code": ...}``, negative for a signal. An ended worker stays a zombie, so that its process id is not reused, until
-    ``{"bury": pid}``.
+    A ``ForkRequest`` is a JSON message over a SEQPACKET socket, with two descriptors: the worker's end of its channel,
+    and the file for its stack dump. It is replied to with a ``BornMessage``, in the order of the requests, and with an
+    ``EndedMessage``. An ended worker stays a zombie, so that its process id is not reused, until a ``BuryRequest``.
     """
 
     def __init__(self, server: socket.socket) -> None:
         self._server, self._pid = server, os.getpid()
-        self._requests: deque[tuple[dict[str, Any], list[int]]] = deque()
+        self._requests: deque[tuple[ForkRequest, list[int]]] = deque()
         self._living: set[int] = set()
         self._ended: set[int] = set()
         self._loads_user_files = False  # whether workers load user files, so that each save waits for a new one
@@ -72,9 +72,9 @@ class ForkServer:
             message, descriptors, _, _ = socket.recv_fds(self._server, _MAX_REQUEST, 2)
             if not message:
                 return False
-            request = json.loads(message)
-            if "bury" in request:
-                self._bury(request["bury"])
+            request: ForkServerRequest = json.loads(message)
+            if request["kind"] == "bury":
+                self._bury(request["pid"])
             else:
                 self._requests.append((request, descriptors))
         return True
@@ -102,9 +102,9 @@ class ForkServer:
             for each in descriptors:
                 os.close(each)
             self._living.add(child)
-            self._send({"born": child})
+            self._send({"kind": "born", "pid": child})
 
-    def _become_worker(self, request: dict[str, Any], channel: int, notes: int) -> NoReturn:
+    def _become_worker(self, request: ForkRequest, channel: int, notes: int) -> NoReturn:
         """What the forked process does; never returns."""
         code = 1
         try:
@@ -137,14 +137,14 @@ class ForkServer:
                 self._living.remove(child)
                 self._ended.add(child)
                 code = status.si_status if status.si_code == os.CLD_EXITED else -status.si_status
-                self._send({"ended": child, "code": code})
+                self._send({"kind": "ended", "pid": child, "code": code})
 
     def _bury(self, child: int) -> None:
         self._ended.discard(child)
         os.waitpid(child, 0)
         end_children(self._living | self._ended)  # its orphans, reparented to us
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: ForkServerMessage) -> None:
         self._server.send(json.dumps(message).encode())
 
 

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from select import select
 from typing import IO
@@ -16,6 +17,8 @@ from typing import IO
 from ..protocol.errors import LoadFailed
 from ..protocol.frames import FRAME_PREFIX, Frame, pack, parse_prefix, unpack
 from ..protocol.job import Job
+from ..protocol.messages import BrokenMessage, WorkerRequest
+from ..schema.op import LoadError
 from .sandbox import Sandbox
 
 _MAX_SENTENCE = 2000  # characters of a sentence about a fault
@@ -52,12 +55,11 @@ def _serve(channel: socket.socket, job: Job) -> None:
         dispatcher = Dispatcher(job)
         hello = dispatcher.hello()
     except LoadFailed as failed:
-        failure = {"broken": str(failed), "trouble": failed.trouble, "files": failed.files}
-        channel.sendall(pack(Frame(failure)))
+        channel.sendall(_broken(str(failed), failed.trouble, failed.files))
         return
     except Exception as problem:
         logging.exception("the ops could not be loaded")
-        channel.sendall(pack(Frame({"broken": _sentence(problem)})))
+        channel.sendall(_broken(_sentence(problem)))
         return
     channel.sendall(hello)
     pid, incoming = os.getpid(), channel.makefile("rb")
@@ -82,7 +84,12 @@ def _disconnect(channel: socket.socket) -> None:
     atexit._run_exitfuncs()
 
 
-def _receive(incoming: IO[bytes]) -> Frame | None:
+def _broken(sentence: str, trouble: LoadError | None = None, files: Sequence[str] = ()) -> bytes:
+    message: BrokenMessage = {"kind": "broken", "sentence": sentence, "trouble": trouble, "files": list(files)}
+    return pack(Frame(message))
+
+
+def _receive(incoming: IO[bytes]) -> Frame[WorkerRequest] | None:
     """The next frame, or None when the server has closed its end."""
     prefix = incoming.read(FRAME_PREFIX.size)
     if len(prefix) < FRAME_PREFIX.size:

@@ -52,22 +52,6 @@ export function grid(caption, { head, rows }) {
   return h("table", {}, h("caption", {}, caption), h("thead", {}, row(head, "th")), h("tbody", {}, ...body));
 }
 
-/** A table that a narrow window shows as a list: its cells are nodes or texts, the first of a row is its heading. */
-export function responsiveTable(caption, head, rows) {
-  const names = head.map((name) => h("th", { scope: "col" }, name));
-  const cell = (content, i) => {
-    const inside = h("span", {}, ...[content].flat());
-    return i === 0 ? h("th", { scope: "row" }, inside) : h("td", { "data-name": head[i] }, inside);
-  };
-  return h(
-    "table",
-    { class: "ledger" },
-    h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, ...names)),
-    h("tbody", {}, ...rows.map((cells) => h("tr", {}, ...cells.map(cell)))),
-  );
-}
-
 /** Let the keyboard reach and scroll those of `boxes` whose content is too wide for them. */
 export function makeScrollable(boxes) {
   const observer = new ResizeObserver((entries) => {

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import orjson
 from support import event_loop
+from support.own_server import showing
 
 from gradloupe.server.cache.answer_cache import AnswerCache
 from gradloupe.server.protocol.question import Question
@@ -64,3 +67,43 @@ def test_a_page_does_not_wait_for_what_takes_long_and_the_next_finds_it() -> Non
         assert answers.asked == 1
 
     with_answers(run)
+
+
+def test_what_a_header_takes_is_counted() -> None:
+    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
+        found = await answers.of(op, device, replace(asked, view="contract"), None)
+        assert answers.size > 2 * len(orjson.dumps(found.header))
+        assert answers.size > 20_000
+
+    with_answers(run)
+
+
+ONLY_HERE = """import os
+
+import torch
+from torch.autograd import Function
+
+HERE = os.getpid()
+
+
+class OnlyHere(Function):
+    @staticmethod
+    def forward(ctx, x):
+        if os.getpid() != HERE:
+            os._exit(1)
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+"""
+
+
+def test_what_torch_compile_had_no_time_for_is_asked_again(tmp_path: Path) -> None:
+    with showing(tmp_path, text=ONLY_HERE) as own:
+        given_up = own.get("/ops/OnlyHere.json?view=contract&compile=true")
+        (badge,) = [each for each in given_up.json()["badges"] if each["name"] == "compile"]
+        assert badge["state"] == "unknown", badge
+        assert given_up.headers["cache-control"] == "no-store"
+        not_asked = own.get("/ops/OnlyHere.json?view=contract")
+        assert not_asked.headers["cache-control"].startswith("public")

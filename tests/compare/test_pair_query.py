@@ -19,9 +19,10 @@ from gradloupe.server.compare.chooser import SUGGESTED_PAIRS, chooser_context
 from gradloupe.server.compare.controls import Controls, pair_controls
 from gradloupe.server.compare.difference_sentences import difference_sentences
 from gradloupe.server.compare.page import ComparedPair, pair_context
-from gradloupe.server.compare.pair_query import SIDES, SectionPair, named_ops, pair_address, read_pair, split_query
+from gradloupe.server.compare.pair_query import SIDES, SectionPair, named_ops, pair_address, pair_words, read_pair
 from gradloupe.server.compare.source_diff import aligned_lines, folded_docstrings, source_listings
-from gradloupe.server.figure.inline_svg import common_axis_ranges, static_figure
+from gradloupe.server.figure.axis_range import common_axis_ranges
+from gradloupe.server.figure.inline_svg import static_figure
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.url.numbers import BadQuery
@@ -36,7 +37,7 @@ PIXELS = "left=image_alpha&right=image_alpha"
 
 
 def pair_of(query: str) -> tuple[dict[str, Any], dict[str, Any], SectionPair]:
-    given = split_query(query)
+    given = pair_words(query)
     ops = named_ops(DESCRIBED, given)
     return ops["left"], ops["right"], read_pair(ops["left"], ops["right"], DEVICE, given)
 
@@ -317,7 +318,7 @@ def test_docstrings_are_folded_and_never_marked() -> None:
 
 def test_both_still_pictures_have_the_same_axes() -> None:
     left, right = both_of(f"{TWICE}&right.grad_output=-2").answers or ()
-    axes = common_axis_ranges((left, right), "stacked")
+    axes = common_axis_ranges((left, right))
     labels = [re.findall(r"<text y=[^>]*>([^<]*)", str(static_figure(each, "stacked", axes))) for each in (left, right)]
     assert labels[0] == labels[1]
     assert {"1", "−2"} <= set(labels[0])
@@ -326,8 +327,8 @@ def test_both_still_pictures_have_the_same_axes() -> None:
 
 def test_of_what_failed_no_axis_is_shared() -> None:
     left, right = both_of(CLAMPS).answers or ()
-    assert common_axis_ranges((left, Frame(right.header)), "stacked") == common_axis_ranges((left,), "stacked")
-    assert common_axis_ranges((Frame(left.header),), "stacked") is None
+    assert common_axis_ranges((left, Frame(right.header))) == common_axis_ranges((left,))
+    assert common_axis_ranges((Frame(left.header),)) is None
 
 
 def test_the_page_without_answers_says_what_it_is_about() -> None:
@@ -338,15 +339,20 @@ def test_the_page_without_answers_says_what_it_is_about() -> None:
     assert "Clamp with grad and Clamp with grad that works" in context["social"].description
 
 
+def choice(query: str) -> dict[str, Any]:
+    given = pair_words(query)
+    return chooser_context(DESCRIBED, named_ops(DESCRIBED, given), given, "")
+
+
 def test_the_choice_offers_pairs_that_there_are_and_keeps_what_is_asked() -> None:
-    offered = chooser_context(DESCRIBED, {}, "")["suggested"]
+    offered = choice("")["suggested"]
     assert len(offered) == len(SUGGESTED_PAIRS)
     for each in offered:
         pair_of(each["address"].removeprefix("/compare?"))
-    chosen = chooser_context(DESCRIBED, split_query("left=image_alpha&wrt=a&c=0.5&grad_output=-1"), "")
+    chosen = choice("left=image_alpha&wrt=a&c=0.5&grad_output=-1")
     assert chosen["kept"] == {"left.wrt": "a", "left.c": "0.5", "grad_output": "-1"}
     assert all("left=image_alpha" in each["address"] for each in chosen["suggested"])
     with pytest.raises(BadQuery, match="min is for two ops"):
-        chooser_context(DESCRIBED, {"min": "1"}, "")
+        choice("min=1")
     with pytest.raises(BadQuery, match="'mni'"):
-        chooser_context(DESCRIBED, {"left": "clamp_with_grad", "mni": "1"}, "")
+        choice("left=clamp_with_grad&mni=1")

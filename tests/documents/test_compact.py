@@ -27,12 +27,20 @@ def frame(name: str, **given: Any) -> Frame:
     return unpack(data[8 : 8 + size], data[8 + size :])
 
 
+def read(measured: Frame) -> dict[str, Any]:
+    """What a page reads of an answer."""
+    found: dict[str, Any] = json.loads(script_json(compact_document(measured, "")))
+    return found
+
+
 @pytest.mark.parametrize("name", SEEDS)
 def test_nothing_that_can_be_seen_is_lost(name: str) -> None:
     measured = frame(name)
     whole = json.loads(json_document(measured, ""))
-    small = json.loads(script_json(compact_document(measured, "")))
-    assert {**small, "columns": 0, "marks": 0} == {**whole, "columns": 0, "marks": 0}
+    small = read(measured)
+    for member in small.keys() - {"columns", "marks", "verdict"}:
+        assert small[member] == whole[member]
+    assert small["verdict"].items() <= whole["verdict"].items()
     assert small["columns"].keys() == whole["columns"].keys()
     for column, values in whole["columns"].items():
         if values is None:
@@ -47,13 +55,13 @@ def test_nothing_that_can_be_seen_is_lost(name: str) -> None:
 
 
 def test_a_mark_stands_where_its_point_does() -> None:
-    small = compact_document(frame("clipped_relu", start=-0.1 / 3, stop=2.7182818284590451), "")
+    small = read(frame("clipped_relu", start=-0.1 / 3, stop=2.7182818284590451))
     assert small["marks"]
     assert {mark["x"] for mark in small["marks"]} <= set(small["columns"]["x"])
 
 
 def test_points_of_a_narrow_range_stay_apart() -> None:
-    small = compact_document(frame("exp", start=1.0, stop=1.0 + 1e-9), "")
+    small = read(frame("exp", start=1.0, stop=1.0 + 1e-9))
     x = small["columns"]["x"]
     assert len(set(x)) == len(x)
     forward = small["columns"]["forward"]
@@ -62,7 +70,7 @@ def test_points_of_a_narrow_range_stay_apart() -> None:
 
 def test_a_page_carries_a_fraction_of_the_document() -> None:
     measured = frame("exp")
-    assert len(script_json(compact_document(measured, ""))) < 0.65 * len(json_document(measured, ""))
+    assert len(script_json(compact_document(measured, ""))) < 0.6 * len(json_document(measured, ""))
 
 
 def test_what_an_op_says_cannot_end_the_script() -> None:
@@ -72,7 +80,7 @@ def test_what_an_op_says_cannot_end_the_script() -> None:
 
 
 def test_the_points_beside_a_jump_stay_apart_from_it() -> None:
-    small = compact_document(frame("round_straight_through"), "")
+    small = read(frame("round_straight_through"))
     x = small["columns"]["x"]
     assert x == sorted(set(x))
     assert {mark["x"] for mark in small["marks"]} <= set(x)

@@ -15,7 +15,7 @@ from gradloupe.server.catalogue.output_shapes import measured_shapes
 from gradloupe.server.documents.pytest_file import pytest_source
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.recipe.grammar import parse_recipe
-from gradloupe.server.url.parse import read_address
+from gradloupe.server.url.parse import parse_query, read_address
 from gradloupe.server.worker.answer import device_summary
 
 
@@ -34,7 +34,7 @@ def own(function: Any, text: str, **fields: Any) -> dict[str, Any]:
 
 
 def copied(op: dict[str, Any], query: str = "") -> str:
-    return pytest_source(op, read_address(op, device_summary(), query))
+    return pytest_source(op, read_address(op, device_summary(), parse_query(query)))
 
 
 def called(text: str) -> str:

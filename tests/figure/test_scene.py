@@ -1,4 +1,4 @@
-"""The picture that the server draws is the figure that the browser draws: the same ranges, labels and curves."""
+"""What is drawn of a section: the ranges of its axes, their labels, curves, marks and stripes."""
 
 from __future__ import annotations
 
@@ -7,35 +7,17 @@ import re
 from typing import Any
 
 import pytest
-from functions.seeds import SEEDS
 from playwright.sync_api import Page
 from support import http
-from support.scenes import MADE_UP, document, finite, frame
+from support.scenes import MADE_UP, frame, made_up
 
-from gradloupe.server.figure.scene import Axis, Scene, build_scene
+from gradloupe.server.figure.scene import scene_document
 from gradloupe.server.figure.ticks import fitting_ticks, ticks
 
-ADDRESSES = (
-    *(f"/ops/{name}.json" for name in SEEDS),
-    "/ops/clamp_with_grad.json?grad_output=-1",
-    "/ops/exp.json?start=-700&stop=700",
-    "/ops/exp.json?start=0.99999999&stop=1.00000001",
-    "/ops/exp.json?grad_output=1e200",
-    "/ops/exp.json?grad_output=-3e-7",
-    "/ops/sinh.json?dtype=float16&count=101",
-    "/ops/round_straight_through.json?start=-9.3&stop=8.1&count=500",
-)
-FIGURE = """async ([files, answer, layout, width]) => {
-  const { figure } = await import(`${files}/js/figure/figure.js`);
-  const palette = { size: 13, family: "serif" };
-  const view = { layout, width, height: 500, rem: 16, gap: 40, held: null, zoomable: false, titles: true, at: null };
-  return figure(answer, view, palette);
-}"""
 TICKS = """async ([files, asked]) => {
   const { fittingTicks, ticks } = await import(`${files}/js/figure/axes.js`);
   return asked.map(([low, high, count, room]) => [ticks([low, high], count), fittingTicks([low, high], count, room)]);
 }"""
-WIDE, NARROW = 800, 400
 
 
 @pytest.fixture(scope="module")
@@ -44,60 +26,6 @@ def files(server: str) -> str:
     found = re.search(r"/static/\w+", http.get(f"{server}/").text)
     assert found
     return found[0]
-
-
-def drawn_by_the_browser(page: Page, files: str, answer: dict[str, Any], layout: str, width: int) -> dict[str, Any]:
-    if page.url == "about:blank":
-        page.goto("/favicon.ico")
-    figure: dict[str, Any] = page.evaluate(FIGURE, [files, answer, layout, width])
-    return figure
-
-
-def check(page: Page, files: str, answer: dict[str, Any], layout: str) -> None:
-    wide = drawn_by_the_browser(page, files, answer, layout, WIDE)
-    narrow = drawn_by_the_browser(page, files, answer, layout, NARROW)
-    found = build_scene(frame(answer), layout)
-    same_axis(found.many, wide["layout"]["xaxis"])
-    same_axis(found.few, narrow["layout"]["xaxis"])
-    same_axis(found.upper, wide["layout"]["yaxis"])
-    assert (found.lower is None) == ("yaxis2" not in wide["layout"])
-    if found.lower:
-        same_axis(found.lower, wide["layout"]["yaxis2"])
-    assert wide["layout"]["margin"]["l"] == round(16 * found.left)
-    assert stripes(found) == [(each["x0"], each["x1"], each["opacity"]) for each in wide["layout"]["shapes"]]
-    same_layers(found, wide["data"])
-
-
-def same_axis(axis: Axis, plotted: dict[str, Any]) -> None:
-    assert list(axis.span) == plotted["range"]
-    assert [tick.value for tick in axis.ticks] == plotted["tickvals"]
-    assert [tick.text for tick in axis.ticks] == plotted["ticktext"]
-    assert axis.words == plotted["title"]["text"]
-
-
-def stripes(found: Scene) -> list[tuple[float, float, float]]:
-    panels = 1 if found.lower is None else 2
-    return [(low, high, found.opacity) for low, high in found.stripes for _ in range(panels)]
-
-
-def same_layers(found: Scene, plotted: list[dict[str, Any]]) -> None:
-    assert [layer.name for layer in found.layers] == [trace["name"] for trace in plotted]
-    for layer, trace in zip(found.layers, plotted, strict=True):
-        assert finite(layer.x) == finite(trace["x"]), layer.name
-        assert finite(layer.y) == finite(trace["y"]), layer.name
-        assert (found.axis(layer) is found.lower) == (trace["yaxis"] == "y2"), layer.name
-
-
-@pytest.mark.parametrize("layout", ["stacked", "overlaid"])
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_a_section_is_the_same_scene(page: Page, server: str, files: str, address: str, layout: str) -> None:
-    check(page, files, document(server, address), layout)
-
-
-@pytest.mark.parametrize("layout", ["stacked", "overlaid"])
-@pytest.mark.parametrize("name", MADE_UP)
-def test_poles_cusps_gaps_and_huge_numbers_are_the_same_scene(page: Page, files: str, name: str, layout: str) -> None:
-    check(page, files, MADE_UP[name](), layout)
 
 
 def test_any_range_has_the_same_labels(page: Page, files: str) -> None:
@@ -114,3 +42,73 @@ def test_any_range_has_the_same_labels(page: Page, files: str) -> None:
         for mine, theirs in zip(ours, told, strict=True):
             assert [tick.value for tick in mine] == theirs["tickvals"]
             assert [tick.text for tick in mine] == theirs["ticktext"]
+
+
+def scene(**changed: Any) -> dict[str, Any]:
+    """The scene of a parabola, with what is changed of it."""
+    return scene_document(frame(made_up(**changed)))
+
+
+def drawn(found: dict[str, Any]) -> list[str]:
+    return [curve[0] for curve in found["curves"]]
+
+
+def test_an_axis_shows_every_value_and_air_around() -> None:
+    upper, lower = (scene()["axes"]["stacked"][panel]["range"] for panel in ("upper", "lower"))
+    assert upper == pytest.approx((-0.44, 4.44))
+    assert lower == pytest.approx((-4.88, 4.88))
+    both = scene()["axes"]["overlaid"]
+    assert both["lower"] is None
+    assert both["upper"]["range"] == pytest.approx((-4.88, 4.88))
+
+
+def test_rounding_noise_is_not_zoomed_into() -> None:
+    noise = [1 + 1e-13 * (row % 2) for row in range(101)]
+    assert scene(forward=noise)["axes"]["stacked"]["upper"]["range"] == pytest.approx((0.39, 1.61), abs=0.01)
+
+
+def test_a_pole_neither_flattens_the_rest_nor_is_drawn() -> None:
+    found = scene_document(frame(MADE_UP["hyperbola"]()))
+    low, high = found["axes"]["stacked"]["upper"]["range"]
+    assert -30 < low < high < 30
+    assert found["gaps"] == [52, 53, 54]
+    assert [start < at < stop for (start, stop), at in zip(found["steep"], (-1.0, 0.12), strict=True)] == [True, True]
+    assert [mark[0] for mark in found["marks"]] == ["subgradients", "kinks", "kink slopes"]
+
+
+def test_the_slopes_stop_at_a_kink_and_its_mark_says_what_backward_chose() -> None:
+    mark = {"kind": "kink", "x": 0.0, "forward": 0.0, "analytical": 0.5, "left": -1.0, "right": 1.0}
+    found = scene(marks=[mark])
+    assert {name: cut for name, _, _, cut in found["curves"]} == {"numerical": [], "forward": [], "analytical": [50]}
+    assert found["marks"][0] == ("subgradients", True, [0.0, 0.0, None], [-1.0, 1.0, None])
+    assert found["marks"][2] == ("kink slopes", True, [0.0], [0.5])
+    assert found["legend"]["bends"] == "kink"
+
+
+def test_a_jump_has_open_and_closed_ends_and_a_single_point_that_differs_is_seen() -> None:
+    found = scene_document(frame(MADE_UP["jumpy"]()))
+    assert drawn(found) == ["numerical", "implied", "surrogate", "forward", "surrogate slope", "analytical"]
+    assert found["marks"] == [
+        ("open ends", False, [0.52, 0.52], [0.0, 1.0]),
+        ("closed ends", False, [0.52], [0.5]),
+    ]
+    assert found["stripes"][0] == (-2.0, -1.0)
+    assert found["stripes"][1] == pytest.approx((0.988, 1.012))
+
+
+def test_what_backward_implies_is_drawn_only_where_an_eye_can_tell_it_from_forward() -> None:
+    forward = made_up()["columns"]["forward"]
+    for far, seen in ((1e-9, False), (1.0, True)):
+        found = scene(implied=[y + far for y in forward], word="differs")
+        assert ("implied" in drawn(found)) is seen
+        assert ("implied" in found["legend"]["curves"]) is seen
+
+
+@pytest.mark.parametrize("name", MADE_UP)
+def test_every_axis_has_a_range_and_labels_within_it(name: str) -> None:
+    for axes in scene_document(frame(MADE_UP[name]()))["axes"].values():
+        for axis in filter(None, (axes["upper"], axes["lower"])):
+            low, high = axis["range"]
+            assert low < high
+            assert all(low <= value <= high for value, _ in axis["ticks"])
+            assert len({text for _, text in axis["ticks"]}) == len(axis["ticks"]) > 1

@@ -17,7 +17,7 @@ from support.servers import HERE
 
 from gradloupe.server.figure.palette import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
 from gradloupe.server.figure.sheet_svg import figure_svg
-from gradloupe.server.png.process import face_files
+from gradloupe.server.png.process import FACE_FILES
 
 STATIC = HERE / "static"
 SIZES = (
@@ -169,7 +169,7 @@ def test_a_small_picture_says_less() -> None:
 def set_in_its_own_faces(page: Page, text: str) -> list[tuple[str, dict[str, float]]]:
     """The texts and their boxes, as they are in pixels, where the faces are the widest."""
     faces = ""
-    for family, file in (("DejaVu Sans", face_files()[0]), ("DejaVu Sans Mono", face_files()[2])):
+    for family, file in (("DejaVu Sans", FACE_FILES[0]), ("DejaVu Sans Mono", FACE_FILES[2])):
         data = base64.b64encode(Path(file).read_bytes()).decode()
         faces += f"@font-face{{font-family:'{family}';src:url(data:font/ttf;base64,{data})}}"
     text = text.replace(FONT_FAMILIES["text"].replace("'", "&#39;"), "DejaVu Sans")

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 import torch
 from functions.contract_broken import HidesAHook
+from support.answers import asked
 from support.sections import Plain, op_of, section
 
 from gradloupe.ops import OPS, Input, Op, Parameter
@@ -361,7 +362,8 @@ def test_of_thousands_of_arguments_a_few_are_listed_and_the_rest_counted(leaves)
         parts = [torch.ones(1, requires_grad=True) for _ in range(4095)] if leaves else [x * i for i in range(4095)]
         return Many.apply(x, *parts)
 
-    found, _ = graph_node_view(section(op_of(forward)), Question("many", Element("x"), Element("y"), -1.0, 1.0))
+    question = Question("many", Element("x"), Element("y"), -1.0, 1.0)
+    found, _ = graph_node_view(section(op_of(forward)), question, asked(question))
     (one,) = found["functions"]
     assert [len(one[part]) for part in TRUNCATED_LISTS] == [LIST_LIMIT, 1, LIST_LIMIT]
     assert one["more"] == {"arguments": 4096 - LIST_LIMIT, "outputs": 0, "saved": 4096 - LIST_LIMIT}
@@ -372,6 +374,6 @@ def test_of_thousands_of_arguments_a_few_are_listed_and_the_rest_counted(leaves)
 
 def test_the_call_is_made_where_the_input_is_held_unless_a_place_is_given():
     cut = section(op_of(torch.exp), x=(0.75,))
-    asked = Question("exp", Element("x"), Element("y"), -1.0, 1.0)
-    assert graph_node_view(cut, asked)[0]["at"] == 0.75
-    assert graph_node_view(cut, replace(asked, at=0.5))[0]["at"] == 0.5
+    question = Question("exp", Element("x"), Element("y"), -1.0, 1.0)
+    assert graph_node_view(cut, question, asked(question))[0]["at"] == 0.75
+    assert graph_node_view(cut, replace(question, at=0.5), asked(question))[0]["at"] == 0.5

@@ -184,6 +184,13 @@ def test_a_section_that_failed_is_not_kept(tmp_path: Path) -> None:
             assert "etag" not in failed.headers
 
 
+def test_a_second_op_can_be_chosen_beside_a_function_of_ones_own(tmp_path: Path) -> None:
+    with showing(tmp_path) as server:
+        page = server.get("/compare?left=Clamp&low=-2")
+        assert (page.status_code, "Two Functions side by side" in page.text) == (200, True)
+        assert 'name="low" value="-2"' in page.text
+
+
 def test_bytes_that_differ_by_compression_differ_by_tag(server: str) -> None:
     plain = http.get(f"{server}/ops/exp.json", headers={"accept-encoding": "gzip;q=0"})
     packed = http.get(f"{server}/ops/exp.json", headers={"accept-encoding": "br;q=0.1, gzip;q=0.5"})

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import brotli
 import httpx2
+import psutil
 import pytest
 from functions.misbehaving_op import OWN
 from support import http
@@ -44,6 +45,14 @@ def raw(server: str, address: str, accepted: str, **more: str) -> tuple[httpx2.H
     headers = {"accept-encoding": accepted} | {name.replace("_", "-"): value for name, value in more.items()}
     with http.stream("GET", server + address, headers=headers) as response:
         return response.headers, b"".join(response.iter_raw())
+
+
+def test_a_gallery_that_has_not_changed_is_not_drawn_again(alone: InProcess) -> None:
+    first = until(lambda: [each for each in [alone.get("/")] if each.headers["cache-control"].startswith("public")])[0]
+    web, rounds = psutil.Process(alone.process.pid), 40
+    before = sum(web.cpu_times()[:2])
+    assert {alone.get("/").headers["etag"] for _ in range(rounds)} == {first.headers["etag"]}
+    assert (sum(web.cpu_times()[:2]) - before) / rounds < 0.01  # drawing takes 0.04 s
 
 
 @pytest.mark.parametrize("address", PURE)

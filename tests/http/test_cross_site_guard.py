@@ -265,5 +265,5 @@ def test_who_asks_for_embedding_gets_frames_and_nothing_else(
         expect(inside.locator("html[data-ready]")).to_be_attached(timeout=20_000)
         inside.locator("#field-grad_output").fill("-1")
         inside.locator("#field-grad_output").press("Tab")
-        expect(inside.locator("html")).to_have_attribute("data-address", "/ops/Clamp?grad_output=-1")
+        expect(inside.locator("html")).to_have_attribute("data-ready", "/ops/Clamp?grad_output=-1")
         page.close()

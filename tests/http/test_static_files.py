@@ -103,7 +103,7 @@ def test_the_light_bundles_are_installed_and_of_the_version_of_the_wheel(server:
     locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
     full = version(Assets().read("plotly.min.js"))
     for kind, name in PLOTLY_BUNDLES.items():
-        assert Assets().plotly(kind).endswith(f"/{name}")  # without them: make light
+        assert Assets().plotly(kind).endswith(f"/{name}")  # without them: make test
         bundle = Assets().read(name)
         package = f"plotly.js-{name.removeprefix('plotly-').removesuffix('.min.js')}-dist-min"
         assert version(bundle) == full == wanted[package] == locked[f"node_modules/{package}"]["version"]

@@ -339,7 +339,7 @@ def notebook(browser: Browser, executed: Path) -> Iterator[Page]:
 
 def framed(page: Page) -> FrameLocator:
     frame = page.frame_locator("iframe")
-    expect(frame.locator("html[data-address]")).to_have_attribute("data-address", "/ops/Bent?start=-2&stop=2")
+    expect(frame.locator("html[data-ready]")).to_have_attribute("data-ready", "/ops/Bent?start=-2&stop=2")
     return frame
 
 
@@ -354,7 +354,7 @@ def test_an_exported_notebook_draws_the_live_figure(notebook: Page) -> None:
     before = curves(inside)  # type: ignore[arg-type]
     assert before["forward"][1][0] == pytest.approx(4.0)
     steep.press("End")
-    expect(frame.locator("html")).not_to_have_attribute("data-address", "/ops/Bent?start=-2&stop=2")
+    expect(frame.locator("html")).not_to_have_attribute("data-ready", "/ops/Bent?start=-2&stop=2")
     assert curves(inside)["forward"][1][0] != pytest.approx(4.0)  # type: ignore[arg-type]
 
 

@@ -273,7 +273,7 @@ def test_a_figure_says_what_has_no_slider_and_why() -> None:
     assert re.match(
         r"There are no sliders: each position of a slider is an answer of \d+ kB, and the cell", none.remark
     )
-    assert b"data-slider" not in none.page
+    assert b'type="range"' not in none.page
 
 
 def test_the_call_that_is_printed_is_read_again_from_its_lines() -> None:

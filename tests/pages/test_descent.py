@@ -22,7 +22,7 @@ return { ys: data.filter(({name}) => !name.includes(',')).map(({y}) => y), label
 
 def closer(page: Page, address: str) -> None:
     """Wait until the panel shows `address`, a shortest one."""
-    expect(page.locator("html")).to_have_attribute("data-companion", address)
+    expect(page.locator("html")).to_have_attribute("data-ready", address)
 
 
 def shown(page: Page, address: str) -> Page:
@@ -107,7 +107,7 @@ def test_the_fields_show_what_was_chosen_and_ask_anew(page: Page) -> None:
     closer(page, "/ops/clamp_with_grad?view=descent&at=-3&goal=2")
     expect(page.locator("#companion-sentence")).to_contain_text("from −3 to 1.5 in 4 steps and stays there")
     enter(page.locator("#field-lr"), "0")
-    expect(page.locator("#companion-trouble")).to_contain_text("lr=0 leads nowhere")
+    expect(page.locator("#companion-trouble")).to_contain_text("lr=0 is out of bounds; give a number above 0.")
     expect(page.locator(".descent output")).to_have_text("12 of 12")  # the last good picture stays
 
 
@@ -184,7 +184,7 @@ def test_the_panel_on_a_phone_is_not_wider_than_it_and_axe_finds_nothing(page: P
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("lr=0", "lr=0 leads nowhere"),
+        ("lr=0", "lr=0 is out of bounds; give a number above 0."),
         ("lr=-1", "above 0"),
         ("lr=nan", "lr=nan is not finite"),
         ("lr=1e301", "out of bounds"),

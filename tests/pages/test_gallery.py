@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 from support import http
@@ -126,7 +127,8 @@ def test_a_tour_of_ops_that_are_not_there_is_not_offered() -> None:
 
 
 def test_groups_of_the_visitors_own_come_first() -> None:
-    cards = [{"group": group, "title": group, "name": group} for group in ("Specimens", "Mine", "A first look")]
+    names = ("Specimens", "Mine", "A first look")
+    cards: list[Any] = [{"group": each, "title": each, "name": each, "own": False} for each in names]
     assert [group for group, _ in cards_by_group(cards)] == ["Mine", "A first look", "Specimens"]
 
 

@@ -19,7 +19,7 @@ const { x, y, width, height } = each.getBBox(); return [x, y, x + width, y + hei
 def node(page: Page, address: str) -> None:
     """Open the node of an op, and wait until it is drawn."""
     page.goto(address)
-    expect(page.locator("html")).to_have_attribute("data-companion", address)
+    expect(page.locator("html")).to_have_attribute("data-ready", address)
 
 
 def texts(page: Page, role: str) -> list[str]:
@@ -63,7 +63,7 @@ def test_a_click_in_the_figure_moves_the_place(page: Page) -> None:
     assert box is not None
     page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + 60)
     expect(page).to_have_url(re.compile("&at="))
-    expect(page.locator("html")).to_have_attribute("data-companion", here(page))
+    expect(page.locator("html")).to_have_attribute("data-ready", here(page))
     at = float(page.locator("#field-at").input_value().replace("−", "-"))
     assert at == pytest.approx(2.6, abs=0.2)
     value = page.get_by_role("table", name="Into forward, out of backward").get_by_role("row").nth(1)
@@ -100,7 +100,7 @@ def test_another_view_takes_its_place_and_it_comes_back(page: Page) -> None:
     looks = page.locator(".looks")
     for view in ("Node", "Step", "Node"):
         looks.locator("label", has_text=view).click()
-        expect(page.locator("html")).to_have_attribute("data-companion", f"/ops/exp?view={view.lower()}")
+        expect(page.locator("html")).to_have_attribute("data-ready", f"/ops/exp?view={view.lower()}")
         expect(page.locator(".graph")).to_have_count(1 if view == "Node" else 0)
         expect(page.locator("#companion-plot")).to_be_visible(visible=view == "Step")
 

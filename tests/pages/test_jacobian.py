@@ -36,7 +36,7 @@ def ask(op: str, wrt: str, of: str, **more: Any) -> Any:
 
 def asked(page: Page, address: str) -> None:
     page.goto(address)
-    expect(page.locator("html")).to_have_attribute("data-companion", address, timeout=20_000)
+    expect(page.locator("html")).to_have_attribute("data-ready", address, timeout=20_000)
 
 
 def reads(page: Page, words: str) -> None:
@@ -167,7 +167,7 @@ def test_the_maps_are_coloured_read_walked_and_opened(browser: Browser, special:
         page.mouse.click(box["x"] + x, box["y"] + y)
         shows(page, "/ops/HalfSoftmax?wrt=x[0,1]&of=y[0,2]")
         expect(page.locator("html")).to_have_attribute(
-            "data-companion", "/ops/HalfSoftmax?wrt=x[0,1]&of=y[0,2]&view=jacobian", timeout=20_000
+            "data-ready", "/ops/HalfSoftmax?wrt=x[0,1]&of=y[0,2]&view=jacobian", timeout=20_000
         )
         page.locator("#companion-panel canvas").focus()
         page.keyboard.press("ArrowUp")
@@ -210,7 +210,7 @@ def test_the_picture_of_influence_follows_the_loss_and_the_pair_of_tensors(page:
     expect(page.locator(".influence").get_by_role("row")).to_have_count(4)
     page.get_by_label("derivative of").last.select_option("alpha")
     expect(page.locator("html")).to_have_attribute(
-        "data-companion", "/ops/image_alpha?of=alpha&view=jacobian", timeout=20_000
+        "data-ready", "/ops/image_alpha?of=alpha&view=jacobian", timeout=20_000
     )
     expect(page.locator(".losses :checked")).to_have_value("alpha")
     asked(page, "/ops/replace_grad?view=jacobian")

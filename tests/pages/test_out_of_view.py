@@ -103,7 +103,7 @@ def test_a_right_backward_has_nothing_to_show_out_of_sight(page: Page) -> None:
 @pytest.mark.parametrize("address", ["/ops/clamp_with_grad?wrt=min&view=map", "/ops/root?view=step&at=0"])
 def test_where_there_is_nothing_to_draw_there_is_no_empty_frame(page: Page, address: str) -> None:
     page.goto(address)
-    expect(page.locator("html")).to_have_attribute("data-companion", address)
+    expect(page.locator("html")).to_have_attribute("data-ready", address)
     expect(page.locator("#companion-sentence")).not_to_be_empty()
     expect(page.locator("#companion-plot")).to_be_hidden()
     expect(page.locator("#companion .legend")).to_be_hidden()

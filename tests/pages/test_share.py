@@ -74,7 +74,7 @@ def choose(page: Page, word: str) -> None:
 
 def settled(page: Page) -> None:
     """Waits until the frame of the preview is drawn and has the height that it has told."""
-    expect(sight(page).locator("html")).to_have_attribute("data-ready", "1")
+    expect(sight(page).locator("html[data-ready]")).to_be_attached()
     fitted(page)
 
 
@@ -95,7 +95,7 @@ def host(server: str) -> Iterator[Host]:
 
 def test_the_preview_is_the_figure_that_others_will_see(page: Page) -> None:
     sharing(page)
-    expect(sight(page).locator("html")).to_have_attribute("data-address", CLAMP)
+    expect(sight(page).locator("html")).to_have_attribute("data-ready", CLAMP)
     frame = dialog(page).locator("iframe")
     assert urlsplit(frame.get_attribute("src") or "").path == "/embed/clamp_with_grad"
     settled(page)
@@ -129,7 +129,7 @@ def test_looking_at_previews_leaves_the_way_back_as_it_was(page: Page) -> None:
 def test_it_speaks_of_what_is_on_the_page_now(page: Page) -> None:
     opened(page, CLAMP)
     enter(page.locator("#field-min"), "-1.5")
-    expect(page.locator("html")).to_have_attribute("data-address", CLAMP.replace("-2", "-1.5"))
+    expect(page.locator("html")).to_have_attribute("data-ready", CLAMP.replace("-2", "-1.5"))
     page.get_by_role("button", name="Share").click()
     assert "min=-1.5&amp;grad_output=-1" in snippet(page, "HTML")
 
@@ -167,7 +167,7 @@ def test_the_frame_works_where_it_is_pasted(page: Page, browser: Browser, host: 
     frame = snippet(page, "HTML")
     with visiting(browser, host, frame) as elsewhere:
         inner = elsewhere.frame_locator("iframe").locator("html")
-        expect(inner).to_have_attribute("data-address", CLAMP, timeout=20_000)
+        expect(inner).to_have_attribute("data-ready", CLAMP, timeout=20_000)
         framed(elsewhere).wait_for_function("() => document.documentElement.scrollHeight - innerHeight <= 1")
 
 
@@ -178,7 +178,7 @@ def test_the_element_works_where_it_is_pasted(page: Page, browser: Browser, host
     assert tags.only("grad-loupe")["hide"] == "source"
     with visiting(browser, host, text) as elsewhere:
         inner = elsewhere.frame_locator("iframe").locator("html")
-        expect(inner).to_have_attribute("data-address", CLAMP, timeout=20_000)
+        expect(inner).to_have_attribute("data-ready", CLAMP, timeout=20_000)
     with visiting(browser, host, text.replace(' width="100%"', ""), java_script_enabled=False) as elsewhere:
         picture = elsewhere.get_by_role("link").get_by_role("img", name="Clamp with grad")
         expect(picture).to_be_visible()
@@ -337,6 +337,21 @@ def test_without_a_clipboard_the_text_is_selected_for_the_hand_to_copy(browser: 
         dialog(page).get_by_role("button", name="Copy").press("Enter")
         expect(dialog(page).get_by_role("status").last).to_contain_text("Selected")
         assert page.evaluate("() => getSelection().toString()") == said(page)
+
+
+def test_what_is_looked_at_more_closely_is_in_no_snippet(page: Page) -> None:
+    sharing(page, "/ops/clamp_with_grad?view=descent&lr=0.1")
+    assert "lr=" not in snippet(page, "HTML")
+
+
+def test_a_link_is_copied_where_the_clipboard_is_closed(browser: Browser, server: str) -> None:
+    with alone(browser, server) as page:
+        page.add_init_script(NO_CLIPBOARD)
+        opened(page, CLAMP)
+        button = page.get_by_role("button", name="Copy link")
+        button.click()
+        expect(page.locator("#copy")).to_contain_text("Cop")
+        expect(page.locator("#copy")).not_to_have_text("Copy link")
 
 
 def test_the_keyboard_alone_shares(page: Page) -> None:

@@ -13,7 +13,7 @@ MODULE = "const {%s} = await import(new URL('%s', document.querySelector('script
 SCORE = (
     "async (search) => {"
     + MODULE % ("score", "../figure/sound.js")
-    + "const answer = await (await fetch(location.pathname + '.json' + search)).json();"
+    + "const answer = await (await fetch(location.pathname + '.page.json' + search)).json();"
     "const {y: upper, y2: lower} = {y: [-2, 2], y2: [-1, 1]};"
     "return score(answer, {upper, lower}); }"
 )

@@ -33,7 +33,7 @@ def look(page: Page, view: str) -> None:
 
 def closer(page: Page, address: str) -> None:
     """Wait until the companion shows `address`, a shortest one."""
-    expect(page.locator("html")).to_have_attribute("data-companion", address)
+    expect(page.locator("html")).to_have_attribute("data-ready", address)
 
 
 def above(page: Page) -> None:
@@ -72,7 +72,7 @@ def test_features_line_up_with_those_above(page: Page, view: str) -> None:
     assert page.evaluate(SPAN, "#companion-plot") == page.evaluate(SPAN, "#plot")
     above(page)
     zoom(page, 0.5, 0.8)
-    expect(page.locator("html")).not_to_have_attribute("data-companion", f"/ops/clamp_with_grad?view={view}")
+    expect(page.locator("html")).not_to_have_attribute("data-ready", f"/ops/clamp_with_grad?view={view}")
     closer(page, here(page))
     assert page.evaluate(SPAN, "#companion-plot") == page.evaluate(SPAN, "#plot")
 
@@ -119,7 +119,7 @@ def test_dragging_in_the_map_sets_grad_output_and_the_curves_follow(page: Page) 
     page.mouse.move(box["x"] + 200, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 210, box["y"] + box["height"] * 5 / 6, steps=8)
-    shows(page, "/ops/clamp_with_grad?grad_output=-2")
+    expect(page.locator("#json")).to_have_attribute("href", "/ops/clamp_with_grad.json?grad_output=-2")
     closer(page, "/ops/clamp_with_grad?view=map")
     settles(lambda: page.evaluate("() => document.querySelector('#companion-plot').layout.shapes[1].y0"), -2)
     page.mouse.up()
@@ -240,7 +240,7 @@ def test_on_a_phone_the_figure_makes_way_for_what_is_opened_below_it(page: Page)
 @pytest.mark.parametrize("view", ["contract", "descent", "step", "surface"])
 def test_a_window_without_room_is_not_drawn_into(page: Page, view: str) -> None:
     page.goto(f"/ops/polar_to_cartesian?view={view}")
-    expect(page.locator("html")).to_have_attribute("data-companion", re.compile(view))
+    expect(page.locator("html")).to_have_attribute("data-ready", re.compile(view))
     for width, height in ((1, 900), (20, 10), (900, 1)):
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_function(f"() => innerWidth === {width}")

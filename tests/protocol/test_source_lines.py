@@ -89,7 +89,7 @@ def test_the_excerpt_of_a_file_that_ends_its_worker_has_the_line_that_was_runnin
     written(here, {"fed": f"{FILE}exit()\n"})
     line = FILE.count("\n") + 1
     lost = WorkerLost("exit code 1", calls=[StackFrame(str(here / "fed.py"), line, "<module>")])
-    assert [line, "exit()"] in startup_crash(lost, Job(targets=("fed.py",)))["trouble"]["excerpt"]
+    assert (line, "exit()") in startup_crash(lost, Job(targets=("fed.py",)))["trouble"]["excerpt"]
 
 
 def test_the_excerpt_of_a_function_that_ends_its_worker_has_the_line_that_was_running() -> None:
@@ -97,7 +97,7 @@ def test_the_excerpt_of_a_function_that_ends_its_worker_has_the_line_that_was_ru
     line = FILE.count("\n")
     lost = WorkerLost("exit code 1", calls=[StackFrame("/fed.py", line, "backward")])
     excerpt = inference_crash(lost, stub, "")["trouble"]["excerpt"]
-    assert excerpt[-1] == [line, "        return 2 * x**2 * grad_output"]
+    assert excerpt[-1] == (line, "        return 2 * x**2 * grad_output")
 
 
 def test_sources_are_compared_line_by_line() -> None:

@@ -24,8 +24,8 @@ from gradloupe.ops import OPS, Op
 from gradloupe.server.config.options import OPTIONS
 from gradloupe.server.config.settings import parse_settings
 from gradloupe.server.inference.recipe.grammar import parse_recipe
-from gradloupe.server.numerics.verdict.verdict import VerdictWord
 from gradloupe.server.protocol.question import VIEW_NAMES
+from gradloupe.server.schema.section import VerdictWord
 
 ROOT = HERE
 NAMES = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))

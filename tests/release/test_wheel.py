@@ -70,9 +70,9 @@ def test_the_wheel_is_the_one_that_runs(installed: Path, tmp_path: Path) -> None
     assert Path(ran.stdout.strip()).is_relative_to(installed.parents[1])
 
 
-def test_the_wheel_holds_every_template_script_and_style_sheet(installed: Path) -> None:
+def test_the_wheel_holds_every_template_script_style_sheet_and_font(installed: Path) -> None:
     (package,) = (installed.parents[1] / "lib").glob("python*/site-packages/gradloupe")
-    for folder in ("static", "templates"):
+    for folder in ("static", "templates", "server/png/fonts"):
         meant, found = (
             {
                 each.relative_to(package_copy)

@@ -713,7 +713,7 @@ def on_a_terminal(report: Report) -> str:
 def test_a_terminal_is_written_to_in_colours_unless_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    report = Report(("my.py",), (ExaminedFunction(WRONG, {}),), torch="2")
+    report = Report(("my.py",), (ExaminedFunction(WRONG),), torch="2")
     assert "\x1b[31mdiffers" in on_a_terminal(report)
     assert "Wrong[red]" in on_a_terminal(report)
     monkeypatch.setenv("NO_COLOR", "1")
@@ -725,12 +725,12 @@ def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(mo
     for given, wide in (("40", 100), ("140", 140)):
         monkeypatch.setenv("COLUMNS", given)
         stream = io.StringIO()
-        text.print_report(Report(("my.py",), (ExaminedFunction(long, {}),)), text.console(stream))
+        text.print_report(Report(("my.py",), (ExaminedFunction(long),)), text.console(stream))
         assert wide - 10 < max(map(len, stream.getvalue().splitlines())) <= wide
 
 
 def test_what_xml_has_no_place_for_is_replaced() -> None:
-    found = ExaminedFunction(replace(WRONG, sentence="a\x00b", name="<&>"), {})
+    found = ExaminedFunction(replace(WRONG, sentence="a\x00b", name="<&>"))
     trouble = load_error.load_error("no \x1b here", "E")
     for report in (Report(("a",), (found,)), Report(("a",), (), (trouble,))):
         assert parsed(junit_report(report)).get("name") == "gradloupe"
@@ -779,5 +779,7 @@ def test_the_page_fits_a_telephone_and_every_reader(opened: Page) -> None:
 
 def test_the_page_escapes_what_a_visitor_writes() -> None:
     evil = "<script>alert(1)</script>"
-    found = ExaminedFunction(replace(WRONG, name=evil, sentence=evil, recipe=evil), {"source": evil, "doc": evil})
+    found = ExaminedFunction(
+        replace(WRONG, name=evil, sentence=evil, recipe=evil), {"source": evil, "doc": evil, "first_line": 1}
+    )
     assert b"<script" not in html_report(Report((evil,), (found,), torch="2", device="cpu"))

@@ -1,15 +1,17 @@
 """What a call costs is counted: the same on every machine; only what cannot be counted is timed."""
 
 import cProfile
+import itertools
 import math
 import pstats
 import sys
 import threading
 
+import pytest
 import torch
 from support.busy_cpu import crowded
 
-from gradloupe.server.runtime.call_cost import count_functions, estimated_seconds
+from gradloupe.server.runtime.call_cost import TooManySteps, count_functions, estimated_seconds, step_limit
 
 
 def cosines(count: int) -> torch.Tensor:
@@ -52,3 +54,22 @@ def test_a_profile_of_everything_may_be_taken_meanwhile() -> None:
     with cProfile.Profile() as profile:
         assert estimated_seconds(lambda: cosines(3)) > 0
     assert any("cosines" in str(function) for function in pstats.Stats(profile).stats)  # type: ignore[attr-defined]
+
+
+def add_up(numbers):
+    total = 0
+    for each in numbers:
+        total += each
+    return total
+
+
+def test_a_call_that_runs_ever_more_lines_is_stopped():
+    with pytest.raises(TooManySteps), step_limit(1000):
+        add_up(itertools.count())
+
+
+def test_a_call_of_few_lines_is_not_stopped_and_leaves_no_tracer():
+    with step_limit(1000):
+        total = add_up(range(10))
+    assert total == 45
+    assert sys.gettrace() is None

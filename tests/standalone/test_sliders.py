@@ -48,13 +48,14 @@ def test_the_size_told_beforehand_is_that_of_the_file(server: str, op: str, quer
     [
         ("sliders=min:20,max:20,grad_output:2", "make 800 sections; at most 400 are allowed, so give fewer."),
         ("sliders=min:5&wrt=min", "the curves are drawn along min, so it cannot be a slider too; leave it out."),
-        ("sliders=min:19,grad_output:19&count=5001", "MB are allowed, so give fewer values, or lower count."),
+        ("sliders=beta:20,grad_output:20&count=5001", "MB are allowed, so give fewer values, or lower count."),
         ("sliders=mni:3", "names 'mni', no control; did you mean min?"),
         ("sliders=min:99", "from 2 to 41"),
     ],
 )
 def test_what_would_be_too_much_is_refused_in_a_sentence(server: str, query: str, sentence: str) -> None:
     for ending in ("size.json", "html"):
-        response = got(server, f"/ops/clamp_with_grad.{ending}?{query}", accept="application/json")
+        op = "swish" if "beta" in query else "clamp_with_grad"
+        response = got(server, f"/ops/{op}.{ending}?{query}", accept="application/json")
         assert response.status_code == 422
         assert sentence in response.text.replace("&#39;", "'")

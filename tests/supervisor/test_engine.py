@@ -13,10 +13,9 @@ from select import select
 import httpx2
 import pytest
 from functions.misbehaving_op import OWN
+from support.documents import without_results
 from support.own_server import Own, showing
 from support.servers import Server, serving, serving_in_thread, to_the_last, witnessed
-
-from gradloupe.server.protocol.answer_header import empty_answer
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +77,8 @@ def test_whatever_failed_the_answer_has_the_same_shape(misbehaving: Own) -> None
     assert lost["failure"]["phase"] == "worker"
     assert raised.keys() == lost.keys()
     for answer in (raised, lost):
-        measured = {name: answer[name] for name in empty_answer("", {})}
-        assert measured == empty_answer(answer["verdict"]["sentence"], answer["failure"])
+        nothing = without_results("curves", answer["verdict"]["sentence"], answer["failure"])
+        assert {name: answer[name] for name in nothing} == nothing
 
 
 def test_a_function_that_forks_answers_once(misbehaving: Own) -> None:

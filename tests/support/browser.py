@@ -157,8 +157,9 @@ def look(seen: Callable[[], object]) -> object:
 
 
 def shows(page: Page, address: str) -> None:
-    """Waits until the curves of `address`, a shortest one, are drawn."""
-    expect(page.locator("html")).to_have_attribute("data-address", address, timeout=1000 * WITHIN)
+    """Waits until the curves of `address`, a shortest one, are drawn, and the view below them, if one is open."""
+    drawn = re.compile(f"^{re.escape(address)}([?&]view=.*)?$")
+    expect(page.locator("html")).to_have_attribute("data-ready", drawn, timeout=1000 * WITHIN)
 
 
 def here(page: Page) -> str:

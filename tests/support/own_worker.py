@@ -53,7 +53,7 @@ class Worker:
 
     def describe(self, name: str, recipe: str = "") -> dict[str, Any]:
         """What it finds out about one Function: the reply's header."""
-        return self._asked({"describe": {"op": name, "recipe": recipe}})
+        return self._asked({"kind": "describe", "op": name, "recipe": recipe, "before": ""})
 
     def test(self, name: str, recipe: str = "") -> str:
         """The test file of one Function."""

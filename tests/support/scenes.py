@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from functools import cache
-from math import isfinite, nan
+from math import nan
 from typing import Any
 
 from gradloupe.server.protocol.frames import Frame
@@ -132,8 +132,3 @@ MADE_UP = {"parabola": made_up, "hyperbola": hyperbola, "blank": blank, "huge": 
 def address(layout: str = "stacked", **shown: Any) -> Address:
     """An address that asks for a picture."""
     return Address(Question("parabola", Element("x"), Element("y"), -2.0, 2.0), layout=layout, **shown)
-
-
-def finite(values: list[Any]) -> list[float | None]:
-    """Numbers, and None for what is none."""
-    return [float(value) if value is not None and isfinite(value) else None for value in values]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from dataclasses import asdict
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -12,10 +15,12 @@ from hypothesis import strategies as st
 from support import http
 from support.described_ops import DEVICE, OPS
 
+from gradloupe.ops.op import RESERVED
 from gradloupe.server.catalogue.op_description import parse_element
-from gradloupe.server.protocol.question import VIEW_NAMES
+from gradloupe.server.protocol.question import VIEW_NAMES, Question
 from gradloupe.server.url.address import (
     HIDEABLE_PARTS,
+    PARAMETERS,
     THEMES,
     Address,
     canonical_address,
@@ -23,9 +28,15 @@ from gradloupe.server.url.address import (
     default_address,
     default_query_values,
     default_ranges,
+    names_of_scope,
 )
 from gradloupe.server.url.numbers import BadQuery, read_float, write_number
-from gradloupe.server.url.parse import read_address
+from gradloupe.server.url.parse import parse_query, read_address
+
+
+def read(op: dict[str, Any], query: str, device: dict[str, Any] = DEVICE) -> Address:
+    return read_address(op, device, parse_query(query))
+
 
 METAL = {
     "torch": DEVICE["torch"],
@@ -107,8 +118,8 @@ REFUSED = [
     (f"{CLAMP}?view=step&at=1e301", "at=1e301", "1e300"),
     (f"{CLAMP}?view=step&dtype=float16&at=-1e5", "at=-100000", "at most 65504"),
     (f"{CLAMP}?view=step&wrt=min&at=-4", "at=-4", "from -3 to 3"),
-    (f"{CLAMP}?step=0", "step=0", "at least"),
-    (f"{CLAMP}?step=-1", "step=-1", "at least"),
+    (f"{CLAMP}?step=0", "step=0", "above 0"),
+    (f"{CLAMP}?step=-1", "step=-1", "above 0"),
     (f"{CLAMP}?atol=-1", "atol=-1", "at least 0"),
     (f"{CLAMP}?rtol=inf", "rtol=inf", "a number"),
     (f"{CLAMP}?wrt=min&start=-4", "start=-4", "from -3 to 3"),
@@ -140,14 +151,12 @@ def test_an_endless_query_is_refused(server: str) -> None:
 
 def test_a_float64_request_on_a_device_that_has_none_names_what_it_has() -> None:
     with pytest.raises(BadQuery, match=r"float64 does not exist on Apple GPU \(Metal\); allowed are float32\."):
-        read_address(OPS["exp"], METAL, "device=mps")
-    assert read_address(OPS["exp"], METAL, "device=mps&dtype=float32").question.dtype == "float32"
+        read(OPS["exp"], "device=mps", METAL)
+    assert read(OPS["exp"], "device=mps&dtype=float32", METAL).question.dtype == "float32"
 
 
 def test_every_kind_of_state_is_read() -> None:
-    asked = read_address(
-        OPS["functional_linear"], DEVICE, "wrt=weight[0,1]&of=y[0,0]&start=-2&stop=2.5&count=11"
-    ).question
+    asked = read(OPS["functional_linear"], "wrt=weight[0,1]&of=y[0,0]&start=-2&stop=2.5&count=11").question
     assert (str(asked.wrt), str(asked.of), asked.start, asked.stop, asked.count) == (
         "weight[0,1]",
         "y[0,0]",
@@ -155,14 +164,14 @@ def test_every_kind_of_state_is_read() -> None:
         2.5,
         11,
     )
-    held = read_address(OPS["replace_grad"], DEVICE, "x_backward=+2.5&grad_output=-0").question
+    held = read(OPS["replace_grad"], "x_backward=+2.5&grad_output=-0").question
     assert held.inputs["x_backward"] == (2.5,)
     assert math.copysign(1, held.grad_output) == -1
 
 
 def test_how_a_section_is_shown_is_part_of_its_address() -> None:
     query = "height=420&hide=legend,verdict&theme=dark&sliders=min:9,grad_output:3&width="
-    address = read_address(OPS["clamp_with_grad"], DEVICE, query)
+    address = read(OPS["clamp_with_grad"], query)
     assert (address.theme, address.hide, address.width, address.height) == ("dark", ("verdict", "legend"), None, 420)
     assert address.sliders == (("min", 9), ("grad_output", 3))
     shortest = canonical_address(OPS["clamp_with_grad"], address, "/embed/{name}")
@@ -171,19 +180,19 @@ def test_how_a_section_is_shown_is_part_of_its_address() -> None:
 
 
 def test_what_newsletters_append_to_a_link_is_not_read() -> None:
-    address = read_address(OPS["clamp_with_grad"], DEVICE, "utm_source=mail&min=-2&fbclid=abc")
+    address = read(OPS["clamp_with_grad"], "utm_source=mail&min=-2&fbclid=abc")
     assert canonical_address(OPS["clamp_with_grad"], address) == "/ops/clamp_with_grad?min=-2"
 
 
 def test_a_minus_may_be_written_as_print_has_it() -> None:
-    assert read_address(OPS["clamp_with_grad"], DEVICE, "min=−1.5").question.parameters["min"] == -1.5
+    assert read(OPS["clamp_with_grad"], "min=−1.5").question.parameters["min"] == -1.5
 
 
 def test_a_place_lies_in_the_middle_of_the_range_until_it_is_said() -> None:
-    asked = read_address(OPS["exp"], DEVICE, "view=step&start=1&stop=4").question
+    asked = read(OPS["exp"], "view=step&start=1&stop=4").question
     assert (asked.view, asked.at, asked.place) == ("step", None, 2.5)
-    assert read_address(OPS["exp"], DEVICE, "view=step&at=").question.at is None
-    elsewhere = read_address(OPS["exp"], DEVICE, "view=step&at=9")
+    assert read(OPS["exp"], "view=step&at=").question.at is None
+    elsewhere = read(OPS["exp"], "view=step&at=9")
     assert elsewhere.question.place == 9
     assert canonical_address(OPS["exp"], elsewhere) == "/ops/exp?view=step&at=9"
 
@@ -191,19 +200,19 @@ def test_a_place_lies_in_the_middle_of_the_range_until_it_is_said() -> None:
 def test_the_page_is_told_what_a_view_and_a_place_are_by_default() -> None:
     usual = default_query_values(OPS["exp"], parse_element("x"))
     assert (usual["view"], usual["at"]) == ("curves", "")
-    assert canonical_address(OPS["exp"], read_address(OPS["exp"], DEVICE, "view=curves&at=")) == "/ops/exp"
+    assert canonical_address(OPS["exp"], read(OPS["exp"], "view=curves&at=")) == "/ops/exp"
 
 
 def test_rows_may_be_parted_by_semicolons() -> None:
     weight = next(each for each in OPS["functional_linear"]["inputs"] if each["name"] == "weight")
     rows, columns = weight["shape"]
     text = ";".join(",".join(str(10 * i + j) for j in range(columns)) for i in range(rows))
-    asked = read_address(OPS["functional_linear"], DEVICE, f"weight={text}").question
+    asked = read(OPS["functional_linear"], f"weight={text}").question
     assert asked.inputs["weight"] == tuple(10 * i + j for i in range(rows) for j in range(columns))
 
 
 def test_a_swept_parameter_starts_at_its_bounds() -> None:
-    asked = read_address(OPS["clamp_with_grad"], DEVICE, "wrt=min").question
+    asked = read(OPS["clamp_with_grad"], "wrt=min").question
     assert (asked.start, asked.stop) == (-3, 3)
 
 
@@ -215,7 +224,7 @@ def test_what_nothing_bounds_is_looked_at_around_its_default() -> None:
     ]
     op = OPS["exp"] | {"parameters": unbounded}
     assert default_ranges(op) == {"x": (-2, 2), "k": (7, 13), "n": (0, 5)}
-    assert read_address(op, DEVICE, "wrt=k").question.stop == 13
+    assert read(op, "wrt=k").question.stop == 13
 
 
 def test_an_address_of_nothing_but_defaults_may_leave_all_of_them_out(subtests: pytest.Subtests) -> None:
@@ -224,20 +233,18 @@ def test_an_address_of_nothing_but_defaults_may_leave_all_of_them_out(subtests: 
             with subtests.test(name, wrt=wrt):
                 usual = default_query_values(op, parse_element(wrt)) | {"wrt": wrt}
                 query = "&".join(f"{key}={quote(text)}" for key, text in usual.items())
-                assert read_address(op, DEVICE, query) == default_address(op, parse_element(wrt))
+                assert read(op, query) == default_address(op, parse_element(wrt))
 
 
 def test_an_op_without_a_query_has_the_shortest_address() -> None:
-    assert {name: read_address(op, DEVICE, "") for name, op in OPS.items()} == {
-        name: default_address(op) for name, op in OPS.items()
-    }
+    assert {name: read(op, "") for name, op in OPS.items()} == {name: default_address(op) for name, op in OPS.items()}
     assert {canonical_address(op, default_address(op)) for op in OPS.values()} == {f"/ops/{name}" for name in OPS}
 
 
 def test_defaults_are_left_out_and_the_order_is_that_of_the_declaration() -> None:
     query = "layout=stacked&grad_output=-1.0&count=401&max=1e0&min=-0.5&dtype=float64"
     op = OPS["clamp_with_grad"]
-    assert canonical_address(op, read_address(op, DEVICE, query)) == "/ops/clamp_with_grad?min=-0.5&grad_output=-1"
+    assert canonical_address(op, read(op, query)) == "/ops/clamp_with_grad?min=-0.5&grad_output=-1"
 
 
 @st.composite
@@ -261,14 +268,14 @@ def addresses(draw: st.DrawFn) -> tuple[str, Address]:
     if swept not in [each["name"] for each in op["parameters"]]:  # those have bounds
         said += [f"at={draw(st.floats(0, 1))!r}"] * draw(st.integers(0, 1))
     query = "&".join(draw(st.permutations(said)))
-    return op["name"], read_address(op, DEVICE, query)
+    return op["name"], read(op, query)
 
 
 @given(addresses())
 def test_the_canonical_address_asks_for_exactly_the_same(asked: tuple[str, Address]) -> None:
     name, address = asked
     path, _, query = canonical_address(OPS[name], address).partition("?")
-    again = read_address(OPS[name], DEVICE, query)
+    again = read(OPS[name], query)
     assert path == f"/ops/{name}"
     assert repr(again) == repr(address)
     assert canonical_address(OPS[name], again) == canonical_address(OPS[name], address)
@@ -282,9 +289,66 @@ def test_a_written_number_is_read_as_the_same_bits(value: float) -> None:
 
 
 def test_to_compile_is_a_word_of_the_closer_look_alone() -> None:
-    asked = read_address(OPS["exp"], DEVICE, "view=contract&compile=true")
+    asked = read(OPS["exp"], "view=contract&compile=true")
     assert asked.question.compile
     assert canonical_address(OPS["exp"], asked) == "/ops/exp?view=contract&compile=true"
     assert canonical_address(OPS["exp"], curves_only(asked)) == "/ops/exp"
     with pytest.raises(BadQuery, match="compile=perhaps is not one of its words"):
-        read_address(OPS["exp"], DEVICE, "compile=perhaps")
+        read(OPS["exp"], "compile=perhaps")
+
+
+def test_every_parameter_that_is_refused_has_a_sentence_of_its_own(server: str) -> None:
+    problem = http.get(f"{server}{CLAMP}.json?min=9&lr=0&steps=ten").json()
+    assert problem["parameter"] == "min"
+    assert [each["parameter"] for each in problem["errors"]] == ["min", "lr", "steps"]
+    assert problem["detail"] == " ".join(each["detail"] for each in problem["errors"])
+    apart = http.get(f"{server}{CLAMP}.json?dtype=float16&start=-1e5&grad_output=1e6").json()
+    assert [each["parameter"] for each in apart["errors"]] == ["start", "grad_output"]
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter"),
+    [
+        ("mn=1", "mn"),
+        ("count=2&count=3", "count"),
+        ("start=3&stop=-3", "start"),
+        ("sliders=mn:9", "sliders"),
+        ("recipe=x", "recipe"),
+        ("dtype=float16&grad_output=65510", "grad_output"),
+        ("goal=1,2&view=descent", "goal"),
+        ("view=surface&wrt2=input", "wrt2"),
+    ],
+)
+def test_a_problem_names_the_parameter_at_fault(server: str, query: str, parameter: str) -> None:
+    problem = http.get(f"{server}{CLAMP}.json?{query}").json()
+    assert problem["parameter"] == parameter
+    assert problem["errors"] == [{"parameter": parameter, "detail": problem["detail"]}]
+
+
+def test_a_problem_that_no_parameter_is_to_blame_for_names_none(server: str) -> None:
+    assert "parameter" not in http.get(f"{server}/ops/nope.json").json()
+
+
+def test_every_parameter_of_the_address_is_a_reserved_word() -> None:
+    assert {*PARAMETERS, "left", "right", "format", "token"} == RESERVED
+
+
+def test_the_page_is_told_which_parameters_do_not_belong_to_the_section(server: str) -> None:
+    page = http.get(f"{server}{CLAMP}").text
+    scripts = "".join(http.get(server + each).text for each in set(re.findall(r'"(/static/[^"]+/js/[^"]+\.js)"', page)))
+    told = {name: json.loads(names) for name, names in re.findall(r"const (DRESS|VIEW) = (.*);", scripts)}
+    assert told == {"DRESS": names_of_scope("dress"), "VIEW": names_of_scope("view")}
+    assert {"theme", "width"} < {*told["DRESS"]}
+    assert {"view", "lr"} < {*told["VIEW"]}
+
+
+def test_the_page_has_a_field_for_every_parameter_of_a_view(server: str) -> None:
+    page = http.get(f"{server}{LINEAR}?view=descent&steps=7").text
+    assert {name for name in names_of_scope("view") if f'name="{name}"' not in page} == set()
+    assert re.search(r'name="steps" value="7"', page)
+
+
+def test_a_question_is_the_same_after_its_way_to_the_worker() -> None:
+    query = "view=surface&wrt=weight[0,1]&wrt2=weight[1,0]&goal=1&compile=true"
+    asked = read(OPS["functional_linear"], query).question
+    assert Question.from_plain(json.loads(json.dumps(asdict(asked)))) == asked

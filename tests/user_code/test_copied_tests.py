@@ -146,12 +146,11 @@ GALLERY = (
     *("clamp_with_grad", "guided_relu", "kill_head", "learned_step_size", "clipped_relu", "cross_entropy", "relu"),
     *("max_pool_with_indices", "one_gradient_too_few", "noisy_backward", "incorrect_clipped_relu"),
 )
-# Breaches of the contract that are errors: a backward that raises, gradients of a wrong shape, dtype or number, …
+# A sample of the breaches that are errors: a backward that raises, gradients of a wrong shape, dtype or number, …
 BREACHES = (
     *("OnTheClass", "OneTooMany", "OnAnotherDevice", "Raises", "ChangesWhatItKept", "WritesToIt", "ForgetsTheMask"),
-    *("DiagonalOfSoftmax", "WritesPastAutograd", "EditsPastAutograd", "Undifferentiated", "EditsItsInput", "OneTooFew"),
-    *("HoleAtZero", "InAList", "NeedsTwoDimensions", "OnesForAll", "WrongByGradOutput", "WrongForwardMode", "ViewsIt"),
-    *("AddsNone", "NoneForOne", "Curled", "InFloat32", "BothNames", "HidesTheClass"),
+    *("DiagonalOfSoftmax", "EditsPastAutograd", "Undifferentiated", "HoleAtZero", "InAList", "WrongByGradOutput"),
+    *("WrongForwardMode", "NoneForOne"),
 )
 
 
@@ -192,7 +191,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found(folder: Path) -> list[ExaminedFunction]:
     """The Functions, with the tests of those that can be called."""
     broken = (f"functions/contract_broken.py:{name}" for name in BREACHES)
-    gallery = (f"gradloupe.ops.{name}" for name in dict.fromkeys((*GALLERY, *list(OPS)[::4])))
+    gallery = (f"gradloupe.ops.{name}" for name in dict.fromkeys((*GALLERY, *list(OPS)[::12])))
     found = examined(folder, "others.py", "functions/mistakes.py", *broken, *gallery)
     called = [each for each in found if each.curves]
     for each in called:
@@ -202,8 +201,8 @@ def found(folder: Path) -> list[ExaminedFunction]:
 
 def test_a_copied_test_is_green_exactly_where_the_verdict_is(folder: Path, found: list[ExaminedFunction]) -> None:
     verdicts = {each.op["name"].replace(".", "_"): each.checked.ok for each in found}
-    assert sum(verdicts.values()) >= 40
-    assert len(verdicts) - sum(verdicts.values()) >= 40
+    assert sum(verdicts.values()) >= 20
+    assert len(verdicts) - sum(verdicts.values()) >= 20
     green = passed(folder)
     assert green.keys() == verdicts.keys()
     assert [name for name in verdicts if green[name] != verdicts[name]] == []

@@ -19,7 +19,7 @@ def refused(*targets: str) -> str:
     """Why these targets cannot be loaded, in one sentence."""
     with worker(*targets) as loaded:
         sentence: str = loaded.trouble["sentence"]
-        assert loaded.hello["broken"] == sentence
+        assert loaded.hello["sentence"] == sentence
         assert sentence.count("\n") == 0
         return sentence
 
@@ -34,7 +34,12 @@ def refused(*targets: str) -> str:
             2,
             "imports nosuchlibrary, which is not installed",
         ),
-        ("from PIL.nothing import x\n", "ModuleNotFoundError", 1, "the PIL that is installed here has no such module"),
+        (
+            "from jinja2.nothing import x\n",
+            "ModuleNotFoundError",
+            1,
+            "the jinja2 that is installed here has no such module",
+        ),
         ("import nosuchlibrary.deep\n", "ModuleNotFoundError", 1, "-m pip install nosuchlibrary"),
         ("from torch import nosuchname\n", "ImportError", 1, "cannot import what it asks for"),
         ("import sys\n\nsys.exit(2)\n", "SystemExit", 3, 'if __name__ == "__main__": above that,'),

@@ -38,7 +38,7 @@ def found(*targets: str) -> list[str]:
 
 def described(loaded: Worker, name: str, recipe: str = "") -> dict:
     told = loaded.describe(name, recipe)
-    assert "op" in told, told
+    assert told["kind"] == "described", told
     return told["op"]
 
 
@@ -75,7 +75,7 @@ def test_an_op_is_described_when_somebody_asks(here: Path) -> None:
 def test_a_recipe_that_cannot_be_read_is_refused(here: Path) -> None:
     written(here, {"my_ops": SQUARE})
     with worker("my_ops.py") as loaded:
-        assert "no dtype of a recipe" in loaded.describe("Square", "x: float[7]")["bad"]
+        assert "no dtype of a recipe" in loaded.describe("Square", "x: float[7]")["refusals"][0][1]
 
 
 RAISES = """import sys
@@ -107,7 +107,7 @@ def test_a_function_that_cannot_be_called_is_unsolved_and_the_next_question_is_a
 ) -> None:
     written(here, {"my_ops": text + SWISH.partition("\n")[2]})
     with worker("my_ops.py") as loaded:
-        told = loaded.describe(name)["unsolved"]
+        told = loaded.describe(name)["op"]
         assert said in told["sentence"] + str(told["tried"])
         assert (told["name"], told["source"]) == (name, loaded.hello["catalogue"][0]["source"])
         assert described(loaded, "Swish")["recipe"] == "x: float64[7]"
@@ -219,7 +219,7 @@ def test_what_no_argument_cures_is_told_with_its_line(here: Path, deed: str) -> 
     written(here, {"my_ops": RAISES.format(deed=deed)})
     with worker("my_ops.py") as loaded:
         for recipe in ("", "x: float64[3]"):
-            trouble = loaded.describe("Raises", recipe)["unsolved"]["trouble"]
+            trouble = loaded.describe("Raises", recipe)["op"]["trouble"]
             assert (trouble["file"], trouble["line"]) == ("my_ops.py", 8)
             assert [8, f"        {deed}"] in trouble["excerpt"]
             assert "line 8, in forward" in trouble["traceback"]
@@ -227,9 +227,9 @@ def test_what_no_argument_cures_is_told_with_its_line(here: Path, deed: str) -> 
 
 def test_what_worked_before_a_save_is_tried_again(here: Path) -> None:
     written(here, {"my_ops": RAISES.format(deed="return x.view(-1, 3)[:, :2] @ torch.ones(5, 2)")})
-    asked = {"op": "Raises", "recipe": "", "before": "x: float64[7]"}
+    asked = {"kind": "describe", "op": "Raises", "recipe": "", "before": "x: float64[7]"}
     with worker("my_ops.py") as loaded:
-        told = loaded._asked({"describe": asked})["unsolved"]
+        told = loaded._asked(asked)["op"]
     assert "as before the save" in told["sentence"]
     assert told["trouble"]["line"] == 8
 
@@ -280,7 +280,7 @@ def test_what_the_file_says_of_its_arguments_is_taken_before_inference(here: Pat
         assert described(loaded, first)["assumed"] == [["x", "example_inputs says so"]]
         assert [each["values"] for each in described(loaded, first)["inputs"]] in ([[1.0, 2.0]], [[1.0]], [[2.0]])
         assert described(loaded, second)["recipe"] == "x: float64[3] positive"
-        assert "'y' is no argument of forward" in loaded.describe(third)["unsolved"]["sentence"]
+        assert "'y' is no argument of forward" in loaded.describe(third)["op"]["sentence"]
         assert described(loaded, third, "x: float64[2]")["recipe"] == "x: float64[2]"
 
 

@@ -9,33 +9,32 @@ from typing import Any
 
 import pytest
 import torch
-from pydantic import TypeAdapter
 from support import http
 from support.answers import answer
+from support.answers import asked as asked_of
 from support.described_ops import DEVICE, OPS
+from support.documents import validate
 from support.sections import op_of, section
 
 from gradloupe.ops import Input
 from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.numerics.surface import budget
 from gradloupe.server.protocol.question import Element, Question
-from gradloupe.server.schema.surface import SurfaceSchema
 from gradloupe.server.url.address import canonical_address, curves_only, default_wrt2
 from gradloupe.server.url.numbers import BadQuery
-from gradloupe.server.url.parse import read_address
+from gradloupe.server.url.parse import parse_query, read_address
 from gradloupe.server.views.surface import surface_view
 
 
 def asked(op: str, query: str = "") -> Any:
-    return read_address(OPS[op], DEVICE, f"view=surface{query}")
+    return read_address(OPS[op], DEVICE, parse_query(f"view=surface{query}"))
 
 
 def document(server: str, address: str) -> dict[str, Any]:
     response = http.get(f"{server}{address}")
     assert response.status_code == 200, response.text
     found: dict[str, Any] = response.json()
-    TypeAdapter(SurfaceSchema).validate_python(found)
-    assert found.keys() == SurfaceSchema.model_fields.keys()
+    validate(found, "surface")
     return found
 
 
@@ -67,7 +66,7 @@ def test_the_shortest_address_leaves_out_what_is_so_anyway() -> None:
 
 
 def test_another_view_does_not_mind_what_a_surface_would_sweep() -> None:
-    address = read_address(OPS["image_alpha"], DEVICE, "view=area&wrt2=a&stop2=0.5")
+    address = read_address(OPS["image_alpha"], DEVICE, {"view": "area", "wrt2": "a", "stop2": "0.5"})
     assert canonical_address(OPS["image_alpha"], address) == "/ops/image_alpha?view=area"
 
 
@@ -127,13 +126,13 @@ def test_where_every_point_costs_a_call_there_are_fewer_and_a_note_says_why(monk
     for seconds in ("_POINTS_TIME", "_ALL_TIME"):
         monkeypatch.setattr(budget, seconds, math.inf)  # however busy this machine is
     found, _ = answer(asked("clamp_with_grad", "&wrt=min&wrt2=max").question)
-    assert (found["shape"], found["structure"]) == ([17, 17], "one by one")
+    assert (found["shape"], found["structure"]) == ((17, 17), "one by one")
     assert found["notes"] == ["Every point needs a call of its own, so only 17 × 17 of them are on the maps."]
 
 
 def test_a_weight_and_an_input_of_a_layer_are_swept_line_by_line() -> None:
     found, _ = answer(asked("functional_linear", "&wrt2=input[1,0]").question)
-    assert (found["shape"], found["structure"], found["notes"]) == ([61, 61], "line by line", [])
+    assert (found["shape"], found["structure"], found["notes"]) == ((61, 61), "line by line", [])
     assert found["potential"]["word"] == "forward"
 
 
@@ -171,8 +170,8 @@ def test_a_slow_function_gets_the_points_that_there_is_time_for_and_a_note_says_
     op = op_of(slow, Input("x", shape=(2, 2)))
     names = [Element("x", (0, place)) for place in range(2)]
     asked = Question("slow", names[0], Element("y"), -2.0, 2.0, wrt2=names[1], start2=-2.0, stop2=2.0)
-    found, columns = surface_view(section(op, wrt="x[0,0]"), asked)
-    assert found["shape"] in ([0, 0], [3, 3], [5, 5], [9, 9])
-    assert "A call takes about" in " ".join([found["sentence"], *found.get("notes", [])])
+    found, columns = surface_view(section(op, wrt="x[0,0]"), asked, asked_of(asked))
+    assert found["shape"] in ((0, 0), (3, 3), (5, 5), (9, 9))
+    assert "A call takes about" in " ".join([found["sentence"], *found["notes"]])
     assert found["pairs"] == []
     assert len(columns.get("forward", [])) == found["shape"][0] ** 2

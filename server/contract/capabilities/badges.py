@@ -16,7 +16,7 @@ from ...numerics.sentences.places import complex_inputs, join_words
 from ...numerics.studies.complex import ComplexStudy, study_complex
 from ...numerics.studies.dtypes_text import complex_sentence
 from ...runtime.arguments import result_tuple, tensors_of
-from ...runtime.arrays import Array
+from ...runtime.arrays import Array, dtype_name
 from ...runtime.batching import batched_section
 from ...runtime.failure import exception_text
 from ...runtime.section import Section
@@ -292,7 +292,7 @@ def complex_badge(section: Section) -> CapabilityBadge:
 
 
 def _in_half(call: Call, dtype: torch.dtype) -> tuple[BadgeState, str]:
-    name = str(dtype).removeprefix("torch.")
+    name = dtype_name(dtype)
     # Compared at inputs that this dtype can represent.
     rounded = call.holding({each: t.to(dtype).to(torch.float64) for each, t in call.tensors.items()})
     try:

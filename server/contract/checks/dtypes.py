@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import torch
 
 from ...numerics.formatting.numbers import format_number
+from ...runtime.arrays import dtype_name
 from ...runtime.failure import describe_exception
-from ...runtime.recorder import short_dtype
 from ..examination.call import Call
 from ..examination.contract_check import MECHANICS, PRECISION, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
@@ -30,7 +30,7 @@ _LARGE = (1e2, -1e2, 1e4, -1e4)  # sample: … and large ones, in the range or n
 def _dtypes(session: CheckSession) -> Iterator[CheckFinding]:
     plain, problems = session.first.gradients, list[str]()
     for dtype, most in _TOLERANCES.items():
-        name = str(dtype).removeprefix("torch.")
+        name = dtype_name(dtype)
         try:
             ran = session.call.run(dtype=dtype)
             given = {
@@ -42,7 +42,7 @@ def _dtypes(session: CheckSession) -> Iterator[CheckFinding]:
         except Exception as error:  # noqa: BLE001 a result
             problems.append(f"{name} raised {describe_exception(error)}")
             continue
-        other = {short_dtype(out) for out in ran.moved.values()} - {name}
+        other = {dtype_name(out.dtype) for out in ran.moved.values()} - {name}
         problems += [f"{name} gives an output of {each}" for each in sorted(other)]
         off, broken = _relative_error(plain, found)
         if broken:

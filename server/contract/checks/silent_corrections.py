@@ -10,8 +10,8 @@ import torch
 from ...numerics.formatting.numbers import format_number
 from ...numerics.sentences.places import complex_part, join_words
 from ...runtime.arguments import PARTS
+from ...runtime.arrays import dtype_name
 from ...runtime.failure import describe_exception
-from ...runtime.recorder import short_dtype
 from ..examination.call import TensorsByName
 from ..examination.contract_check import (
     EXTENDING,
@@ -92,8 +92,9 @@ def _grad_dtype(session: CheckSession) -> Iterator[CheckFinding]:
         name, narrower = session.first.record.name(place), _narrower(value.dtype, argument.dtype)
         yield CheckFinding(
             "warning" if narrower else "note",
-            f"backward returned {short_dtype(value)} for {name}, which is {short_dtype(argument)}.",
-            f"The engine cast it to {short_dtype(argument)}" + (": what was lost stays lost." if narrower else "."),
+            f"backward returned {dtype_name(value.dtype)} for {name}, which is {dtype_name(argument.dtype)}.",
+            f"The engine cast it to {dtype_name(argument.dtype)}"
+            + (": what was lost stays lost." if narrower else "."),
             "Convert masks and constants with .to(grad_output.dtype), and compute in the dtype of the input.",
             session.source.returned(),
         )

@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, Forward
+from ...runtime.arrays import EPSILON, Array, Forward, finite_numbers
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, differentiate, remeasure
+from ..differentiation.finite_differences import (
+    EVIDENCE_BOUNDS,
+    LadderPoints,
+    PointKind,
+    Slopes,
+    differentiate,
+    remeasure,
+)
 from ..differentiation.noise import moving_maximum
 from ..sampling.grid import Rows
 
@@ -39,10 +46,19 @@ class Curve:
 
 
 def measure_curve(
-    section: Section, at: Rows, values: Array, span: float, step: float | None = None, precision: float = EPSILON
+    section: Section,
+    at: Rows,
+    values: Array,
+    span: float,
+    step: float | None = None,
+    precision: float = EPSILON,
+    known: tuple[LadderPoints, Array] | None = None,
 ) -> Curve:
-    """The curve of a section with these ``values``; rows next to a jump get the one-sided slope away from it."""
-    slopes = differentiate(nan_outside_domain(section, at.x), at.x, values, span, step, precision)
+    """The curve of a section with these ``values``; rows next to a jump get the one-sided slope away from it.
+
+    ``known`` is what ``differentiate`` may be given.
+    """
+    slopes = differentiate(nan_outside_domain(section, at.x), at.x, values, span, step, precision, known)
     value, kind, error = slopes.value.copy(), slopes.kind.copy(), slopes.error.copy()
     for edge, side in ((at.below, slopes.left), (at.above, slopes.right)):
         value[edge] = side[edge]
@@ -121,5 +137,5 @@ def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Arr
 def _visible_slopes(x: Array, values: Array, slopes: Slopes) -> Array:
     """The slope below which nothing can be seen at each row: that of the picture, or of what is near if it is less."""
     picture = np.ptp(values[np.isfinite(values)]) / np.ptp(x)
-    near = np.nan_to_num(np.abs(slopes.value), nan=picture, posinf=picture)
+    near = finite_numbers(np.abs(slopes.value), picture, picture)
     return np.minimum(moving_maximum(near, max(1, int(_NEIGHBOURHOOD * x.size))), picture)

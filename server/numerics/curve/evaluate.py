@@ -11,16 +11,17 @@ import numpy as np
 import torch
 
 from ....ops import Op
-from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.batching import Batch, batched_section, find_batch
+from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ...runtime.batching import Batch, find_batch
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
 from ...runtime.rejected_points import find_rejected
 from ...runtime.section import BackwardResult, Section
 from ...runtime.symmetric_inputs import with_mirrored_element
 from ...runtime.vjp import MonitoredLayout
-from ..differentiation.finite_differences import PointKind
+from ..differentiation.finite_differences import LadderPoints, PointKind, ladder_points
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
+from ..differentiation.quadrature import NODES, gauss_nodes
 from ..linearity.laws import (
     Linearity,
     above_rounding,
@@ -36,7 +37,7 @@ from ..tolerance import tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
 from .curve import Curve, measure_curve, nan_outside_domain, remeasure_doubtful, without_slopes
 from .evaluation import Evaluation
-from .integral_check import Antiderivative, check_integrals
+from .integral_check import Antiderivative, cell_areas, check_integrals
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
 
 # bound: the noise of forward, as a share of its rise, above which it looks like jumps; and above which it disturbs the
@@ -66,7 +67,8 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     reference = double.section
     # In a shorter dtype other code for single numbers may round otherwise.
     mixed = double.mixed if reference.dtype == torch.float64 else None
-    returned, failure, linearity = _first_returned(section, batch, x, grad_output)
+    first = _first_returned(section, batch, x, grad_output, ladder_points(x, grid.span, step))
+    returned, failure, linearity = first.returned, first.failure, first.linearity
     y = reference.forward(x) if failure or reference != section else returned.values
     if failure:
         returned = BackwardResult(y, None, False)
@@ -89,7 +91,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     special = forward_singularities(section, reference, grid, precision, (x, y)) if deterministic or one_draw else ()
     jumps = gradient_jumps(section, x, returned.grad_input, special, grad_output) if repeats else ()
     at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
-    rows = _RowValues(section, reference, grad_output, x, y, returned, failure)
+    rows = _RowValues(section, reference, grad_output, x, y, returned, failure, first.inside)
     if at.x is not x:
         at = at.joined(kink_sides(section, at, special)) if repeats else at
         rows = rows.at(at.x)
@@ -101,11 +103,13 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
             rows = rows.at(at.x)
     y, returned, failure = rows.y, rows.returned, rows.failure
 
-    numerical = measure_curve(reference, at, y, grid.span, step, precision)
+    known = first.ladder if at.x is x and precision == EPSILON else None
+    numerical = measure_curve(reference, at, y, grid.span, step, precision, known)
     numerical = _without_gaps(remeasure_doubtful(reference, at, numerical, returned.grad_input, grad_output), at)
     numerical = numerical if deterministic or one_draw else without_slopes(numerical)
-    meant = _meant(section, at, grad_output)
-    surrogate, no_surrogate = _curve_of(meant, at, grid.span, returned.grad_input, grad_output, step)
+    batch_meant = _meant(section, at, grad_output)
+    meant = batch_meant.section if batch_meant else None
+    surrogate, no_surrogate = _curve_of(batch_meant, at, grid.span, returned.grad_input, grad_output, step)
     poles = any(each.kind == "pole" for each in special) or not np.isfinite(returned.values).all()
     slopes = [curve.slopes.value for curve in (numerical, surrogate) if curve]
     steepest = max(largest_magnitude(each, STEEPNESS_QUANTILE if poles else 1.0) for each in slopes)
@@ -116,15 +120,16 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     wide = check_whole_range(section, reference, grad_output, largest, meant) if repeats and grad_output else None
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
+        areas = cell_areas(section, at, grad_output, rows.inside)
         noise = forward_rounding(section.dtype, at.x, numerical, returned.values)
         target = Antiderivative(
             section.forward, returned.values, noise, returned.grad_input, reference.forward, meant is None
         )
-        area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty)
+        area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty, areas)
         if meant and surrogate:
             noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values)
             target = Antiderivative(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
-            surrogate_area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty)
+            surrogate_area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty, areas)
     return Evaluation(
         rows=at,
         grid=grid,
@@ -166,7 +171,10 @@ def _snapped(section: Section, grid: Grid) -> Array:
 
 @dataclass(frozen=True)
 class _RowValues:
-    """What a section's backward returned at the points ``x``, increasing, and its reference's forward there."""
+    """What a section's backward returned at the points ``x``, increasing, and its reference's forward there.
+
+    ``inside`` is what it returned at the Gauss nodes of the cells between them, where that was asked too.
+    """
 
     section: Section
     reference: Section
@@ -175,6 +183,7 @@ class _RowValues:
     y: Array
     returned: BackwardResult
     failure: Failure | None
+    inside: Array | None
 
     def at(self, x: Array) -> _RowValues:
         """The same at these points, calling the Function for those only that are new."""
@@ -182,41 +191,67 @@ class _RowValues:
         new = self.x[place] != x
         if self.failure or self.section.one_draw:
             return self._again(x)
-        y, known = self.y[place], self.returned.at(place)
-        if not new.any():
-            return replace(self, x=x, y=y, returned=known)
+        y, known, inside, count = self.y[place], self.returned.at(place), self.inside, np.count_nonzero(new)
+        if not count:
+            return replace(self, x=x, y=y, returned=known, inside=None)
+        cells = np.flatnonzero(new[1:] | new[:-1] | (place[1:] - place[:-1] != 1))
+        nodes = np.empty(0) if inside is None else gauss_nodes(self.section, x[cells], x[cells + 1])
         try:
-            y[new] = self.reference.forward(x[new])
-            more, failure = _backward(self.section, x[new], y[new], self.grad_output)
+            more, failure = _backward(self.section, np.concatenate((x[new], nodes)), y[new], self.grad_output)
+            same = self.reference is self.section
+            y[new] = more.values[:count] if same else self.reference.forward(x[new])
         except FunctionFailed:  # among so few points none may be rejected
             return self._again(x)
         if failure or (more.grad_input is None) is not (known.grad_input is None):
             return self._again(x)
         values, gradient = known.values, known.grad_input
-        values[new] = more.values
-        if gradient is not None:
-            gradient[new] = more.grad_input
-        return replace(self, x=x, y=y, returned=BackwardResult(values, gradient, known.none or more.none))
+        values[new] = more.values[:count]
+        if gradient is not None and more.grad_input is not None:
+            gradient[new] = more.grad_input[:count]
+            if inside is not None:
+                inside = inside[np.minimum(place[:-1], len(inside) - 1)]
+                inside[cells] = more.grad_input[count:].reshape(-1, NODES.size)
+        returned = BackwardResult(values, gradient, known.none or more.none)
+        return replace(self, x=x, y=y, returned=returned, inside=inside)
 
     def _again(self, x: Array) -> _RowValues:
         y = self.reference.forward(x)
         returned, failure = _backward(self.section, x, y, self.grad_output)
-        return replace(self, x=x, y=y, returned=returned, failure=failure)
+        return replace(self, x=x, y=y, returned=returned, failure=failure, inside=None)
+
+
+@dataclass(frozen=True)
+class _FirstReturned:
+    """What backward returned at the points of the grid, and which laws it breaks where that is known.
+
+    Then it is also known what it returned ``inside`` the cells, at their Gauss nodes, and forward at the ``ladder``.
+    """
+
+    returned: BackwardResult
+    failure: Failure | None
+    linearity: Linearity | None = None
+    inside: Array | None = None
+    ladder: tuple[LadderPoints, Array] | None = None
 
 
 def _first_returned(
-    section: Section, batch: Batch, x: Array, grad_output: float
-) -> tuple[BackwardResult, Failure | None, Linearity | None]:
-    """What backward returns at the points, and which laws it breaks where the calls of ``batch`` tell."""
+    section: Section, batch: Batch, x: Array, grad_output: float, ladder: LadderPoints
+) -> _FirstReturned:
+    """What backward returns at the points, after forward was called for others, the ``ladder``, in between."""
     if batch.given is not None and batch.section is section:
-        other = MonitoredLayout(lambda: section.forward(np.roll(x, x.size // 3)))
+        heights: list[Array] = []
+        other = MonitoredLayout(lambda: heights.append(section.forward(ladder.points)))
+        nodes = gauss_nodes(section, x[:-1], x[1:])
         try:
-            returned = section.backward(x, grad_output, other)
-            if (linearity := screened_linearity(section, x, grad_output, returned, batch, other)) is not None:
-                return returned, None, linearity
+            found = section.backward(np.concatenate((x, nodes)), grad_output, other)
+            returned = found.at(slice(x.size))
+            linearity = screened_linearity(section, x, grad_output, returned, batch, other)
+            if linearity is not None and found.grad_input is not None:
+                inside = found.grad_input[x.size :].reshape(-1, NODES.size)
+                return _FirstReturned(returned, None, linearity, inside, (ladder, heights[0]))
         except FunctionFailed:
             pass  # as it does then by itself
-    return *_backward(section, x, np.empty(0), grad_output), None
+    return _FirstReturned(*_backward(section, x, np.empty(0), grad_output))
 
 
 def _backward(section: Section, x: Array, values: Array, grad_output: float) -> tuple[BackwardResult, Failure | None]:
@@ -276,13 +311,13 @@ def _largest_inwards(wide: WholeRangeCheck | None, grid: Grid) -> float:
     return largest_magnitude(wide.numerical[(size >= near / 10) & (size <= far)])
 
 
-def _meant(section: Section, at: Rows, grad_output: float) -> Section | None:
+def _meant(section: Section, at: Rows, grad_output: float) -> Batch | None:
     """The section through the surrogate, where there is one that this backward is meant to follow."""
     op = section.op
     if op.surrogate is None or section.sweeps_parameter:
         return None
     call = _surrogate_for(op, grad_output) if op.follows_sign else op.surrogate
-    return batched_section(replace(section, call=call, dtype=torch.float64, device="cpu"), at.x)
+    return find_batch(replace(section, call=call, dtype=torch.float64, device="cpu"), at.x)
 
 
 @lru_cache(maxsize=64)
@@ -293,12 +328,14 @@ def _surrogate_for(op: Op, grad_output: float) -> Callable[..., Any]:
 
 
 def _curve_of(
-    section: Section | None, at: Rows, span: float, analytical: Array | None, grad_output: float, step: float | None
+    batch: Batch | None, at: Rows, span: float, analytical: Array | None, grad_output: float, step: float | None
 ) -> tuple[Curve | None, Failure | None]:
-    if section is None:
+    if batch is None:
         return None, None
+    section = batch.section
     try:
-        curve = measure_curve(section, at, section.forward(at.x), span, step)
+        values = batch.results.values if batch.results else section.forward(at.x)
+        curve = measure_curve(section, at, values, span, step)
         return remeasure_doubtful(section, at, curve, analytical, grad_output), None
     except FunctionFailed as error:
         return None, error.failure

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Forward, Mask
+from ...runtime.arrays import Array, Forward, Mask, consecutive_differences, finite_numbers, unit_shares
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.noise import noise_near
-from ..differentiation.quadrature import integral_rounding, quadrature
+from ..differentiation.quadrature import integral_at_nodes, integral_rounding, quadrature
 from ..sampling.grid import Rows
 from ..tolerance import Tolerance
 
@@ -33,6 +33,7 @@ _CHANGE = 0.125  # bound: nor may the quadrature have changed by more than this 
 _NOISE_SAFETY = 10.0  # bound: a safety factor on the noise estimated from six values
 # sample: the subdivisions that confirm it: the residual must stay the same in each.
 _CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
+_MAX_TOGETHER = 5000  # budget: the parts of all subdivisions that are looked at in one go
 # sample: a cell is cut into so many parts, and the one with the largest residual again, on so many scales in turn.
 _STAIR_PARTS, _STAIR_SCALES = 32, 3
 _STAIR_SHARE, _NEGLIGIBLE = 0.25, 1e-3  # pattern: in a staircase fewer of them hold more than a negligible share
@@ -104,24 +105,24 @@ def check_integrals(
     tolerance: Tolerance,
     share: Array,
     doubt: Array,
+    area: Array | None,
 ) -> IntegralCheck | None:
-    """The areas of all cells of ``at`` under what the section's backward returns; None where it returns nothing.
+    """The check of all cells of ``at`` against their ``area`` from ``cell_areas``; None where that is None.
 
     ``target`` is what backward should be the gradient of; ``share`` is how much of ``tolerance.atol`` holds at each
     row, ``doubt`` what a rise may be off by there because a kink is not known to the last place. Where the
     residual is beyond the ``tolerance`` the quadrature is refined.
     Source: the fundamental theorem of calculus, with the nodes of C. F. Gauss (1814).
     """
-    if at.x.size < 2 or not grad_output:
+    if area is None:
         return None
     ends = _cell_ends(section, at)
     left, right = at.x[ends[:-1]], at.x[ends[1:]]
-    rise = grad_output * np.diff(target.values[ends])
+    rise = grad_output * consecutive_differences(target.values[ends])
     rise[at.gap[ends[:-1]] | at.gap[ends[1:]] | at.below[ends[:-1]] & at.above[ends[1:]]] = np.nan
     noise = abs(grad_output) * target.noise[ends]
     unsure = doubt[ends[:-1]] + doubt[ends[1:]]
     try:
-        area = quadrature(section, left, right, grad_output)
         atol = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
         slack = (right - left) * atol + tolerance.rtol * np.abs(area)
         rounding = noise[:-1] + noise[1:] + unsure
@@ -135,9 +136,26 @@ def check_integrals(
             section, target.forward, target.precise, grad_output, left, right, rise, area, rounding, target.meant
         )
         area, leaps, hidden = _refine_doubtful(cells, doubtful, slack + rounding)
-    except FunctionFailed:  # it accepts the rows, and not what lies between them
+    except FunctionFailed:  # it accepts the nodes, and not what lies between them
         return None
     return IntegralCheck(ends, left, right, rise, area, noise, unsure + hidden, leaps)
+
+
+def cell_areas(section: Section, at: Rows, grad_output: float, inside: Array | None) -> Array | None:
+    """The areas of all cells of ``at`` under what the section's backward returns; None where it returns nothing.
+
+    ``inside`` is what it returned at the Gauss nodes of all cells, if that is known.
+    """
+    if at.x.size < 2 or not grad_output:
+        return None
+    ends = _cell_ends(section, at)
+    left, right = at.x[ends[:-1]], at.x[ends[1:]]
+    if inside is not None:
+        return integral_at_nodes(inside, left, right)
+    try:
+        return quadrature(section, left, right, grad_output)
+    except FunctionFailed:  # it accepts the rows, and not what lies between them
+        return None
 
 
 def _cell_ends(section: Section, at: Rows) -> NDArray[np.intp]:
@@ -152,7 +170,7 @@ def _cell_ends(section: Section, at: Rows) -> NDArray[np.intp]:
 def _truncation(area: Array, width: Array, before: Array, after: Array) -> Array:
     """The truncation error of three Gauss nodes in each cell, extrapolated from the error of the trapezoidal rule."""
     share = np.abs(width * (before + after) / 2 - area) / np.abs(area)
-    return TRUNCATION_SHARE * np.nan_to_num(share**3 * np.abs(area), posinf=0.0)
+    return TRUNCATION_SHARE * finite_numbers(share**3 * np.abs(area), infinity=0.0)
 
 
 def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask, Array]:
@@ -183,7 +201,7 @@ def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], allowed: Array) 
 def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
     """Cut cells into ever more parts, as long as their residual falls as only the quadrature's own error does."""
     for count in (_PARTS, _PARTS**2, _PARTS**3)[: 3 if cells.section.stacked else 2]:
-        edges = cells.left[some] + (cells.right - cells.left)[some] * np.linspace(0, 1, count + 1)[:, None]
+        edges = cells.left[some] + (cells.right - cells.left)[some] * unit_shares(count)
         edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
         finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
         before, after = np.abs(cells.rise - area)[some], np.abs(cells.rise[some] - finer)
@@ -203,12 +221,12 @@ def _trace_residual(cells: _Cells, some: NDArray[np.intp], area: Array, allowed:
     owner, low, high, known = some, cells.left[some], cells.right[some], cells.area[some]
     fault, limit = np.zeros(cells.area.size), _MAX_PARTS if section.stacked else _MAX_PARTS_ONE_BY_ONE
     for _ in range(_LEVELS):
-        edges = section.snap((low + (high - low) * np.linspace(0, 1, _PARTS + 1)[:, None]).ravel())
+        edges = section.snap((low + (high - low) * unit_shares(_PARTS)).ravel())
         edges = edges.reshape(_PARTS + 1, low.size)
         parts = quadrature(section, edges[:-1], edges[1:], scale)
-        rises = scale * np.diff(cells.forward(edges.ravel()).reshape(edges.shape), axis=0)
+        rises = scale * consecutive_differences(cells.forward(edges.ravel()).reshape(edges.shape))
         np.add.at(area, owner, parts.sum(axis=0) - known)
-        residual = np.nan_to_num(np.abs(rises - parts), nan=np.inf)
+        residual = finite_numbers(np.abs(rises - parts), np.inf)
         total, shift = residual.sum(axis=0), np.abs(parts.sum(axis=0) - known)
         spread = (
             (residual.max(axis=0) <= _CLUMPED * total) & (shift <= _CHANGE * total) & (total > cells.rounding[owner])
@@ -227,20 +245,27 @@ def _trace_residual(cells: _Cells, some: NDArray[np.intp], area: Array, allowed:
             largest_first = np.argsort(-residual[child, part], kind="stable")[:limit]
             child, part = child[largest_first], part[largest_first]
         owner, low, high, known = owner[part], edges[child, part], edges[child + 1, part], parts[child, part]
-    return (fault[some] > allowed[some]) & ~_is_staircase(cells, some)
+    wrong = fault[some] > allowed[some]
+    if wrong.any():
+        wrong[wrong] = ~_is_staircase(cells, some[wrong])
+    return wrong
 
 
 def _is_stable(cells: _Cells, low: Array, high: Array, rise: Array, residual: Array) -> Mask:
     """Whether the residual stays the same under finer quadrature, and so is not an error of the quadrature."""
-    stays = np.ones(low.size, bool)
-    for count in _CUTS if cells.section.stacked else _CUTS_ONE_BY_ONE:
+    stays, cuts = np.ones(low.size, bool), _CUTS if cells.section.stacked else _CUTS_ONE_BY_ONE
+    together = low.size * sum(cuts) <= _MAX_TOGETHER
+    for some in (cuts,) if together else ((count,) for count in cuts):
         rows = np.flatnonzero(stays)
         if not rows.size:
             break
-        edges = low[rows] + (high - low)[rows] * np.linspace(0, 1, count + 1)[:, None]
+        shares = np.concatenate([unit_shares(count) for count in some])
+        edges = low[rows] + (high - low)[rows] * shares
         edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
-        finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
-        stays[rows] = np.abs(rise[rows] - finer - residual[rows]) <= _CHANGE * np.abs(residual[rows])
+        cells_of = np.flatnonzero(shares[1:, 0] > shares[:-1, 0])
+        parts = quadrature(cells.section, edges[cells_of], edges[cells_of + 1], cells.grad_output)
+        finer = np.add.reduceat(parts, np.cumsum((0, *some[:-1])), axis=0)
+        stays[rows] = (np.abs(rise[rows] - finer - residual[rows]) <= _CHANGE * np.abs(residual[rows])).all(axis=0)
     return stays
 
 
@@ -248,10 +273,10 @@ def _rounding_at(cells: _Cells, low: Array, high: Array) -> Array:
     """How far a rise may be off by the rounding of forward at the two ends."""
     span = float(cells.right[-1] - cells.left[0])
     try:
-        noise = [noise_near(cells.forward, ends, span) for ends in (low, high)]
+        noise = noise_near(cells.forward, np.concatenate((low, high)), span).reshape(2, -1).sum(axis=0)
     except FunctionFailed:  # it rejects what lies beyond the range
         return np.zeros(low.size)
-    return abs(cells.grad_output) * _NOISE_SAFETY * (noise[0] + noise[1])
+    return abs(cells.grad_output) * _NOISE_SAFETY * noise
 
 
 def _is_staircase(cells: _Cells, some: NDArray[np.intp]) -> Mask:
@@ -260,9 +285,9 @@ def _is_staircase(cells: _Cells, some: NDArray[np.intp]) -> Mask:
     column, concentrated = np.arange(low.size), np.zeros(low.size, bool)
     slope = cells.area[some] / (high - low)
     for _ in range(_STAIR_SCALES):
-        edges = low + (high - low) * np.linspace(0, 1, _STAIR_PARTS + 1)[:, None]
-        rises = cells.grad_output * np.diff(cells.precise(edges.ravel()).reshape(edges.shape), axis=0)
-        left = np.nan_to_num(np.abs(rises - slope * np.diff(edges, axis=0)))
+        edges = low + (high - low) * unit_shares(_STAIR_PARTS)
+        rises = cells.grad_output * consecutive_differences(cells.precise(edges.ravel()).reshape(edges.shape))
+        left = finite_numbers(np.abs(rises - slope * consecutive_differences(edges)))
         concentrated = (left > _NEGLIGIBLE * left.sum(axis=0)).mean(axis=0) < _STAIR_SHARE
         at = left.argmax(axis=0)
         low, high = edges[at, column], edges[at + 1, column]

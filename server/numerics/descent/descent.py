@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from ...runtime import timing
-from ...runtime.arrays import EPSILON, Array, Forward
+from ...runtime.arrays import EPSILON, Array, Forward, dtype_name
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
 from .loss import Loss, LossGradient, flat_array, moved_size, output_at, position_tensor
@@ -93,7 +94,7 @@ def descend(section: Section, request: DescentRequest) -> DescentPair:
         there=_on_goal(truth, loss, np.array(plan.start)) if _unmoved(returned).any() else _unmoved(returned),
         rounded=truth.precision != EPSILON,
         flat=_is_flat(truth, np.array(plan.start), flat_array(y)),
-        whole="" if y.is_floating_point() or y.is_complex() else str(y.dtype).removeprefix("torch."),
+        whole="" if y.is_floating_point() or y.is_complex() else dtype_name(y.dtype),
         landscape=landscape(truth, loss, request.start, request.stop, *paths) if size == 1 else None,
     )
 
@@ -162,7 +163,7 @@ class Landscape:
     ``returned`` and ``true`` are the heights of the two descents, step by step.
     """
 
-    of: str
+    of: Literal["forward", "loss"]
     x: Array
     y: Array
     returned: Array
@@ -178,8 +179,9 @@ def landscape(truth: TrueForward, loss: Loss, start: float, stop: float, returne
         y = truth.outputs(t[:, None])
         return y[:, 0] if single else ((y - np.array(loss.goal)) ** 2).mean(axis=1)
 
-    of = "forward" if single else "loss"
-    return Landscape(of, *_split_at_jumps(height, x, height(x)), height(returned), height(true))
+    return Landscape(
+        "forward" if single else "loss", *_split_at_jumps(height, x, height(x)), height(returned), height(true)
+    )
 
 
 def _positions(start: float, stop: float, visited: Array) -> Array:

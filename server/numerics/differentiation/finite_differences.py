@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences
 from .noise import moving_maximum, noise_along, noise_probes
 from .richardson import extrapolate, tableau
 
@@ -131,10 +131,12 @@ class Ladder:
             error = _largest_nearby(error, unsettled)
         rough = np.flatnonzero(unsettled)
         kind = np.zeros(n, np.int8)
-        left, right, left_error, right_error = value.copy(), value.copy(), error.copy(), error.copy()
+        left = right = value
+        left_error = right_error = error
         curvature = np.abs(second[-1]) / self.steps[-1] ** 2
         forwards = 2.0 * LEVELS
         if rough.size:
+            left, right, left_error, right_error = value.copy(), value.copy(), error.copy(), error.copy()
             fine_steps = FINE_WIDEST_STEP * np.broadcast_to(self.steps[0], n)[rough]
             fine = differentiate_one_sided(
                 forward_at(rough), x[rough], y[rough], fine_steps, last[rough], precision, least[rough]
@@ -146,41 +148,67 @@ class Ladder:
             for ours, theirs in zip((value, error, left, right, left_error, right_error), finer, strict=True):
                 ours[rough] = np.where(coarse_wins, ours[rough], theirs)
             kind[rough], curvature[rough] = fine.kind, fine.curvature
-        for each in (error, left_error, right_error):
+        for each in (error, left_error, right_error) if rough.size else (error,):
             each += 1e-17 * least
         sides, widest = (left, right, left_error, right_error), float(self.steps[0].max(initial=0.0))
         return Slopes(value, error, *sides, kind, curvature, last, forwards, widest, precision)
 
 
+@dataclass(frozen=True)
+class LadderPoints:
+    """The points of a ladder around each of n points, and behind them the probes for noise.
+
+    ``steps`` and ``gaps``, the distances between the points of a step, are (levels × n).
+    """
+
+    points: Array
+    steps: Array
+    gaps: Array
+    widest: float
+
+
+def ladder_points(x: Array, span: float, step: float | None = None, precision: float = EPSILON) -> LadderPoints:
+    """The points at which ``differentiate`` asks for forward."""
+    widest = step or widest_step(span, precision)
+    ends = 2 * LEVELS * x.size
+    steps = widest * _step_factors(x) * LADDER
+    probes = noise_probes(x, span) if precision == EPSILON else np.empty(0)
+    points = np.empty(ends + probes.size)
+    above, below = points[:ends].reshape(2, LEVELS, x.size)
+    np.add(x, steps, out=above)
+    np.subtract(x, steps, out=below)
+    points[ends:] = probes
+    return LadderPoints(points, steps, above - below, widest)
+
+
 @np.errstate(all="ignore")
 def differentiate(
-    forward: Forward, x: Array, y: Array, span: float, step: float | None = None, precision: float = EPSILON
+    forward: Forward,
+    x: Array,
+    y: Array,
+    span: float,
+    step: float | None = None,
+    precision: float = EPSILON,
+    known: tuple[LadderPoints, Array] | None = None,
 ) -> Slopes:
     """The slope of ``forward`` at every ``x`` (1-D, where it has the values ``y``), with its error bound.
 
     Eight forwards a point: central differences at four steps, from ``step`` (unless given 0.2 % of ``span``, or 5 % in
     a short precision) down by factors of three, extrapolated. Points where these do not converge are measured again
     with finer, one-sided steps, which distinguish kinks, jumps and edges of the domain. ``precision`` is half a unit in
-    the last place of the precision that forward computes in.
+    the last place of the precision that forward computes in. ``known`` are its ``ladder_points``, and forward there.
     """
-    widest = step or widest_step(span, precision)
-    n, ends = x.size, 2 * LEVELS * x.size
+    at = known[0] if known else ladder_points(x, span, step, precision)
+    values = known[1] if known else forward(at.points)
+    ends = 2 * LEVELS * x.size
     finite = y[np.isfinite(y)]
     rise = float(finite.max() - finite.min()) if finite.size else 0.0
-    steps = widest * _step_factors(x) * LADDER
-    probes = noise_probes(x, span) if precision == EPSILON else np.empty(0)
-    points = np.empty(ends + probes.size)
-    ladder = points[:ends].reshape(2, LEVELS, n)
-    np.add(x, steps, out=ladder[0])
-    np.subtract(x, steps, out=ladder[1])
-    points[ends:] = probes
-    values = forward(points)
-    above, below = values[:ends].reshape(2, LEVELS, n)
+    above, below = values[:ends].reshape(2, LEVELS, x.size)
     noise = noise_along(values[ends:], x, rise) if precision == EPSILON else 0.0
-    found = Ladder(x, y, above, below, steps, ladder[0] - ladder[1], noise, precision).slopes(
+    found = Ladder(x, y, above, below, at.steps, at.gaps, noise, precision).slopes(
         lambda rows: forward, lambda slopes: rise / span, neighbours=True
     )
-    return replace(found, forwards=found.forwards + probes.size / n, step=widest)
+    return replace(found, forwards=found.forwards + (values.size - ends) / x.size, step=at.widest)
 
 
 def widest_step(span: float, precision: float) -> float:
@@ -190,7 +218,7 @@ def widest_step(span: float, precision: float) -> float:
 
 def _step_factors(x: Array) -> Array:
     """A factor ≤ 1 on the steps at each point: smaller where points are closer, because forward is curved there."""
-    gaps = np.diff(x)
+    gaps = consecutive_differences(x)
     if x.size < 3 or gaps.min() <= 0 or gaps.min() >= _DENSE_SPACING * gaps.max():
         return np.ones(x.size)
     spacing = np.maximum(np.append(gaps, gaps[-1]), np.append(gaps[0], gaps))

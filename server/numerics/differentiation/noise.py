@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward
+from ...runtime.arrays import EPSILON, Array, Forward, consecutive_differences
 
 PROBED_PLACES = 24  # budget: the most places that are probed
 # sample: the distance of the fine and of the coarse probes, as fractions of the visible range.
@@ -36,21 +36,31 @@ STEEPNESS_QUANTILE = 0.99
 
 
 def noise_probes(x: Array, span: float) -> Array:
-    """The probes around each of up to 24 places along ``x``: 6 so close that only noise differs, 12 less close ones."""
-    fine, coarse = _probes(x, FINE_DISTANCE * span, FINE_PROBES), _probes(x, COARSE_DISTANCE * span, COARSE_PROBES)
+    """The probes around each of up to 24 places along ``x``: 6 so close that only noise differs, 12 less close ones.
+
+    They are nearer to their place than any other point of ``x``.
+    """
+    indices = _indices(x.size)
+    near, inner = x[indices], indices[1:-1]
+    room = np.full(indices.size, np.inf)
+    if x.size > 1:
+        ends = x[1] - x[0], x[-1] - x[-2]
+        room[0], room[-1] = (end or math.inf for end in ends)
+        gaps = np.stack((x[inner] - x[inner - 1], x[inner + 1] - x[inner]))
+        room[1:-1] = np.where(gaps == 0, np.inf, gaps).min(axis=0)
+    most, least = room / _MIN_SEPARATION, 256 * np.spacing(np.abs(near))
+    fine, coarse = (
+        (near[:, None] + np.maximum(np.minimum(gap * span, most), least)[:, None] * _sides(side)).ravel()
+        for gap, side in ((FINE_DISTANCE, FINE_PROBES), (COARSE_DISTANCE, COARSE_PROBES))
+    )
     return np.concatenate((fine, coarse))
 
 
-def _probes(x: Array, gap: float, side: int) -> Array:
-    """``side`` points on each side of every probed place, nearer to it than any other point of ``x``."""
-    indices = _indices(x.size)
-    spacing = np.diff(x, prepend=-np.inf, append=np.inf)
-    spacing[spacing == 0] = np.inf
-    distance = np.minimum(gap, np.minimum(spacing[:-1], spacing[1:])[indices] / _MIN_SEPARATION)
-    near = x[indices]
-    distance = np.maximum(distance, 256 * np.spacing(np.abs(near)))
-    steps = np.arange(1, side + 1)
-    return (near[:, None] + distance[:, None] * np.concatenate((-steps[::-1], steps))).ravel()
+@lru_cache(maxsize=8)
+def _sides(side: int) -> Array:
+    """``side`` steps on each side of a place, from below to above."""
+    steps = np.arange(1.0, side + 1)
+    return np.concatenate((-steps[::-1], steps))
 
 
 @lru_cache(maxsize=16)
@@ -91,8 +101,7 @@ def noise_near(forward: Forward, places: Array, span: float) -> Array:
     As that of arcsin at 1. The fine probes alone tell; the coarse ones would take a kink nearby for noise.
     """
     distance = np.maximum(FINE_DISTANCE * span, 256 * np.spacing(np.abs(places)))
-    steps = np.arange(1, FINE_PROBES + 1)
-    points = places[:, None] + distance[:, None] * np.concatenate((-steps[::-1], steps))
+    points = places[:, None] + distance[:, None] * _sides(FINE_PROBES)
     return _rms(forward(points.ravel()), FINE_PROBES, math.inf)
 
 
@@ -130,7 +139,7 @@ def _without_jumps(sides: Array, gross: float) -> Array:
 
 def _staircase_step(values: Array) -> float:
     """The step height of a piecewise constant forward, if it is as small as the rounding of numbers near 1; else 0."""
-    steps = np.abs(np.diff(values))
+    steps = np.abs(consecutive_differences(values))
     moves = steps > 0
     step = float(np.min(steps, initial=np.inf, where=moves))
     return step if moves.mean() < _FEW_STEPS and step <= ROUNDING_STEP else 0.0
@@ -170,7 +179,7 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
 def _looks_rounded(y: Array) -> bool:
     """Whether all values have a short mantissa, also the small ones; a staircase uses fewer bits for those."""
     bits = mantissa_bits(y)
-    if not 1 < bits <= _FLOAT32_BITS or int(np.count_nonzero(np.diff(y))) <= y.size // 2:
+    if not 1 < bits <= _FLOAT32_BITS or int(np.count_nonzero(consecutive_differences(y))) <= y.size // 2:
         return False
     magnitude = np.abs(y)
     small = y[(magnitude > 0) & (magnitude <= np.nanmax(magnitude, initial=0.0, where=np.isfinite(y)) / 2**_SMALL_BITS)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, Forward
+from ...runtime.arrays import Array, Forward, finite_numbers, unit_shares
 from ...runtime.section import Section
 
 # unit: three Gauss–Legendre nodes integrate a polynomial of degree 5 exactly.
@@ -19,15 +19,21 @@ _OFFSETS, _PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
 _OFFSETS_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2  # sample: fewer of both where a point is a call
 
 
+def gauss_nodes(section: Section, left: Array, right: Array) -> Array:
+    """Three nodes between each ``left`` and its ``right``, one after the other."""
+    return section.snap((left[..., None] + (right - left)[..., None] * NODES).ravel())
+
+
 def quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:
     """The integral of backward's gradient from each ``left`` to its ``right``."""
-    width = right - left
-    nodes = section.snap((left[..., None] + width[..., None] * NODES).ravel())
-    gradient = section.backward(nodes, grad_output).grad_input
-    if gradient is None:
-        return np.zeros_like(left)
+    gradient = section.backward(gauss_nodes(section, left, right), grad_output).grad_input
+    return np.zeros_like(left) if gradient is None else integral_at_nodes(gradient, left, right)
+
+
+def integral_at_nodes(gradient: Array, left: Array, right: Array) -> Array:
+    """The integral from each ``left`` to its ``right`` of a gradient with these values at ``gauss_nodes``."""
     mean: Array = gradient.reshape(*left.shape, NODES.size) @ WEIGHTS
-    return width * mean
+    return (right - left) * mean
 
 
 def integral_rounding(section: Section, forward: Forward, left: Array, right: Array, grad_output: float) -> Array:
@@ -40,16 +46,16 @@ def integral_rounding(section: Section, forward: Forward, left: Array, right: Ar
     slope_weights = steps / (steps**2).sum()
 
     def deviation(of: Forward, x: Array) -> Array:
-        neighbours = section.snap(x + steps * np.abs(x))
-        y = of(neighbours.ravel()).reshape(neighbours.shape)
-        return np.nan_to_num(np.ptp(y - steps * (slope_weights * y).sum(axis=0), axis=0), posinf=0.0)
+        neighbours = section.snap((x.ravel() + steps * np.abs(x.ravel())).ravel())
+        y = of(neighbours).reshape(len(steps), x.size)
+        off = np.ptp(y - steps * (slope_weights * y).sum(axis=0), axis=0)
+        return finite_numbers(off, infinity=0.0).reshape(x.shape)
 
     def backward(x: Array) -> Array:
         gradient = section.backward(x, grad_output).grad_input
         return np.zeros_like(x) if gradient is None else gradient
 
-    edges = left + (right - left) * np.linspace(0, 1, parts + 1)[:, None]
-    low, width = edges[:-1], np.diff(edges, axis=0)
-    nodes = section.snap((low[..., None] + width[..., None] * NODES).ravel())
-    inside: Array = (width * (deviation(backward, nodes).reshape(*low.shape, NODES.size) @ WEIGHTS)).sum(axis=0)
-    return inside + abs(grad_output) * (deviation(forward, left) + deviation(forward, right))
+    edges = left + (right - left) * unit_shares(parts)
+    nodes = gauss_nodes(section, edges[:-1], edges[1:])
+    inside: Array = integral_at_nodes(deviation(backward, nodes), edges[:-1], edges[1:]).sum(axis=0)
+    return inside + abs(grad_output) * deviation(forward, np.stack((left, right))).sum(axis=0)

@@ -104,6 +104,9 @@ def extrapolate(
 
 def _unconverged_change(differences: Array, rounding: Array, falls: float) -> Array:
     """The last change of each column that does not converge; 0 for the others."""
-    before, last = np.abs(np.diff(differences[-3:], axis=0))
+    before, last = np.abs(differences[-2:] - differences[-3:-1])
+    unconverged = last > falls * before
+    if not unconverged.any():
+        return np.zeros(last.size)
     least = _NOISE_FACTOR * (rounding[-1] + rounding[-2]) + _GROSS * np.abs(differences[-2:]).max(axis=0)
-    return np.where((last > least) & (last > falls * before), last, 0.0)
+    return np.where((last > least) & unconverged, last, 0.0)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.matrix_vjp import even_count, vjp_on_matrix
-from ...runtime.remembered import remembered
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
@@ -33,14 +32,13 @@ KERNEL_TOLERANCE = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
 _OVERFLOW_ROOM = 16.0  # bound: within this factor of the largest number of the dtype, results may overflow on the way
 _TIED = 0.999  # pattern: deviations within this factor of the largest count as equally large
 # sample: the powers of two by which all grad_outputs are scaled, and by which the random one at each point is scaled …
-_SCALE, _SPREAD_SCALE = 20, 10
+LARGE_POWER, _SPREAD_SCALE = 20, 10
 _SCALE_HALF, _SPREAD_SCALE_HALF = 5, 3  # sample: … and in half precision, which has a smaller range
 _SPREAD = 3.0  # sample: random grad_outputs are drawn from this many powers of two on either side of 1
 _SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))  # unit: the mantissa bits of shorter dtypes
 # The laws whose terms are rounded in different ways; to repeat a call, or to change its sign, changes no rounding.
 _ROUNDED: tuple[Law, ...] = ("scales", "adds", "layout")
 _Cotangent = Callable[[torch.Tensor], torch.Tensor]
-_POINTS = 64  # budget: the points, even in number, at which an elementwise backward is asked for 0 and in other layouts
 # budget: the number of elements passed at once to a Function that is otherwise evaluated one number at a time.
 _ELEMENTS = 7
 _FACTOR = 32.0  # sample: what the grad_output of a whole tensor is multiplied by; a power of two adds no rounding
@@ -129,7 +127,7 @@ def _worst_row(distance: Array, wrong: NDArray[np.bool_]) -> int:
     return int(ties[ties.size // 2])
 
 
-_Trial = LinearityTrial[float | Array]
+PointTrial = LinearityTrial[float | Array]
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ class _Gradients:
 class _Layouts:
     """The trial for other memory layouts, and the layout for ``equal`` numbers and for ``any``."""
 
-    trial: _Trial
+    trial: PointTrial
     equal: Layout
     any: Layout
 
@@ -160,12 +158,12 @@ def pointwise_violations(
     that call. Raises ``FunctionFailed`` where backward fails for a random grad_output.
     """
     if of_base is None:
-        of_base = _trial_of(section, x, base, x).backward(base, dense)
-    trial = _trial_of(section, x, base, of_base)
+        of_base = trial_of(section, x, base, x).backward(base, dense)
+    trial = trial_of(section, x, base, of_base)
     yield trial.violation("repeats", LawTest(base, base, of_base, layout=monitored))
     yield (written := violation_by_write(monitored, x, base))
     yield trial.violation("zero", LawTest(0.0, 0.0, 0 * of_base))
-    numbers, exponents = _random_numbers(x.size)
+    numbers, exponents = random_numbers(x.size)
     random = section.snap(base * numbers)
     elementwise = bool(section.stacked) and monitored.size == x.size > 1
     try:
@@ -175,30 +173,10 @@ def pointwise_violations(
         raise
     trial = replace(trial, inside=_dtype_inside(section.dtype, gradients.of_random))
     yield from _test_scales(trial, gradients, exponents)
-    yield from _test_sums(trial, gradients, _layouts_of(section, trial) if elementwise and not written else None)
+    yield from _test_sums(trial, gradients, layouts_of(section, trial) if elementwise and not written else None)
 
 
-def elementwise_violations(
-    section: Section, x: Array, base: float, of_base: Array, given: Array, found: Array
-) -> list[Violation] | None:
-    """The violations of an elementwise backward that returned ``of_base`` for ``base`` and ``found`` for ``given``.
-
-    They are found in few calls where backward keeps to all sizes of grad_output, and to its sign if it is not meant to
-    follow that; else the answer is None, and the laws are to be tested one by one.
-    """
-    trial = _trial_of(section, x, base, of_base)
-    opposite = trial.backward(-base, dense) if section.op.follows_sign else -of_base
-    drawn = replace(trial, backward=lambda grad_output, layout: found)
-    finite = np.isfinite(of_base).all() and np.isfinite(opposite).all()
-    if not (finite and drawn.holds(_test_of_sizes(base, of_base, opposite, given, dense))):
-        return None
-    if not _bears_zero_and_layouts(section, base):
-        return None
-    random = base * _random_numbers(x.size)[0]
-    return _of_the_sign(section, trial, of_base, opposite, random) if section.op.follows_sign else []
-
-
-def _trial_of(section: Section, x: Array, base: float, of_base: Array) -> _Trial:
+def trial_of(section: Section, x: Array, base: float, of_base: Array) -> PointTrial:
     """The trial of a section's backward, which returned ``of_base`` for ``base``, at the points ``x``."""
 
     def backward(grad_output: float | Array, layout: Layout) -> Array:
@@ -209,56 +187,7 @@ def _trial_of(section: Section, x: Array, base: float, of_base: Array) -> _Trial
     return LinearityTrial(backward, x, section.dtype, section.dtype, base, noise)
 
 
-def _test_of_sizes(
-    base: float, of_base: Array, opposite: Array, grad_output: Array, layout: Layout, rounding: float = 0.0
-) -> LawTest[float | Array]:
-    """For grad_outputs of all sizes what was returned for ``base``, or for its ``opposite``, in proportion."""
-    count, share = grad_output.size, grad_output / base
-    known = np.where(share < 0, -opposite[:count], of_base[:count]) * (share != 0)
-    return LawTest(grad_output, math.nan, known, np.where(share == 0, 1.0, share), rounding, layout)
-
-
-@remembered()
-@np.errstate(all="ignore")
-def _bears_zero_and_layouts(section: Section, base: float) -> bool:
-    """Whether an elementwise backward returns 0 for 0, and the same for all layouts, in the declared domain."""
-    domain = next(each.domain for each in section.op.inputs if each.name == section.wrt)
-    x = np.linspace(*domain, _POINTS)
-    try:
-        trial = _trial_of(section, x, base, x)
-        of_base, laid = trial.backward(base, dense), _layouts_of(section, trial)
-        opposite = trial.backward(-base, dense) if section.op.follows_sign else -of_base
-    except FunctionFailed:
-        return False
-    if laid.trial is trial or not (np.isfinite(of_base).all() and np.isfinite(opposite).all()):
-        return False
-    sizes = partial(_test_of_sizes, base, of_base, opposite, rounding=SUM_TOLERANCE[section.dtype.itemsize])
-    small, both = np.full(_POINTS, -base * 2.0**-_SCALE), base + base * _random_numbers(_POINTS)[0]
-    return (
-        trial.holds(LawTest(0.0, 0.0, 0 * of_base))
-        and laid.trial.holds(sizes(small, laid.equal))
-        and laid.trial.holds(sizes(both, laid.any))
-    )
-
-
-def _of_the_sign(section: Section, trial: _Trial, of_base: Array, opposite: Array, random: Array) -> list[Violation]:
-    """The violations of a backward that is proportional to grad_output, but differently so for either sign."""
-    base, both = trial.base, trial.base + random
-    gradient = section.backward(np.tile(trial.x, 2), np.concatenate((random, both))).grad_input
-    of_random, of_both = np.zeros((2, random.size)) if gradient is None else gradient.reshape(2, -1)
-    rtol = SUM_TOLERANCE[trial.inside.itemsize]
-    found = (
-        replace(trial, backward=lambda grad_output, layout: opposite).violation(
-            "odd", LawTest(-base, -base, of_base, -1.0)
-        ),
-        replace(trial, backward=lambda grad_output, layout: of_both).violation(
-            "adds", LawTest(both, both, of_base + of_random, 1.0, rtol)
-        ),
-    )
-    return [each for each in found if each]
-
-
-def _test_scales(trial: _Trial, known: _Gradients, exponents: Array) -> Iterator[Violation | None]:
+def _test_scales(trial: PointTrial, known: _Gradients, exponents: Array) -> Iterator[Violation | None]:
     """Tests of ``scales`` and ``mixes``: one large factor for all, and another factor at each point."""
     scale, spread = _scales(trial)
     tolerance, large, powers = SUM_TOLERANCE[trial.inside.itemsize], 2.0**scale, 2.0 ** np.round(spread * exponents)
@@ -268,7 +197,7 @@ def _test_scales(trial: _Trial, known: _Gradients, exponents: Array) -> Iterator
         yield replace(finding, law="mixes") if _mixes_elements(trial, known, mixed) else finding
 
 
-def _mixes_elements(trial: _Trial, known: _Gradients, mixed: Array) -> bool:
+def _mixes_elements(trial: PointTrial, known: _Gradients, mixed: Array) -> bool:
     """Whether the gradient at every other point depends on the ``mixed`` grad_output at the points between."""
     try:
         gradient = trial.backward(mixed, dense)
@@ -281,7 +210,7 @@ def _mixes_elements(trial: _Trial, known: _Gradients, mixed: Array) -> bool:
     )
 
 
-def _test_sums(trial: _Trial, known: _Gradients, layouts: _Layouts | None) -> Iterator[Violation | None]:
+def _test_sums(trial: PointTrial, known: _Gradients, layouts: _Layouts | None) -> Iterator[Violation | None]:
     """Tests of ``odd``, ``scales`` and ``adds``; with ``layouts`` also of ``layout``.
 
     One call tests several laws at once; only where it fails are they tested one by one.
@@ -304,7 +233,7 @@ def _test_sums(trial: _Trial, known: _Gradients, layouts: _Layouts | None) -> It
         yield from _test_layouts(trial, known, layouts)
 
 
-def _test_layouts(trial: _Trial, known: _Gradients, laid: _Layouts) -> Iterator[Violation | None]:
+def _test_layouts(trial: PointTrial, known: _Gradients, laid: _Layouts) -> Iterator[Violation | None]:
     """Tests of ``layout``; without the 2 × n matrix where the Function does not accept one."""
     places, count = KERNEL_TOLERANCE[trial.inside.itemsize], laid.trial.x.size
     if not laid.trial.holds(LawTest(known.random[:count], math.nan, known.of_random[:count], 1.0, places)):
@@ -314,7 +243,7 @@ def _test_layouts(trial: _Trial, known: _Gradients, laid: _Layouts) -> Iterator[
     yield laid.trial.violation("layout", LawTest(random, random, known.of_random[:count], 1.0, places, laid.any))
 
 
-def _layouts_of(section: Section, trial: _Trial) -> _Layouts:
+def layouts_of(section: Section, trial: PointTrial) -> _Layouts:
     if section.copy_size > 1 or trial.x.size < 4:
         return _Layouts(trial, expanded, strided)
     count = even_count(trial.x.size)
@@ -323,8 +252,8 @@ def _layouts_of(section: Section, trial: _Trial) -> _Layouts:
     return _Layouts(matrix, expanded, transposed)
 
 
-def _scales(trial: _Trial) -> tuple[int, int]:
-    return (_SCALE_HALF, _SPREAD_SCALE_HALF) if trial.inside == torch.float16 else (_SCALE, _SPREAD_SCALE)
+def _scales(trial: PointTrial) -> tuple[int, int]:
+    return (_SCALE_HALF, _SPREAD_SCALE_HALF) if trial.inside == torch.float16 else (LARGE_POWER, _SPREAD_SCALE)
 
 
 def _dtype_inside(dtype: torch.dtype, answer: Array) -> torch.dtype:
@@ -334,7 +263,7 @@ def _dtype_inside(dtype: torch.dtype, answer: Array) -> torch.dtype:
 
 
 @lru_cache(maxsize=16)
-def _random_numbers(count: int) -> tuple[Array, Array]:
+def random_numbers(count: int) -> tuple[Array, Array]:
     """For every point a random number of either sign, and one from −1 to 1; the same ones in every call."""
     random = np.random.default_rng(count)
     size = 2 ** random.uniform(-_SPREAD, _SPREAD, count)

@@ -21,19 +21,21 @@ _NOISE_GAIN = math.sqrt(math.comb(2 * _NOISE_ORDER, _NOISE_ORDER))  # unit: by w
 _NEAR = 2  # bound: what is lost at a row may be lost at so many rows on either side of it
 
 
-def gradient_noise_along(section: Section, x: Array, base: float, of_base: Array) -> Array:
+def gradient_noise_along(section: Section, x: Array, base: float, of_base: Array, probed: Array | None = None) -> Array:
     """The rounding noise of the gradient at every ``x``; in a shorter dtype at least what it loses to double precision.
 
-    Another kernel than the one that returned ``of_base`` loses as much, but at other points.
+    Another kernel than the one that returned ``of_base`` loses as much, but at other points. ``probed`` is the gradient
+    at the ``noise_probes``, if it is known.
     """
     lost = np.zeros(x.size)
     if section.dtype != torch.float64:
         lost = moving_maximum(lost_to_double(section, reference_of(section, x, base), x, base, of_base), _NEAR)
     try:
-        gradient = section.backward(section.snap(noise_probes(x, float(x[-1] - x[0]))), base).grad_input
+        if probed is None:
+            probed = section.backward(section.snap(noise_probes(x, float(x[-1] - x[0]))), base).grad_input
     except FunctionFailed:
         return lost
-    return lost if gradient is None else np.maximum(lost, noise_along(gradient, x, largest_magnitude(of_base)))
+    return lost if probed is None else np.maximum(lost, noise_along(probed, x, largest_magnitude(of_base)))
 
 
 def gradient_noise_at(

@@ -19,7 +19,7 @@ _SAME_POINT = 1e-6  # sample: points closer than this fraction of the grid's spa
 _BELOW, _GAP, _ABOVE = 1, 2, 3  # unit: the codes of what a row is for, in the order of the rows of a jump
 # budget: the calls of a verdict where every point costs one: so many, and so many for each point; the seconds that they
 # may take; and the least number of points.
-_CALLS, _CALLS_PER_POINT, _SECONDS, _MIN_POINTS = 1200, 15, 6.0, 21
+_CALLS, _CALLS_PER_POINT, _SECONDS, _MIN_POINTS = 1200, 15, 2.0, 21
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ def _points(start: float, stop: float, count: int) -> Array:
     spacing = (stop - start) / count or math.ulp(0.0)  # of a few subnormal numbers it would be 0
     digits = int(9 - np.floor(np.log10(spacing)))
     # Beyond 10^±300 there are no powers of ten to round with.
-    return np.unique(np.round(x, digits) if 0 <= digits <= 300 else x)
+    x = np.round(x, digits) if 0 <= digits <= 300 else x
+    return x if (x[1:] > x[:-1]).all() else np.unique(x)
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ import torch
 
 from ...runtime.graph import CallGraph
 from ...runtime.section import Section
+from ...schema.section import VerdictWord
 from ..curve.evaluation import Evaluation
 from ..diagnosis.diagnose import Diagnosis, diagnose
 from ..formatting.numbers import format_distinct, format_number
 from ..sentences.places import Names, describe_intervals, describe_point, describe_range, join_words
 from ..sentences.verdict_sentence import verdict_sentence
-from ..verdict.verdict import Verdict, VerdictWord
+from ..verdict.verdict import Verdict
 
 UNNAMED_TENSOR = "a saved tensor"
 _TERMS = re.compile(r"(?<!double )\b(forward|backward)\b|(?<!its own )\bgrad_output\b", re.ASCII)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Forward, Mask
+from ...runtime.arrays import Array, Forward, Mask, consecutive_differences, unit_shares
 
 # pattern: a node is suspect if the slope changes there this many times more than three cells away on either side.
 _PROMINENCE = 4.0
@@ -87,7 +86,7 @@ class CandidateGrids:
     @cached_property
     def run(self) -> Array:
         """The lengths of the cells."""
-        return _steps(self.x)
+        return consecutive_differences(self.x)
 
     @cached_property
     def even(self) -> bool:
@@ -121,8 +120,8 @@ def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidate
     if len(x) < 8:
         return _NONE
     run, finite = grids.run, np.isfinite(y)
-    slope = _steps(y) / run
-    turn = np.abs(_steps(slope))
+    slope = consecutive_differences(y) / run
+    turn = np.abs(consecutive_differences(slope))
     suspect = np.zeros(x.shape, bool)
     suspect[1:-1] = turn > _PROMINENCE * _beside(turn, 3)
     if not (suspect.any() or (grids.even and grids.loud.any())) and finite.all():
@@ -153,7 +152,7 @@ def unresolved_range(grid: CandidateGrids, candidates: SingularityCandidates, kn
     if not (grid.even and (grid.loud.any() or candidates.low.size)):
         return np.empty(0)
     x, run, sixth, loud = (each[:, 0] for each in (grid.x, grid.run, grid.sixth, grid.loud))
-    second = np.abs(_steps(_steps(grid.y[:, 0])))
+    second = np.abs(consecutive_differences(consecutive_differences(grid.y[:, 0])))
     coarse = (sixth > second[2:-2]) & (sixth > np.fmax(second[1:-3], second[3:-1])) & loud & np.isfinite(sixth)
     inner = x[3:-3]
     for each in np.flatnonzero(candidates.high - candidates.low <= 16 * run[0]):
@@ -166,10 +165,6 @@ def unresolved_range(grid: CandidateGrids, candidates: SingularityCandidates, kn
     if nodes.size < _MIN_COARSE:
         return np.empty(0)
     return np.array([x[max(nodes[0] - _MARGIN, 0)], x[min(nodes[-1] + _MARGIN, x.size - 1)]])
-
-
-def _steps(values: NDArray[Any]) -> NDArray[Any]:
-    return values[1:] - values[:-1]
 
 
 def _beside(values: Array, *distances: int) -> Array:
@@ -203,7 +198,7 @@ def _intervals(x: Array, suspect: Mask, sharp: Array) -> SingularityCandidates:
     if not suspect.any():
         return _NONE
     column, node = np.nonzero(suspect.T)
-    apart = (_steps(node) > 2) | (_steps(column) > 0)
+    apart = (consecutive_differences(node) > 2) | (consecutive_differences(column) > 0)
     starts = np.concatenate(([0], np.flatnonzero(apart) + 1))
     ends = np.concatenate((starts[1:], [node.size])) - 1
     sharpest = np.maximum.reduceat(sharp[node, column], starts)
@@ -333,7 +328,7 @@ class SingularitySearch:
         nodes = np.stack((at - 2 * _SIDE, at - _SIDE, at, until, until + _SIDE, until + 2 * _SIDE))
         nodes = np.clip(nodes, 0, len(points) - 1)
         x, y = (each[nodes, np.arange(at.size)] for each in (points, values))
-        further_left, left, _, right, further_right = slopes = _steps(y) / _steps(x)
+        further_left, left, _, right, further_right = slopes = consecutive_differences(y) / consecutive_differences(x)
         width, angle = x[3] - x[2], np.abs(left - right)
         crossing = x[2] + (y[3] - y[2] - right * width) / (left - right)
         rounding = self.precision * (np.abs(y[2]) + np.abs(x[2]) * np.abs(slopes).max(axis=0))
@@ -346,14 +341,9 @@ class SingularitySearch:
 
 
 def _subdivide(low: Array, high: Array, parts: int) -> Array:
-    points = low + (high - low) * _shares(parts)
+    points = low + (high - low) * unit_shares(parts)
     points[-1] = high
     return points
-
-
-@lru_cache(maxsize=64)
-def _shares(parts: int) -> Array:
-    return np.linspace(0, 1, parts + 1)[:, None]
 
 
 def _local_bend(values: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences
 from ..formatting.numbers import simplest_number
 from .candidates import EVEN_SPACING, UNSEEN_JUMP, UNSEEN_TURN, SingularityCandidates, SingularitySearch
 
@@ -63,13 +63,13 @@ class OneSidedLimit:
     @cached_property
     def steps(self) -> Array:
         """The change of the value from each point to the next."""
-        steps = np.diff(self.values, axis=0)
+        steps = consecutive_differences(self.values)
         return np.where(np.isinf(self.values[1:]), self.values[1:], steps)
 
     @cached_property
     def slopes(self) -> Array:
         """The slope from each point to the next."""
-        return self.steps / np.diff(self.points, axis=0)
+        return self.steps / consecutive_differences(self.points)
 
     @cached_property
     def _significant(self) -> Mask:
@@ -138,7 +138,7 @@ def _is_jump(here: Array, below: OneSidedLimit, above: OneSidedLimit, invisible:
 def _is_kink(below: OneSidedLimit, above: OneSidedLimit, visible: float) -> tuple[Mask, NDArray[np.intp]]:
     """Whether the one-sided slopes differ by an angle that stays as the distance shrinks, and down to which scale."""
     turn = np.abs(above.slopes - below.slopes)
-    noise = _NOISE_FACTOR * (below.rounding + above.rounding) / np.abs(np.diff(above.points, axis=0))
+    noise = _NOISE_FACTOR * (below.rounding + above.rounding) / np.abs(consecutive_differences(above.points))
     resolved, scales = above.fine[1:], turn.shape[0]
     angles = np.where(resolved, turn + 4 * noise, np.inf)[::-1]
     smallest = np.minimum.accumulate(angles, axis=0)[::-1]
@@ -246,7 +246,7 @@ def _classified(search: SingularitySearch, candidates: SingularityCandidates, kn
 
 def _sides(search: SingularitySearch, x: Array, width: Array) -> tuple[Array, OneSidedLimit, OneSidedLimit]:
     """The values at the places, and the samples on either side of them."""
-    spacing = np.diff(x, prepend=-np.inf, append=np.inf)
+    spacing = consecutive_differences(np.concatenate(((-np.inf,), x, (np.inf,))))
     widest = np.minimum(_MAX_REACH * search.cell, _SHARE * np.minimum(spacing[:-1], spacing[1:]))
     distance = widest * APPROACH_DISTANCES
     points = np.stack((x - distance, x + distance))

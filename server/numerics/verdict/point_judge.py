@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Interval, Mask, largest_magnitude
+from ...runtime.arrays import Array, Interval, Mask, consecutive_differences, finite_numbers, largest_magnitude
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..curve.integral_check import IntegralCheck
@@ -42,17 +43,29 @@ def judge_cells(
         slack = width * (atol + np.maximum(slope_error[:-1], slope_error[1:])) + tolerance.rtol * np.abs(area.area)
         slack += area.unsure
         finite = np.isfinite(off)
-        status = np.full(off.shape, Status.GAP, np.int8)
-        status[finite] = Status.UNDECIDED
-        status[finite & area.leaps] = Status.JUMP
-        judgeable = finite & ~area.leaps
-        if judgeable.all() and (np.abs(off) <= slack).all():  # then no run of them leaves more
-            band = slack + area.noise[:-1] + area.noise[1:]
-            if (band <= UNDECIDED_SHARE * width * largest_gradient).all():
-                return np.full(off.shape, Status.AGREES, np.int8)
+        whole = finite & ~area.leaps
+        status = np.full(off.shape, Status.UNDECIDED, np.int8)
+        if not whole.all():
+            status[~finite], status[finite & area.leaps] = Status.GAP, Status.JUMP
+            off = np.where(whole, off, 0.0)
+        steepest, before = width * largest_gradient, 1
+        # Cells that leave no more than is allowed leave none in runs either.
+        calm = whole.all() and (np.abs(off) <= slack).all()
         for length in _RUNS:
-            _judge_runs(status, judgeable, off, slack, area.noise, width * largest_gradient, length)
+            if length > 1:
+                whole = np.logical_and.reduce(_in_runs(whole, length // before), axis=1)
+                off, slack, steepest = (_in_runs(each, length // before).sum(axis=1) for each in (off, slack, steepest))
+            _judge_runs(status, whole, off, slack, area.noise, steepest, length)
+            if calm and (status == Status.AGREES).all():
+                break
+            before = length
     return status
+
+
+def _in_runs(cells: NDArray[Any], length: int) -> NDArray[Any]:
+    """Runs of so many (runs × length), without the cells that are left over."""
+    count = cells.size // length
+    return cells[: count * length].reshape(count, length)
 
 
 def allowed_residual(area: IntegralCheck, tolerance: Tolerance) -> Array:
@@ -62,28 +75,23 @@ def allowed_residual(area: IntegralCheck, tolerance: Tolerance) -> Array:
 
 
 def _judge_runs(
-    status: Statuses, judgeable: NDArray[np.bool_], off: Array, slack: Array, noise: Array, steepest: Array, length: int
+    status: Statuses, whole: Mask, off: Array, slack: Array, noise: Array, steepest: Array, length: int
 ) -> None:
     """Judge all runs of ``length`` cells with no gap and no culprit in them; the verdict holds for all its cells."""
-    count = off.size // length
-    if not count:
-        return
-    shape = (count, length)
-    runs = slice(0, count * length)
-    view = status[runs].reshape(shape)
-    unbroken = (judgeable[runs].reshape(shape) & (view != Status.DIFFERS)).all(axis=1)
-    residual = np.abs(np.where(judgeable, off, 0.0)[runs].reshape(shape).sum(axis=1))
-    ends = noise[: count * length : length] + noise[length : count * length + 1 : length]
-    allowed = slack[runs].reshape(shape).sum(axis=1) + ends
-    decided = allowed <= UNDECIDED_SHARE * steepest[runs].reshape(shape).sum(axis=1)
-    view[unbroken & (residual > allowed)] = Status.DIFFERS
-    agrees = unbroken & (residual <= allowed) & decided
+    count = off.size
+    view = _in_runs(status, length)
+    known = view == Status.DIFFERS
+    unbroken = whole & ~known.any(axis=1) if known.any() else whole
+    allowed = slack + noise[: count * length : length] + noise[length : count * length + 1 : length]
+    wrong, right = np.abs(off) > allowed, np.abs(off) <= allowed
+    view[unbroken & wrong] = Status.DIFFERS
+    agrees = unbroken & right & (allowed <= UNDECIDED_SHARE * steepest)
     view[agrees[:, None] & (view == Status.UNDECIDED)] = Status.AGREES
 
 
 def unbroken_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """The first and the last of every unbroken run in ``mask``."""
-    edges = np.diff(np.concatenate(([0], mask.astype(np.int8), [0])))
+    edges = consecutive_differences(np.concatenate(([0], mask.astype(np.int8), [0])))
     firsts, lasts = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
     return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
@@ -238,10 +246,10 @@ def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
 
     A slope changes with the curvature at its point, and as on the way to the next row, on which there may be a kink.
     """
-    x = evaluation.rows.x
-    turn = np.abs(np.diff(slopes.value) / np.diff(x))
+    x, value = evaluation.rows.x, slopes.value
+    turn = np.abs(consecutive_differences(value) / consecutive_differences(x))
     turn[~np.isfinite(turn)] = 0.0
-    steepest = np.nan_to_num(slopes.curvature)
+    steepest = finite_numbers(slopes.curvature).copy()
     np.maximum(steepest[1:], turn, out=steepest[1:])
     np.maximum(steepest[:-1], turn, out=steepest[:-1])
     return torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * steepest

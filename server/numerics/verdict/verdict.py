@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from ...schema.section import VerdictWord
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..linearity.violation import Law
 from ..status import Status
 from ..tolerance import Tolerance, tolerance_for
 from .point_judge import Comparison, judge_points
-
-VerdictWord = Literal[
-    "matches", "matches its surrogate", "matches here", "differs", "undecided", "no gradient", "unsupported", "failed"
-]
 
 _LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout", "batch")
 # The linearity laws that must hold for a surrogate that depends on the sign of grad_output …

@@ -10,13 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Interval, Mask
-from ...runtime.domain_reach import DomainReach, find_reach
+from ...runtime.domain_reach import DomainReach
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import remembered
 from ...runtime.section import Section
 from ..sampling.grid import Grid
 from ..status import Status
-from .judge import RangeMeasurements, judge_range, measure_range, missing_gradients, repeats_alone
+from .judge import (
+    RangeMeasurements,
+    judge_range,
+    measure_range,
+    missing_gradients,
+    range_gradients,
+    repeats_alone,
+)
 from .relative_steps import forward_within, relative_step_slopes
 
 _Statuses = NDArray[np.int8]
@@ -73,13 +80,12 @@ def check_whole_range(
 def _check_at_scale(
     section: Section, reference: Section, grad_output: float, largest_gradient: float, surrogate: Section | None
 ) -> WholeRangeCheck:
-    reach = DomainReach(0.0, 0.0, ("", ""))
     try:
-        reach = find_reach(section, reference, grad_output)
-        data = measure_range(section, reference, grad_output, reach, largest_gradient)
-        return _empty_check(reach) if data is None else _check(data, surrogate)
+        found = range_gradients(section, reference, grad_output)
+        data = measure_range(section, reference, grad_output, found, largest_gradient)
+        return _empty_check(found.reach) if data is None else _check(data, surrogate)
     except FunctionFailed as failed:
-        return _empty_check(replace(reach, low=0.0, high=0.0, ends=(failed.failure.kind, failed.failure.kind)))
+        return _empty_check(DomainReach(0.0, 0.0, (failed.failure.kind, failed.failure.kind)))
 
 
 def outside_view(wide: WholeRangeCheck, grid: Grid) -> tuple[Interval, ...]:

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, finite_numbers, unit_shares
 from ...runtime.call_cost import estimated_seconds
-from ...runtime.domain_reach import DomainReach
-from ...runtime.section import Section
+from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach, full_reach
+from ...runtime.remembered import remembered
+from ...runtime.section import BackwardResult, Section
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
 from ..tolerance import UNDECIDED_SHARE
@@ -100,15 +101,41 @@ def _points(section: Section, grad_output: float, reach: DomainReach) -> Array:
     return at_most(_MIN_ALONE) if slow else x
 
 
+@dataclass(frozen=True)
+class RangeGradients:
+    """What backward ``returned`` at points ``x`` within ``reach``, and the slopes ``measured`` there."""
+
+    reach: DomainReach
+    x: Array
+    returned: BackwardResult
+    measured: RelativeStepSlopes | None
+
+
+@remembered(lambda found: "slow" not in found.reach.ends)
+def range_gradients(section: Section, reference: Section, grad_output: float) -> RangeGradients:
+    """The gradients of a section as far as it can be called. Raises ``FunctionFailed``.
+
+    They do not depend on the grid, and are remembered, unless the cost of a call has limited them.
+    """
+    reach = full_reach(section.dtype)
+    x = _points(section, grad_output, reach) if section.stacked else np.empty(0)
+    returned = backward_everywhere(section, reference, grad_output, x)
+    if returned is None:
+        reach = find_reach(section, reference, grad_output)
+        x = _points(section, grad_output, reach)
+        returned = section.backward(x, grad_output) if x.size else BackwardResult(x, None, False)
+    known = returned.grad_input is not None
+    return RangeGradients(reach, x, returned, relative_step_slopes(reference, reach, x) if known else None)
+
+
 def measure_range(
-    section: Section, reference: Section, grad_output: float, reach: DomainReach, largest_gradient: float
+    section: Section, reference: Section, grad_output: float, found: RangeGradients, largest_gradient: float
 ) -> RangeMeasurements | None:
-    """The measurements of a section within ``reach``; None without a gradient. Raises ``FunctionFailed``."""
-    x = _points(section, grad_output, reach)
-    returned = section.backward(x, grad_output) if x.size else None
-    if returned is None or returned.grad_input is None:
+    """What was ``found`` of a section, with what may be off there; None without a gradient."""
+    reach, x, returned, measured = found.reach, found.x, found.returned, found.measured
+    if returned.grad_input is None or measured is None:
         return None
-    measured, size, info = relative_step_slopes(reference, reach, x), np.abs(x), torch.finfo(section.dtype)
+    size, info = np.abs(x), torch.finfo(section.dtype)
     expected = np.abs(grad_output * measured.slope)
     certain = np.where(measured.error <= UNDECIDED_SHARE * np.abs(measured.slope), expected, 0.0)
     ordinary = expected[(size > 0.1) & (size < 10.0) & np.isfinite(expected)]
@@ -117,7 +144,7 @@ def measure_range(
     deviation = np.abs(returned.values - measured.y) / np.abs(measured.y)
     deviation[~np.isfinite(deviation)] = 0.0
     allowed = _TOLERANCE.get(section.dtype.itemsize, _ULPS * info.eps) * (expected + scale) + info.tiny
-    height = np.nan_to_num(np.abs(measured.y), posinf=0.0)
+    height = finite_numbers(np.abs(measured.y), infinity=0.0)
     allowed += (
         abs(grad_output) * np.maximum(_DEVIATION * moving_maximum(deviation, 2), _LAST_ULPS * info.eps) * height / size
     )
@@ -282,4 +309,4 @@ def _steps(size: Array, precision: float) -> Array:
     """The steps at points of this size, widest first: (steps, n)."""
     widest = np.maximum(_WIDEST * size, _MIN_WIDEST)
     finest = np.maximum(_FINEST_ULPS * 2 * precision * size, _FINEST_ULPS * _TINY)
-    return widest * (finest / widest) ** np.linspace(0, 1, _STEP_COUNT)[:, None]
+    return widest * (finest / widest) ** unit_shares(_STEP_COUNT - 1)

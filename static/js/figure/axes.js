@@ -4,6 +4,7 @@ import { power, typographic } from "../number.js";
 
 /** What all axes have in common. */
 export const axisStyle = (palette) => ({
+  type: "linear", // else plotly looks at the numbers to find out
   showline: false,
   gridcolor: palette.grid,
   zeroline: true,
@@ -15,19 +16,25 @@ export const axisStyle = (palette) => ({
   ticklabelstandoff: 5,
 });
 
+
 // From this width in rem on, an axis has room for more labels; the same as in figure.css.
 const WIDE = 32;
-const [FEW, MANY] = [
-  { count: 4, room: 14 },
-  { count: 7, room: 25 },
-];
+export const isWide = ({ width, rem }) => width >= WIDE * rem;
 
-/** The x-axis of a section, from `start` to `stop`. */
-export function xAxis({ wrt, start, stop }, { width, rem }, palette) {
-  const { count, room } = width < WIDE * rem ? FEW : MANY;
-  const labels = fittingTicks([start, stop], count, room);
-  return { ...axisStyle(palette), range: [start, stop], fixedrange: true, ...labels, title: axisTitle(wrt, palette) };
-}
+/** The x-axis of a section, from `start` to `stop`, with the labels of its `scene`. */
+export const xAxis = ({ wrt, start, stop }, { few, many }, view, palette) => ({
+  ...axisStyle(palette),
+  range: [start, stop],
+  fixedrange: true,
+  ...labelsOf(isWide(view) ? many : few),
+  title: axisTitle(wrt, palette),
+});
+
+/** Labels of a scene, as plotly takes them. */
+export const labelsOf = (marked) => ({
+  tickvals: marked.map(([value]) => value),
+  ticktext: marked.map(([, text]) => text),
+});
 
 /** A layout without axes; `titles` where the picture has to tell by itself what it shows. */
 export const baseLayout = (margin, titles, palette) => ({

@@ -2,7 +2,6 @@
 
 import { setAttributes, svg } from "../dom.js";
 import { nearest } from "../number.js";
-import { nouns } from "./legend.js";
 
 const REACH = 4.2;
 const STILL = 4;
@@ -119,7 +118,7 @@ function drawAt(parts, frame, answer, row, at, rem) {
   set(frame, { x: box[0], y: box[1], width: box[2], height: box[3], viewBox: box.join(" ") });
   const tangent = (name, gradient, from, to) => {
     const rise =
-      gradient === null || gradient === undefined || y === null ? NaN : slope(gradient / nouns(answer).scale, at);
+      gradient === null || gradient === undefined || y === null ? NaN : slope(gradient / answer.scene.nouns.scale, at);
     const length = (REACH * rem) / Math.hypot(1, rise);
     set(
       parts[name],
@@ -167,7 +166,7 @@ function rowForKey(answer, row, { key, shiftKey }) {
 }
 
 /** The rows of the marks, from left to right. */
-export const markRows = ({ columns, marks }) => marks.map(({ x }) => nearest(columns.x, x)).sort((a, b) => a - b);
+const markRows = ({ columns, marks }) => marks.map(({ x }) => nearest(columns.x, x)).sort((a, b) => a - b);
 
 /** In each interval where the two differ the row where they do so most, the largest difference first. */
 function differences({ columns: { x, analytical, numerical }, verdict }) {

@@ -1,8 +1,7 @@
 // The figure on the page, drawn by Plotly: loads that, draws answers in the colours of the style sheet, hears a zoom.
 
 import { figure, panelPlaces } from "./figure.js";
-import { updateLegend } from "./legend.js";
-import { ranges } from "./ranges.js";
+import { updateLegend } from "./words.js";
 
 /**
  * `load()` brings Plotly; `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a
@@ -21,7 +20,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn }) {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const gap = layout === "stacked" ? lower.getBoundingClientRect().height : 0;
     const { clientWidth: width, clientHeight: height } = element;
-    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, titles: false, at };
+    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, at };
   }
 
   /** Draw `answer`; `held` are y-ranges to keep in sight while a slider is dragged. */
@@ -31,7 +30,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn }) {
     if (wanted !== mine) return;
     updateLegend(canvas.closest("figure"), answer, layout);
     const seen = view(layout, held);
-    const { data, layout: frame } = figure(answer, seen, palette());
+    const { data, layout: frame, ranges } = figure(answer, seen, palette());
     late = !hasRoom(frame.margin, seen);
     if (late) return; // nobody sees it, in a tab that is not open: when somebody does it has a size
     const first = !element.classList.contains("js-plotly-plot");
@@ -40,7 +39,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn }) {
     scaleWithPage(element, seen);
     canvas.querySelector(".still")?.remove();
     const { l: left, r: right } = frame.margin;
-    shown = { ...mine, view: seen, ranges: ranges(answer, seen), span: [answer.start, answer.stop], left, right };
+    shown = { ...mine, view: seen, ranges, span: [answer.start, answer.stop], left, right };
     drawn();
   }
 
@@ -150,7 +149,14 @@ const NAMES = [
   ...["negative", "neutral", "positive", "float32", "bfloat16", "float16"],
 ];
 
-export function palette() {
+let known = null; // the colours of this moment: to read them costs as much as to draw a curve
+const forget = () => (known = null);
+addEventListener("resize", forget);
+
+/** The colours of the style sheet by their names, and the font of the figure. */
+export const palette = () => (known ??= readPalette());
+
+function readPalette() {
   const probe = document.body.appendChild(document.createElement("i"));
   probe.style.forcedColorAdjust = "none"; // else a system with colours of its own has one for all curves
   const colors = NAMES.map((name) => {
@@ -162,8 +168,12 @@ export function palette() {
   return { ...Object.fromEntries(colors), family: fontFamily, size: parseFloat(fontSize) };
 }
 
-/** Calls `changed` whenever the colours may have become others. */
-export function onPaletteChange(changed) {
+/** Calls `drawn` whenever the colours may have become others. */
+export function onPaletteChange(drawn) {
+  const changed = () => {
+    forget();
+    drawn();
+  };
   for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)", "(prefers-contrast: more)", "print"]) {
     matchMedia(query).addEventListener("change", changed);
   }

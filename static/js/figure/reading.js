@@ -2,18 +2,6 @@
 
 import { h } from "../dom.js";
 import { fixed, format } from "../number.js";
-import { nouns } from "./legend.js";
-import { poles } from "./ranges.js";
-
-const GAPS = {
-  nan: "not a number",
-  "+inf": "+∞",
-  "-inf": "−∞",
-  jump: "jumps",
-  kink: "two slopes",
-  cusp: "two slopes",
-  undecided: "uncertain",
-};
 
 /**
  * Shows a row of `answer` in `element`, if there is one; the hint comes back with row null. Returns the words for it from
@@ -42,51 +30,18 @@ function cell(name, term, text) {
 }
 
 /** The cells of row `row`: [{name, term, text}]. */
-export function readingCells(answer, row) {
-  const { x, analytical, numerical } = answer.columns;
-  const step = (answer.stop - answer.start) / (answer.count - 1);
-  return [
-    { name: "x", term: answer.wrt, text: fixed(x[row], step) },
-    { name: "forward", term: nouns(answer).of, text: value(answer, "forward", row) },
-    analytical && { name: "analytical", term: "analytical", text: value(answer, "analytical", row) },
-    numerical && { name: "numerical", term: "numerical", text: measured(answer, row) },
-    analytical && { name: "status", term: "they", text: status(answer, row) },
-  ].filter(Boolean);
-}
-
-function value(answer, column, row) {
-  const number = answer.columns[column][row];
-  if (number !== null) return format(number);
-  if (column === "forward" && poles(answer).includes(row)) return "unbounded";
-  const reason = Object.entries(answer.gaps?.[column] ?? {}).find(([, rows]) => rows.includes(row));
-  return reason ? GAPS[reason[0]] : "–";
-}
-
-/** The numerical gradient with its bound; on a kink the slopes of the two sides. */
-function measured(answer, row) {
-  const { numerical, error, left, right } = answer.columns;
-  const text = value(answer, "numerical", row);
-  if (text === GAPS.kink) return `${side(left[row])} left, ${side(right[row])} right`;
-  return numerical[row] !== null && error[row] ? `${text} ± ${format(error[row], 2)}` : text;
-}
-
-/** A one-sided slope. */
-const side = (slope) => (Number.isFinite(slope ?? NaN) ? format(slope) : "unbounded");
-
-function status(answer, row) {
-  const { left, right, status: codes } = answer.columns;
-  const sides = [left?.[row], right?.[row]];
-  const between = sides.every((side) => Number.isFinite(side ?? NaN))
-    ? `from ${format(Math.min(...sides))} to ${format(Math.max(...sides))}`
-    : "between the two sides";
-  const words = {
-    agrees: "agree",
-    subgradient: `agree: at a kink any slope ${between} is right`,
-    jump: `cannot be compared: ${nouns(answer).forward} ${poles(answer).includes(row) ? "grows without bound" : "jumps"}`,
-    edge: "cannot be compared: an edge of the domain",
-    undecided: "cannot be told apart within the error",
-    differs: answer.verdict.word === "matches its surrogate" ? "differ, by design" : "differ",
-    gap: "cannot be compared: a value is missing",
+function readingCells({ columns, readings, scene, wrt, start, stop, count }, row) {
+  const { x, analytical, numerical, error, status } = columns;
+  const value = (name) => {
+    const number = columns[name][row];
+    return number === null ? (readings.gaps[name]?.find(([, rows]) => rows.includes(row))?.[0] ?? "–") : format(number);
   };
-  return words[answer.statuses[codes[row]]];
+  const bound = numerical && numerical[row] !== null && error[row] ? ` ± ${format(error[row], 2)}` : "";
+  return [
+    { name: "x", term: wrt, text: fixed(x[row], (stop - start) / (count - 1)) },
+    { name: "forward", term: scene.nouns.of, text: value("forward") },
+    analytical && { name: "analytical", term: "analytical", text: value("analytical") },
+    numerical && { name: "numerical", term: "numerical", text: value("numerical") + bound },
+    analytical && { name: "status", term: "they", text: readings.rows[row] ?? readings.they[status[row]] },
+  ].filter(Boolean);
 }

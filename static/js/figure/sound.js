@@ -1,8 +1,7 @@
 // Listening to the curves: forward, then analytical, then numerical, with the cursor at the place that sounds.
 
 import { nearest } from "../number.js";
-import { nouns } from "./legend.js";
-import { withoutPoles } from "./ranges.js";
+import { without } from "./traces.js";
 
 const [LEAD, PAUSE] = [0.1, 0.7]; // seconds before the first curve, and between two
 const JUMP = 0.5; // seconds between two places of the cursor for those who want no motion
@@ -91,17 +90,16 @@ export function pitch(value, [low, high]) {
  * What is heard of `answer`, drawn in the panels `ranges`: a part for each curve, {name, beats, ticks}. A beat is
  * {row, hertz, negative}, with hertz null where there is silence; a tick is the share of the part at which a mark stands.
  */
-export function score(whole, ranges) {
-  const { columns, start, stop } = withoutPoles(whole);
+export function score({ columns, scene, marks, start, stop }, ranges) {
   const rows = Array.from({ length: BEATS }, (_, i) => nearest(columns.x, start + (i / (BEATS - 1)) * (stop - start)));
-  const ticks = whole.marks.map(({ x }) => (x - start) / (stop - start));
+  const ticks = marks.map(({ x }) => (x - start) / (stop - start));
   const beat = (column, panel) => (row) => {
     const value = column[row];
     return { row, hertz: pitch(value, ranges[panel]), negative: value !== null && value < 0 };
   };
   return PARTS.filter(([name]) => columns[name]?.some((value) => value !== null)).map(([name, panel]) => ({
-    name: name === "forward" ? nouns(whole).forward : name,
-    beats: rows.map(beat(columns[name], panel)),
+    name: name === "forward" ? scene.nouns.forward : name,
+    beats: rows.map(beat(without(columns[name], scene.gaps), panel)),
     ticks,
   }));
 }

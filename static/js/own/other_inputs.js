@@ -1,9 +1,6 @@
 // Beside the verdict on what is drawn: where the contract has found a wrong gradient in another input, or another call.
 
 import { h, withCode } from "../dom.js";
-import { addressOfCall } from "../views/contract.js";
-
-const WRONG = ["GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS"];
 
 /**
  * Returns `tell(contract, answer)`, which writes into `box`, or nowhere if there is none; `contract` is null while it is
@@ -22,7 +19,7 @@ export function otherInputs(box, { link, follow, open }) {
   });
 
   return (contract, { wrt, verdict }) => {
-    const wrong = contract?.checks.find(({ id, level, element }) => level === "error" && WRONG.includes(id) && element);
+    const wrong = contract?.wrong;
     const known = verdict.word === "differs" && wrong && inputOf(wrong.element) === inputOf(wrt);
     const next = wrong && !known ? wrong.recipe || wrong.element : "";
     if (next === said) return;
@@ -39,6 +36,7 @@ function wrongInput(wrt, href) {
 }
 
 function wrongCall({ recipe, element }) {
-  const onward = h("a", { href: addressOfCall(recipe, element), "data-call": "" }, "Look at ", h("code", {}, recipe));
+  const href = `?${new URLSearchParams({ recipe, wrt: element, view: "jacobian" })}`;
+  const onward = h("a", { href, "data-call": "" }, "Look at ", h("code", {}, recipe));
   return [...withCode("Called in another way, backward differs from the derivative of forward. "), onward];
 }

@@ -11,13 +11,14 @@ const LEFT = "gradloupe-left"; // names that the address had to lose, for the pa
 const aside = document.querySelector("#following");
 const { name } = aside.dataset;
 
-/** Follow the file. `figure` is the section of the page, `closeLook` its companion figure. */
-export function refreshOnSave(figure, closeLook) {
+/** Follow the file. `session` is that of the page, `closeLook` its companion figure. */
+export function refreshOnSave(session, closeLook) {
   let wanted = aside.dataset.digest;
   let busy = false;
   let saved = false; // since this page was opened
   let running = new AbortController();
   tellWhatWasLeft();
+  session.keeps = keeps;
 
   followFile((state) => {
     const gone = showIfMissing(state, [name], "; its last curves stay");
@@ -58,7 +59,7 @@ export function refreshOnSave(figure, closeLook) {
   }
 
   async function once(signal) {
-    const search = figure.here();
+    const search = session.query;
     const { status, page } = await fetchPage(location.pathname + search, signal);
     if (status === 422) return openWhatFits(search);
     if (status !== 200) throw new Error(`status ${status}`);
@@ -76,10 +77,8 @@ export function refreshOnSave(figure, closeLook) {
     aside.dataset.digest = theirs.dataset.digest;
     closeLook.expire();
     showFailure(null);
-    return figure.refresh(figure.here() === search ? (page.querySelector("#answer")?.textContent ?? "") : "");
+    return session.refresh();
   }
-
-  return { keeps };
 }
 
 /** Of a Function that is gone nothing can be asked: its controls rest until it is back. */

@@ -1,62 +1,64 @@
-// The page /embed: a live section in the frame of another page, drawn when it is seen, as high as it is, in touch with
+// The page /embed: a live figure in the frame of another page, drawn when it is seen, as high as it is, in touch with
 // that page.
 
+import { soleFigure } from "../figure/live_figure.js";
 import { loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
-import { writeValues } from "../figure/words.js";
 import { isOfSection } from "../state/address.js";
-import { liveSection, serverSource } from "../state/live_section.js";
+import { askServer } from "../state/question.js";
+import { Session } from "../state/session.js";
 
 const LATEST = 500; // milliseconds that a busy page may keep a figure waiting that is in sight
 const THEMES = ["auto", "light", "dark"];
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
-const source = serverSource();
 let hurry = () => {};
 const hurried = new Promise((resolve) => (hurry = resolve));
 const whenDue = Promise.race([whenVisible(find("#canvas")), hurried]);
-let lastAddress = "";
+let answered = false;
+let ready = false;
 
-const section = liveSection({
-  source(address, signal) {
-    if (lastAddress !== "") hurry(); // what stands there is no longer what is asked for
-    return source(address, signal);
-  },
-  load: () => whenDue.then(() => loadPlotly("curves")),
-  search: location.search,
-  addressChanged(said, here) {
-    find("#whole").href = section.path + said;
-    try {
-      history.replaceState(null, "", location.pathname + here + location.hash);
-    } catch {
-      // A frame may be without an address of its own.
-    }
-  },
-  answered(answer) {
-    if (find("#values")) writeValues(find("#values"), answer);
-    sound.stop(); // what is heard is no longer what is seen
-    if (lastAddress !== "") parentPage.tell("change", report(answer));
-    lastAddress = answer.address;
-  },
-  drawn({ answer }) {
-    if (page.dataset.drawn === "1") parentPage.tell("ready", report(answer));
-  },
+const session = new Session(askWhenSeen, location.search);
+const figure = soleFigure(session, { load: () => whenDue.then(() => loadPlotly("curves")), drawn: tellReady });
+const sound = soundButton(figure);
+
+session.on("address", (said) => {
+  find("#whole").href = session.path + said;
+  try {
+    history.replaceState(null, "", location.pathname + session.query + location.hash);
+  } catch {
+    // A frame may be without an address of its own.
+  }
 });
-
-const sound = soundButton(section);
+session.on("words", (answer) => {
+  sound.stop(); // what is heard is no longer what is seen
+  if (answered) parentPage.tell("change", report(answer));
+  answered = true;
+});
 
 const parentPage = messenger({
   moved(state) {
-    const known = Object.entries(state ?? {}).filter(([name]) => name in section.state() && isOfSection(name));
-    section.move(Object.fromEntries(known.map(([name, value]) => [name, String(value)])));
+    const known = Object.entries(state ?? {}).filter(([name]) => name in session.state && isOfSection(name));
+    session.move(Object.fromEntries(known.map(([name, value]) => [name, String(value)])));
   },
   themed(theme) {
     if (THEMES.includes(theme)) page.dataset.theme = theme;
   },
 });
 
+function askWhenSeen(address, signal) {
+  if (answered) hurry(); // what stands there is no longer what is asked for
+  return askServer(address, signal);
+}
+
+/** The page around hears once that there are curves. */
+function tellReady(answer) {
+  if (!ready) parentPage.tell("ready", report(answer));
+  ready = true;
+}
+
 function report({ address, verdict: { word, sentence } }) {
-  const said = Object.entries(section.stateOf(address)).filter(([name]) => isOfSection(name));
+  const said = Object.entries(session.stateOf(address)).filter(([name]) => isOfSection(name));
   return { address, state: Object.fromEntries(said), verdict: { word, sentence } };
 }
 
@@ -68,7 +70,7 @@ function measure() {
 
 if (!page.dataset.high) new ResizeObserver(measure).observe(document.body);
 if (page.dataset.shown) import("../own/events.js").then(({ followInFrame }) => followInFrame(page.dataset));
-section.start();
+session.start();
 
 /**
  * `moved(state)` and `themed(theme)` hear what the page around asks for. Returns `tell(type, more)`, and

@@ -1,29 +1,21 @@
-// The page that is a file of its own: a live section whose answers came with it. Its sliders step through their values.
+// The page that is a file of its own: a session whose answers came with it. Its sliders step through their values.
 
 import { makeScrollable } from "../dom.js";
+import { soleFigure } from "../figure/live_figure.js";
 import { loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
-import { writeValues, writeWords } from "../figure/words.js";
 import { closestIndex } from "../number.js";
-import { liveSection } from "../state/live_section.js";
+import { Session } from "../state/session.js";
 
 const find = (selector) => document.querySelector(selector);
 
-const section = liveSection({
-  source: stored(JSON.parse(find("#answers").textContent)),
-  load: () => loadPlotly("curves"),
-  search: find("#controls").dataset.search,
-  addressChanged() {}, // a file keeps its address
-  answered(answer) {
-    if (find("#values")) writeValues(find("#values"), answer);
-    sound.stop(); // what is heard is no longer what is seen
-    writeWords(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
-  },
-  drawn() {},
-});
-const sound = soundButton(section);
+const session = new Session(stored(JSON.parse(find("#answers").textContent)), find("#controls").dataset.search);
+const figure = soleFigure(session, { load: () => loadPlotly("curves") });
+const sound = soundButton(figure);
+
+session.on("words", sound.stop); // what is heard is no longer what is seen
 makeScrollable(document.querySelectorAll(".formulas dd, .scroll"));
-section.start();
+session.start();
 
 /** What stands in for the server in a file of its own: answers addresses from `stored`: with the nearest values that there are. */
 function stored({ axes, parts, pool, documents }) {

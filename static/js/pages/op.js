@@ -1,141 +1,141 @@
-// The page of one op: a live section, and around it what only this page has.
+// The page of one op: its session and its figure, and around it what only this page has.
 
 import { h, makeScrollable, styleSheet } from "../dom.js";
-import { titleFor } from "../figure/legend.js";
+import { soleFigure } from "../figure/live_figure.js";
 import { afterFirstPaint, loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
-import { writeValues, writeWords } from "../figure/words.js";
-import { typesetSentence } from "../number.js";
+import { titleFor } from "../figure/words.js";
 import { otherInputs } from "../own/other_inputs.js";
 import { showCall } from "../own/shown_call.js";
-import { testDialog } from "../share/clipboard.js";
-import { joinQueries, showInAddressBar } from "../state/address.js";
-import { liveSection, serverSource } from "../state/live_section.js";
-import { companion, isPanel } from "../views/companion.js";
+import { copyText, testDialog } from "../share/clipboard.js";
+import { isOfView, joinQueries, showInAddressBar } from "../state/address.js";
+import { askServer } from "../state/question.js";
+import { Session } from "../state/session.js";
+import { companion, isPanel, isWritten } from "../views/companion.js";
 import { saveCompanion } from "../views/download.js";
 
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
 const views = [...document.querySelectorAll("[name=view]")];
 const titles = Object.fromEntries(views.map(({ value, dataset }) => [value, dataset.title]));
-const source = serverSource();
 const AT = ["step", "jacobian", "node", "descent"]; // the views that look at one place
 const FILES = ["csv", "json", "svg", "png", "py"];
-
-let following = null; // of a visitor's own op
 
 const painted = afterFirstPaint(); // before Plotly is read
 const plotly = () => painted.then(() => loadPlotly("curves"));
 
-const section = liveSection({
-  source,
+const session = new Session(askServer, location.search);
+const figure = soleFigure(session, {
   load: plotly,
-  search: location.search,
-  addressChanged,
-  keepsCurves: (answer) => following?.keeps(answer) ?? false,
-  answered(answer) {
-    annotate(answer);
-    showCall(section.state());
-    writeWords(answer, { paragraphs: find("#summary"), table: find("#marks"), paragraph: find("#method") });
-    writeValues(find("#values"), answer);
-    sound.stop(); // what is heard is no longer what is seen
-    updateView();
-  },
   drawn: () => closeLook.align(),
-  viewChanged(name) {
-    updateView();
-    if (name === "view") reveal();
-  },
-  pointPicked: (x) => AT.includes(section.state().view) && section.put("at", String(x)),
+  picked: (x) => AT.includes(session.state.view) && session.put("at", String(x)),
 });
+const sound = soundButton(figure);
 const closeLook = companion(find("#companion"), {
-  source,
-  place: section.plot.state,
-  put: section.put,
-  move: section.move,
+  source: askServer,
+  place: figure.plot.state,
+  put: session.put,
+  move: (values) => session.move(values),
   drawn() {
-    section.plot.mark(closeLook.state().answer.at ?? null);
+    figure.plot.mark(closeLook.state().answer.at ?? null);
     compareInputs();
   },
 });
 const tellOtherInputs = otherInputs(find("#pair"), {
-  link: (wrt) => location.pathname + joinQueries(...Object.values(section.parts({ ...jacobianBy(wrt), start: "", stop: "" }))),
-  follow: (wrt) => section.move(jacobianBy(wrt)),
+  link: (wrt) => location.pathname + joinQueries(...Object.values(session.parts({ ...jacobianBy(wrt), start: "", stop: "" }))),
+  follow: (wrt) => session.move(jacobianBy(wrt)),
   open: () => find("[name=view][value=contract]").click(),
 });
 const jacobianBy = (wrt) => ({ wrt, view: "jacobian" });
 
+session.on("address", linkFiles);
+session.on("words", (answer) => {
+  annotate(answer);
+  showCall(session.state);
+  sound.stop(); // what is heard is no longer what is seen
+  updateView();
+});
+session.on("control", (name) => {
+  if (isOfView(name)) updateView();
+  if (name === "view") reveal();
+});
+
 /** What the contract, if that is open, says of inputs that are not drawn. */
 function compareInputs() {
   const contract = closeLook.state()?.answer;
-  const drawn = section.plot.state()?.answer;
+  const drawn = figure.plot.state()?.answer;
   if (drawn) tellOtherInputs(contract?.view === "contract" ? contract : null, drawn);
 }
 
 /** The address of the page and those of the files beside it. */
-function addressChanged(said, here) {
+function linkFiles(said) {
   const { pathname } = location;
-  showInAddressBar(pathname + here);
+  showInAddressBar(pathname + session.query);
   for (const each of FILES) find(`#${each}`).href = `${pathname}.${each}${said}`;
   find("#compare").href = `/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
 }
 
 /** Open the companion figure for the section that is drawn, or close it. */
 function updateView() {
-  const { section: said, view: closest } = section.parts();
-  const { view } = section.state();
+  const { section: said, view: closest } = session.parts();
+  const { view } = session.state;
   page.dataset.view = view;
   if (closest === "") {
     closeLook.close();
-    section.plot.mark(null);
+    figure.plot.mark(null);
     compareInputs();
-  } else closeLook.follow(view, `${section.path}.json${joinQueries(said, closest)}`, titleFor(titles[view], section.state()), section.dragging());
+  } else {
+    const address = `${session.path}${isWritten(view) ? ".page" : ""}.json${joinQueries(said, closest)}`;
+    const nouns = session.answer?.scene.nouns ?? { forward: "forward", backward: "backward" };
+    closeLook.follow(view, address, titleFor(titles[view], nouns), session.dragging);
+  }
 }
 
 /** What was opened is brought into sight, below the curves as far as there is room. */
 function reveal() {
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-  const [place, block] = isPanel(section.state().view) ? ["sentence", "center"] : ["plot", "nearest"];
+  const [place, block] = isPanel(session.state.view) ? ["sentence", "center"] : ["plot", "nearest"];
   requestAnimationFrame(() => find(`#companion-${place}`).scrollIntoView({ block, behavior }));
 }
 
 /** What the answer says of the source and of the fields that were left empty. */
-function annotate({ failure, notes, numerical, tolerance }) {
+function annotate({ failure, numerical, tolerance }) {
   for (const line of document.querySelectorAll(".source .failed")) line.classList.remove("failed");
   if (failure?.line) find(`#L${failure.line}`)?.classList.add("failed");
-  const items = notes.map((note) => h("li", {}, typesetSentence(note)));
-  find("#notes").replaceChildren(...items);
   const chosen = { step: numerical?.step, atol: tolerance?.atol, rtol: tolerance?.rtol };
   for (const [name, value] of Object.entries(chosen)) {
     find("#controls").elements[name].placeholder = value?.toPrecision(2) ?? "";
   }
 }
 
-addEventListener("popstate", () => section.visit(location.search));
+addEventListener("popstate", () => session.visit(location.search));
 
 makeScrollable(document.querySelectorAll(".formulas dd, .scroll"));
 find("#companion-save").addEventListener("click", () => {
-  if (closeLook.state()) saveCompanion(closeLook.state(), titles[section.state().view]);
+  if (closeLook.state()) saveCompanion(closeLook.state(), titles[session.state.view]);
 });
 find("#copy").addEventListener("click", async ({ target }) => {
-  await navigator.clipboard.writeText(location.href);
-  target.textContent = "Copied";
+  const address = new URL(location.pathname + session.query, location.href).href; // the bar may lag behind
+  const area = h("textarea", { readonly: true, class: "unseen" }, address); // where the clipboard is closed this is copied
+  target.after(area);
+  area.select();
+  const copied = await copyText(address);
+  area.remove();
+  target.textContent = copied ? "Copied" : "Copy it from the address bar";
   setTimeout(() => (target.textContent = "Copy link"), 1500);
 });
-find("#copy").hidden = !navigator.clipboard;
 testDialog(find("#py"), find("#pytest"));
-const sound = soundButton(section);
 shareButton({
   dialog: find("#sharing"),
   button: find("#share"),
   current: () => {
-    const { pathname: path, search: query } = location;
-    return { path, query, title: find("#title").textContent, op: path.split("/").at(-1) };
+    const { pathname: path } = location;
+    return { path, query: session.query, title: find("#title").textContent, op: path.split("/").at(-1) };
   },
 });
 plotly().catch(() => {}); // whoever draws says that it is not there
-section.start();
-if (find("#following")) import("../own/refresh.js").then(({ refreshOnSave }) => (following = refreshOnSave(section, closeLook)));
+session.start();
+if (find("#following")) import("../own/refresh.js").then(({ refreshOnSave }) => refreshOnSave(session, closeLook));
 
 /** `current()` tells what is shown: {path, query, title, op}. Without JavaScript there is no button. */
 function shareButton({ dialog, button, current }) {

@@ -1,11 +1,11 @@
 // The dialog for sharing: what is chosen, how that looks, and what there is to paste or to download.
 
 import { h } from "../dom.js";
+import { isOfSection } from "../state/address.js";
 import { copyText } from "./clipboard.js";
 import { frame, page, picture, PLACES, SANDBOX } from "./snippets.js";
 
 const STRICT = SANDBOX.replace(" allow-same-origin", ""); // here the frame would have the origin of the page
-const DRESS = ["theme", "hide", "width", "height", "sliders", "view", "at"]; // not what is shown, but how
 const USUAL = 480; // pixels, until the frame has told its height
 const PATIENCE = 150; // milliseconds without a change, before the server is asked
 
@@ -29,7 +29,7 @@ export function shareDialog(dialog, current) {
         .join(","),
       ...pixels(form),
     };
-    const said = [...new URLSearchParams(query)].filter(([name]) => !DRESS.includes(name));
+    const said = [...new URLSearchParams(query)].filter(([name]) => isOfSection(name));
     return {
       base: dialog.dataset.base,
       op,

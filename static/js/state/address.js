@@ -1,11 +1,11 @@
 // The address says what the page shows: what the controls say, defaults left out. The server has the last word on it.
 
-const APPEARANCE = ["theme", "hide", "width", "height", "sliders"];
-const VIEW = ["view", "at", "compile", "lr", "steps", "goal", "wrt2", "start2", "stop2"];
+import { DRESS, VIEW } from "./parameters.js";
+
 const pick = (state, names) => Object.fromEntries(names.map((name) => [name, state[name]]));
 
 /** Does this name say what is shown, and not how, nor what is looked at more closely? */
-export const isOfSection = (name) => !APPEARANCE.includes(name) && !VIEW.includes(name);
+export const isOfSection = (name) => !DRESS.includes(name) && !VIEW.includes(name);
 
 /** Does this name say what is looked at more closely? */
 export const isOfView = (name) => VIEW.includes(name);
@@ -34,7 +34,7 @@ export function queryOf(usual, state) {
 export function splitQuery(usual, state) {
   return {
     section: queryOf(usual, pick(state, Object.keys(state).filter(isOfSection))),
-    appearance: queryOf(usual, pick(state, APPEARANCE)),
+    appearance: queryOf(usual, pick(state, DRESS)),
     view: state.view === usual.view ? "" : queryOf(usual, pick(state, VIEW)),
   };
 }

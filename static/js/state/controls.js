@@ -20,16 +20,16 @@ function rows(field, text) {
   return starts.map((i) => numbers.slice(i, i + width).join(", ")).join("\n");
 }
 
-/** What the address may leave out, by name, and `ranged(usual, wrt)`: the same with the range that `wrt` has. */
+/** What the address may leave out, by name, and `ranged(usual, wrt)`: the same with the range of its own that `wrt` has. */
 export function formDefaults(form) {
   // Without JavaScript a list of two words stands in for a switch, and bears its name.
   for (const box of form.querySelectorAll("[data-switch]")) box.name = box.dataset.switch;
   const text = (name, said) => (isNumber(fieldOf(form, name) ?? form) ? asciiNumbers(said).join(",") : said);
   const usual = JSON.parse(form.dataset.defaults).map(([name, said]) => [name, text(name, said)]);
   const extents = JSON.parse(form.dataset.extents);
-  const ranged = (texts, wrt) => {
-    const [start, stop] = (extents[wrt.split("[")[0]] ?? [texts.start, texts.stop]).map(String);
-    return { ...texts, start, stop };
+  const ranged = (texts, wrt = "") => {
+    const range = extents[wrt.split("[")[0]]?.map(String);
+    return range ? { ...texts, start: range[0], stop: range[1] } : texts;
   };
   return { usual: Object.fromEntries(usual), ranged };
 }
@@ -81,16 +81,36 @@ export function updateWidgets(form, state, usual) {
   }
 }
 
-/** Mark the control of `form` that a complaint names, and only that one; returns it. */
-export function markInvalid(form, sentence) {
-  const words = sentence.match(/^[\w.]+|[\w.]+(?==)/g) ?? []; // a complaint begins with the name, or has name=value in it
-  const names = [...form.elements].filter((element) => element.name).map((element) => element.name);
-  const culprit = words.find((word) => names.includes(word));
-  for (const element of form.elements) {
-    if (element.name !== culprit || !sentence) element.removeAttribute("aria-invalid");
-    else element.setAttribute("aria-invalid", "true");
-  }
-  return [...form.elements].find((element) => sentence && element.name === culprit);
+/**
+ * Returns `mark(errors)`, which marks the controls among `elements()` that the errors of a problem name, says beside each
+ * of them why it is refused, and takes back what was said before.
+ */
+export function errorMarks(elements) {
+  let marked = [];
+
+  return (errors) => {
+    for (const { element, note } of marked) {
+      note?.remove();
+      for (const name of ["aria-invalid", "aria-describedby"]) element.removeAttribute(name);
+    }
+    const refused = (element) => errors.find(({ parameter }) => parameter !== "" && parameter === element.name);
+    marked = elements().filter(refused).map((element) => ({ element, note: noteBeside(element, refused(element).detail) }));
+    for (const { element, note } of marked) {
+      element.setAttribute("aria-invalid", "true");
+      if (note) element.setAttribute("aria-describedby", note.id);
+    }
+  };
+}
+
+/** Why the value of a control is refused, below the control or its row; null where there is no place to be seen. */
+function noteBeside(element, sentence) {
+  const control = element.closest(".control");
+  if (!control || control.closest("[hidden]")) return null;
+  const note = h("p", { class: "trouble", id: `refused-${element.name}` }, typesetSentence(sentence));
+  const row = control.closest(".row");
+  if (row) row.after(note);
+  else control.append(note);
+  return note;
 }
 
 /**
@@ -162,30 +182,4 @@ function stepped(form, field, count) {
   const span = slider ? slider.max - slider.min : Math.max(1, Math.abs(value)) * 5;
   const unit = whole ? 1 : 10 ** Math.floor(Math.log10(span / 50));
   return Number((value + count * unit).toPrecision(12));
-}
-
-/** `complain(sentence)`, "" where nothing is wrong any more, and `complain.again()` where others have spoken since. */
-export function companionErrors(section, trouble) {
-  const beside = h("p", { class: "trouble", id: "companion-blamed" });
-  let said = "";
-
-  function complain(sentence) {
-    said = sentence;
-    again();
-  }
-
-  function again() {
-    if (trouble.textContent !== typesetSentence(said)) trouble.textContent = typesetSentence(said);
-    section.classList.toggle("refused", said !== "");
-    const elements = [...section.querySelectorAll("[name][form]")];
-    const culprit = markInvalid({ elements }, said);
-    for (const each of elements) each.removeAttribute("aria-describedby");
-    beside.remove();
-    if (!culprit || culprit.closest("[hidden]")) return;
-    beside.textContent = typesetSentence(said);
-    culprit.closest(".control").append(beside);
-    culprit.setAttribute("aria-describedby", beside.id);
-  }
-
-  return Object.assign(complain, { again });
 }

@@ -1,9 +1,9 @@
 // The view "area": in every cell the rise of forward less the area under backward.
 
 import { axisStyle, axisTitle, baseLayout, rectangles, ticksAndUnit, xAxis } from "../figure/axes.js";
-import { range } from "../figure/ranges.js";
 
 const MOST = 0.9;
+const [AIR, LEAST] = [0.11, 1e-290];
 const ROOM = 1.3; // how far beyond the allowed band the axis goes where nothing leaves it
 
 /** {data, layout, words} for an answer to view=area; `view.designed` where what differs is meant to. */
@@ -16,7 +16,7 @@ export function areaFigure(answer, view, palette) {
   // Where nothing differs, a few cells beside a pole or a cusp must not flatten all others.
   const most = usual(residual.filter(Number.isFinite).map(Math.abs), MOST);
   const [seen, reach] = differing.length > 0 ? [differing, 0] : [[-most, most], usual(bound, 0.5)];
-  const [low, high] = range([seen, [-ROOM * reach, ROOM * reach]], { zero: true, natural: 0 });
+  const [low, high] = rangeOf([...seen, -ROOM * reach, ROOM * reach, 0].filter(Number.isFinite));
   const zero = residual.map(() => 0);
   const cells = (name, keep, color, opacity) =>
     rectangles(
@@ -39,7 +39,7 @@ export function areaFigure(answer, view, palette) {
     ],
     layout: {
       ...baseLayout(view.margin, view.titles, palette),
-      xaxis: xAxis(answer, view, palette),
+      xaxis: xAxis(answer, view.scene, view, palette),
       yaxis: {
         ...axisStyle(palette),
         range: [low, high],
@@ -49,4 +49,11 @@ export function areaFigure(answer, view, palette) {
       },
     },
   };
+}
+
+/** From the least of these to the greatest, with air around. */
+function rangeOf(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const air = AIR * (high - low || LEAST);
+  return [low - air, high + air];
 }

@@ -2,12 +2,11 @@
 // figure, and keeps the last good picture.
 
 import { grid, styleSheet, withCode } from "../dom.js";
-import { nouns } from "../figure/legend.js";
 import { hasRoom, loadPlotly, palette, PLOTLY_CONFIG } from "../figure/plot.js";
-import { SURROGATE } from "../figure/traces.js";
-import { format, roundForSpan } from "../number.js";
-import { companionErrors } from "../state/controls.js";
-import { displayError, latestOnly } from "../state/live_section.js";
+import { format, roundForSpan, typesetSentence } from "../number.js";
+import { errorMarks } from "../state/controls.js";
+import { displayError, latestOnly } from "../state/question.js";
+import { setReady } from "../state/session.js";
 import { areaFigure } from "./area.js";
 import { gradOutputLine, mapFigure } from "./map.js";
 import { precisionFigure, precisionTable } from "./precision.js";
@@ -21,7 +20,11 @@ const FIGURES = {
   wide: wideFigure,
   step: stepFigure,
 };
-const loadSheet = (view) => styleSheet(new URL(`../../css/views/${view}.css`, import.meta.url).href);
+const loadSheet = (view) => styleSheet(document.querySelector(`[name=view][value=${view}]`).dataset.sheet);
+/** Draws a figure in `element` where it has room, as large as `view` says. */
+const drawFigure = (plotly, element, { data, layout }, view) =>
+  hasRoom(layout.margin, view) && plotly.react(element, data, layout, PLOTLY_CONFIG);
+const SURROGATE = "matches its surrogate"; // right, as the derivative of another function
 const kindOf = ({ view }) => (view === "map" ? "maps" : "curves");
 const TABLES = { precision: (answer) => ["Worst in sight", precisionTable(answer)] };
 const [TOP, BOTTOM] = [0.5, 3];
@@ -41,11 +44,19 @@ export function companion(section, { source, place, put, move, drawn }) {
   let next = 0; // when there is time for another picture while somebody drags
   let timer = 0;
   let asked = ""; // and nothing speaks for asking it again
+  let waiting = false; // for word of what was asked last
+  let opened = ""; // the address of what the panel shows
   let plotly = null; // the one that drew last
-  const panel = panelSwitch(find("panel"), { place, put, move, loadPlotly, palette, loadSheet });
+  const panel = panelSwitch(find("panel"), { place, put, move, loadPlotly, drawFigure, palette, loadSheet });
   const steer = (grad_output, live) => put("grad_output", String(grad_output), live);
   const ask = latestOnly(source, answered, refused);
-  const complain = companionErrors(section, find("trouble"));
+  const mark = errorMarks(() => [...section.querySelectorAll("[name][form]")]);
+
+  function complain(sentence, errors = []) {
+    find("trouble").textContent = typesetSentence(sentence);
+    section.classList.toggle("refused", sentence !== "");
+    mark(errors);
+  }
 
   /** Ask for `address`, the same section in `view`; not at once if somebody drags and has not had time to see. */
   function follow(view, address, title, live) {
@@ -55,11 +66,13 @@ export function companion(section, { source, place, put, move, drawn }) {
     section.toggleAttribute("data-panel", isPanel(view));
     find("title").textContent = title;
     for (const item of section.querySelectorAll("[data-look]")) item.hidden = !item.dataset.look.split(" ").includes(view);
-    for (const kind of ["csv", "json"]) find(kind).href = address.replace(".json", `.${kind}`);
+    for (const kind of ["csv", "json"]) find(kind).href = address.replace(/(\.page)?\.json/, `.${kind}`);
     if (held !== null) return;
     clearTimeout(timer);
-    if (address === asked) return complain.again();
+    if (address === asked) return;
     section.classList.add("waiting");
+    waiting = true;
+    setReady("view", null);
     const wait = live ? next - performance.now() : 0;
     if (wait > 0) timer = setTimeout(askNow, wait, address);
     else askNow(address);
@@ -83,7 +96,8 @@ export function companion(section, { source, place, put, move, drawn }) {
     panel.close();
   }
 
-  function answered(answer) {
+  function answered(answer, address) {
+    if (address === asked) waiting = false;
     if (answer.view !== section.dataset.view || section.hidden) return;
     section.classList.remove("waiting");
     find("sentence").replaceChildren(...withCode(answer.sentence || answer.failure?.sentence || ""));
@@ -103,15 +117,22 @@ export function companion(section, { source, place, put, move, drawn }) {
     const begun = performance.now();
     if (!(await panel.show(answer)) || answer !== shown) return;
     next = performance.now() + REST * (performance.now() - begun);
-    document.documentElement.dataset.companion = answer.address;
+    opened = answer.address;
+    tellDrawn();
+  }
+
+  function tellDrawn() {
+    if (!waiting) setReady("view", shown.address);
     drawn();
   }
 
-  function refused(sentence, address, wrong = false) {
+  function refused(sentence, address, wrong = false, errors = []) {
     if (section.hidden) return;
     if (!wrong) asked = ""; // another time it may go well
+    waiting = false;
+    setReady("view", shown?.address);
     section.classList.remove("waiting");
-    complain(sentence);
+    complain(sentence, errors);
   }
 
   async function draw() {
@@ -133,10 +154,9 @@ export function companion(section, { source, place, put, move, drawn }) {
     [find("least").textContent, find("most").textContent] = [format(-most, 3), format(most, 3)];
     if (plotly !== wanted) plotly?.purge(element);
     plotly = wanted;
-    if (!element.hidden && hasRoom(layout.margin, view)) await plotly.react(element, data, layout, PLOTLY_CONFIG);
+    if (!element.hidden) await drawFigure(plotly, element, { data, layout }, view);
     next = performance.now() + REST * (performance.now() - begun);
-    document.documentElement.dataset.companion = answer.address;
-    drawn();
+    tellDrawn();
   }
 
   /** The legend: only what is in the picture. Whether there is anything. */
@@ -146,9 +166,8 @@ export function companion(section, { source, place, put, move, drawn }) {
     for (const item of section.querySelectorAll(`[data-look="${shown.view}"][data-traces]`)) {
       item.hidden = !item.dataset.traces.split(", ").some((each) => names.includes(each));
     }
-    const said = nouns(shown);
-    for (const word of section.querySelectorAll("[data-noun]")) word.textContent = said[word.dataset.noun];
-    const { designed } = marksAndDesign();
+    const { designed, scene } = context();
+    for (const word of section.querySelectorAll("[data-noun]")) word.textContent = scene.nouns[word.dataset.noun];
     section.toggleAttribute("data-designed", designed);
     for (const item of section.querySelectorAll(".differing")) {
       item.textContent = designed ? "differs by design" : "differs";
@@ -165,21 +184,20 @@ export function companion(section, { source, place, put, move, drawn }) {
     return {
       ...{ width, height, rem: view.rem, left, margin, titles: false },
       grad_output: held ?? answer.grad_output,
-      ...marksAndDesign(),
+      ...context(),
     };
   }
 
   /** What the main answer says that the picture depends on. */
-  function marksAndDesign() {
-    const { verdict, marks } = place().answer;
-    return { designed: verdict.word === SURROGATE, marks: marks.filter(({ kind }) => kind === "pole" || kind === "cusp") };
+  function context() {
+    const { verdict, scene } = place().answer;
+    return { designed: verdict.word === SURROGATE, scene };
   }
 
   function align() {
     if (shown === null || section.hidden) return null;
     if (!isPanel(shown.view)) return draw();
-    const open = document.documentElement.dataset.companion === shown.address;
-    return open ? panel.redraw() : showPanel(shown).catch(unable);
+    return opened === shown.address ? panel.redraw() : showPanel(shown).catch(unable);
   }
 
   /** grad_output at a height of the map. */
@@ -212,14 +230,15 @@ export function companion(section, { source, place, put, move, drawn }) {
     });
   }
 
-  const state = () => shown && place() && { answer: shown, plotly, figure: FIGURES[shown.view], ...marksAndDesign() };
+  const state = () => shown && place() && { answer: shown, plotly, figure: FIGURES[shown.view], ...context() };
 
   const resized = new ResizeObserver(align);
   for (const each of [element, find("panel")]) resized.observe(each);
   function close() {
     section.hidden = true;
     section.dataset.view = "curves";
-    delete document.documentElement.dataset.companion;
+    setReady("view", undefined);
+    opened = "";
     forget();
   }
   /** The same address has another answer by now. */
@@ -233,9 +252,12 @@ const PANELS = {
   jacobian: () => import("./jacobian/panel.js"),
   surface: () => import("./surface/panel.js"),
   contract: () => import("./contract.js"),
-  node: () => import("./node/panel.js"),
+  node: () => import("./node.js"),
   descent: () => import("./descent/panel.js"),
 };
+
+/** Is it the server that writes this view? */
+export const isWritten = (view) => ["contract", "node"].includes(view);
 
 export const isPanel = (view) => view in PANELS;
 
@@ -254,7 +276,7 @@ function panelSwitch(element, tools) {
   /** Whether the answer is shown; it is not if meanwhile another view was opened. */
   async function show(answer) {
     if (open?.view !== answer.view) {
-      close();
+      if (open) close(); // else it may be the server that has written it
       const panel = PANELS[answer.view]().then((module) => module.panel(element, tools));
       open = { view: answer.view, panel };
       panel.catch(() => open?.panel === panel && (open = null)); // the next answer tries again

@@ -2,18 +2,17 @@
 // where all rows are alike.
 
 import { axisStyle, axisTitle, baseLayout, ticksAndUnit, xAxis } from "../figure/axes.js";
-import { nearPole } from "../figure/ranges.js";
 
 // A gap, however narrow, keeps plotly from the inline style that it gives an image without gaps.
 const SEAM = 1e-3;
 
 /**
  * {data, layout, words, most}: the line lies at `view.grad_output`, and colours end at ±`most`, the largest there is but
- * for what is near the poles among `view.marks`.
+ * for what is near a pole of `view.scene`.
  */
 export function mapFigure(answer, view, palette) {
   const { x, grad_output: rows, ratio } = answer.columns;
-  const near = x.map(nearPole({ ...answer, marks: view.marks }));
+  const near = x.map((each) => view.scene.steep.some(([low, high]) => each > low && each < high));
   const most = strongest(ratio.filter((_, i) => !near[i % x.length])) || strongest(ratio) || 1;
   const [low, high] = [rows[0] ?? -1, rows.at(-1) ?? 1];
   const { unit, ...labels } = ticksAndUnit([low, high], Math.max(2, view.height / (4 * view.rem)));
@@ -42,7 +41,7 @@ export function mapFigure(answer, view, palette) {
     ],
     layout: {
       ...baseLayout(view.margin, view.titles, palette),
-      xaxis: { ...xAxis(answer, view, palette), showgrid: false, zeroline: false },
+      xaxis: { ...xAxis(answer, view.scene, view, palette), showgrid: false, zeroline: false },
       yaxis: {
         ...axisStyle(palette),
         range: [low, high],

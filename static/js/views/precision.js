@@ -42,7 +42,7 @@ export function precisionFigure(answer, view, palette) {
     data,
     layout: {
       ...baseLayout({ ...view.margin, t: view.margin.t + 1.2 * view.rem }, view.titles, palette),
-      xaxis: { ...xAxis(answer, view, palette), anchor: "y2" },
+      xaxis: { ...xAxis(answer, view.scene, view, palette), anchor: "y2" },
       yaxis: { ...style, domain: [0.5 + share / 2, 1] },
       yaxis2: { ...style, domain: [0, 0.5 - share / 2] },
       shapes: ["y", "y2"].map((yref) => half(yref, palette)),

@@ -1,22 +1,20 @@
 """Right Functions, built in or written by people, at three ranges and in two dtypes: none may be accused."""
 
-from functools import cache
-
 import pytest
 import torch
 from functions.correct import INNOCENTS
 from support.sections import look
 
 DTYPES = (torch.float64, torch.float32)
-# From so far tan and floor have a pole or a step at nearly every point, logit but a few points of its domain.
-UNDECIDED = 12
+# From so far these have a pole or a step at nearly every point, logit and ndtri but a few points of their domain.
+UNDECIDED = {"tan", "floor", "ceil", "round", "trunc", "logit", "ndtri"}
 
 
 def test_there_are_enough_right_functions():
     assert len(INNOCENTS) >= 150
+    assert INNOCENTS.keys() >= UNDECIDED
 
 
-@cache
 def words(name, dtype):
     """What is said at each of the three ranges."""
     each = INNOCENTS[name]
@@ -26,10 +24,5 @@ def words(name, dtype):
 @pytest.mark.parametrize("name", INNOCENTS)
 def test_a_right_function_matches_at_first_sight_and_from_near_and_never_differs_from_far(name):
     found = {dtype: words(name, dtype) for dtype in DTYPES}
-    right = [["matches", "matches", far] for far in ("matches", "undecided")]
+    right = [["matches", "matches", far] for far in ("matches", "undecided")[: 1 + (name in UNDECIDED)]]
     assert {dtype: said for dtype, said in found.items() if said not in right} == {}
-
-
-def test_from_far_few_are_undecided():
-    undecided = {dtype: [name for name in INNOCENTS if words(name, dtype)[2] == "undecided"] for dtype in DTYPES}
-    assert {dtype: names for dtype, names in undecided.items() if len(names) > UNDECIDED} == {}

@@ -88,7 +88,7 @@ def live(page: Page, server: str) -> Frame:
     assert frame is not None
     expect(frame.locator("html[data-ready]")).to_be_attached(timeout=30_000)
     assert frame.url.startswith(f"{server}/embed/clamp_with_grad?")
-    assert frame.locator("html").get_attribute("data-address") == ADDRESS
+    assert frame.locator("html").get_attribute("data-ready") == ADDRESS
     return frame
 
 
@@ -140,7 +140,7 @@ def test_an_embed_in_the_strictest_sandbox_is_live(visit: Callable[..., Page], s
         figure = live(page, server)
         assert figure.evaluate("() => origin") == "null"
         figure.get_by_role("button", name="Set grad_output to 1").click()
-        expect(figure.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?min=-0.5")
+        expect(figure.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?min=-0.5")
 
 
 WORDPRESS = """<!doctype html><meta charset="utf-8"><title>A blog</title><p>Text.</p>{frame}
@@ -188,4 +188,4 @@ def test_twenty_on_one_page_are_still_at_first_and_live_when_they_are_seen(
         assert last.locator("html").get_attribute("data-ready") is None
         elements.nth(19).scroll_into_view_if_needed()
         expect(last.locator("html[data-ready]")).to_be_attached(timeout=30_000)
-        assert json.dumps(last.locator("html").get_attribute("data-address")) == '"/ops/exp?grad_output=20"'
+        assert json.dumps(last.locator("html").get_attribute("data-ready")) == '"/ops/exp?grad_output=20"'

@@ -43,7 +43,7 @@ def figure(page: Page, selector: str = "grad-loupe") -> FrameLocator:
 
 def shows(page: Page, address: str, selector: str = "grad-loupe") -> None:
     """Waits until the curves of this address are drawn in the element."""
-    expect(figure(page, selector).locator("html")).to_have_attribute("data-address", address, timeout=20_000)
+    expect(figure(page, selector).locator("html")).to_have_attribute("data-ready", address, timeout=20_000)
 
 
 def told(page: Page, kind: str, address: str) -> dict[str, Any]:
@@ -279,5 +279,5 @@ def test_the_link_to_the_whole_page_opens_it(browser: Browser, server: str, host
         with page.expect_popup() as opening:
             figure(page).get_by_role("link", name="Open in Gradloupe").click()
         opened = opening.value
-        expect(opened.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        expect(opened.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?min=-2&grad_output=-1")
         assert opened.url.startswith(f"{server}/ops/clamp_with_grad?")

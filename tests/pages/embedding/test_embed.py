@@ -53,7 +53,7 @@ def put(page: Page, src: str, height: int = 420, width: int = 900, **attributes:
 
 
 def live(frame: FrameLocator) -> None:
-    expect(frame.locator("html")).to_have_attribute("data-ready", "1")
+    expect(frame.locator("html[data-ready]")).to_be_attached()
 
 
 def heard(page: Page, said: str) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def fills(frame: Page | Frame) -> bool:
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_hidden_is_not_there(page: Page, part: str) -> None:
     page.goto(f"/embed/clamp_with_grad?hide={part}")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("html[data-ready]")).to_be_attached()
     for name, selector in PARTS.items():
         assert (page.locator(selector).count() == 0) == (name == part), name
     assert "analytical" in curves(page)
@@ -84,7 +84,7 @@ def test_a_part_that_is_hidden_is_not_there(page: Page, part: str) -> None:
 
 def test_with_everything_hidden_the_figure_is_still_alive(page: Page) -> None:
     page.goto(f"/embed/clamp_with_grad?hide={','.join(PARTS)}&height=240")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("html[data-ready]")).to_be_attached()
     expect(page.get_by_role("figure", name="Clamp with grad")).to_be_visible()
     page.get_by_role("slider", name="Trace").press("End")
     expect(page.get_by_role("slider", name="Trace")).to_have_attribute("aria-valuenow", "3")
@@ -99,7 +99,7 @@ def test_there_is_nothing_around_it_and_one_way_out(page: Page) -> None:
     expect(link).to_have_attribute("href", "/ops/clamp_with_grad?min=-2")
     expect(link).to_have_attribute("target", "_blank")
     expect(link).to_have_attribute("rel", "noopener")
-    expect(page.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?min=-2")
+    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?min=-2")
     page.get_by_text("Controls").click()
     page.get_by_role("button", name="Flip sign").click()
     shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
@@ -127,7 +127,7 @@ def test_a_height_that_was_given_is_filled_and_nothing_runs_over(
 ) -> None:
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"/embed/clamp_with_grad?height={height}&hide={hide}")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("html[data-ready]")).to_be_attached()
     sizes = page.evaluate("() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
     assert sizes == [width, height]
     way_out = page.get_by_role("link", name="Open in Gradloupe").bounding_box()
@@ -147,7 +147,7 @@ def test_a_height_that_was_given_is_filled_and_nothing_runs_over(
 def test_what_does_not_fit_is_reached_by_scrolling_while_the_curves_stay_in_sight(page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 420})
     page.goto("/embed/clamp_with_grad?height=420")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("html[data-ready]")).to_be_attached()
     page.get_by_text("Controls").click()
     page.locator("#field-grad_output").scroll_into_view_if_needed()
     page.get_by_role("button", name="Flip sign").click()
@@ -188,7 +188,7 @@ def test_the_height_is_told_in_four_ways_and_the_state_in_words(browser: Browser
         assert "theme" not in ready["state"]
         assert ready["verdict"]["word"] == "matches its surrogate"
         frame.get_by_role("button", name="Flip sign").click()
-        expect(frame.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?min=-2&grad_output=-1")
+        expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?min=-2&grad_output=-1")
         settles(lambda: len(heard(page, "gradloupe:change")), 1)
         (change,) = heard(page, "gradloupe:change")
         assert change["state"]["grad_output"] == "-1"
@@ -206,7 +206,7 @@ def test_it_does_what_the_page_around_asks_and_nobody_else(browser: Browser, hos
         wide = {"stop": 5, "grad_output": -2, "theme": "light", "hide": "title", "nonsense": "<b>"}
         page.evaluate(say, {"type": "gradloupe:state", "state": wide})
         shown = "/ops/exp?stop=5&grad_output=-2"
-        expect(frame.locator("html")).to_have_attribute("data-address", shown)
+        expect(frame.locator("html")).to_have_attribute("data-ready", shown)
         ink = frame.locator("#plot").evaluate("plot => plot.data.find(({name}) => name === 'forward').line.color")
         assert ink == "rgb(236, 236, 234)"
         # The frame itself, and one beside it, are not the page around.
@@ -226,7 +226,7 @@ def test_it_does_what_the_page_around_asks_and_nobody_else(browser: Browser, hos
             inner(page).evaluate("data => parent.frames[0].postMessage(data, '*')", data)
         page.evaluate(say, {"type": "gradloupe:state", "state": {"grad_output": 3}})
         first = page.frame_locator("iframe").first
-        expect(first.locator("html")).to_have_attribute("data-address", "/ops/exp?stop=5&grad_output=3")
+        expect(first.locator("html")).to_have_attribute("data-ready", "/ops/exp?stop=5&grad_output=3")
         expect(first.locator("html")).to_have_attribute("data-theme", "dark")
         settles(lambda: [each["state"]["grad_output"] for each in heard(page, "gradloupe:change")], ["-2", "3"])
 
@@ -238,12 +238,12 @@ def test_a_frame_without_an_origin_is_alive(browser: Browser, host: Host, server
         assert inner(page).evaluate("() => origin") == "null"
         enter = frame.locator("#field-max")
         enter.fill("0.5")
-        expect(frame.locator("html")).to_have_attribute("data-address", "/ops/clamp_with_grad?max=0.5")
+        expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?max=0.5")
 
 
 def test_a_refusal_is_said_below_the_curves(page: Page) -> None:
     page.goto("/embed/clamp_with_grad")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("html[data-ready]")).to_be_attached()
     page.locator("#field-max").fill("99")
     expect(page.locator("#trouble")).to_contain_text("max=99 is out of bounds")
     expect(page.locator("#trouble")).to_be_in_viewport(ratio=1)
@@ -279,7 +279,7 @@ def test_in_a_tab_that_is_closed_it_waits_and_comes_out_as_wide_as_the_tab(
         expect(frame.locator("#whole")).to_have_attribute("href", "/ops/exp?grad_output=-1")
         expect(frame.locator("#verdict .sentence")).not_to_be_empty()
         page.evaluate("() => Object.assign(document.body.style, {display: 'block', width: '500px'})")
-        expect(frame.locator("html")).to_have_attribute("data-address", "/ops/exp?grad_output=-1")
+        expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/exp?grad_output=-1")
         settles(lambda: fills(inner(page)) and inner(page).evaluate(WIDTHS)[0] < inside, True)
         analytical = curves(inner(page))["analytical"][1]
         assert max(analytical) < 0
@@ -322,7 +322,7 @@ def test_the_page_around_scrolls_on_over_the_figure(browser: Browser, host: Host
 def test_on_paper_it_is_dark_on_light_and_fills_its_place(page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     page.goto("/embed/clamp_with_grad?theme=dark&height=420")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("html[data-ready]")).to_be_attached()
     ink = "() => document.querySelector('#plot').data.find(({name}) => name === 'forward').line.color"
     assert page.evaluate(ink) == "rgb(236, 236, 234)"
     page.emulate_media(color_scheme="dark", media="print")
@@ -397,7 +397,7 @@ def test_axe_finds_no_violation_however_small_it_is(page: Page, width: int, heig
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.goto(f"/embed/clamp_with_grad?height={height}")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("html[data-ready]")).to_be_attached()
     page.get_by_text("Controls").click()
     found = Axe().run(page).response["violations"]
     assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
@@ -406,7 +406,7 @@ def test_axe_finds_no_violation_however_small_it_is(page: Page, width: int, heig
 def test_a_verdict_that_was_cut_short_is_read_by_pointing_at_it(page: Page) -> None:
     page.set_viewport_size({"width": 320, "height": 300})
     page.goto("/embed/clamp_with_grad?height=300")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("html[data-ready]")).to_be_attached()
     before = page.locator("#canvas").bounding_box()
     expect(page.locator("#explanation")).to_be_hidden()
     page.locator("#verdict").focus()

@@ -132,7 +132,7 @@ def test_a_file_has_the_styles_of_the_page_and_fits_a_phone(browser: Browser, se
     with from_disk(browser, clamp) as page:
         page.set_viewport_size({"width": 360, "height": 740})
         shows(page, "/ops/clamp_with_grad")
-        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        page.wait_for_function("document.documentElement.scrollWidth === 360")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -58,14 +58,14 @@ def test_the_contract_names_the_other_input_beside_the_verdict_and_leads_there(p
     beside = page.locator("#pair")
     expect(beside).to_contain_text("The contract looks at the gradients of both inputs, in other calls too.")
     beside.get_by_role("link").click()
-    expect(page.locator("html")).to_have_attribute("data-companion", "/ops/Last?view=contract")
+    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/Last?view=contract")
     expect(beside).to_have_text("In weight backward differs from the derivative of forward. Look at weight[6]")
     link = beside.get_by_role("link")
     expect(link).to_have_attribute("href", "/ops/Last?wrt=weight[6]&view=jacobian")
     link.click()
     shows(page, "/ops/Last?wrt=weight[6]")
     expect(page.locator("#verdict .word")).to_have_text("differs")
-    expect(page.locator("html")).to_have_attribute("data-companion", "/ops/Last?wrt=weight[6]&view=jacobian")
+    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/Last?wrt=weight[6]&view=jacobian")
 
 
 def test_what_is_said_of_the_other_input_goes_with_the_contract(page: Page) -> None:

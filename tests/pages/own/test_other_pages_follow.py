@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from support.axe import violations
-from support.browser import alone, here, shows
-from support.own_server import Own, showing
+from support.browser import here, shows
 from support.saved_files import BROKEN, MINE, THRICE, follows
 
 PAIR = "/compare?left=Leaky&right=Twice&grad_output=-1"
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> Iterator[Own]:
-    with showing(tmp_path, text=MINE) as server:
-        yield server
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "my_ops.py"
-
-
-@pytest.fixture
-def page(own: Own, browser: Browser) -> Iterator[Page]:
-    with alone(browser, own.url) as page:
-        yield page
 
 
 def test_a_pair_follows_and_keeps_its_address(page: Page, file: Path) -> None:
@@ -45,7 +25,7 @@ def test_a_pair_follows_and_keeps_its_address(page: Page, file: Path) -> None:
     assert violations(page) == []
     file.write_text(MINE.replace("return 2 * x", "return 2 * y"))
     expect(aside.locator(".why")).to_contain_text("name 'y' is not defined")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")  # the last curves stay
+    expect(page.locator("html[data-ready]")).to_be_attached()  # the last curves stay
     file.write_text(THRICE)
     expect(page.locator(".sources")).to_contain_text("return 3 * x")
     shows(page, PAIR)
@@ -54,7 +34,7 @@ def test_a_pair_follows_and_keeps_its_address(page: Page, file: Path) -> None:
 
 def test_a_pair_of_the_gallery_follows_nothing(page: Page) -> None:
     page.goto("/compare?left=exp&right=sinh")
-    expect(page.locator("html")).to_have_attribute("data-ready", "1")
+    expect(page.locator("html[data-ready]")).to_be_attached()
     expect(page.locator("#following")).to_have_count(0)
 
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
 from support.axe import violations
-from support.browser import alone, enter, opened, shows
+from support.browser import alone, enter, opened, shows, visitor, watched
+from support.command_line import NO_HURRY
 from support.own_server import MY_OPS, Own, showing
 
 from gradloupe.server.html.example_inputs_code import example_inputs_code
@@ -44,14 +45,21 @@ TAKES = "() => navigator.clipboard.readText()"
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
-    with showing(tmp_path_factory.mktemp("mine")) as server:
+    with showing(tmp_path_factory.mktemp("mine"), *NO_HURRY) as server:
         yield server
 
 
+@pytest.fixture(scope="module")
+def tab(own: Own, browser: Browser) -> Iterator[Page]:
+    """One page that may use the clipboard, so that plotly is parsed only once."""
+    with visitor(browser, own.url, permissions=["clipboard-read", "clipboard-write"]) as page:
+        yield page
+
+
 @pytest.fixture
-def mine(own: Own, browser: Browser) -> Iterator[Page]:
-    """A page that may use the clipboard."""
-    with alone(browser, own.url, permissions=["clipboard-read", "clipboard-write"]) as page:
+def mine(own: Own, tab: Page) -> Iterator[Page]:
+    """That page, watched."""
+    with watched(tab, own.url) as page:
         yield page
 
 
@@ -191,7 +199,7 @@ def test_a_recipe_that_cannot_be_is_refused_beside_the_field_and_nothing_is_lost
     expect(field).to_have_value(recipe)
     expect(field).to_have_attribute("aria-invalid", "true")
     expect(mine).to_have_url(before)
-    expect(mine.locator("html")).to_have_attribute("data-address", "/ops/Clamp?grad_output=-1")
+    expect(mine.locator("html")).to_have_attribute("data-ready", "/ops/Clamp?grad_output=-1")
     assert violations(mine) == []
     field.press("End")
     field.type(" ")

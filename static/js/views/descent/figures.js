@@ -1,7 +1,7 @@
 // The pictures of the view "descent": where both runs are on forward, their losses, or tensors as fields of colours.
 
 import { svg } from "../../dom.js";
-import { axisStyle, axisTitle, baseLayout, baseTrace, decades, ticks, xAxis } from "../../figure/axes.js";
+import { axisStyle, axisTitle, baseLayout, baseTrace, decades, fittingTicks, isWide, ticks } from "../../figure/axes.js";
 import { format } from "../../number.js";
 
 const AIR = 0.08; // of the height of a panel, above and below
@@ -49,7 +49,14 @@ export function groundFigure({ answer, runs }, step, view, palette) {
     ],
     layout: {
       ...baseLayout(view.margin, false, palette),
-      xaxis: { ...xAxis({ wrt: answer.wrt, start, stop }, view, palette), zeroline: false },
+      xaxis: {
+        ...axisStyle(palette),
+        ...fittingTicks([start, stop], ...(isWide(view) ? [7, 25] : [4, 14])),
+        range: [start, stop],
+        fixedrange: true,
+        title: axisTitle(answer.wrt, palette),
+        zeroline: false,
+      },
       yaxis: upright(range, view, palette),
     },
   };

@@ -1,7 +1,6 @@
 // The view "descent": gradient descent with backward and with the true derivative from one start, step by step.
 
 import { grid, h } from "../../dom.js";
-import { hasRoom, PLOTLY_CONFIG } from "../../figure/plot.js";
 import { format, typographic } from "../../number.js";
 import { groundFigure, heatMap, lossFigure } from "./figures.js";
 
@@ -12,7 +11,7 @@ const RUNS = [
 const [TOP, BOTTOM, LOW] = [0.5, 3, 2.6]; // margins in rem
 const FEW = 16; // rows of the table
 
-export function panel(place, { place: main, loadPlotly, palette, loadSheet }) {
+export function panel(place, { place: main, loadPlotly, drawFigure, palette, loadSheet }) {
   const dressed = loadSheet("descent");
   const parts = built(place);
   const scrub = scrubber(parts, step);
@@ -54,7 +53,7 @@ export function panel(place, { place: main, loadPlotly, palette, loadSheet }) {
       const size = seen(picture, bottom);
       const { data, layout, words } = figure(course, now, size, colors);
       if (words) parts.loses.textContent = words;
-      return hasRoom(layout.margin, size) && plotly.react(picture, data, layout, PLOTLY_CONFIG);
+      return drawFigure(plotly, picture, { data, layout }, size);
     });
   }
 

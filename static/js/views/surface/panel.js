@@ -1,7 +1,6 @@
 // The view "surface": four maps over the plane of two elements, read together, and forward in space.
 
 import { h, svg } from "../../dom.js";
-import { hasRoom, PLOTLY_CONFIG } from "../../figure/plot.js";
 import { fixed, format, roundForSpan } from "../../number.js";
 import { gridExtent, grids, scales } from "./field.js";
 import { mapOf, margins } from "./map.js";
@@ -10,7 +9,7 @@ import { surfaceCanvas } from "./space.js";
 
 const MAPS = ["forward", "returned", "numerical", "difference"];
 
-export function panel(element, { place, move, loadPlotly, palette, loadSheet }) {
+export function panel(element, { place, move, loadPlotly, drawFigure, palette, loadSheet }) {
   const dressed = loadSheet("surface");
   let built = null;
   let shown = null; // {answer, grid, held}
@@ -73,8 +72,7 @@ export function panel(element, { place, move, loadPlotly, palette, loadSheet }) 
       key(built.charts[name], name, scale[name], answer, component);
       if (name === "forward" && space) continue;
       const view = { width: map.clientWidth, height: map.clientHeight, rem, held, scale: scale[name] };
-      const { data, layout } = mapOf(name, answer, grid, view, colors);
-      if (hasRoom(layout.margin, view)) await plotly.react(map.querySelector(".map"), data, layout, PLOTLY_CONFIG);
+      await drawFigure(plotly, map.querySelector(".map"), mapOf(name, answer, grid, view, colors), view);
     }
     if (space) turn(colors);
     read(built.charts.forward.map.contains(document.activeElement) && !space ? share(held) : pointed);

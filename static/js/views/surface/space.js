@@ -56,7 +56,6 @@ export function surfaceCanvas(place, label) {
     drawHeightAxis(pen, project, last);
     drawFaces(pen, project, last);
     drawPoint(pen, project, last);
-    canvas.dataset.turned = `${turned.toFixed(2)} ${tilted.toFixed(2)}`;
   }
   return { draw, paint, canvas };
 }

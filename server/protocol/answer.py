@@ -1,0 +1,87 @@
+"""An answer: the header of one view, and its columns; what the headers of all views share, and one without results."""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Any, Literal, cast, get_args, get_origin
+
+from typing_extensions import get_type_hints, is_typeddict
+
+from ..schema.node import NodeRecord
+from ..schema.op import Claim
+from ..schema.section import AskedRecord, FailureRecord, PlaceRecord, SectionRecord
+from ..schema.shapes import SHAPES, AnswerRecord
+from ..schema.views import ContractRecord
+from .frames import Frame
+from .question import Question
+
+Answer = Frame[AnswerRecord]
+CurvesAnswer = Frame[SectionRecord]
+
+
+def curves_of(answer: Answer) -> CurvesAnswer:
+    """The answer of the view ``curves``, as such; raises ``ValueError`` for one of another view."""
+    if answer.header["view"] != "curves":
+        raise ValueError(f"the view {answer.header['view']} has no curves")
+    return Frame(answer.header, answer.columns, answer.header_bytes)
+
+
+def panel_of(answer: Answer) -> ContractRecord | NodeRecord | None:
+    """The header of the views that a page shows as HTML; None for another view."""
+    header = answer.header
+    return header if header["view"] == "contract" or header["view"] == "node" else None
+
+
+def asked_record(
+    question: Question, title: str, claim: Claim, device: PlaceRecord, notes: list[str] | None = None
+) -> AskedRecord:
+    """The question as plain data, with title and claim of the op; ``device`` is the one used."""
+    return {
+        "op": question.op,
+        "wrt": str(question.wrt),
+        "of": str(question.of),
+        "start": question.start,
+        "stop": question.stop,
+        "count": question.count,
+        "grad_output": question.grad_output,
+        "dtype": question.dtype,
+        "device": device,
+        "parameters": question.parameters,
+        "inputs": {name: list(values) for name, values in question.inputs.items()},
+        "order": question.order,
+        "view": question.view,
+        "recipe": question.recipe,
+        "title": title,
+        "claim": claim,
+        "notes": notes or [],
+    }
+
+
+def empty_answer(
+    question: Question, asked: AskedRecord, sentence: str, failure: FailureRecord | None = None
+) -> AnswerRecord:
+    """The header of a view without any results: the sentence why, the failure; curves get the verdict ``failed``."""
+    hints = get_type_hints(SHAPES[question.view].header)
+    blank = {name: _blank(hint) for name, hint in hints.items() if name not in asked}
+    header = cast(AnswerRecord, {**asked, **blank, "failure": failure})
+    if header["view"] == "curves":
+        header["verdict"] |= {"word": "failed", "sentence": sentence}
+    else:
+        header["sentence"] = sentence
+    if header["view"] in ("step", "node"):
+        header["at"] = question.place
+    elif header["view"] == "surface":
+        header["wrt2"] = None if question.wrt2 is None else str(question.wrt2)
+        header["start2"], header["stop2"] = question.start2, question.stop2
+    return header
+
+
+def _blank(shape: Any) -> Any:
+    """Nothing in the shape of a type: null where that is allowed, else an empty list, false, 0 or an empty text."""
+    if NoneType in get_args(shape):
+        return None
+    if is_typeddict(shape):
+        return {name: _blank(each) for name, each in get_type_hints(shape).items()}
+    if get_origin(shape) is tuple:
+        return [_blank(each) for each in get_args(shape)]
+    return (get_origin(shape) or shape)() if get_origin(shape) is not Literal else ""

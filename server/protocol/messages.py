@@ -1,0 +1,135 @@
+"""The messages between server, worker and fork server, each told apart by its ``kind``.
+
+A worker greets once, then replies to one request after the other. A message travels as the header of a frame, an answer
+with its columns; those of the fork server by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, UnsolvedOp
+from ..schema.shapes import AnswerRecord
+
+
+class HelloMessage(TypedDict):
+    """The worker is ready: its ops, the user's files that it has read, and notes on them."""
+
+    kind: Literal["hello"]
+    catalogue: Sequence[OpStub]
+    files: list[str]
+    notes: list[str]
+    device: DeviceSummary
+
+
+class BrokenMessage(TypedDict):
+    """The ops cannot be loaded; ``trouble`` is the load error of a user's file."""
+
+    kind: Literal["broken"]
+    sentence: str
+    trouble: LoadError | None
+    files: list[str]
+
+
+class QuestionRequest(TypedDict):
+    """Asks for an answer. ``question`` has the fields of a ``Question``, ``before`` is the recipe before a save."""
+
+    kind: Literal["question"]
+    question: dict[str, Any]
+    before: str
+
+
+class DescribeRequest(TypedDict):
+    """Asks how an op is called by this recipe, or by its default one."""
+
+    kind: Literal["describe"]
+    op: str
+    recipe: str
+    before: str
+
+
+class AnswerMessage(TypedDict):
+    """An answer; ``read`` are the user's files that were read for it."""
+
+    kind: Literal["answer"]
+    header: AnswerRecord
+    read: list[str]
+
+
+class DescribedMessage(TypedDict):
+    """How an op is called."""
+
+    kind: Literal["described"]
+    op: OpDescription
+    read: list[str]
+
+
+class UnsolvedMessage(TypedDict):
+    """No call of an op was found."""
+
+    kind: Literal["unsolved"]
+    op: UnsolvedOp
+    read: list[str]
+
+
+class RefusedMessage(TypedDict):
+    """The op or this machine does not allow what was asked: a sentence for each parameter that is at fault."""
+
+    kind: Literal["refused"]
+    refusals: Sequence[tuple[str, str]]
+
+
+class FaultMessage(TypedDict):
+    """A fault of our own."""
+
+    kind: Literal["fault"]
+    sentence: str
+
+
+class LostGpuMessage(TypedDict):
+    """The worker can use its GPU no more after this error, and ends."""
+
+    kind: Literal["lost gpu"]
+    sentence: str
+
+
+class ForkRequest(TypedDict):
+    """Asks for a worker with this job; its descriptors come with the message."""
+
+    kind: Literal["fork"]
+    job: dict[str, Any]
+    cwd: str
+    environment: dict[str, str]
+
+
+class BuryRequest(TypedDict):
+    """The process id of an ended worker may be used again."""
+
+    kind: Literal["bury"]
+    pid: int
+
+
+class BornMessage(TypedDict):
+    """A worker has been forked."""
+
+    kind: Literal["born"]
+    pid: int
+
+
+class EndedMessage(TypedDict):
+    """A worker has ended with this exit code, negative for a signal."""
+
+    kind: Literal["ended"]
+    pid: int
+    code: int
+
+
+Greeting = HelloMessage | BrokenMessage
+WorkerRequest = QuestionRequest | DescribeRequest
+WorkerResult = AnswerMessage | DescribedMessage | UnsolvedMessage
+WorkerReply = WorkerResult | RefusedMessage | FaultMessage | LostGpuMessage
+ForkServerRequest = ForkRequest | BuryRequest
+ForkServerMessage = BornMessage | EndedMessage

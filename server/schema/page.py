@@ -1,0 +1,147 @@
+"""The JSON document from which a page draws a section and tells of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from .section import (
+    ColumnsRecord,
+    Ends,
+    FailureRecord,
+    JumpRecord,
+    KinkRecord,
+    NumberColumn,
+    NumericalRecord,
+    TermsRecord,
+    ToleranceRecord,
+    VerdictWord,
+)
+
+Labels = list[tuple[float, str]]
+
+
+class AxisRecord(TypedDict):
+    """From where to where, and the labels with their places."""
+
+    range: Ends
+    ticks: Labels
+
+
+class AxesRecord(TypedDict):
+    """The y-axes of one layout, the room before them in rem, and what the upper and the lower one measure."""
+
+    upper: AxisRecord
+    lower: AxisRecord | None
+    left: float
+    words: tuple[str, str]
+
+
+class LegendRecord(TypedDict):
+    """What is drawn, by name, and the words for marks and stripes."""
+
+    curves: list[str]
+    bends: str
+    differing: str
+
+
+class NounsRecord(TypedDict):
+    """What things are called for this order; gradients are slopes times ``scale``."""
+
+    of: str
+    forward: str
+    backward: str
+    drawn: str
+    slope: str
+    scale: float
+
+
+class SceneRecord(TypedDict):
+    """What is drawn, without colours.
+
+    ``few`` and ``many`` are the labels of the x-axis below a narrow figure and a wide one. A curve is its name, its
+    column, whether it belongs to the slopes, and the rows that it leaves out; marks have a name, that, x and y.
+    Nothing is drawn in the rows ``gaps``; ``steep`` is where values run off to a pole.
+    """
+
+    axes: dict[Literal["stacked", "overlaid"], AxesRecord]
+    few: Labels
+    many: Labels
+    stripes: list[Ends]
+    opacity: float
+    curves: list[tuple[str, str, bool, list[int]]]
+    marks: list[tuple[str, bool, NumberColumn, NumberColumn]]
+    gaps: list[int]
+    steep: list[Ends]
+    nouns: NounsRecord
+    legend: LegendRecord
+
+
+class ReadingsRecord(TypedDict):
+    """The words beside numbers: by column for the rows without one, by status, and for single rows."""
+
+    gaps: dict[str, list[tuple[str, list[int]]]]
+    they: list[str]
+    rows: dict[str, str]
+
+
+class FoundRecord(TypedDict):
+    """The verdict in a word and a sentence, and where analytical and numerical differ."""
+
+    word: VerdictWord
+    sentence: str
+    intervals: list[Ends]
+
+
+class WrongRecord(TypedDict):
+    """Another element by which backward is wrong, and the call in which it is, "" for the one at hand."""
+
+    element: str
+    recipe: str
+
+
+class PagePanelRecord(TypedDict):
+    """The contract or the node as HTML, as a page of this server shows it; ``at`` is the x of the node."""
+
+    address: str
+    view: Literal["contract", "node"]
+    op: str
+    title: str
+    sentence: str
+    failure: FailureRecord | None
+    at: float | None
+    wrong: WrongRecord | None
+    html: str
+
+
+class CompactRecord(TermsRecord):
+    """A section at the precision that can be seen."""
+
+    address: str
+    view: Literal["curves"]
+    op: str
+    title: str
+    start: float
+    stop: float
+    count: int
+    failure: FailureRecord | None
+    notes: list[str]
+    numerical: NumericalRecord | None
+    tolerance: ToleranceRecord | None
+    verdict: FoundRecord
+    marks: list[KinkRecord | JumpRecord]
+    columns: ColumnsRecord
+
+
+class DrawnRecord(CompactRecord):
+    """A section, what is drawn of it, and the words beside its numbers."""
+
+    scene: SceneRecord
+    readings: ReadingsRecord
+
+
+class PageSectionRecord(DrawnRecord):
+    """A section as a page of this server redraws it; ``words`` are HTML by the element that they fill."""
+
+    words: dict[str, str]

@@ -1,0 +1,58 @@
+// The figure of a session: its curves, its cursor, what is read there, and the verdict.
+
+import { roundForSpan } from "../number.js";
+import { displayError } from "../state/question.js";
+import { curveCursor } from "./cursor.js";
+import { onPaletteChange, plotter } from "./plot.js";
+import { readout } from "./reading.js";
+import { verdictWriter } from "./words.js";
+
+/**
+ * A figure whose elements have ids that begin with `prefix`. `load()` brings Plotly; `drawn(answer)` is called after each
+ * drawing and `picked(x)` for a click; `reading(read)` may put its own way of reading a row around the usual one.
+ */
+export function liveFigure(session, prefix, { load, drawn, picked = () => {}, reading = (read) => read }) {
+  const find = (name) => document.querySelector(`#${prefix}${name}`);
+  const travel = ({ start, stop }) => session.move({ start, stop });
+  const plot = plotter(find("canvas"), {
+    load,
+    zoomed: (start, stop) => travel({ start: roundForSpan(start, stop - start), stop: roundForSpan(stop, stop - start) }),
+    widened: () => travel(session.usual),
+    drawn: () => drawn(plot.state().answer),
+  });
+  const read = reading(readout(find("reading"), () => plot.state().answer));
+  const trace = curveCursor({ canvas: find("canvas"), overlay: find("overlay"), cursor: find("cursor") }, plot, read, picked);
+  const write = verdictWriter(find("verdict"), { link: (range) => session.link(range), follow: travel });
+  session.on("complaint", plot.unzoom);
+  return { plot, trace, write: (answer) => write(answer, prefix) };
+}
+
+/** The figure of a page that has one: draws each answer; while a slider is held its heights only grow. */
+export function soleFigure(session, { load, drawn = () => {}, picked }) {
+  const figure = liveFigure(session, "", {
+    load,
+    picked,
+    drawn(answer) {
+      figure.trace.refresh();
+      session.drawn(answer);
+      drawn(answer);
+    },
+  });
+  const { plot, write } = figure;
+
+  function draw(held) {
+    plot.draw(session.answer, session.state.layout, held).catch((error) => session.complain(displayError(error)));
+  }
+
+  session.on("answer", (answer) => {
+    document.documentElement.dataset.order = answer.order;
+    draw(session.dragging ? (plot.state()?.ranges ?? null) : null);
+  });
+  session.on("words", (answer) => {
+    write(answer);
+    document.querySelector("#values")?.toggleAttribute("hidden", answer.columns.x.length === 0);
+  });
+  session.on("control", (name) => name === "layout" && session.answer && draw(null));
+  onPaletteChange(plot.redraw);
+  return figure;
+}

@@ -1,0 +1,71 @@
+// Asking: one question at a time, and why there is no answer.
+
+const PATIENCE = 600;
+
+/**
+ * One question at a time: while one is under way only the newest is remembered, so answers never pile up or cross.
+ * Returns `ask(address)`. `source` answers addresses, as `askServer` does. `answered(answer, address)` gets what was
+ * computed, `refused(sentence, address, wrong, errors)` why it was not, or why the answer could not be shown; `wrong` says
+ * that the question itself was at fault, and `errors` which parameters are, if any. A question that takes longer than
+ * PATIENCE ms is given up as soon as there is a newer one.
+ */
+export function latestOnly(source, answered, refused) {
+  let next = null;
+  let running = null;
+
+  async function run() {
+    try {
+      while (next !== null) {
+        const address = next;
+        next = null;
+        running = { controller: new AbortController(), since: performance.now() };
+        const seconds = await once(address, running.controller.signal);
+        if (seconds === 0) continue;
+        await new Promise((resolve) => setTimeout(resolve, 1000 * seconds));
+        next ??= address;
+      }
+    } finally {
+      running = null;
+    }
+  }
+
+  /** Asks, and returns after how many seconds to ask again, 0 if not at all. */
+  async function once(address, signal) {
+    let settle = () => {};
+    let seconds = 0;
+    try {
+      const { ok, status, body, retryAfter } = await source(address, signal);
+      seconds = retryAfter;
+      const wrong = status >= 400 && status < 500;
+      settle = ok ? () => answered(body, address) : () => refused(sentence(body, status), address, wrong, body.errors);
+    } catch {
+      if (!signal.aborted) settle = () => refused("The server does not answer. Is it still running?", address);
+    }
+    if (signal.aborted) return 0;
+    try {
+      settle();
+    } catch (error) {
+      refused(displayError(error), address);
+    }
+    return seconds;
+  }
+
+  return (address) => {
+    next = address;
+    if (running === null) run();
+    else if (performance.now() - running.since > PATIENCE) running.controller.abort();
+  };
+}
+
+/** Why an answer that came cannot be seen. */
+export const displayError = ({ message }) =>
+  `The answer came, but this page failed to show it (${message}). Reload the page.`;
+
+const sentence = (problem, status) => problem.detail ?? `The server answered ${status}.`;
+
+/** The server answers an address with {ok, status, body, retryAfter}, in seconds; throws when it says nothing of sense. */
+export async function askServer(address, signal) {
+  const response = await fetch(address, { signal, headers: { Accept: "application/json" } });
+  const { ok, status, headers } = response;
+  return { ok, status, body: await response.json(), retryAfter: Number(headers.get("Retry-After") ?? 0) };
+}

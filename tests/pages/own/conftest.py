@@ -1,0 +1,55 @@
+"""A visitor's file that is changed under a server, and a page that shows it: each test finds both as the first did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+from support.browser import visitor, watched
+from support.own_server import Own, showing
+from support.saved_files import MINE
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the file is."""
+    return tmp_path_factory.mktemp("changed")
+
+
+@pytest.fixture(scope="module")
+def showing_mine(folder: Path) -> Iterator[Own]:
+    """One server for all tests of a module; a question may take a minute, for this machine may be busy."""
+    with showing(folder, "--deadline", "60", text=MINE) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def tab(showing_mine: Own, browser: Browser) -> Iterator[Page]:
+    """One page for them all, so that plotly is parsed only once."""
+    with visitor(browser, showing_mine.url) as page:
+        yield page
+
+
+@pytest.fixture
+def file(folder: Path) -> Path:
+    """The file that a test changes."""
+    return folder / "my_ops.py"
+
+
+@pytest.fixture
+def own(showing_mine: Own, file: Path) -> Own:
+    """That server with ``MINE`` loaded."""
+    if file.read_text() != MINE:
+        file.write_text(MINE)
+        ours = {"origin": showing_mine.url, "x_gradloupe_token": showing_mine.token}
+        showing_mine.post("/reload", **ours).raise_for_status()
+    return showing_mine
+
+
+@pytest.fixture
+def page(own: Own, tab: Page) -> Iterator[Page]:
+    """That page, watched."""
+    with watched(tab, own.url) as page:
+        yield page

@@ -1,0 +1,37 @@
+"""The documents of the API: whether one is of its type, and what one without results says."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter
+
+from gradloupe.server.http.response_schemas import document_type
+from gradloupe.server.protocol.answer import empty_answer
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.schema.section import AskedRecord
+from gradloupe.server.schema.shapes import SHAPES
+from support.answers import asked
+
+_OF_QUESTION = {"step": ("at",), "node": ("at",), "surface": ("wrt2", "start2", "stop2")}
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", UserWarning)  # that a dictionary is not kept from being changed
+    _EXACT: dict[str, TypeAdapter[Any]] = {  # of lists: those have no configuration of their own
+        view: TypeAdapter(list[document_type(shape)], config=ConfigDict(extra="forbid"))  # type: ignore[misc]
+        for view, shape in SHAPES.items()
+    }
+
+
+def validate(document: dict[str, Any], view: str) -> None:
+    """Raise ``ValidationError`` where a document lacks a member of its type, or has another one."""
+    _EXACT[view].validate_python([document])
+
+
+def without_results(view: str, sentence: str, failure: Any) -> dict[str, Any]:
+    """The members of a document that say what was found, where that is nothing."""
+    question = Question("", Element(""), Element(""), -1.0, 1.0, view=view)
+    header = empty_answer(question, asked(question), sentence, failure)
+    repeated = {*AskedRecord.__annotations__, *_OF_QUESTION.get(view, ())}
+    return {name: value for name, value in header.items() if name not in repeated}
