@@ -4,7 +4,8 @@ from .op import Input, Op, Parameter
 
 
 class BernoulliStraightThrough(torch.autograd.Function):
-    """A neuron that tosses a coin: it fires with the probability that its input says.
+    """Neurons that are on or off have no slope to learn from. This one tosses a coin, with the
+    probability that its input says, and hands the gradient straight back.
 
     The probability is the sigmoid of x, and the neuron fires if a random number between 0 and 1 lies below
     it. For one toss the output is a step, whose place the toss has decided. `backward` passes `grad_output`

@@ -17,7 +17,8 @@ def j1(x):
 
 
 class BesselJ0(torch.autograd.Function):
-    """How the skin of a drum swings: the Bessel function J₀, by an integral in NumPy.
+    """Many functions exist only in numerical libraries that autograd cannot see into. Here NumPy computes
+    the Bessel function J₀, how the skin of a drum swings, and `backward` states the derivative by hand.
 
     Friedrich Bessel wrote it as the mean of cos(x sin θ) over a quarter turn. Equidistant points find such a mean
     very precisely, because the integrand is periodic: 24 of them give all digits on this range. Autograd

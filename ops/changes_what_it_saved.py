@@ -4,11 +4,12 @@ from .op import Input, Op
 
 
 class ChangesWhatItSaved(torch.autograd.Function):
-    """A specimen: `backward` overwrites what `forward` kept for it.
+    """Two losses share this layer, and the second gets a wrong gradient without an error. A specimen:
+    `backward` overwrites what `forward` kept for it.
 
-    The first time everything is right. But the exponential on `ctx` is multiplied in place, so whoever goes
-    back a second time through the same graph, with `retain_graph=True`, starts from the product of the first.
-    Two losses that share a layer, or a check that asks twice, get wrong numbers without an error.
+    The first time everything is right. But the exponential on `ctx` is multiplied in place, so whoever
+    goes back a second time through the same graph, with `retain_graph=True`, starts from the product of
+    the first.
 
     Had the tensor been saved by `save_for_backward`, torch would have noticed the change and refused. As an
     attribute of `ctx` nobody watches over it. The mend: `*` in place of `mul_`.

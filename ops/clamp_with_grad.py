@@ -4,11 +4,12 @@ from .op import Descent, Input, Op, Parameter
 
 
 class ClampWithGrad(torch.autograd.Function):
-    """A clamp that lets gradient back in.
+    """Clamping kills the gradient outside the range, so a value that has drifted out never comes back.
+    This clamp lets the gradient through where it would pull the value back in.
 
-    `torch.clamp` is flat outside its bounds: a value that has left the range gets gradient 0 and never
-    comes home. This backward asks one question more: would a descent step move the input back towards
-    the range? If so the gradient passes, otherwise it is stopped.
+    `torch.clamp` is flat outside its bounds: a value that has left the range gets gradient 0. This
+    backward asks one question more: would a descent step move the input back towards the range? If so the
+    gradient passes, otherwise it is stopped.
 
     The answer depends on the sign of `grad_output`, so no single function has this gradient. For a
     positive `grad_output` it is the gradient of max(input, min), for a negative one that of

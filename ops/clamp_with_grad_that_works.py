@@ -4,7 +4,8 @@ from .op import Descent, Input, Op, Parameter
 
 
 class ClampWithGradThatWorks(torch.autograd.Function):
-    """A clamp whose backward is the derivative of its forward.
+    """Keep a value between two bounds, and say honestly that outside of them nothing changes: the
+    gradient there is 0, the derivative of a clamp.
 
     Between `min` and `max` the output moves one for one with the input, so the slope is 1 and
     `grad_output` passes unchanged. Outside, the output stands still, so the slope is 0 and nothing passes.

@@ -4,10 +4,10 @@ from .op import Descent, Input, Op, Parameter
 
 
 class ClippedReLU(torch.autograd.Function):
-    """A ReLU with a ceiling.
+    """Low precision holds only numbers of a limited range, so a network that shall run in few bits gets a
+    ReLU with a ceiling. With `clip` at 6 it is known as ReLU6.
 
-    The output is 0 for negative inputs, follows the input up to `clip`, and stays there. Such a bound keeps
-    activations within the range that low precision can hold; with `clip` at 6 it is known as ReLU6.
+    The output is 0 for negative inputs, follows the input up to `clip`, and stays there.
 
     The slope is 1 on the slanted piece and 0 on the two flat ones, so `backward` multiplies `grad_output`
     by a mask of ones and zeros. At the two kinks, 0 and `clip`, the strict comparisons choose 0 where

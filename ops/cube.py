@@ -4,11 +4,11 @@ from .op import Input, Op
 
 
 class Cube(torch.autograd.Function):
-    """The cube, whose backward is a Function with a backward of its own.
+    """Where `backward` runs code that autograd cannot see, a second derivative has to be written by hand.
+    This cube shows how: its backward is a Function with a backward of its own.
 
-    Autograd could differentiate 3x² by itself. Here `backward` calls a second Function, `CubeBackward`, that
-    states the second derivative by hand. This is the way to go when `backward` runs code that autograd
-    cannot see, such as a kernel in C++ or NumPy.
+    Autograd could differentiate 3x² by itself, but not a kernel in C++ or NumPy that stands in its place.
+    So here `backward` calls a second Function, `CubeBackward`, that states the second derivative.
 
     `CubeBackward` is a function of two tensors, `grad_output` and `x`, so its own `backward` returns two
     gradients: 3x² for the first and 6x · `grad_output` for the second, each times what comes in. A wrong

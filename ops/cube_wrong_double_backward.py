@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class CubeWrongDoubleBackward(torch.autograd.Function):
-    """A specimen: the first derivative is right, the second only half of what it should be.
+    """A gradient penalty or a step of Newton's method would go wrong here, ordinary training would not. A
+    specimen: the first derivative is right, the second only half of what it should be.
 
     As in "Cube with its own double backward", `backward` calls a second Function with a backward of its own.
     There the derivative of 3x² is written as 3x instead of 6x. Nothing of that is to be seen in the gradient,

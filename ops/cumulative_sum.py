@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class CumulativeSum(torch.autograd.Function):
-    """Running totals, and their mirror image on the way back.
+    """Running totals turn steps into positions and densities into distributions. Their gradient is a
+    running total too, from the other end.
 
     Output number i is the sum of all inputs up to i. So an input counts in its own total and in all that come
     after it, and its gradient is the sum of those `grad_output`s: a cumulative sum from the other end. As a

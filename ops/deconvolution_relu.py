@@ -4,11 +4,12 @@ from .op import Input, Op
 
 
 class DeconvolutionReLU(torch.autograd.Function):
-    """A ReLU forward, and a ReLU of the gradient backward.
+    """Which part of an image makes a neuron respond? An early answer: send its signal back through the
+    network, with a ReLU for every ReLU.
 
-    A "deconvolutional" network runs a network in reverse to show what a neuron responds to. Where the network
-    had a ReLU, the reverse one has a ReLU as well, applied to the signal that comes back. It does not look at
-    x at all: gradient passes wherever it is positive, also through a unit that is off.
+    Such a "deconvolutional" network runs another one in reverse. Where that had a ReLU, the reverse one
+    has a ReLU as well, applied to the signal that comes back. It does not look at x at all: gradient
+    passes wherever it is positive, also through a unit that is off.
 
     Flip the sign of `grad_output` and everything is stopped. Compare it with "Guided ReLU", which asks both
     questions, and with "ReLU", which only asks whether the unit is on.

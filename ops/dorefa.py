@@ -4,7 +4,8 @@ from .op import Descent, Input, Op, Parameter
 
 
 class DoReFa(torch.autograd.Function):
-    """Round to as many levels as `bits` can tell apart, between 0 and 1.
+    """Activations of a few bits make a network small and fast, but rounding has no slope to learn from.
+    DoReFa rounds, and passes the gradient as if it only clipped.
 
     With k bits there are 2ᵏ levels, from 0 to 1 in equal steps. The staircase has no useful slope, so
     `backward` looks away from the rounding but not from the clipping: `grad_output` passes where the input

@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class Double(torch.autograd.Function):
-    """The smallest custom Function: multiply by two.
+    """What a custom Function is, in the smallest example there is: it multiplies by two, and says itself
+    what its gradient is.
 
     A custom Function is a pair of static methods. `forward` computes the output. `backward` is given
     `grad_output`, the gradient of the loss with respect to that output, and returns the gradient of the loss

@@ -4,7 +4,8 @@ from .op import Input, Op, Parameter
 
 
 class ELU(torch.autograd.Function):
-    """A ReLU that turns into an exponential below zero.
+    """A ReLU that is off learns nothing. This one turns into an exponential below zero, so a negative
+    input still has a slope.
 
     On the left the curve falls towards −`alpha` and flattens. Its slope there is αeˣ, and as y = αeˣ − α, the
     slope is simply y + α: `backward` needs no exponential, and `forward` saves nothing but its output.

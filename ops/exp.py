@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class Exp(torch.autograd.Function):
-    """The exponential, which is its own derivative.
+    """The exponential makes any number positive, as a scale or a rate has to be. It is its own
+    derivative, so `backward` can use what `forward` has just computed.
 
     The slope at x is the very number that `forward` has just computed. So `forward` saves its output instead
     of its input, and `backward` is a single multiplication. `save_for_backward` is the place for inputs and

@@ -6,11 +6,12 @@ LOWEST, HIGHEST = -8, 7
 
 
 class FakeQuantize(torch.autograd.Function):
-    """Round to the numbers that four bits can hold, and go on in floating point.
+    """A weight that is stored in four bits gets rounded, and a network that was trained without the
+    rounding suffers from it. This one rounds during training, so that the network gets used to it.
 
-    The sixteen levels −8 … 7 times `scale` are all that an int4 weight can be. Training with this rounding in
-    place lets a network get used to it before its weights are really stored so. `backward` passes
-    `grad_output` to what was rounded to a level and stops it where the input fell outside of the range.
+    The sixteen levels −8 … 7 times `scale` are all that an int4 weight can be. They go on in floating
+    point. `backward` passes `grad_output` to what was rounded to a level and stops it where the input
+    fell outside of the range.
 
     The window is half a step wider at each end than the outermost levels, because that far out an input still
     rounds to them. Drag `scale`: a fine scale means a short range. Note that it is not symmetric, for

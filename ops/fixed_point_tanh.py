@@ -6,9 +6,10 @@ STEPS = 10
 
 
 class FixedPointTanh(torch.autograd.Function):
-    """A layer that asks itself until its answer no longer changes, and a gradient that skips the search.
+    """What would an endless stack of equal layers end in? Equilibrium networks solve for that answer, and
+    take the gradient from it alone, without the steps of the search.
 
-    The output is the y for which y = tanh(x + ay): what an endless stack of equal layers would end in. `forward`
+    The output is the y for which y = tanh(x + ay): what such a stack of layers settles at. `forward`
     finds it by Newton's method. Differentiating through all of its steps would cost their memory; the
     implicit function theorem gives the slope from the answer alone, whatever way led to it.
 

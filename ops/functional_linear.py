@@ -5,7 +5,8 @@ from .op import Input, Op, Parameter
 
 
 class FunctionalLinear(torch.autograd.Function):
-    """A linear layer by hand: three tensors in, three gradients out.
+    """A linear layer by hand: three tensors in, three gradients out. Who adds up the gradient of a bias
+    that all rows of a batch share? Here it can be seen.
 
     Each output is the dot product of a row of `input` and a row of `weight`, plus a `bias` that may be
     missing: `None` goes in, `None` comes back. Every row of the batch uses the same `weight` and `bias`, so

@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class MultiplyAdd(torch.autograd.Function):
-    """Multiply two numbers and add a third, and compute no gradient that nobody has asked for.
+    """A gradient that nobody needs costs time and memory. This Function of three inputs asks which of
+    them are learned, and computes no other gradient.
 
     Of the three inputs often only one is learned. `ctx.needs_input_grad` says which of them want a gradient,
     one answer for each argument of `forward`, in order. Where it says no, `backward` may return `None` and

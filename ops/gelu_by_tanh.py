@@ -6,15 +6,15 @@ from .op import Input, Op
 
 
 class GELUByTanh(torch.autograd.Function):
-    """Forward takes a short cut, backward goes the whole way.
+    """If two people write the forward and the backward kernel, the two may belong to slightly different
+    functions. So here: a GELU by a short cut, with the gradient of the exact one.
 
     The Gaussian error linear unit is x times the normal distribution function. Its usual approximation by a
     hyperbolic tangent is off by less than 0.0005. Here `forward` uses the approximation and `backward`
     the derivative of the exact function, the dotted curve, which lies under the ink of the other.
 
     The two gradients differ by 0.001 at most: much too little to matter in training, and much more than
-    rounding. The eye cannot see it, and the page says so nevertheless. A mixture of this kind is easily made
-    by accident, when two kernels are written by different hands.
+    rounding. The eye cannot see it, and the page says so nevertheless.
     """
 
     @staticmethod

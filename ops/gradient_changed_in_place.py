@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class GradientChangedInPlace(torch.autograd.Function):
-    """A specimen: a ReLU whose `backward` writes into the gradient that it was given.
+    """One layer like this can stop all layers before it from learning, without an error. A specimen: a
+    ReLU whose `backward` writes into the gradient that it was given.
 
     Setting `grad_output` to 0 where the unit is off seems to save a copy. But that tensor belongs to the
     engine, and others may still need it. After `y.sum()` it is even one single number that is shown to every

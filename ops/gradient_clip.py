@@ -4,10 +4,10 @@ from .op import Descent, Input, Op, Parameter
 
 
 class GradientClip(torch.autograd.Function):
-    """Nothing on the way forward; on the way back no gradient leaves larger than `limit`.
+    """In a recurrent network a gradient may grow with every step back in time until one update ruins
+    everything. This layer changes nothing forward, and lets no gradient back that is larger than `limit`.
 
-    In a recurrent network a gradient may grow with every step back in time until one update ruins
-    everything. A layer that holds each element of it between −`limit` and `limit` prevents that.
+    `backward` holds each element of the gradient between −`limit` and `limit`.
 
     Drag `grad_output` from 0 upwards: the returned gradient follows until `limit` and then stays there. So
     twice the loss no longer means twice the gradient. For every `grad_output` the dotted line has another

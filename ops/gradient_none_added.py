@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class GradientNoneAdded(torch.autograd.Function):
-    """A specimen: two outputs, and a `backward` that relies on both being used.
+    """All is well until a loss uses only one of the two outputs; then `backward` stops with an error. A
+    specimen: it adds two gradients, and one of them is missing.
 
     If the loss uses one output only, autograd fills in zeros for the gradient of the other. That can be
     switched off with `set_materialize_grads(False)`, which saves memory; then `None` arrives in their place.

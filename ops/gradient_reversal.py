@@ -4,11 +4,12 @@ from .op import Descent, Input, Op, Parameter
 
 
 class GradientReversal(torch.autograd.Function):
-    """Nothing on the way forward, a change of sign on the way back.
+    """A network that has learned from photographs should also work for drawings. This layer lets what
+    comes after it learn to tell the two apart, and what comes before it to make them look alike.
 
-    Two parts of a network share this layer and want opposite things: what comes after it learns to tell two
-    sources of data apart, what comes before it learns to make them look alike. One gradient descent serves
-    both, because `backward` turns the gradient round and multiplies it by `strength`.
+    Nothing happens on the way forward. The two parts of the network want opposite things, and one
+    gradient descent serves both, because `backward` turns the gradient round and multiplies it by
+    `strength`.
 
     The dotted line is the function whose derivative that is: −`strength` · x. Drag `strength`; at 0 the
     layer stops all gradient. `forward` returns a view of its input and not the input itself, so that autograd

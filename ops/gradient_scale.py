@@ -4,7 +4,8 @@ from .op import Descent, Input, Op, Parameter
 
 
 class GradientScale(torch.autograd.Function):
-    """Nothing on the way forward, a factor on the way back.
+    """Sometimes one part of a network should learn more slowly than the rest. This layer changes nothing
+    forward and multiplies the gradient on the way back.
 
     Everything before this layer learns `scale` times as fast, everything after it as before. It is a
     learning rate for one part of a network, written into the graph: speech models keep their convolutions

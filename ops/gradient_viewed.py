@@ -4,14 +4,15 @@ from .op import Input, Op
 
 
 class GradientViewed(torch.autograd.Function):
-    """A specimen: `backward` takes for granted how `grad_output` lies in memory.
+    """It passes its own tests and fails in somebody else's network, with an error about strides. A
+    specimen: `backward` takes for granted how `grad_output` lies in memory.
 
     `view` gives a tensor another shape without touching it, and for that its numbers must lie side by side.
     The gradient of a transposed or expanded output does not: after `y.t()` or a sum over rows, `view` raises
     an error about strides that seems to have nothing to do with this Function.
 
-    Called alone with the usual tensors it always works, so it passes its own tests and fails in somebody else's
-    network. The mend: `reshape`, which copies where it has to.
+    Called alone with the usual tensors it always works. The mend: `reshape`, which copies where it has
+    to.
     """
 
     @staticmethod

@@ -4,11 +4,12 @@ from .op import Descent, Input, Op
 
 
 class GuidedReLU(torch.autograd.Function):
-    """A ReLU that hands back only what speaks for its input.
+    """Which pixels made the network say “cat”? Guided backpropagation draws them, with a ReLU that hands
+    back only what speaks for its input.
 
-    Guided backpropagation draws which pixels of an image make a neuron fire. For that it follows the
-    gradient back, but at every ReLU it keeps a positive gradient only: what would weaken the neuron is left
-    out. Gradient passes where the unit is on and where `grad_output` is positive.
+    The gradient of one neuron is followed back to the image, but every ReLU on the way keeps a positive
+    gradient only: what would weaken the neuron is left out. Gradient passes where the unit is on and
+    where `grad_output` is positive.
 
     Flip the sign of `grad_output`: the gradient vanishes altogether. For a positive one it is that of the
     ReLU, for a negative one that of a constant, and no single function has both. It makes clear pictures;

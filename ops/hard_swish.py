@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class HardSwish(torch.autograd.Function):
-    """Swish without the exponential: three pieces that any small processor can compute.
+    """On a phone an exponential is expensive. This is swish in three pieces that any small processor can
+    compute.
 
     The sigmoid is replaced by a straight ramp from −3 to 3. So the curve is 0 on the left, a parabola in the
     middle and x on the right, and its gradient is 0, a straight line and 1.

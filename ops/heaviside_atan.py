@@ -6,10 +6,11 @@ from .op import Descent, Input, Op, Parameter
 
 
 class HeavisideAtan(torch.autograd.Function):
-    """A spiking neuron: a step forward, the slope of an arc tangent backward.
+    """A spiking neuron far below its threshold should still learn a little. Its step has no slope, so
+    `backward` returns that of an arc tangent, which has long tails.
 
-    The neuron fires where its potential is not negative. As its derivative is 0 on both sides of the
-    threshold, `backward` returns the slope of the dotted curve, an arc tangent scaled to run from 0 to 1.
+    The neuron fires where its potential is not negative. `backward` returns the slope of the dotted
+    curve, an arc tangent scaled to run from 0 to 1.
 
     Drag `alpha`: the peak is `alpha`/2. Compare it with the sigmoid surrogate at the same height. The tails of
     this slope fall off like 1/x², much more slowly than those of the sigmoid, so a neuron far below its

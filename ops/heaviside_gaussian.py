@@ -6,7 +6,8 @@ from .op import Descent, Input, Op, Parameter
 
 
 class HeavisideGaussian(torch.autograd.Function):
-    """A spiking neuron whose gradient is a Gaussian bell around the threshold.
+    """How can one differentiate a spike? Think of the threshold as noisy: then the mean output is smooth,
+    and its slope is a Gaussian bell that can train the neuron.
 
     Blur the step with normally distributed noise of width `sigma`, and the mean output is the dotted curve,
     the normal distribution function. Its slope is the bell that `backward` returns. So this surrogate has a

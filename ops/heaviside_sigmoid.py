@@ -4,7 +4,8 @@ from .op import Descent, Input, Op, Parameter
 
 
 class HeavisideSigmoid(torch.autograd.Function):
-    """A step forward, the slope of a sigmoid backward.
+    """Spiking neurons save energy: they send a pulse or nothing. But such a step has no slope to learn
+    from, so the slope of a sigmoid stands in for it.
 
     A spiking neuron fires or stays silent: its output is 1 where the input reaches the threshold 0, and 0
     below. The derivative of this step is 0 on both sides, so gradient descent has nothing to follow.

@@ -4,7 +4,8 @@ from .op import Descent, Input, Op, Parameter
 
 
 class HeavisideTriangle(torch.autograd.Function):
-    """A spiking neuron whose gradient is a triangle around the threshold.
+    """In a large spiking network one would like to compute gradients only for neurons that are close to
+    firing. This triangle gives all others exactly 0.
 
     The triangle is as high as it has to be for its area to be 1, the rise of the step: 1/`reach`. Beyond
     `reach` on either side the gradient is exactly 0, so most neurons cost nothing in the backward pass.

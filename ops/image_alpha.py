@@ -4,12 +4,13 @@ from .op import Input, Op
 
 
 class ImageAlpha(torch.autograd.Function):
-    """One pixel laid over another: two outputs, one backward.
+    """Where one picture is laid over another, a loss may ask for the result and for the opacity. Two
+    outputs, then, and one `backward` that adds up what each contributes.
 
-    The opacity is the sigmoid of `b`, so that it stays between 0 and 1, and the image mixes `a` and `c` in
-    that proportion. The Function returns both image and opacity, so its `backward` is given two gradients,
-    one for each output, in the same order. If the loss uses only one output, the gradient of the other
-    arrives as zeros and its terms drop out by themselves.
+    Here the picture is one pixel. The opacity is the sigmoid of `b`, so that it stays between 0 and 1,
+    and the image mixes `a` and `c` in that proportion. The Function returns both image and opacity, so
+    its `backward` is given two gradients, one for each output, in the same order. If the loss uses only
+    one output, the gradient of the other arrives as zeros and its terms drop out by themselves.
 
     `b` reaches the loss by two ways, through the image and through the opacity, and the two contributions
     are added. The share of the image is proportional to the contrast a − c. Change `a`: as it passes `c`

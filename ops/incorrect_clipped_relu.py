@@ -4,11 +4,12 @@ from .op import Descent, Input, Op, Parameter
 
 
 class IncorrectClippedReLU(torch.autograd.Function):
-    """A specimen: the clipped ReLU, its mask forgotten.
+    """The loss still falls, so nobody looks, and `gradcheck` may miss it, while an optimiser keeps
+    pushing inputs that no longer matter. A specimen: the clipped ReLU, its mask forgotten.
 
     `forward` is right. `backward` hands `grad_output` on unchanged, as if the function were y = input.
     Between 0 and `clip` that happens to be the derivative. Outside, the output does not move at all and
-    still a gradient is returned, so an optimiser would keep pushing inputs that no longer matter.
+    still a gradient is returned.
 
     A check at a few random points can miss this. Take five normally distributed inputs and a `clip` of 1.5:
     about three times in two hundred all five fall between the kinks, and `gradcheck` finds nothing wrong. A

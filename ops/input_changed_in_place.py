@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class InputChangedInPlace(torch.autograd.Function):
-    """A specimen: `forward` doubles its input in place and tells nobody.
+    """Working in place saves memory, and can give another part of the network a wrong gradient. A
+    specimen: `forward` doubles its input and tells nobody.
 
     The output is 2x and its gradient is right. But the caller's own tensor has been doubled too, and autograd
     does not know: to it the tensor is still what went in. A loss that goes on to use that tensor gets the

@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class L2Norm(torch.autograd.Function):
-    """The length of a vector, and a gradient that also knows what to say at the origin.
+    """Lengths are everywhere: in distances, penalties, normalised weights. At a length of 0 the usual
+    formula gives nan, and this gradient also knows what to say there.
 
     The gradient of a length is the unit vector in its direction: every element divided by the length. At the
     origin there is no direction and the quotient is 0/0. So `backward` asks first, and returns 0 there, as

@@ -16,11 +16,12 @@ def lambert_w(x):
 
 
 class LambertW(torch.autograd.Function):
-    """A function known only as the answer to an equation: w·eʷ = x.
+    """Some functions are known only as the answer to an equation, here w·eʷ = x. Their gradient can be had
+    from the answer alone, whatever way led to it.
 
     No formula gives w, but a few steps of Halley's method do, here in NumPy. The gradient needs neither
-    the steps nor their history. Differentiate the equation on both sides, and the slope follows from the
-    answer alone: 1/((1 + w) eʷ).
+    the steps nor their history: differentiate the equation on both sides, and the slope is
+    1/((1 + w) eʷ).
 
     There is no real answer below −1/e = −0.37. The curve begins there with a vertical tangent, so move the
     range to the left and watch the gradient grow without bound towards that edge.

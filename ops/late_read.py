@@ -4,11 +4,11 @@ from .op import Input, Op
 
 
 class LateRead(torch.autograd.Function):
-    """A specimen: a factor that is read when it is too late.
+    """A schedule changes a factor between the forward and the backward pass, and the gradient no longer
+    belongs to the output. A specimen: `backward` reads the factor when it is too late.
 
-    `forward` multiplies by the class attribute `scale`, and so does `backward`, but later. A schedule that
-    changes the attribute in between, after the forward pass and before the backward pass, gives an output of
-    one Function and the gradient of another.
+    `forward` multiplies by the class attribute `scale`, and so does `backward`, but later. Who changes
+    the attribute in between gets the output of one Function and the gradient of another.
 
     As long as nobody touches the attribute the curves agree. What is needed in `backward` has to be noted
     on `ctx` in `forward`: `ctx.scale = LateRead.scale`.

@@ -10,7 +10,8 @@ def normalised(x, epsilon):
 
 
 class LayerNorm(torch.autograd.Function):
-    """Give every row mean 0 and variance 1.
+    """Deep networks are easier to train if the numbers in them keep one scale. This layer gives every row
+    mean 0 and variance 1, and its gradient knows of both.
 
     Mean and variance depend on all elements of the row, so the gradient of each reaches all. Two things do
     not change the output at all: adding a number to the whole row, and, but for `epsilon`, multiplying it.

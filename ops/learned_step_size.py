@@ -4,7 +4,8 @@ from .op import Input, Op, Parameter
 
 
 class LearnedStepSize(torch.autograd.Function):
-    """A quantiser that learns the height of its own steps.
+    """How coarse should the steps of a quantised weight be? Instead of guessing, this quantiser learns
+    the height of its own steps.
 
     `x` is measured in steps, rounded, and held between the levels `low` and `high`. For `x` the backward is a
     window: `grad_output` passes inside the range and is stopped outside, as for a clamp, the dotted curve.

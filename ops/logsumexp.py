@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class LogSumExp(torch.autograd.Function):
-    """A smooth maximum, whose derivative is the softmax.
+    """The maximum of some scores sends gradient to the winner alone. This smooth maximum gives all of
+    them their share, and the shares are the softmax.
 
     The sum of exponentials is ruled by the largest of them, and the logarithm brings it back to scale: the
     result lies between the largest score and that plus log 4, for four scores. To keep the exponentials from

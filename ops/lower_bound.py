@@ -4,11 +4,12 @@ from .op import Descent, Input, Op, Parameter
 
 
 class LowerBound(torch.autograd.Function):
-    """A lower bound that a value may always climb back to.
+    """A scale has to stay positive, but under a plain bound a value that has fallen too low gets gradient
+    0 and is stuck. Here it may always climb back.
 
-    The output is never below `bound`. With the derivative of that, a value below the bound would be stuck:
-    its gradient is 0. This backward therefore lets a negative `grad_output` through everywhere. A descent
-    step goes against the gradient, so a negative one raises the input, towards the bound and over it.
+    The output is never below `bound`. `backward` lets a negative `grad_output` through everywhere. A
+    descent step goes against the gradient, so a negative one raises the input, towards the bound and over
+    it.
 
     Flip the sign of `grad_output`. For a positive one the gradient is that of max(x, bound), for a negative
     one that of x itself, the dotted curve. No single function has both. Learned image codecs keep the

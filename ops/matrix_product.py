@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class MatrixProduct(torch.autograd.Function):
-    """The product of two matrices, and the rule for its gradients that shapes alone would tell.
+    """Nearly all that a network computes is this product. Its gradients are two more products, and the
+    shapes alone tell which.
 
     If Y = AB, the gradient of A is `grad_output` times the transpose of B, and that of B is the transpose of A
     times `grad_output`. There is no other order in which the shapes fit: (2, 3) and (3, 2) go in, and

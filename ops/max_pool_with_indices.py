@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class MaxPoolWithIndices(torch.autograd.Function):
-    """The larger of every two neighbours, and where it stood.
+    """Pooling makes an image smaller and keeps its strongest signals; to undo it one has to know where
+    they stood. So there are two outputs, and only one has a gradient.
 
     The first output is the maximum of each pair, the second its position. Gradient goes back to the winner
     and the other gets 0. A position is an integer: it cannot move a little, so `mark_non_differentiable` tells

@@ -4,11 +4,12 @@ from .op import Input, Op
 
 
 class NoisyBackward(torch.autograd.Function):
-    """A specimen: noise is added to the gradient, and nothing declares it.
+    """Every run gives another result, and nobody knows why. A specimen: noise is added to the gradient,
+    and nothing declares it.
 
-    A little noise in the gradient can help a deep network out of poor places. Hidden in the `backward` of a
-    layer, though, it makes every run a different one, no check can be passed, and whoever uses the layer
-    looks for the mistake elsewhere.
+    A little noise in the gradient can help a deep network out of poor places. Hidden in the `backward` of
+    a layer, though, it lets no check be passed, and whoever uses the layer looks for the mistake
+    elsewhere.
 
     Ask twice and the answers differ; that is how the page knows it. Noise belongs into the optimiser, with a
     name and a number that fades as training goes on.

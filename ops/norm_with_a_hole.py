@@ -4,11 +4,11 @@ from .op import Input, Op
 
 
 class NormWithAHole(torch.autograd.Function):
-    """A specimen: the length of a vector, whose gradient at the origin is not a number.
+    """One row of zeros in a batch, a padded word or a dead channel, and after one step the weights are
+    nan. A specimen: a length whose gradient at the origin is 0/0.
 
-    Everywhere else the gradient is x divided by the length, and right. At the origin that is 0/0. One row of
-    zeros in a batch, a padded word or a dead channel, and the gradient of the whole network becomes nan, and
-    with the next step every weight.
+    Everywhere else the gradient is x divided by the length, and right. At the origin that is not a
+    number, and the gradients of all layers before it become nan as well.
 
     A test with random inputs never meets the origin. The page moves `x[0,0]` along a line through it. The mend
     is to ask first whether the length is 0, as "Euclidean norm" does.

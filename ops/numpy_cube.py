@@ -10,7 +10,8 @@ def numbers(x):
 
 
 class NumpyCube(torch.autograd.Function):
-    """The cube, computed by NumPy behind autograd's back.
+    """Much good code is not written in torch, and autograd cannot see into it. This cube is computed by
+    NumPy, and `backward` states its derivative by hand.
 
     Autograd sees what torch does and nothing else. To use code of another library one takes the numbers out,
     lets it compute, and puts the result back into a tensor; `backward` then states by hand what autograd

@@ -4,14 +4,14 @@ from .op import Input, Op, Parameter
 
 
 class OneGradientTooFew(torch.autograd.Function):
-    """A specimen: `forward` takes two arguments, `backward` returns one gradient.
+    """`forward` got a new argument, `backward` was not told, and the first training step stops with an
+    error. A specimen: two arguments, one gradient.
 
     The output is `factor` · x and the gradient is right. But `backward` has to return one value for every
     argument that `forward` was given, also for those that are no tensors: `None` for each of these. Autograd
     counts, finds one where it expected two, and raises an error.
 
-    This is the kindest of all mistakes, for it cannot be overlooked. Often it comes with a new argument:
-    `forward` learned a `factor`, and `backward` was not told.
+    This is the kindest of all mistakes, for it cannot be overlooked.
     """
 
     @staticmethod

@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class OneHotArgmax(torch.autograd.Function):
-    """Choose the largest of several scores, and let gradient reach all of them.
+    """A network that has to choose one of several options learns nothing from the choice itself, whose
+    slope is 0. This one lets gradient reach all of the scores.
 
     Each row of the output is 1 at the largest score and 0 elsewhere: a decision. It does not change when the
     scores move a little, so its derivative is 0 and could not teach anybody to decide otherwise. `backward`

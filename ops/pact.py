@@ -4,11 +4,12 @@ from .op import Input, Op
 
 
 class PACT(torch.autograd.Function):
-    """A clipped ReLU that learns where to clip.
+    """An activation can be stored in few bits only if it is bounded. How high the bound should be is
+    learned here, like a weight.
 
-    An activation can be stored in few bits only if it is bounded. How high the bound should be is not for
-    us to say: `alpha` is a tensor, and `backward` returns a gradient for it. Below the bound the output does
-    not depend on it at all; above, the output is the bound itself, with slope 1.
+    The bound of this clipped ReLU, `alpha`, is a tensor, and `backward` returns a gradient for it. Below
+    the bound the output does not depend on it at all; above, the output is the bound itself, with slope
+    1.
 
     Sweep `x` and then `alpha`: each gradient is 1 where the other is 0, and both are 0 for negative x. All
     elements that are clipped speak to the one `alpha`, so their gradients are summed to its shape before

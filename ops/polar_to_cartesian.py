@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class PolarToCartesian(torch.autograd.Function):
-    """A radius and an angle to a point in the plane: two inputs, two outputs, four slopes.
+    """A direction is most easily said as an angle, and needed as a point in the plane. Two inputs, two
+    outputs: `backward` has four slopes to bring together.
 
     `backward` is given one gradient for each output and returns one for each input. Together they say how
     far the wanted movement of the point lies along the ray and how far across it. Across, a small turn counts

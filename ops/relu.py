@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class ReLU(torch.autograd.Function):
-    """The rectified linear unit: what is negative becomes 0, what is positive stays as it is.
+    """Without something that bends, a stack of linear layers is but one linear layer. The ReLU is the
+    simplest bend: what is negative becomes 0, what is positive stays.
 
     The slope is 0 on the left and 1 on the right, so `backward` lets `grad_output` through where the unit is
     on and stops it where it is off. To know which, the output is enough: y is positive exactly where x is.

@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class ReplaceGrad(torch.autograd.Function):
-    """The value of one tensor, the gradient of another.
+    """Choosing the nearest entry of a codebook has no useful slope. So take the value of one tensor, the
+    chosen entry, and give the gradient to another, the one that was looked up.
 
     `forward` returns `x_forward` and does not look at `x_backward` at all. `backward` does the opposite:
     it hands the whole of `grad_output` to `x_backward` (summed to its shape, if it was broadcast) and

@@ -4,7 +4,8 @@ from .op import Descent, Input, Op
 
 
 class RoundStraightThrough(torch.autograd.Function):
-    """Round on the way forward, look away on the way back.
+    """A network whose weights are rounded could not learn, for the slope of rounding is 0. The
+    straight-through estimator rounds forward, and backward pretends that nothing was rounded.
 
     A staircase is flat on every step and jumps between them. Its derivative is 0 wherever there is one, and
     with it nothing that comes before the rounding could ever learn. The straight-through estimator returns

@@ -4,11 +4,12 @@ from .op import Descent, Input, Op
 
 
 class SignQuadratic(torch.autograd.Function):
-    """The sign of a number, with the slope of two joined parabolas as its gradient.
+    """To train with signs one puts a stand-in for them into the backward pass, and a clamp is a crude
+    one. Two joined parabolas come closer; their slope is the gradient here.
 
-    A clamp is a crude likeness of the sign. Two arcs of a parabola, one on each side of 0, come closer: they
-    leave −1 without a kink, are steepest at 0 and arrive at 1 without a kink. Their slope is a triangle of
-    height 2 and width 2, and `backward` returns that triangle.
+    The two arcs, one on each side of 0, leave −1 without a kink, are steepest at 0 and arrive at 1
+    without a kink. Their slope is a triangle of height 2 and width 2, and `backward` returns that
+    triangle.
 
     The area of the triangle is 2, by which the sign rises as well. Compare it with "Straight-through sign,
     clipped": the same area, spread evenly there, gathered around 0 here, where a small change can still

@@ -4,7 +4,8 @@ from .op import Descent, Input, Op
 
 
 class SignStraightThrough(torch.autograd.Function):
-    """Keep only the sign on the way forward, and pretend on the way back that nothing happened.
+    """A weight of one bit is nothing but a sign, and a sign has no slope. Keep it on the way forward, and
+    pretend on the way back that nothing happened.
 
     The sign is flat on both sides of its jump, so its derivative is 0 and useless for learning. The
     straight-through estimator hands `grad_output` on unchanged, which is the gradient of y = x.

@@ -4,7 +4,8 @@ from .op import Descent, Input, Op
 
 
 class SignStraightThroughClipped(torch.autograd.Function):
-    """The sign of a number, with a gradient that passes only near 0: how binary networks are trained.
+    """How binary networks are usually trained: forward the sign of a number, backward a gradient that
+    passes only near 0, where the sign can still change.
 
     `backward` returns `grad_output` where |x| ≤ 1 and 0 elsewhere. That is the derivative of a clamp to
     [−1, 1], the dotted curve. It rises by 2 from one end to the other, exactly as the sign does, so a step

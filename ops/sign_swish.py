@@ -4,7 +4,8 @@ from .op import Descent, Input, Op, Parameter
 
 
 class SignSwish(torch.autograd.Function):
-    """The sign of a number, with the slope of a smooth curve that overshoots a little.
+    """A weight that may only be −1 or 1 needs a slope that the sign does not have. Here it gets that of a
+    smooth curve, which overshoots a little.
 
     The stand-in is made of the swish function and called SignSwish. It runs from −1 to 1 like the sign, goes
     slightly beyond both before it settles, and so its slope is a bell with a shallow negative trough on either

@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class Sinh(torch.autograd.Function):
-    """The hyperbolic sine, its intermediate results returned as outputs.
+    """What forward computes on the way, backward often needs again. Kept in the wrong place it costs the
+    second derivative; here it is kept in the right one, among the outputs.
 
     `forward` computes two exponentials, one rising and one falling, and `backward` needs them again. They are
     neither inputs nor the result. Kept as attributes of `ctx` they would lose their history, and a second

@@ -4,7 +4,8 @@ from .op import Input, Op, Parameter
 
 
 class SmoothMagnitude(torch.autograd.Function):
-    """The length of an arrow, rounded off at the origin.
+    """Many losses are lengths, and a length has no gradient at 0. Rounded off at the origin it has one
+    everywhere.
 
     The length √(x² + y²) has a sharp point at the origin, where no gradient is right. Adding a `softness`
     below the root, and taking it away again outside, turns the cone into a bowl: the value at the origin is

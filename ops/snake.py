@@ -4,11 +4,11 @@ from .op import Input, Op, Parameter
 
 
 class Snake(torch.autograd.Function):
-    """An activation with a wave in it, for data that repeats.
+    """A network of ReLUs continues a periodic signal with a straight line. This activation has a wave in
+    it, so that a network can learn to repeat.
 
-    A network of ReLUs continues a periodic signal with a straight line. This function adds a squared sine to
-    the identity, so that a network can learn to repeat. It never falls: the slope is 1 + sin(2ax), which
-    touches 0 once in every period and never goes below.
+    To the identity it adds a squared sine. It never falls: the slope is 1 + sin(2ax), which touches 0
+    once in every period and never goes below.
 
     Drag `a`: the waves become shorter and lower, the slope keeps swinging between 0 and 2. Where it is 0
     the curve has a level point but no minimum.

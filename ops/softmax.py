@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class Softmax(torch.autograd.Function):
-    """Scores to probabilities: positive numbers that add up to 1 in every row.
+    """A classifier gives scores, and one would like probabilities: positive numbers that add up to 1 in
+    every row. Softmax makes them.
 
     Every output depends on every score of its row, because all share the same sum. Written as a matrix the
     derivative is diag(y) − yyᵀ, but `backward` never forms it: it takes the mean of `grad_output`, weighted by

@@ -4,7 +4,8 @@ from .op import Input, Op, Parameter
 
 
 class SoftplusWithThreshold(torch.autograd.Function):
-    """A smooth ReLU, and straight beyond a threshold.
+    """A variance or a rate has to be positive. Softplus is a smooth way to make it so, and goes on
+    straight beyond a threshold, before the exponential overflows.
 
     The logarithm of 1 + eˣ is nearly 0 on the left and nearly x on the right. Its derivative is the sigmoid.
     For large x the exponential would overflow, so above `threshold` the function is replaced by x and its

@@ -4,7 +4,8 @@ from .op import Input, Op, Parameter
 
 
 class SparseStraightThrough(torch.autograd.Function):
-    """Set small weights to zero, but let them go on learning.
+    """Pruning sets small weights to zero, perhaps too early. These go on learning all the same, and can
+    come back.
 
     Pruning keeps what is larger than `threshold` and replaces the rest by 0. The derivative of that is 0 for
     every pruned weight, which could then never come back. `backward` passes `grad_output` on to all of them,

@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class Sparsemax(torch.autograd.Function):
-    """Scores to probabilities, of which some are exactly 0.
+    """Softmax never quite rules anything out. Sparsemax gives probabilities of which some are exactly 0,
+    so one can read off what was considered at all.
 
     The output is the point nearest to the scores among all rows of probabilities. A common amount, tau, is
     taken away from every score, what falls below 0 is cut off, and tau is chosen so that the rest adds up

@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class Square(torch.autograd.Function):
-    """The square, ready to be differentiated twice.
+    """Gradient penalties and Newton's method differentiate twice. This square is ready for it, and
+    nothing special is needed.
 
     `forward` saves its input, and `backward` uses it in ordinary tensor operations. That is all a second
     derivative needs. When `create_graph=True` asks for one, autograd records what `backward` does. The saved

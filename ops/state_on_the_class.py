@@ -4,11 +4,11 @@ from .op import Input, Op
 
 
 class StateOnTheClass(torch.autograd.Function):
-    """A specimen: the square, which keeps its input where the next call overwrites it.
+    """Use this layer twice in a network, and both gradients are computed from the second input. A
+    specimen: the square, which keeps its input where the next call overwrites it.
 
-    `ctx` is new for every call; a class attribute is one for all. Call the Function twice before the first
-    `backward`, as every network with two such layers does, and both gradients are computed from the second
-    input.
+    `ctx` is new for every call; a class attribute is one for all. Two calls before the first `backward`,
+    and what the first has kept is gone.
 
     `gradcheck` passes: between a forward and its backward it only ever calls with inputs a millionth away. It
     is the class attribute in the source that gives the mistake away: what `backward` needs belongs into

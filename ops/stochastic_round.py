@@ -4,7 +4,8 @@ from .op import Input, Op, Parameter
 
 
 class StochasticRound(torch.autograd.Function):
-    """Round up or down by chance, so that the average is right.
+    """In low precision, small updates are rounded away, each and every time. Round up or down by chance,
+    and the average is right.
 
     2.3 becomes 3 in three cases of ten and 2 in the others, so the mean of many roundings is 2.3. The mean
     therefore is y = x, with slope 1, and `backward` returns exactly that: here the straight-through estimator

@@ -4,11 +4,11 @@ from .op import Descent, Input, Op
 
 
 class StopGradient(torch.autograd.Function):
-    """The value passes, the gradient does not.
+    """Some things should be used but not learned from: a target, a baseline, the other half of a pair of
+    images. The value passes, the gradient does not.
 
-    Some things should be used but not learned from: a target, a baseline, the other half of a pair of
-    images. Forward is y = x; `backward` returns 0, the derivative of a constant, which is the dotted line.
-    In PyTorch one writes `x.detach()`, which cuts the graph instead and saves the work.
+    Forward is y = x; `backward` returns 0, the derivative of a constant, which is the dotted line. In
+    PyTorch one writes `x.detach()`, which cuts the graph instead and saves the work.
 
     The two differ in what is left behind. A detached tensor gets no gradient at all, `None`; here it gets a
     tensor full of zeros. An optimiser skips the first and, with momentum or weight decay, still moves the

@@ -4,7 +4,8 @@ from .op import Descent, Input, Op, Parameter
 
 
 class SuperSpike(torch.autograd.Function):
-    """A spiking neuron with the cheapest of surrogates: no exponential, one division.
+    """A spiking network asks for a surrogate slope at every neuron and every step of time. So it should
+    be cheap: here it takes no exponential and one division.
 
     `backward` returns `grad_output` times 1/(1 + α|x|)², a cusp of height 1 at the threshold. It is the slope
     of the fast sigmoid x/(1 + α|x|), the dotted curve.

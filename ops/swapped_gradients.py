@@ -4,11 +4,12 @@ from .op import Input, Op
 
 
 class SwappedGradients(torch.autograd.Function):
-    """A specimen: two right gradients, returned in the wrong order.
+    """Two tensors are trained, each with the other's gradient, and no error tells of it. A specimen: both
+    gradients are right, and returned in the wrong order.
 
     The output is u v². Its slopes are v² for u and 2uv for v, and both are computed correctly. But what
     `backward` returns first goes to the first argument of `forward`, and here that is the gradient of the
-    second. Since both have the same shape, no error tells of it.
+    second. Since both have the same shape, nothing complains.
 
     Sweep `u`: the slope of the line is 2.25 and what comes back is 3u, the gradient that `v` should get. Now
     sweep `v` and see the other half of the exchange.

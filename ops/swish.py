@@ -4,7 +4,8 @@ from .op import Input, Op, Parameter
 
 
 class Swish(torch.autograd.Function):
-    """A smooth ReLU that dips below zero: the input times its own sigmoid.
+    """Smooth, unlike the ReLU, and not quite silent on the left: the input times its own sigmoid. Deep
+    networks often train better with it.
 
     The sigmoid acts as a gate that opens with x. The gradient has two parts, one from the input and one from
     the gate, and their sum overshoots: it rises to about 1.1 before it settles at 1, and falls below 0 on

@@ -5,7 +5,8 @@ from .op import Input, Op
 
 
 class TanhOnceDifferentiable(torch.autograd.Function):
-    """The hyperbolic tangent, which says openly that it cannot be differentiated twice.
+    """A wrong second derivative is worse than none. This hyperbolic tangent says openly that it cannot be
+    differentiated twice.
 
     `forward` saves an intermediate result, the slope 1 − y², that is neither an input nor an output. To
     autograd it is a constant, so a second derivative would come out as 0 without a word. The decorator

@@ -4,11 +4,12 @@ from .op import Input, Op, Parameter
 
 
 class Ternary(torch.autograd.Function):
-    """Round a weight to −1, 0 or 1.
+    """A network whose weights are −1, 0 and 1 needs no multiplications. This rounds a weight to one of
+    the three, and lets it go on learning.
 
-    What is smaller than `threshold` becomes 0, of the rest only the sign remains. A network of such weights
-    needs no multiplications, and many of its terms vanish. `backward` passes `grad_output` straight through
-    to the full-precision weight that is kept for training.
+    What is smaller than `threshold` becomes 0, of the rest only the sign remains, so that many terms of a
+    sum vanish. `backward` passes `grad_output` straight through to the full-precision weight that is kept
+    for training.
 
     Drag `threshold`: the dead zone opens, the two jumps move apart, and the gradient does not notice. At 0
     it is the straight-through sign.

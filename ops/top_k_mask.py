@@ -4,7 +4,8 @@ from .op import Input, Op, Parameter
 
 
 class TopKMask(torch.autograd.Function):
-    """Keep the `k` largest scores of a row, and teach all of them.
+    """Which connections of a network are worth keeping? The `k` largest scores of a row are, for now, and
+    gradient reaches all, so that the choice can still change.
 
     The output is 1 at the `k` largest scores and 0 at the others: a mask that says which weights of a
     network are used. Its derivative is 0 almost everywhere, so `backward` hands `grad_output` on unchanged

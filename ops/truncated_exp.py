@@ -4,11 +4,11 @@ from .op import Input, Op, Parameter
 
 
 class TruncatedExp(torch.autograd.Function):
-    """The exponential, with a gradient that stops growing at `cap`.
+    """A density has to be positive, and an exponential makes it so. But its gradient is as large as
+    itself, and one large input would drown all others; here it stops growing.
 
-    A density must be positive, and the exponential of a network's output always is. But its gradient is as
-    large as itself, and one large input would drown all others. So `backward` returns the exponential of
-    the input clamped to [−cap, cap].
+    `forward` is the plain exponential. `backward` returns the exponential of the input clamped to [−cap,
+    cap].
 
     Between −`cap` and `cap` backward is the derivative of forward, beyond it is not: there the gradient is
     that of the dotted curve, which goes on along its tangents. Drag `cap` to 6 and the two agree on the whole

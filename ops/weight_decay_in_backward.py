@@ -4,14 +4,14 @@ from .op import Descent, Input, Op
 
 
 class WeightDecayInBackward(torch.autograd.Function):
-    """A specimen: a pull towards zero, hidden in the gradient.
+    """Scale up the loss, as training in half precision does, and this decay is too weak by that factor. A
+    specimen: a pull towards zero, hidden in the gradient.
 
     `backward` adds 0.05 · x to what it was given, so that weights shrink a little with every step. But a
     gradient is `grad_output` times something: twice the loss, twice the gradient; no loss, no gradient.
     This one stays when `grad_output` is 0 and does not grow with the loss.
 
-    Set `grad_output` to 0 and look at what is left. Scale the loss up, as training in half precision does, and
-    the decay is too weak by that factor. Weight decay belongs into the optimiser.
+    Set `grad_output` to 0 and look at what is left. Weight decay belongs into the optimiser.
     """
 
     @staticmethod

@@ -4,7 +4,8 @@ from .op import Input, Op
 
 
 class WrongJVP(torch.autograd.Function):
-    """A specimen: the square, right backwards and wrong forwards.
+    """Forward mode is seldom used, so a mistake in it may sleep for years. A specimen: the square, right
+    backwards and wrong forwards.
 
     Besides `backward` a Function may have a `jvp`, which carries a small change of the input forward to the
     change of the output. Here it returns x · tangent where 2x · tangent is right. Everything that goes

@@ -39,7 +39,7 @@ def test_every_op_has_a_card_with_its_curves_and_its_verdict(page: Page) -> None
 
 def test_a_card_leads_to_its_page(page: Page) -> None:
     page.goto("/")
-    page.locator(".card", has_text="A clamp that lets gradient back in").click()
+    page.locator(".card", has_text="would pull the value back in").click()
     shows(page, "/ops/clamp_with_grad")
 
 
