@@ -5,7 +5,7 @@ from .op import Input, Op
 
 class GradientViewed(torch.autograd.Function):
     """It passes its own tests and fails in somebody else's network, with an error about strides. A
-    specimen: `backward` takes for granted how `grad_output` lies in memory.
+    specimen: `backward` assumes that `grad_output` is contiguous.
 
     `view` gives a tensor another shape without touching it, and for that its numbers must lie side by side.
     The gradient of a transposed or expanded output does not: after `y.t()` or a sum over rows, `view` raises

@@ -103,7 +103,7 @@ class _Comparison:
             one, other = self.names[broken], self.names[1 - broken]
             laws = {each["law"]: each["sentence"] for each in self.headers[broken]["linearity"]["findings"]}
             if "odd" in laws:
-                laws["odd"] = f"{self.nouns.backward} is not linear in grad_output: flip the sign, and see."
+                laws["odd"] = f"{self.nouns.backward} is not linear in grad_output: flip the sign to see it."
             yield f"For {one}, and not for {other}, {laws.get('odd') or next(iter(laws.values()))}"
 
     def verdicts(self) -> str:

@@ -54,7 +54,7 @@ class ComparedPair:
     @property
     def title(self) -> str:
         left, right = (op["title"] for op in self.ops)
-        return f"{left} beside itself" if self.ops[0] is self.ops[1] else f"{left} beside {right}"
+        return f"{left} vs. itself" if self.ops[0] is self.ops[1] else f"{left} vs. {right}"
 
     @property
     def words(self) -> list[str]:

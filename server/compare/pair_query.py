@@ -182,4 +182,6 @@ def _range(left: Address, right: Address, ops: dict[str, OpDescription]) -> tupl
 def _check_name(word: str, allowed: list[str]) -> None:
     if word not in allowed:
         allowed = list(dict.fromkeys(allowed))
-        raise BadQuery(f"{printable_excerpt(word)!r} is no name of this address{suggestion(word, allowed)}", word)
+        raise BadQuery(
+            f"{printable_excerpt(word)!r} is not a parameter of this address{suggestion(word, allowed)}", word
+        )

@@ -157,7 +157,7 @@ def _missing_file_message(place: str, path: Path) -> str:
     if not path.parent.is_dir():
         return f"There is no folder {os.path.dirname(place)}, so no {place}; name a file that is there."
     if path.is_symlink():
-        return f"{place} is a link that leads nowhere; mend it, or name a file that is there."
+        return f"{place} is a link that leads nowhere; fix it, or name a file that is there."
     where = os.path.dirname(place) or "the folder you are in"
     suggestion = closest_match(path.name, _python_files(path.parent))
     if suggestion:

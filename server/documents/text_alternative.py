@@ -27,7 +27,7 @@ from .typography import (
 
 _MAX_ROWS = 24
 _STRUCTURES = {
-    "together": "Many points went through the Function in one call.",
+    "together": "Many points were computed in one call.",
     "one by one": "The Function was called once for each point.",
 }
 _CODE = re.compile(
@@ -161,17 +161,18 @@ def method_paragraph(answer: SectionDocument) -> str:
     if numerical:
         sentences.append(
             f"The numerical curve is {numerical['dtype']} on {numerical['device']}: differences "
-            f"{f'of {terms.of} ' * second}from a first step of {typeset_number(numerical['step'], 2)}, extrapolated, "
-            f"{typeset_number(numerical['forwards_per_point'], 2)} {'calls' if second else 'forwards'} a point, each "
-            "with its own error bound."
+            f"{f'of {terms.of} ' * second}with a first step of {typeset_number(numerical['step'], 2)}, extrapolated, "
+            f"{typeset_number(numerical['forwards_per_point'], 2)} {'' if second else 'forward '}calls per point, "
+            "each with its own error bound."
         )
     if tolerance:
         sentences.append(
-            f"{'Double backward' if second else 'backward'} is accused only where it is off by more than "
-            f"{typeset_number(tolerance['atol'], 2)} + {typeset_number(tolerance['rtol'], 2)} × |numerical| "
+            f"A difference counts only above {typeset_number(tolerance['atol'], 2)} + "
+            f"{typeset_number(tolerance['rtol'], 2)} × |numerical| "
             "+ 10 × the error bound."
         )
-    sentences.append(f"{answer['verdict']['judged']} of {len(answer['columns']['x'])} points could be judged.")
+    judged, total = answer["verdict"]["judged"], len(answer["columns"]["x"])
+    sentences.append(f"{'All' if judged == total else f'{judged} of'} {total} points were checked.")
     if answer["structure"] in _STRUCTURES:
         sentences.append(_STRUCTURES[answer["structure"]])
     return typeset_sentence(" ".join(sentences))
@@ -192,7 +193,7 @@ _UNBOUNDED = "unbounded"
 _STATUS_WORDS = {
     "agrees": "agree",
     "edge": "cannot be compared: an edge of the domain",
-    "undecided": "cannot be told apart within the error",
+    "undecided": "undecided: within the error bound",
     "gap": "cannot be compared: a value is missing",
 }
 
@@ -213,7 +214,9 @@ def data_table(answer: SectionDocument) -> TextTable:
     wanted = [start + cell / _CELLS * span for cell in range(_CELLS + 1)] + marks
     rows = sorted({nearest_row(xs, x) for x in wanted}) if xs else []
     reader = _Reader.of_document(answer)
-    compared = ["analytical", "numerical", "they"] if answer["columns"]["analytical"] is not None else ["numerical"]
+    compared = (
+        ["analytical", "numerical", "agreement"] if answer["columns"]["analytical"] is not None else ["numerical"]
+    )
     return TextTable([answer["wrt"], nouns(answer).of, *compared], [reader.cells(row) for row in rows])
 
 

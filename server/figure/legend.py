@@ -57,7 +57,7 @@ def bend_words(marks: Iterable[str]) -> str:
 
 def stripe_label(word: str) -> str:
     """The label of the stripes, where the slopes differ, by the ``word`` of the verdict."""
-    return "differ" if word == "differs" else "differ by design"
+    return "differs" if word == "differs" else "differs by design"
 
 
 def legend_curves(section: DrawnSection) -> frozenset[str]:

@@ -37,7 +37,7 @@ def legend_entries(drawn: Scene, glossed: bool = True) -> tuple[list[LegendEntry
     said = drawn.section.nouns
     upper = [
         _line("forward", said.drawn),
-        *([_line("implied", f"implied by {said.backward}")] if "implied" in names else []),
+        *([_line("implied", f"{said.forward} implied by {said.backward}")] if "implied" in names else []),
         *([_line("surrogate", "surrogate")] if "surrogate" in names else []),
         *([_mark("kinks", bent)] if bent else []),
         *([_jump()] if "closed ends" in names else []),

@@ -26,7 +26,7 @@ def graph_sentence(call: GraphTrace, functions: Sequence[TracedFunction]) -> str
     parts = []
     if functions:
         main = _main(call, functions)
-        parts = [f"Behind {of} stands {main.node}: forward's ctx, handed to backward again."]
+        parts = [f"{of}.grad_fn is {main.node}, the ctx of forward."]
         parts += [_kept(main), *_passed(call, main)]
         count = sum(isinstance(node, BackwardCFunction) for node in call.nodes)
         if count > len(functions):
@@ -77,7 +77,7 @@ def _called(one: SavedTensor) -> str:
 def _memory(kept: Sequence[SavedTensor]) -> str:
     own = sum(each.thing.size for each in kept if each.thing and not each.shares)
     if not own:
-        return ", sharing memory with the inputs and outputs, so at no cost"
+        return ", without a copy: they share memory with inputs and outputs"
     return f", {own} of them in memory of its own" if any(each.shares for each in kept) else ""
 
 

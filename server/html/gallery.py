@@ -35,7 +35,7 @@ GALLERY_GROUPS = (
     "Specimens",
 )
 GROUP_NOTES = {
-    "Specimens": "Broken on purpose, each in one way. Beside the verdict on its curves stands the check of the "
+    "Specimens": "Broken on purpose, each in one way. Next to the verdict is the check of the "
     "contract that finds it: some are wrong where no curve can show it."
 }
 # The first ops of their groups; the others follow by title.
@@ -59,26 +59,26 @@ class TourStop:
 TOUR_STOPS = (
     TourStop(
         "/compare?left=clipped_relu&right=incorrect_clipped_relu",
-        "A mask, and the mask forgotten",
-        "Two Functions with one forward curve. Drag clip.",
+        "Clipped ReLU, with and without its mask",
+        "Same forward, different gradients. Drag clip.",
     ),
     TourStop(
         "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works",
         "Is this clamp wrong?",
         "Flip the sign of grad_output, on both at once.",
     ),
-    TourStop("/ops/round_straight_through", "Straight through the stairs", "A gradient where there is none."),
+    TourStop("/ops/round_straight_through", "Straight through the stairs", "A gradient where the slope is 0."),
     TourStop("/ops/replace_grad", "The value of one, the gradient of another", "Sweep either of the two tensors."),
-    TourStop("/ops/heaviside_sigmoid", "What stands in for a spike", "Drag alpha, and see how far gradient reaches."),
-    TourStop("/ops/kill_head?view=jacobian", "A matrix, element by element", "Each output beside each input."),
-    TourStop("/ops/abs_product?view=surface", "Two inputs, one surface", "And the field of what backward returns."),
+    TourStop("/ops/heaviside_sigmoid", "What stands in for a spike", "Drag alpha to see how far the gradient reaches."),
+    TourStop("/ops/kill_head?view=jacobian", "A matrix, element by element", "Every output by every input."),
+    TourStop("/ops/abs_product?view=surface", "Two inputs, one surface", "The gradient field that backward returns."),
     TourStop(
-        "/ops/image_alpha?of=alpha", "Two outputs, one backward", "Which of them the loss uses makes the difference."
+        "/ops/image_alpha?of=alpha", "Two outputs, one backward", "The gradient depends on which output the loss uses."
     ),
     TourStop(
         "/compare?left=sinh&right=sinh_on_ctx&order=2",
         "The second derivative that is not there",
-        "Alike at first, and then not.",
+        "Equal first derivatives, different second ones.",
     ),
     TourStop(
         "/ops/gradient_changed_in_place?view=contract",

@@ -113,7 +113,7 @@ class Question:
     inputs: dict[str, tuple[float, ...]] = field(default_factory=dict)
     order: Annotated[int, of_section(WordChoice((1, 2)), _ORDER, after="grad_output")] = 1
     view: Annotated[str, of_view(WordChoice(VIEW_NAMES), "which of the documents")] = VIEW_NAMES[0]
-    at: Annotated[float | None, of_view(Number(), _AT, _PLACED, "a click in the figure above sets it")] = None
+    at: Annotated[float | None, of_view(Number(), _AT, _PLACED, "or click the figure")] = None
     compile: Annotated[
         bool, of_view(Switch(), "whether the view `contract` tries torch.compile, which takes seconds")
     ] = False

@@ -70,6 +70,6 @@ def write_report(report: Report, chosen: Settings) -> int:
             return 2
         if report.found:
             well = "not all loaded" if report.troubles else "all is well"
-            wrong = f"{len(report.faulty)} to look at" if report.faulty else well
+            wrong = f"{len(report.faulty)} need{'s' * (len(report.faulty) == 1)} attention" if report.faulty else well
             sys.stderr.write(f"Wrote {chosen.save_html}: {len(report.found)} Functions, {wrong}.\n")
     return code if chosen.check or report.troubles else 0

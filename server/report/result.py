@@ -268,7 +268,7 @@ def _lines(result: CheckResult) -> Iterator[str]:
     if result.file:
         yield from _wrapped("written in", result.place(result.line))
     if result.findings:
-        yield from _wrapped("X-ray", count_findings(result.findings) or f"{len(result.findings)} checks found right")
+        yield from _wrapped("X-ray", count_findings(result.findings) or f"{len(result.findings)} checks passed")
     for finding in result.findings:
         if finding.level in GRAVE_LEVELS:
             yield from _wrapped(finding.level, typeset_sentence(f"{finding.id}: {finding.said}"), 4)
@@ -321,5 +321,5 @@ def _rows(result: CheckResult) -> Iterator[tuple[str, Markup]]:
         if finding.level in GRAVE_LEVELS:
             yield finding.level, Markup("<code>{}</code> {}").format(finding.id, code_markup(finding.said))
     if result.findings:
-        rest = count_findings(result.findings) or f"{len(result.findings)} checks found right"
+        rest = count_findings(result.findings) or f"{len(result.findings)} checks passed"
         yield "X-ray", Markup("{}").format(rest)

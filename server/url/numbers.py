@@ -32,7 +32,7 @@ def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float =
         raise BadQuery(f"{culprit} is not finite; give a number {_between(minimum, maximum)}.", name)
     if not _DECIMAL.fullmatch(text):
         meant = text.replace(",", ".", 1)
-        hint = f"with a point, {meant}" if _DECIMAL.fullmatch(meant) else "in plain digits, such as -1.5 or 2e-3"
+        hint = f"with a point, {meant}" if _DECIMAL.fullmatch(meant) else "in plain digits, like -1.5 or 2e-3"
         raise BadQuery(f"{culprit} is not a number; write it {hint}.", name)
     value = float(text)
     if not minimum <= value <= maximum:

@@ -123,7 +123,9 @@ def _check_names(op: OpDescription, words: QueryWords) -> None:
     names = [each["name"] for each in (*op["parameters"], *op["inputs"])] + list(PARAMETERS)
     for name in words:
         if name not in names:
-            raise BadQuery(f"{printable_excerpt(name)!r} is no name of this address{suggestion(name, names)}", name)
+            raise BadQuery(
+                f"{printable_excerpt(name)!r} is not a parameter of this address{suggestion(name, names)}", name
+            )
     if words.get("recipe") and not op["own"]:
         reason = f"{op['name']} declares how it is called, so leave it out"
         raise BadQuery(f"recipe is for Functions of your own; {reason}.", "recipe")

@@ -84,7 +84,7 @@ def _sentence(
     if isinstance(error, SyntaxError):
         message = (error.msg or "invalid syntax").rstrip(".")
         unreadable = _decoding_error(data)[1]
-        return f"{where} {unreadable or f'cannot be read as Python: {message}; mend that line and save.'}"
+        return f"{where} {unreadable or f'cannot be read as Python: {message}; fix that line and save.'}"
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"{where} imports {error.name}, {_missing_module(error.name, reading, folder)}"
     message = exception_message(error)
@@ -99,13 +99,13 @@ def _sentence(
     if isinstance(error, EOFError) and "reading a line" in message:
         return f"{where} waits for input when it is imported, and nobody is there; remove that, or give the value."
     raised = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    return f"{where} raised {raised.rstrip('.')} when it was imported; mend that line and save."
+    return f"{where} raised {raised.rstrip('.')} when it was imported; fix that line and save."
 
 
 def _missing_name(module: str, message: str, reading: UserFileFinder) -> str:
     """What is missing from a module that does exist, and what to do."""
     if _is_own(module, reading):
-        return f"{_without_brackets(message)}; define it there, or mend that line and save."
+        return f"{_without_brackets(message)}; define it there, or fix that line and save."
     return f"{message}; install or build it for this environment."
 
 
@@ -133,7 +133,7 @@ def exception_message(error: BaseException) -> str:
 def _missing_module(name: str, reading: UserFileFinder, folder: Path) -> str:
     top = name.partition(".")[0]
     if _is_own(name, reading):
-        return "and there is no such file; write it, or mend that line and save."
+        return "and there is no such file; write it, or fix that line and save."
     if (folder / "__init__.py").is_file() and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):
         # An unrelated package may be published under that name, so do not advise to install it.
         return f"which stands beside it in a package; write from . import {top}, or from .{name} import ..., there."

@@ -185,7 +185,7 @@ class UserFunctions:
         except (Exception, SystemExit, KeyboardInterrupt) as problem:
             logging.getLogger(__name__).info("%s could not be described", entry.name, exc_info=True)
             raised = f"{type(problem).__name__}: {exception_message(problem)}".rstrip(": .")
-            sentence = f"{entry.stub['title']} raised {raised} when it was called; mend it, or call it in another way."
+            sentence = f"{entry.stub['title']} raised {raised} when it was called; fix it, or call it in another way."
             raise _unsolved(entry, NotInferred(sentence, recipe=recipe, error=problem), self._load.reading) from None
 
 
@@ -240,7 +240,7 @@ def _previous_recipe(function: Any, before: str, problem: NotInferred) -> Recipe
 
 def _broken_since_save(error: BaseException, before: str) -> NotInferred:
     """The ``NotInferred`` for an ``error`` in a call that worked before the save."""
-    sentence = f"forward {describe_error(error)}, called with {before} as before the save; mend it."
+    sentence = f"forward {describe_error(error)}, called with {before} as before the save; fix it."
     return NotInferred(sentence, recipe=before, error=error)
 
 

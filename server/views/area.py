@@ -90,18 +90,20 @@ def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
     differs = int((cells == Status.DIFFERS).sum())
     judged = differs + int((cells == Status.AGREES).sum())
     if not judged:
-        return f"Rounding hides what there is to see: none of {cells.size} cells between the points could be judged."
-    rise = "forward rises by" if evaluation.grad_output == 1 else "grad_output times the rise of forward is"
+        return f"Rounding hides what there is to see: none of {cells.size} cells between the points could be checked."
+    rise = "forward changes by" if evaluation.grad_output == 1 else "grad_output times the change of forward is"
     if not differs:
-        return f"From point to point {rise} the area under what backward returned, in all {judged} cells judged."
+        return (
+            f"Between neighbouring points {rise} the integral of what backward returned, in all {judged} cells checked."
+        )
     low, high, rise_there, area_there = _farthest(area, cells)
     place = f"from {wrt} = {_place(low, evaluation.grid.span)} to {_place(high, evaluation.grid.span)}"
     count = f"all {judged}" if differs == judged else f"{differs} of {judged}"
     sentence = (
-        f"In {count} cells the area under what backward returned is not what forward rises by:"
-        f" {place} {rise} {format_number(rise_there)}, and the area is {format_number(area_there)}."
+        f"In {count} cells the integral of what backward returned is not the change of forward:"
+        f" {place} {rise} {format_number(rise_there)}, and the integral is {format_number(area_there)}."
     )
-    remark = " It is meant to be the area of its surrogate, and is." if verdict.word == "matches its surrogate" else ""
+    remark = " It equals the change of the surrogate, as intended." if verdict.word == "matches its surrogate" else ""
     return sentence + remark
 
 

@@ -56,7 +56,7 @@ def _sentence(checks: list[CheckRow]) -> str:
         return checks[0].seen
     count = Counter(each.level for each in checks)
     counts = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in CHECK_LEVELS[:-1] if count[level]]
-    passed = f"{count['fine']} check{'s' * (count['fine'] != 1)} found right"
+    passed = f"{count['fine']} check{'s' * (count['fine'] != 1)} passed"
     worst = next((each for each in checks if each.level in ("error", "warning")), None)
     summary = f"{', '.join(counts)}; {passed}." if counts else f"{passed}."
     return f"{summary} {worst.title}: {worst.seen}" if worst else summary

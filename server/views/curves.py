@@ -160,7 +160,7 @@ def _notes(evaluation: Evaluation, section: Section, question: Question) -> list
         notes.append(f"{brief} at {question.wrt} = {where}.")
     if evaluation.numerical.unseen:
         notes.append(
-            f"{forward if section.order == 1 else section.of} moves in steps that lie closer together than the points;"
+            f"{forward if section.order == 1 else section.of} has steps that lie closer together than the points;"
             " zoom in to see them."
         )
     if evaluation.numerical_dtype != torch.float64:

@@ -51,5 +51,5 @@ def _sentence(findings: list[FindingRecord], intended: bool) -> str:
     reported = [each for each in findings if each["law"] != "adds"] or findings
     sentences = [each["sentence"] for each in reported]
     if intended and any(each["law"] == "odd" for each in findings):
-        sentences.append("It is meant to: for either sign it has another surrogate.")
+        sentences.append("This is intended: each sign of grad_output has its own surrogate.")
     return " ".join(sentences)

@@ -105,7 +105,7 @@ def _curves(
 
 
 def _zero_note(question: Question) -> str:
-    return "" if question.grad_output else " That is easily said: with grad_output 0 every gradient is 0."
+    return "" if question.grad_output else " That says little: with grad_output 0 every gradient is 0."
 
 
 def _smooth_points(evaluation: Evaluation, verdict: Verdict) -> Array:

@@ -109,10 +109,10 @@ def _best_step(study: StepSizeStudy) -> list[str]:
         return []
     step, error = map(format_number, study.least)
     if study.law is None:
-        return [f"A central difference is off by {error} with step {step}; finer ones lose to rounding."]
+        return [f"A central difference is off by {error} with step {step}; smaller steps are dominated by rounding."]
     return [
         f"A central difference does best with step {step}, where it is off by {error}:"
-        " wider ones cut off what is curved, finer ones lose to rounding."
+        " larger steps miss the curvature, smaller steps are dominated by rounding."
     ]
 
 

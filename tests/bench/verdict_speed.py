@@ -71,7 +71,7 @@ def measure() -> Report:
 
 
 def by_sign() -> Case:
-    """A clamp that lets gradient back in, which depends on the sign of grad_output."""
+    """A clamp that lets the gradient back in, which depends on the sign of grad_output."""
     return Case("ClampWithGrad, a surrogate by the sign", OPS["clamp_with_grad"], np.linspace(-4, 4, COUNT))
 
 

@@ -106,7 +106,7 @@ def test_what_cannot_be_looked_at_is_refused_with_the_mend(here: Path, text: str
 
 def test_a_link_that_leads_nowhere_is_named_so(here: Path) -> None:
     (here / "led.py").symlink_to(here / "gone.py")
-    with pytest.raises(BadTarget, match=r"^led\.py is a link that leads nowhere; mend it, or name a file"):
+    with pytest.raises(BadTarget, match=r"^led\.py is a link that leads nowhere; fix it, or name a file"):
         parse_target("led.py")
 
 

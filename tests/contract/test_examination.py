@@ -436,8 +436,8 @@ def test_what_gradcheck_says_is_one_line_that_ends_cleanly() -> None:
 
 def test_one_check_is_not_told_as_many() -> None:
     row = CheckRow("X", "", "fine", "", "")
-    assert _sentence([row]) == "1 check found right."
-    assert _sentence([row, row]) == "2 checks found right."
+    assert _sentence([row]) == "1 check passed."
+    assert _sentence([row, row]) == "2 checks passed."
 
 
 def test_the_numbers_that_were_tried_are_told_where_the_function_is_one_of_numbers() -> None:

@@ -207,7 +207,7 @@ def test_a_default_that_needs_a_gpu_is_not_needed() -> None:
     ("function", "words"),
     [
         (Removed, "was removed in the NumPy 2.0 release"),
-        (Removed, "whatever it is called with; mend it."),
+        (Removed, "whatever it is called with; fix it."),
         (OnDevice, "OnDevice cannot run on this machine, whatever it is given"),
     ],
 )

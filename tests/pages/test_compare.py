@@ -276,10 +276,10 @@ def test_nonsense_is_refused_in_a_sentence(server: str, address: str, sentence: 
 
 def test_the_head_says_what_the_page_is(server: str) -> None:
     text = http.get(f"{server}{CLAMPS}&right.min=-1&utm_source=x").text
-    assert re.search(r"<title>Clamp with grad beside Clamp with grad that works", text)
+    assert re.search(r"<title>Clamp with grad vs. Clamp with grad that works", text)
     address = re.escape(CLAMPS).replace("&", "&amp;")
     assert re.search(f'<link rel="canonical" href="[^"]*{address}">'.replace("\\&amp;", "&amp;"), text)
-    assert re.search('<meta property="og:title" content="Clamp with grad beside Clamp with grad that works">', text)
+    assert re.search('<meta property="og:title" content="Clamp with grad vs. Clamp with grad that works">', text)
 
 
 def test_without_javascript_both_pictures_the_words_and_the_form_are_there(browser: Browser, server: str) -> None:

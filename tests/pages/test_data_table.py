@@ -19,7 +19,7 @@ def table(page: Page) -> list[list[str]]:
 def test_the_rows_are_evenly_spaced_and_every_mark_has_one(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     head, *rows = table(page)
-    assert head == ["input", "y", "analytical", "numerical", "they"]
+    assert head == ["input", "y", "analytical", "numerical", "agreement"]
     assert [row[0] for row in rows[:3]] == ["−3.000", "−2.700", "−2.400"]
     assert ["−1.000", "−1", "1", "0 left, 1 right", "agree: at a kink any slope from 0 to 1 is right"] in rows
     assert len(rows) == 23

@@ -42,7 +42,7 @@ def read(page: Page) -> list[str]:
 
 def test_the_slider_walks_through_the_steps_by_keyboard_and_the_balls_follow(page: Page) -> None:
     shown(page, CLAMP)
-    expect(page.locator("#companion-sentence")).to_contain_text("input stays at 3 for ever: a dead zone")
+    expect(page.locator("#companion-sentence")).to_contain_text("input stays at 3 forever: the gradient is zero there")
     expect(page.locator(".descent output")).to_have_text("12 of 12")
     scrubber(page).press("Home")
     expect(page.locator(".descent output")).to_have_text("0 of 12")

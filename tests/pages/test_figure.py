@@ -55,5 +55,5 @@ def test_a_narrow_range_is_told_with_the_digits_it_needs(page: Page) -> None:
 
 def test_the_tolerance_is_told_as_it_is_applied(page: Page) -> None:
     opened(page, "/ops/exp?atol=0.25&rtol=0.5")
-    said = "accused only where it is off by more than 0.25 + 0.5 × |numerical| + 10 × the error bound"
+    said = "A difference counts only above 0.25 + 0.5 × |numerical| + 10 × the error bound"
     expect(page.locator("#method")).to_contain_text(said)

@@ -88,7 +88,7 @@ def test_enter_opens_the_first_find_and_back_restores_the_search(page: Page, ser
 def test_nothing_found_is_said(page: Page) -> None:
     page.goto("/")
     page.get_by_role("searchbox").fill("zebra")
-    expect(page.locator("#nothing")).to_contain_text("No Function speaks of zebra")
+    expect(page.locator("#nothing")).to_contain_text("No Function matches zebra")
     expect(page.locator(".group:visible")).to_have_count(0)
 
 

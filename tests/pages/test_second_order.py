@@ -103,7 +103,7 @@ def test_no_history_is_right_where_nothing_bends(server: str) -> None:
     assert found["word"] == "matches"
     assert "grad_input jumps at −1 and 1" in found["sentence"]
     assert found["sentence"].endswith(
-        "Autograd finds no way back from grad_input to input, and takes its derivative to be 0, rightly."
+        "Autograd sees no path from grad_input to input and takes the derivative as 0, which is right here."
     )
 
 
@@ -123,7 +123,7 @@ def test_a_parameter_has_no_second_derivative(server: str) -> None:
 def test_with_grad_output_0_all_is_easily_right(server: str) -> None:
     found = verdict(server, "/ops/cube?order=2&grad_output=0")
     assert found["word"] == "matches"
-    assert found["sentence"].endswith("That is easily said: with grad_output 0 every gradient is 0.")
+    assert found["sentence"].endswith("That says little: with grad_output 0 every gradient is 0.")
 
 
 @pytest.mark.parametrize("name", ["sinh_on_ctx", "clamp_with_grad", "gradient_none_added"])
@@ -177,7 +177,7 @@ def test_the_control_leads_there_and_back(page: Page) -> None:
     shows(page, SINH)
     expect(page.locator("#verdict")).to_contain_text("Double backward returns the derivative of grad_x")
     expect(page.locator(".opinion")).to_contain_text("gradgradcheck passes at x = −1.32, 0 and 1.32.")
-    expect(page.locator(".eyebrow")).to_contain_text("claim of the first derivative: exact")
+    expect(page.locator(".eyebrow")).to_contain_text("declared for the first derivative: exact")
     expect(page.locator("#upper-words")).to_have_text("grad_x")
     expect(page.locator("#lower-words")).to_have_text("second grad of x")
     expect(page.locator("[data-curve='forward']")).to_have_text("returned by backward")
@@ -208,12 +208,14 @@ def test_the_tangent_lies_on_the_curve_whatever_grad_output(page: Page) -> None:
 def test_the_companion_speaks_of_the_second_order_too(page: Page) -> None:
     page.goto(f"{SINH}&view=area")
     expect(page.locator("html")).to_have_attribute("data-ready", f"{SINH}&view=area")
-    expect(page.locator("#companion-title")).to_have_text("Rise of grad_x against area under double backward")
-    expect(page.locator("#companion-sentence")).to_contain_text("From point to point grad_x rises by the area")
+    expect(page.locator("#companion-title")).to_have_text("Area check: change of grad_x vs integral of double backward")
+    expect(page.locator("#companion-sentence")).to_contain_text(
+        "Between neighbouring points grad_x changes by the integral"
+    )
     page.get_by_role("radio", name="Step", exact=True).check()
     expect(page.locator("#companion")).to_contain_text("remainder with double backward")
     page.get_by_role("radio", name="first").check()
-    expect(page.locator("#companion")).to_contain_text("remainder with backward")
+    expect(page.locator("#companion")).to_contain_text("Taylor remainder with backward")
 
 
 def test_where_nothing_can_be_drawn_the_page_says_so(page: Page) -> None:

@@ -20,9 +20,9 @@ def test_the_gallery_is_there_while_a_file_hangs_at_its_import(tmp_path: Path) -
         assert "/ops/Clamp" not in page.text
         assert page.headers["cache-control"] == "no-store"
         assert server.get("/ops/exp.json").json()["verdict"]["word"] == "matches"
-        assert "The page follows by itself." not in server.get("/ops/exp").text
+        assert "The page updates by itself." not in server.get("/ops/exp").text
         for address in ("/own", "/ops/Clamp"):
-            assert "The page follows by itself." in server.get(address).text
+            assert "The page updates by itself." in server.get(address).text
         (tmp_path / "released").touch()
         server.get("/own?wait=1")
         page = server.get("/")

@@ -322,7 +322,7 @@ def test_below_the_table_stands_what_is_wrong_and_where(said: Ran) -> None:
     assert "'riddle'" in below
     assert "pass --allow NAME" in below
     assert "5 Functions: " in below
-    assert "4 to look at." in below
+    assert "4 need attention." in below
 
 
 def test_a_difference_is_told_once_in_the_terminal_and_every_badge_is_explained(folder: Path) -> None:
@@ -340,8 +340,8 @@ def test_a_difference_is_told_once_in_the_terminal_and_every_badge_is_explained(
 def test_what_is_undecided_fails_and_may_be_allowed_to(folder: Path) -> None:
     process = ran(folder, "luck.py --check")
     assert process.returncode == 1
-    assert re.search(r"^Luck\n  gradient  forward is a game of chance", process.stdout, re.MULTILINE)
-    assert "undecided 1. 1 to look at." in process.stdout
+    assert re.search(r"^Luck\n  gradient  forward is random", process.stdout, re.MULTILINE)
+    assert "undecided 1. 1 needs attention." in process.stdout
     assert ran(folder, "luck.py --check --allow Luck").returncode == 0
 
 
@@ -355,7 +355,7 @@ def test_a_function_that_is_wrong_at_its_declared_default_is_found(folder: Path)
 def test_through_a_pipe_there_are_no_colours_no_boxes_and_no_bar(said: Ran) -> None:
     assert not BOXES.search(said.stdout)
     assert [line for line in said.stdout.splitlines() if line != line.rstrip()] == []
-    assert said.stderr == "Wrote report.html: 5 Functions, 4 to look at.\n"
+    assert said.stderr == "Wrote report.html: 5 Functions, 4 need attention.\n"
 
 
 def test_a_gradient_that_is_wrong_out_of_the_sweeps_decides_the_word_everywhere(folder: Path) -> None:
@@ -367,7 +367,7 @@ def test_a_gradient_that_is_wrong_out_of_the_sweeps_decides_the_word_everywhere(
         r"^Last\n  gradient  backward differs from the derivative of forward in weight: for weight", below, re.MULTILINE
     )
     assert "\n  GRADIENT  " not in below
-    assert "differs 1. 1 to look at." in below
+    assert "differs 1. 1 needs attention." in below
     assert "Last:GRADIENT" not in below
     assert "derivative of <code>forward</code> in weight: for" in (folder / "last.html").read_text()
     (found,) = json.loads(forms["json"].stdout)["functions"]
@@ -538,15 +538,15 @@ def test_a_name_that_is_allowed_must_be_that_of_a_function(folder: Path) -> None
 def test_where_it_differs_out_of_sight_is_told_though_that_is_no_fault(folder: Path) -> None:
     forms = in_every_form(folder, "here.py:Here --check --save-html here.html")
     assert {each.returncode for each in forms.values()} == {0}
-    assert re.search(r"^Here\n  matches here  Beyond this range backward differs", forms["text"].stdout, re.MULTILINE)
+    assert re.search(r"^Here\n  matches here  Outside this range backward differs", forms["text"].stdout, re.MULTILINE)
     page = (folder / "here.html").read_text()
-    assert page.count("Beyond this range <code>backward</code> differs") == 1
+    assert page.count("Outside this range <code>backward</code> differs") == 1
     root = parsed(forms["junit"].stdout)
     said = next(case.findtext("system-out", "") for case in root.iter("testcase"))
-    assert said.count("Beyond this range backward differs") == 1
+    assert said.count("Outside this range backward differs") == 1
     (found,) = json.loads(forms["json"].stdout)["functions"]
     assert found["ok"]
-    assert found["sweeps"][0]["beyond"].startswith("Beyond this range backward differs")
+    assert found["sweeps"][0]["beyond"].startswith("Outside this range backward differs")
 
 
 def test_one_check_of_one_function_is_forgiven(folder: Path) -> None:
@@ -580,7 +580,7 @@ def test_who_is_told_that_no_call_was_found_can_write_one_into_the_file(folder: 
 def test_a_page_is_written_without_a_check_and_that_is_no_failure(folder: Path) -> None:
     process = ran(folder, "fine.py --save-html fine.html")
     assert (process.returncode, process.stdout) == (0, "")
-    assert process.stderr == "Wrote fine.html: 2 Functions, 1 to look at.\n"
+    assert process.stderr == "Wrote fine.html: 2 Functions, 1 needs attention.\n"
     assert "Cube" in (folder / "fine.html").read_text()
     assert [each.name for each in folder.iterdir() if each.name.startswith(".fine")] == []
 
@@ -614,7 +614,7 @@ def test_one_file_that_cannot_be_loaded_hides_nothing_of_the_others(folder: Path
     assert process.returncode == 2
     assert re.search(r"^> +3 +def forward\(:$", process.stdout, re.MULTILINE)
     assert re.search(r"^Cube .* matches ", process.stdout, re.MULTILINE)
-    assert "2 Functions: matches 1, differs 1. 1 to look at. 1 of 2 targets not loaded." in process.stdout
+    assert "2 Functions: matches 1, differs 1. 1 needs attention. 1 of 2 targets not loaded." in process.stdout
     html = (folder / "some.html").read_text()
     assert "broken.py, line 3" in html
     assert '<h2 id="f1-name">Cube</h2>' in html
@@ -687,7 +687,7 @@ def test_what_was_found_until_ctrl_c_is_told(tmp_path: Path) -> None:
             process.kill()
     assert process.returncode == 130
     assert re.search(r"^Cube .* matches ", said, re.MULTILINE)
-    assert "1 Function: matches 1. 1 not looked at: it was interrupted." in said
+    assert "1 Function: matches 1. 1 not checked: it was interrupted." in said
 
 
 SWEPT = SweptSection(

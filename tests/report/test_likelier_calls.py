@@ -107,7 +107,7 @@ def test_what_is_wrong_just_beyond_the_range_is_a_difference(folder: Path) -> No
     assert {each.returncode for each in forms.values()} == {1}
     assert re.search(r"^Ramp .* differs ", forms["text"].stdout, re.MULTILINE)
     (found,) = json.loads(forms["json"].stdout)["functions"]
-    assert "Beyond this range backward differs for x > 5" in found["sentence"]
+    assert "Outside this range backward differs for x > 5" in found["sentence"]
     assert [each["id"] for each in found["faults"]] == ["gradient"]
 
 

@@ -72,4 +72,4 @@ def test_what_no_seed_repeats_is_drawn_without_a_numerical_gradient():
     assert verdict.word == "undecided"
     assert np.isnan(curve_columns(seen, verdict)["numerical"]).all()
     assert point_marks(seen) == []
-    assert "game of chance" in verdict_sentence(seen, verdict, NAMES)
+    assert "forward is random" in verdict_sentence(seen, verdict, NAMES)

@@ -104,9 +104,9 @@ def test_a_byte_order_mark_or_another_encoding_is_read_as_python_reads_it(here: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("from . import sibling\n", "cannot import name 'sibling' from 'pack'; define it there, or mend that line"),
-        ("from .sibling import x\n", "imports pack.sibling, and there is no such file; write it, or mend that line"),
-        ("from .here import x\n", "cannot import name 'x' from 'pack.here'; define it there, or mend that line"),
+        ("from . import sibling\n", "cannot import name 'sibling' from 'pack'; define it there, or fix that line"),
+        ("from .sibling import x\n", "imports pack.sibling, and there is no such file; write it, or fix that line"),
+        ("from .here import x\n", "cannot import name 'x' from 'pack.here'; define it there, or fix that line"),
     ],
 )
 @pytest.mark.parametrize("init", [True, False])

@@ -142,13 +142,13 @@ def test_the_areas_of_a_right_backward_add_up_to_what_forward_rises_by() -> None
     assert columns["area"].sum() == pytest.approx(np.exp(2) - np.exp(-1), rel=1e-12)
     assert (np.abs(columns["residual"]) <= columns["allowed"]).all()
     assert header["intervals"] == []
-    assert "forward rises by the area under what backward returned" in header["sentence"]
+    assert "forward changes by the integral of what backward returned" in header["sentence"]
 
 
 def test_an_area_that_is_another_is_named_with_both_numbers() -> None:
     header, columns = ask("incorrect_clipped_relu", "area", "input", start=-1.0)
     assert header["intervals"] == [(-1, 0), (2, 3)]
-    assert "from input = −1 to 0 forward rises by 0, and the area is 1" in header["sentence"]
+    assert "from input = −1 to 0 forward changes by 0, and the integral is 1" in header["sentence"]
     words = np.array(header["statuses"])[columns["status"]]
     assert set(words[columns["right"] <= 0]) == {"differs"}
     assert set(words[(columns["left"] >= 0) & (columns["right"] <= 2)]) == {"agrees"}
@@ -166,7 +166,7 @@ def test_the_curves_count_the_cells_that_the_areas_show() -> None:
 
 def test_areas_that_are_meant_to_differ_are_said_to_be_meant() -> None:
     header, _ = ask("heaviside_sigmoid", "area")
-    assert header["sentence"].endswith("It is meant to be the area of its surrogate, and is.")
+    assert header["sentence"].endswith("It equals the change of the surrogate, as intended.")
 
 
 def test_a_map_has_a_row_for_every_grad_output_and_its_own_among_them() -> None:

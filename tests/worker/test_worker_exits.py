@@ -457,4 +457,4 @@ def test_a_forward_that_ends_the_program_is_named_with_its_line(file: Path, reci
 
     said = run(sentence())
     assert said.startswith("forward ends the program (sys.exit, my_ops.py, line 10)")
-    assert "mend it" in said
+    assert "fix it" in said

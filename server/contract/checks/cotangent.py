@@ -49,9 +49,9 @@ def _gradout_inplace(session: CheckSession) -> Iterator[CheckFinding]:
 
 @contract_check(
     "GRADOUT-STRIDES",
-    "How grad_output lies in memory",
+    "Memory layout of grad_output",
     MECHANICS,
-    "However grad_output lies in memory, the gradient is the same.",
+    "The gradient does not depend on the strides of grad_output.",
     ("backward", "deterministic"),
 )
 def _gradout_strides(session: CheckSession) -> Iterator[CheckFinding]:

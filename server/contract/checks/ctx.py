@@ -44,7 +44,11 @@ def _ctx_tensor(session: CheckSession) -> Iterator[CheckFinding]:
 
 
 @contract_check(
-    "CTX-CYCLE", "Letting go of memory", SAVE_FOR_BACKWARD, "The node goes when its outputs go.", ("forward",)
+    "CTX-CYCLE",
+    "Letting go of memory",
+    SAVE_FOR_BACKWARD,
+    "The node is freed with its outputs: no reference cycle.",
+    ("forward",),
 )
 def _ctx_cycle(session: CheckSession) -> Iterator[CheckFinding]:
     """The node is freed with its outputs, since no reference cycle keeps it alive."""

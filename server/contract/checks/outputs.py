@@ -17,7 +17,11 @@ from ..examination.session import CheckSession
 
 
 @contract_check(
-    "DIRTY-MISSING", "Inputs edited in place", MARK_DIRTY, "forward edits no input unsaid.", ("forward", "watched")
+    "DIRTY-MISSING",
+    "Inputs edited in place",
+    MARK_DIRTY,
+    "Inputs that forward edits in place are marked as dirty.",
+    ("forward", "watched"),
 )
 def _dirty_missing(session: CheckSession) -> Iterator[CheckFinding]:
     forward, ran = session.first.forward, session.first.ran

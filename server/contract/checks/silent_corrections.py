@@ -32,7 +32,7 @@ from .surrogate import SURROGATE_SENTENCE, surrogate_explains
     "GRAD-SHAPE-REDUCED",
     "Gradients that the engine sums",
     EXTENDING,
-    "Every gradient has the very shape of its input.",
+    "Every gradient has the shape of its input.",
     ("watched", "backward"),
 )
 def _grad_shape_reduced(session: CheckSession) -> Iterator[CheckFinding]:
@@ -160,7 +160,7 @@ def _own_name(session: CheckSession, argument: torch.Tensor, called: str) -> str
     "NEEDS-INPUT-GRAD",
     "Gradients nobody asks for",
     FUNCTION,
-    "No gradient is computed in vain.",
+    "No gradient is computed that nobody asks for.",
     ("watched", "backward"),
 )
 def _needs_input_grad(session: CheckSession) -> Iterator[CheckFinding]:
@@ -239,7 +239,7 @@ def _output_grad_ignored(session: CheckSession) -> Iterator[CheckFinding]:
     "NONDIFF-CANDIDATE",
     "Outputs that do not move",
     MARK_NON_DIFFERENTIABLE,
-    "No output stands still unmarked.",
+    "Outputs that depend on no input are marked as non-differentiable.",
     ("backward", "deterministic"),
 )
 def _nondiff_candidate(session: CheckSession) -> Iterator[CheckFinding]:

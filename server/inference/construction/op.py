@@ -118,7 +118,7 @@ def _call_error(attempt: RepeatableCall, recipe: str, error: BaseException) -> N
     message = (str(error).strip() or "no message").splitlines()[0]
     names = [each.name for each in attempt.recipe.arguments]
     if is_source_error(blame(error, names, list(attempt.values.values()))):
-        sentence = f"forward {describe_error(error)}, whatever it is called with; mend it."
+        sentence = f"forward {describe_error(error)}, whatever it is called with; fix it."
     else:
         sentence = (
             f"forward raised {type(error).__name__}: {message}. It was called with `{recipe}`; {_correction(recipe)}."

@@ -49,7 +49,7 @@ def not_inferred(function: Any, search: RecipeSearch) -> NotInferred:
         step, outcome, _ = own[0]
         error = try_recipe(search.signature.call, step.recipe).error  # called once more, for its traceback
         if error is not None and not isinstance(error, ImportError):
-            sentence = f"{_method(search, outcome)} {describe_error(error)}, whatever it is called with; mend it."
+            sentence = f"{_method(search, outcome)} {describe_error(error)}, whatever it is called with; fix it."
             argument, recipe, sayable = "", step.recipe.text(), False
     return NotInferred(sentence, argument, recipe, _distinct_failures(failures), parameters, error, sayable)
 

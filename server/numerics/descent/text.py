@@ -54,8 +54,8 @@ def _outcome_text(pair: DescentPair, run: DescentRun, moving: MovingNames, outco
         case "level":
             return f"{name} moves{_path(run)} in {_steps(run.steps)}, and the loss stays {last}"
         case "stays":
-            why = "a dead zone" if pair.flat else _zero_gradient(pair, run)
-            return f"{name} stays{_position(run)} for ever: {why}"
+            why = "the gradient is zero there" if pair.flat else _zero_gradient(pair, run)
+            return f"{name} stays{_position(run)} forever: {why}"
         case "stuck":
             step = int(np.flatnonzero(run.moved.any(axis=1))[-1]) + 1
             stops = f"{name} moves{_path(run)} in {_steps(step)} and stays there, where {_zero_gradient(pair, run)}"

@@ -100,7 +100,9 @@ def _wrong_between_points(evaluation: Evaluation, verdict: Verdict, data: Eviden
 
 
 def _unexplained(data: Evidence) -> Hypothesis:
-    sentence = "No simple story fits: what backward returns is no multiple of the slope, no mask and no window"
+    sentence = (
+        "No simple explanation was found: what backward returns is no multiple of the slope, no mask and no window"
+    )
     if data.all_flat:
         returned = _range_text(data.returned[data.wrong])
         return "unexplained", f"{sentence}. {data.owner} is flat; backward returns {returned} times grad_output."

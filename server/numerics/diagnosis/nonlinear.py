@@ -180,12 +180,16 @@ def _depends_on_sign(to: Responses) -> Hypothesis | None:
     runs = runs_among(rows, to.at)
     phrases = [_answers_by_sign(to, run) for run in runs] if to.evaluation.structure == "together" else []
     if phrases and len(phrases) <= MOST_PLACES and all(phrases):
-        return "sign of grad_output", f"{sentence}: {'; '.join(phrases)}. No function has such a gradient."
+        return (
+            "sign of grad_output",
+            f"{sentence}: {'; '.join(phrases)}. So this is not the gradient of any one function.",
+        )
     row = int(np.abs(np.where(differ, to.plain + to.opposite, 0.0)).argmax())
     return "sign of grad_output", (
         f"{sentence}: at {to.names.wrt} = {describe_point(to.x[row], to.evaluation)} it returns "
         f"{format_number(to.plain[row])} for grad_output {format_number(to.base)} and {format_number(to.opposite[row])}"
-        f" for {format_number(-to.base)}, which should differ in their sign alone. No function has such a gradient."
+        f" for {format_number(-to.base)}, which should differ in their sign alone. So this is not the "
+        "gradient of any one function."
     )
 
 

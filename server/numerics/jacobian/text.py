@@ -100,12 +100,12 @@ def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
     yield f"backward differs from forward's differences {_count(differing, cells, jacobian)}{_example(jacobian)}."
     off = int(jacobian.meant.where(Status.DIFFERS).sum()) if jacobian.meant else cells
     if not off:
-        yield "It is meant to be the Jacobian of its surrogate, and is."
+        yield "It is the Jacobian of its surrogate, as intended."
         return
     if diagnosis := diagnose_jacobian(jacobian, span):
         yield diagnosis
     if jacobian.meant is not None:
-        yield f"It is meant to be the Jacobian of its surrogate, and is not {_count(off, cells, jacobian)}."
+        yield f"It should be the Jacobian of its surrogate, and is not {_count(off, cells, jacobian)}."
 
 
 def _agrees(jacobian: Jacobian, right: int) -> str:
@@ -118,7 +118,7 @@ def _agrees(jacobian: Jacobian, right: int) -> str:
         at = "" if jacobian.whole else f" for {row} by {column}"
         assert jacobian.returned is not None
         returned = format_number(float(jacobian.returned[0, 0]))
-        return f"backward returns {returned}{at}, as differences say within their error bound."
+        return f"backward returns {returned}{at}, as measured."
     if right == cells:
         return f"backward returns what differences say, in all {cells} cells{where}, within their error bounds."
     return f"backward returns what differences say, in {right} of {cells} cells{where}, wherever they can tell."
@@ -251,7 +251,7 @@ def _no_gradient(names: list[str]) -> str:
 
 def _nothing_arrives(influence: Dependence, loss: LossLinks) -> str:
     moves = any(link in ("dropped", "unknown") for row in loss.links for link in row)
-    return "no gradient arrives" if moves else "which no input moves here, no gradient is called for"
+    return "no gradient arrives" if moves else "which depends on no input here, no gradient is expected"
 
 
 def _unlinked(influence: Dependence, loss: LossLinks) -> Iterator[str]:
@@ -272,7 +272,7 @@ def _wrong_gradients(influence: Dependence, loss: LossLinks, arrives: list[str])
     if reported and not influence.surrogate:
         yield f"What arrives at {join_words(reported)} is not what differences of the loss say."
     if influence.surrogate and (wrong or dropped or _linked_inputs(influence, loss, "unfounded")):
-        yield "It is meant to be the gradient of its surrogate."
+        yield "It is the gradient of its surrogate, as intended."
 
 
 def _dropped_links(influence: Dependence, loss: LossLinks) -> Iterator[str]:

@@ -81,7 +81,7 @@ def describe_violation(finding: Violation, wrt: str = "") -> str:
 def _fault(finding: Violation) -> str:
     """The first clause: what backward does wrong."""
     if finding.law == "layout":
-        return f"backward takes for granted how grad_output lies in memory. Where {_LAYOUTS[finding.layout]}"
+        return f"backward assumes a memory layout of grad_output. Where {_LAYOUTS[finding.layout]}"
     if finding.law == "scales" and not finding.message:
         return _scale_fault(finding)
     return {
@@ -108,7 +108,7 @@ def _scale_fault(finding: Violation) -> str:
 def _expectation(finding: Violation, expected: str) -> str:
     if finding.law == "zero":
         return ""
-    link = "instead of" if finding.law in ("layout", "adds", "mixes", "batch") else "where linearity calls for"
+    link = "instead of" if finding.law in ("layout", "adds", "mixes", "batch") else "where linearity requires"
     return f" {link} {expected}"
 
 

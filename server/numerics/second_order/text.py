@@ -147,7 +147,7 @@ def _with_first(sentence: str, first: VerdictWord) -> str:
     if first in ("matches", "matches here"):
         return f"The first derivative is right, but {lowered}"
     if first == "matches its surrogate":
-        return f"The first derivative is what it is meant to be, but {lowered}"
+        return f"The first derivative follows its surrogate, but {lowered}"
     return f"{sentence[0].upper()}{sentence[1:]} The first derivative differs, too." if first == "differs" else sentence
 
 
@@ -156,7 +156,8 @@ def _notes(evaluation: Evaluation, verdict: Verdict, names: Names, first: Verdic
     if verdict.word.startswith("matches"):
         if _is_silent(evaluation):
             notes.append(
-                f"Autograd finds no way back from {names.of} to {names.wrt}, and takes its derivative to be 0, rightly."
+                f"Autograd sees no path from {names.of} to {names.wrt} and takes the derivative as 0, "
+                "which is right here."
             )
         if first == "differs":
             notes.append(f"That says nothing of {names.of} itself: the first derivative differs.")
@@ -182,4 +183,4 @@ def _not_differentiable(message: str) -> str:
     if "detach()" in message:
         sentence += " Not by detach(), with which the second derivative would silently be 0: compute with torch"
         return f"{sentence}, or declare @once_differentiable."
-    return f"{sentence} Mend that, or declare @once_differentiable."
+    return f"{sentence} Fix that, or declare @once_differentiable."

@@ -39,11 +39,11 @@ def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> 
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     sentence = f"backward returns {names.derivative} {describe_finite_range(evaluation, names)}."
     if evaluation.grad_output == 0:
-        return [sentence, "That is easily said: with grad_output 0 every gradient is 0."]
+        return [sentence, "That says little: with grad_output 0 every gradient is 0."]
     if names.claim == "surrogate":
-        return [sentence, "Elsewhere it is meant to follow its surrogate instead."]
+        return [sentence, "Elsewhere it is designed to follow its surrogate."]
     if names.claim == "broken":
-        return [sentence, "What is broken in this specimen no curve can show; its contract does."]
+        return [sentence, "The bug in this specimen shows in no curve, but in its contract."]
     return [sentence]
 
 
@@ -56,16 +56,16 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -
     sentences = [f"{describe_finite_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
     if verdict.forward.intervals:
         where = describe_intervals(verdict.forward.intervals, evaluation, names)
-        sentences = [f"backward is not {names.derivative} {where}, and is not meant to be: {sentences[0]}"]
+        sentences = [f"By design, backward is not {names.derivative} {where}: {sentences[0]}"]
     elif verdict.forward.count(Status.UNDECIDED):
         sentences = [f"Whether backward is {names.derivative} is undecided, but {sentences[0]}"]
     else:
         sentences = [f"For this grad_output backward returns {names.derivative}, and {sentences[0]}"]
     if evaluation.linearity.breaks("odd") and evaluation.grad_output:
         other = "negative" if evaluation.grad_output > 0 else "positive"
-        sentences.append(f"For {other} grad_output it has another surrogate: flip the sign.")
+        sentences.append(f"For {other} grad_output it follows a different surrogate: flip the sign to see it.")
     elif evaluation.surrogate_nonlinear:
-        sentences.append("For a grad_output of another size it has another surrogate.")
+        sentences.append("For a larger or smaller grad_output it follows a different surrogate.")
     return sentences
 
 
@@ -107,15 +107,15 @@ def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> s
     where = f"{describe_point(low, evaluation)} ≤ {names.wrt} ≤ {describe_point(high, evaluation)}"
     rise, integral = float(area.rise[first:last].sum()), float(area.area[first:last].sum())
     return (
-        f"between the points: over {where} {'forward' if curve is evaluation.numerical else 'its surrogate'} rises by "
-        f"{format_distinct(rise, integral)}, and the area under what backward returns is "
-        f"{format_distinct(integral, rise)}{describe_size(abs(rise - integral), rise, of='the rise')}."
+        f"between the points: over {where} {'forward' if curve is evaluation.numerical else 'its surrogate'} "
+        f"changes by {format_distinct(rise, integral)}, and the integral of what backward returns is "
+        f"{format_distinct(integral, rise)}{describe_size(abs(rise - integral), rise, of='that change')}."
     )
 
 
 def _nonlinear(evaluation: Evaluation, names: Names) -> str:
     """Which law of linearity backward breaks, where it is right for this ``grad_output``."""
-    right_here = f"For grad_output {format_number(evaluation.grad_output)} backward returns what it is meant to."
+    right_here = f"For grad_output {format_number(evaluation.grad_output)} backward is right."
     finding = evaluation.linearity.findings[0]
     violation = describe_violation(finding, names.wrt).removesuffix(".")
     size = describe_size(abs(finding.returned - finding.expected), finding.expected, of="that")
@@ -131,17 +131,17 @@ def _slopes(evaluation: Evaluation, curve: Curve, row: int) -> str:
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     if not (evaluation.deterministic or evaluation.one_draw):
         return [
-            "forward is a game of chance: asked twice, it answers differently, and has no slope to judge by.",
+            "forward is random: two equal calls return different values, so there is no slope to compare with.",
             "No numerical gradient is drawn.",
         ]
     if evaluation.one_draw and verdict.against.intervals:
         where = describe_intervals(verdict.against.intervals, evaluation, names)
-        return [f"Of this draw backward does not return the slope {where}. Whether it does on average is not told."]
+        return [f"Of this draw backward does not return the slope {where}. Whether it does on average is not measured."]
     if not np.isfinite(evaluation.forward).any():
         return [f"forward has no finite value on {describe_range(evaluation, names)}. Choose another range."]
     if evaluation.numerical.unseen:
-        on = f"On {describe_range(evaluation, names)} forward moves in steps that lie closer together than the points"
-        return [f"{on}, so no difference tells its slope from one to the next. Choose a smaller range to see them."]
+        on = f"On {describe_range(evaluation, names)} forward has steps that lie closer together than the points"
+        return [f"{on}, so no difference resolves its slope. Choose a smaller range to see them."]
     on = f"On {describe_range(evaluation, names)} the differences of forward are too uncertain to judge backward by."
     return [on, "The band shows how uncertain."]
 
@@ -213,7 +213,7 @@ def _undecided_count(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     judged = verdict.against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)
     at = evaluation.rows
     judgeable = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
-    return [f"{judged} of {judgeable} points could be judged."] if judged < _NEARLY_ALL * judgeable else []
+    return [f"{judged} of {judgeable} points could be checked."] if judged < _NEARLY_ALL * judgeable else []
 
 
 def _mirrored_element(evaluation: Evaluation, names: Names) -> list[str]:
@@ -236,15 +236,19 @@ def whole_range_sentences(wide: WholeRangeCheck, grid: Grid, names: Names) -> li
 
 def _agrees_beyond(wide: WholeRangeCheck, grid: Grid, names: Names) -> str:
     outside = (wide.x < grid.start) | (wide.x > grid.stop)
-    where = "Beyond this range" if outside.any() else "From the least of all numbers to the largest"
+    where = "Outside this range" if outside.any() else "Over the whole range of the dtype"
     counts = np.bincount(wide.status[outside] if outside.any() else wide.status, minlength=len(Status))
     if not counts[Status.AGREES]:
-        return f"{where} backward can nowhere be judged."
-    right = "does as it is meant to" if names.claim == "surrogate" else "agrees with forward"
+        return f"{where} nothing could be checked."
+    right = "follows its surrogate too" if names.claim == "surrogate" else "agrees with forward"
     if counts[Status.UNDECIDED]:
-        return f"{where} backward {right} wherever differences of forward can tell."
+        return f"{where} backward {right} wherever differences of forward are precise enough."
     extent = (
-        ", as far as forward is finite" if counts[Status.GAP] else "" if any(wide.ends) else ", as far as numbers go"
+        ", wherever forward is finite"
+        if counts[Status.GAP]
+        else ""
+        if any(wide.ends)
+        else ", up to the largest numbers of the dtype"
     )
     return f"{where} backward {right}{extent}."
 
@@ -257,7 +261,7 @@ def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: 
     returned, right = wide.analytical[row], wide.numerical[row]
     example = f"at {names.wrt} = {format_number(wide.x[row])} it returns {format_distinct(returned, right)}"
     example += f", where {format_distinct(right, returned)} is right{describe_size(abs(returned - right), right)}"
-    return f"Beyond this range backward differs {where}: {example}."
+    return f"Outside this range backward differs {where}: {example}."
 
 
 def _nearest_differing(wide: WholeRangeCheck, grid: Grid) -> int:

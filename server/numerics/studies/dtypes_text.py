@@ -42,7 +42,7 @@ def dtypes_sentence(study: DtypeStudy, wrt: str) -> str:
 def complex_sentence(study: ComplexStudy) -> str:
     """What backward does with complex numbers."""
     if study.failure:
-        return f"Complex numbers are refused: {study.failure.message.splitlines()[0].rstrip('.')}."
+        return f"Complex input is not supported: {study.failure.message.splitlines()[0].rstrip('.')}."
     return _COMPLEX[study.answer]
 
 
@@ -83,6 +83,6 @@ def _accuracy(errors: list[tuple[str, float]]) -> list[str]:
     if not known:
         return []
     if not inexact:
-        return [f"The gradient is exact in {join_words(exact)}: rounding takes nothing from it."]
+        return [f"The gradient is exact in {join_words(exact)}: no rounding error."]
     first = f"exact in {join_words(exact)}, and " if exact else ""
     return [f"The gradient is {first}off by at most {join_words(inexact)}, in units in the last place."]

@@ -59,7 +59,7 @@ def curl_test_sentence(area: Surface, wrt: str, wrt2: str) -> str:
             f" to {format_number(worst.circulation)}, and a gradient would to 0."
         )
     if test.holds is None:
-        return "Whether this field is the gradient of a function cannot be told."
+        return "Whether this field is the gradient of a function is undetermined."
     of = {
         "forward": "forward itself",
         "surrogate": "its surrogate, not forward",
@@ -90,7 +90,7 @@ def _differs(area: Surface, wrt: str, wrt2: str) -> list[str]:
         judged = int((area.status == Status.AGREES).sum() + (area.status == Status.SUBGRADIENT).sum())
         agree = f"Returned and numerical gradient agree at all {judged} points that could be judged."
         return [*parts, agree if judged else "Returned and numerical gradient could be compared nowhere."]
-    note = ["It is meant to be that of its surrogate, and is."] if area.surrogate and area.potential is None else []
+    note = ["It is the gradient of its surrogate, as intended."] if area.surrogate and area.potential is None else []
     return [*parts, *(_worst(area, name, part, wrt, wrt2) for name, part in wrong), *note]
 
 

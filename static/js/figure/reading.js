@@ -42,6 +42,6 @@ function readingCells({ columns, readings, scene, wrt, start, stop, count }, row
     { name: "forward", term: scene.nouns.of, text: value("forward") },
     analytical && { name: "analytical", term: "analytical", text: value("analytical") },
     numerical && { name: "numerical", term: "numerical", text: value("numerical") + bound },
-    analytical && { name: "status", term: "they", text: readings.rows[row] ?? readings.they[status[row]] },
+    analytical && { name: "status", term: "agreement", text: readings.rows[row] ?? readings.they[status[row]] },
   ].filter(Boolean);
 }

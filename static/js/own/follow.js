@@ -56,7 +56,7 @@ export function showFailure(elements) {
 function tell(state) {
   standing = state;
   const { trouble, loading } = state;
-  const words = trouble ? "Cannot load" : failing ? "Fails since the save:" : "Follows";
+  const words = trouble ? "Cannot load" : failing ? "Fails since the save:" : "Watching";
   say(loading ? "loading" : trouble || failing ? "trouble" : "well", loading ? "Loading" : words, file);
   const text = JSON.stringify(trouble);
   if (text === shown) return;

@@ -60,7 +60,7 @@ form.addEventListener("submit", async (event) => {
   try {
     await call();
   } finally {
-    [button.disabled, button.textContent] = [false, "Call it so"];
+    [button.disabled, button.textContent] = [false, "Use this call"];
   }
 });
 field.addEventListener("input", () => {

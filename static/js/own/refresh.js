@@ -136,6 +136,6 @@ function tellWhatWasLeft() {
   sessionStorage.removeItem(LEFT);
   if (path !== location.pathname || !left.length) return;
   const one = left.length === 1;
-  aside.dataset.remark = `The address said ${left.join(", ")}, which ${one ? "does" : "do"} not fit any more since the save; ${one ? "it was" : "they were"} left out.`;
+  aside.dataset.remark = `${left.join(", ")} no longer ${one ? "applies" : "apply"} after the save and ${one ? "was" : "were"} dropped from the address.`;
   showNote(aside.dataset.remark);
 }

@@ -29,7 +29,7 @@ export function testDialog(link, dialog) {
   const [area, output, download] = ["textarea", "output", "a"].map((each) => dialog.querySelector(each));
 
   async function show() {
-    output.textContent = "Writing it …";
+    output.textContent = "Generating…";
     download.href = link.href;
     const { text, trouble } = await fetchTest(link.href);
     area.value = text;

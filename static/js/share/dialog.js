@@ -199,7 +199,7 @@ function sizer(place, link) {
   return {
     stop,
     ask(address) {
-      say("Weighing…");
+      say("Estimating the size…");
       later = setTimeout(ask, PATIENCE, address);
     },
   };

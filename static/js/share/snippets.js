@@ -92,7 +92,7 @@ function jupyter(figure) {
 
 /** Where a figure can go, in the order of the dialog: its name, what one does there, and what one pastes. */
 export const PLACES = [
-  ["HTML", "Paste it into the page, where the figure shall stand.", iframe],
+  ["HTML", "Paste it into the page, where the figure should appear.", iframe],
   ["Web component", "It grows and shrinks with its figure, tells its state, and falls back to the picture.", element],
   ["WordPress", "Paste the address on a line of its own; any editor that knows oEmbed makes a figure of it.", pasted],
   ["oEmbed", "What an editor asks for: JSON, or XML with format=xml.", oembed],

@@ -1,4 +1,4 @@
-// The figure or panel below the main one ("Look closer"): asks for its own numbers after each answer of the main
+// The figure or panel below the main one ("More views"): asks for its own numbers after each answer of the main
 // figure, and keeps the last good picture.
 
 import { grid, styleSheet, withCode } from "../dom.js";

@@ -32,7 +32,7 @@ export function stepFigure(answer, view, palette) {
       line("central", central, { color: palette.numerical, width: 4 }),
       line("left", left, { color: palette.ink }),
       line("right", right, { color: palette.ink, dash: "2px,3px" }),
-      line("remainder with backward", taylor, { color: palette.analytical, width: 2 }),
+      line("Taylor remainder with backward", taylor, { color: palette.analytical, width: 2 }),
       any && {
         ...baseTrace("steps used"),
         mode: "markers",

@@ -10,8 +10,8 @@ const RIGHT = ["agrees", "subgradient"];
 
 const PER_SIDE = 8;
 const GAP = 0.5;
-const UNKNOWN = "cannot be told";
-const SURROGATE = "as its surrogate";
+const UNKNOWN = "undecided";
+const SURROGATE = "matches surrogate";
 
 /** {data, layout, words} for an answer to view=wide; `view.designed` where backward is that of a surrogate. */
 export function wideFigure(answer, view, palette) {

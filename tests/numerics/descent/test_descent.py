@@ -80,7 +80,7 @@ def test_a_goal_out_of_reach_holds_the_clamp_where_its_gradient_is_blocked():
     assert "from −3 to 1.5 in 4 steps and stays there, where backward returns 0" in header["sentence"]
     header, columns = ask("clamp_with_grad", goal=(2.0,), at=3.0)
     assert set(columns["position"]) == set(columns["true_position"]) == {3.0}
-    assert header["sentence"].startswith("With this backward, as with the true derivative, input stays at 3 for ever")
+    assert header["sentence"].startswith("With this backward, as with the true derivative, input stays at 3 forever")
 
 
 def test_a_clamp_that_works_and_that_of_torch_stay_in_the_dead_zone():
@@ -125,9 +125,9 @@ def test_the_arithmetic_is_that_of_an_optimizer():
         (lambda x: 2 * x, {"lr": 1.0}, ("diverges", "diverges"), "it diverges"),
         (lambda x: 2 * x, {"lr": 0.25}, ("oscillates", "oscillates"), "back and forth between −1 and 1"),
         (lambda x: 2 * x, {"lr": 1e300}, ("infinite", "infinite"), "too large for their dtype"),
-        (lambda x: x * x, {"at": 0.0, "goal": (1.0,), "lr": 0.1}, ("stays", "stays"), "at 0 for ever: the slope"),
+        (lambda x: x * x, {"at": 0.0, "goal": (1.0,), "lr": 0.1}, ("stays", "stays"), "at 0 forever: the slope"),
         (lambda x: x * x, {"goal": (-1.0,), "lr": 0.1}, ("settles", "stuck"), "settles at"),
-        (lambda x: x.detach() + 0 * x, {"lr": 0.1}, ("stays", "falls"), "stays at 1 for ever: backward returns 0"),
+        (lambda x: x.detach() + 0 * x, {"lr": 0.1}, ("stays", "falls"), "stays at 1 forever: backward returns 0"),
         (lambda x: 2 * x.detach() - x, {"lr": 0.1}, ("rises", "falls"), "grows from 1 to"),
         (lambda x: x.detach(), {"lr": 0.25}, ("bare", "reached"), "does not move: no gradient arrives"),
         (lambda x: x.round().long(), {"lr": 0.25}, ("bare", "stays"), "y holds whole numbers (int64)"),

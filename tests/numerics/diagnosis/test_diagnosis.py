@@ -152,7 +152,7 @@ def test_a_story_that_only_nearly_fits_is_not_told(kind, value, derivative):
 def test_where_nothing_fits_that_is_said(value, derivative):
     story = explanation(written(value, derivative))
     assert story.kind == "unexplained"
-    assert story.sentence.startswith("No simple story fits")
+    assert story.sentence.startswith("No simple explanation was found")
 
 
 def test_the_few_points_that_a_story_leaves_out_are_named():
@@ -179,7 +179,7 @@ def test_clamp_with_grad_answers_the_forum(grad_output):
     assert explanation("clamp_with_grad", grad_output=grad_output).sentence == (
         "What backward returns depends on the sign of grad_output: for input < −1 it returns 0 if that is positive and "
         "grad_output unchanged if it is negative; for input > 1 it returns grad_output unchanged if that is positive "
-        "and 0 if it is negative. No function has such a gradient."
+        "and 0 if it is negative. So this is not the gradient of any one function."
     )
 
 

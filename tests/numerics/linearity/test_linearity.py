@@ -399,7 +399,7 @@ def test_a_backward_that_forgets_grad_output_is_told_from_one_that_adds_to_it():
         (
             "taken for dense",
             "layout",
-            "takes for granted how grad_output lies in memory. Where one number stands for all",
+            "assumes a memory layout of grad_output. Where one number stands for all",
         ),
         ("the mean", "mixes", "lets the grad_output of other elements into what it returns for one: for grad_output"),
         (
@@ -418,7 +418,7 @@ def test_a_finding_is_said_with_its_numbers(name, law, said):
 def test_a_violation_without_numbers_is_described_by_what_was_raised():
     raised = Violation("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
     assert describe_violation(raised, "x") == (
-        "backward takes for granted how grad_output lies in memory. Where its columns come before its rows, "
+        "backward assumes a memory layout of grad_output. Where its columns come before its rows, "
         "as behind y.T: for a random grad_output it raises RuntimeError: no."
     )
 

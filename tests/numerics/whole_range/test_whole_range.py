@@ -392,7 +392,7 @@ def test_the_sentence_names_where_backward_differs_out_of_sight():
     seen = wide(WRONG["TruncExp"][0])
     assert outside_view(seen, grid) == seen.intervals
     (sentence,) = whole_range_sentences(seen, grid, NAMES)
-    assert sentence.startswith("Beyond this range backward differs for x > 15: at x = 16.3")
+    assert sentence.startswith("Outside this range backward differs for x > 15: at x = 16.3")
     assert outside_view(seen, Grid(0, 800, 401)) == ()
 
 
@@ -403,11 +403,13 @@ def test_an_interval_is_cut_where_the_visible_range_ends():
 
 def test_the_sentence_says_how_far_was_looked_where_there_is_nothing_to_object():
     grid = Grid(-3, 3, 401)
-    agrees = "Beyond this range backward agrees with forward"
-    assert whole_range_sentences(wide(op_of(torch.relu)), grid, NAMES) == [f"{agrees}, as far as numbers go."]
-    assert whole_range_sentences(wide(op_of(torch.exp)), grid, NAMES) == [f"{agrees}, as far as forward is finite."]
+    agrees = "Outside this range backward agrees with forward"
+    assert whole_range_sentences(wide(op_of(torch.relu)), grid, NAMES) == [
+        f"{agrees}, up to the largest numbers of the dtype."
+    ]
+    assert whole_range_sentences(wide(op_of(torch.exp)), grid, NAMES) == [f"{agrees}, wherever forward is finite."]
     assert whole_range_sentences(wide(op_of(torch.sin)), grid, NAMES) == [
-        "Beyond this range backward agrees with forward wherever differences of forward can tell."
+        "Outside this range backward agrees with forward wherever differences of forward are precise enough."
     ]
 
 

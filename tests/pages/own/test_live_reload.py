@@ -162,7 +162,7 @@ def test_a_fresh_page_of_what_its_own_code_breaks_shows_the_line_and_no_advice_o
     expect(page.locator("#following mark")).to_be_visible()
     page.reload()
     expect(page.locator("#fault mark")).to_have_attribute("data-line", "25")
-    expect(page.locator("#fault .why")).to_contain_text("whatever it is called with; mend it.")
+    expect(page.locator("#fault .why")).to_contain_text("whatever it is called with; fix it.")
     expect(page.get_by_role("heading", name="Or say it in")).to_have_count(0)
     follows(page)
     file.write_text(THRICE)
@@ -248,7 +248,7 @@ def test_an_address_that_does_not_fit_any_more_loses_as_little_as_it_must(page: 
     follows(page)
     file.write_text(MINE.replace("slope", "leak"))
     shows(page, "/ops/Leaky?grad_output=2")
-    expect(page.locator("#following .remark")).to_contain_text("The address said slope, which does not fit any more")
+    expect(page.locator("#following .remark")).to_contain_text("slope no longer applies after the save")
     expect(page.get_by_role("textbox", name="leak")).to_be_visible()
 
 

@@ -76,7 +76,7 @@ def called(page: Page, recipe: str) -> None:
 
 def test_the_page_says_what_is_known_and_leaves_out_what_is_not(mine: Page) -> None:
     opened(mine, "/ops/Clamp")
-    expect(mine.locator(".eyebrow")).to_have_text("my_ops.py · nothing declared, read as exact")
+    expect(mine.locator(".eyebrow")).to_have_text("my_ops.py · nothing declared, so checked against forward")
     expect(mine.locator(".lede")).to_have_text("A clamp with a mask.")
     expect(mine.locator(".called code")).to_contain_text("x: float64[")
     assert mine.get_by_role("heading", name="Formulas").count() == 0
@@ -163,10 +163,10 @@ def test_a_recipe_is_corrected_on_the_page_and_stays_in_the_address(mine: Page) 
     expect(mine.locator("#compare")).to_have_attribute("href", re.compile("^(?!.*recipe)"))
     mine.reload()
     shows(mine, f"/ops/Clamp?high=3&grad_output=-1&recipe={SAID}")
-    mine.get_by_role("link", name="Back to what was guessed").click()
+    mine.get_by_role("link", name="Undo my edit").click()
     shows(mine, "/ops/Clamp")
     expect(mine.locator(".called code")).to_have_text(guessed)
-    expect(mine.get_by_role("link", name="Back to what was guessed")).to_have_count(0)
+    expect(mine.get_by_role("link", name="Undo my edit")).to_have_count(0)
 
 
 def test_what_still_holds_under_another_recipe_is_kept_and_the_rest_is_dropped(mine: Page) -> None:
@@ -230,7 +230,7 @@ def test_without_javascript_it_is_a_form(own: Own, browser: Browser) -> None:
         page.goto("/ops/Clamp?grad_output=-1")
         page.get_by_text("Edit", exact=True).click()
         page.get_by_label("Recipe").fill(RECIPE)
-        page.get_by_role("button", name="Call it so").click()
+        page.get_by_role("button", name="Use this call").click()
         expect(page.locator(".called code")).to_have_text(RECIPE)
         expect(page.locator("#field-grad_output")).to_have_value("−1")
         page.locator("#field-high").fill("3")
@@ -252,7 +252,7 @@ def test_what_was_assumed_can_be_read(mine: Page) -> None:
 
 def test_the_declaration_can_be_taken_along(mine: Page) -> None:
     opened(mine, "/ops/Clamp")
-    mine.get_by_text("Write it down").click()
+    mine.get_by_text("Save this call").click()
     line, block = mine.locator("#recipe .copied textarea").all()
     assert line.input_value() == f"Gradloupe: like {mine.locator('.called code').inner_text()}"
     assert "Op(" in block.input_value()

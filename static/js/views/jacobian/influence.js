@@ -6,7 +6,7 @@ const WORDS = {
   arrives: "a gradient arrives",
   dropped: "it moves, no gradient arrives",
   unfounded: "a gradient arrives, it does not move",
-  unknown: "cannot be told",
+  unknown: "undecided",
   nothing: "no influence",
 };
 // The same in a cell of the table.
