@@ -165,3 +165,9 @@ def preview_svg(answer: CurvesAnswer, address: Address) -> str:
     """The SVG from which the PNG of ``answer`` is rasterized, light if the theme is "auto"."""
     theme = "dark" if address.theme == "dark" else "light"
     return sheet_text(answer, address, PREVIEW_SIZE, theme).encode("utf-8", "replace").decode()
+
+
+def print_svg(answer: CurvesAnswer, address: Address) -> str:
+    """The SVG from which the PDF of ``answer`` is made: paper does not follow a system, so "auto" is light."""
+    theme = "dark" if address.theme == "dark" else "light"
+    return sheet_text(answer, address, SHEET_SIZE, theme).encode("utf-8", "replace").decode()

@@ -146,7 +146,7 @@ class Pages:
             "method_paragraph": method_paragraph,
             "view_fields": [each for each in PARAMETERS.values() if each.hint],
             "bounds": {"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
-            "sizes": {"svg": SHEET_SIZE, "png": PREVIEW_SIZE},
+            "sizes": {"svg": SHEET_SIZE, "png": PREVIEW_SIZE, "pdf": SHEET_SIZE},
         }
 
     def gallery(

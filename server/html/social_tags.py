@@ -10,6 +10,7 @@ from ..figure.sheet_svg import PREVIEW_SIZE
 from ..schema.op import OpDescription
 from ..schema.section import SectionRecord
 from ..url.address import Address, canonical_address, without_display_options
+from ..url.representations import pictured_address
 
 _GALLERY_DESCRIPTION = (
     "A loupe for gradients: see what a custom torch.autograd.Function computes, and whether its backward tells the same"
@@ -59,7 +60,7 @@ def gallery_tags(base: str, indexed: bool) -> SocialTags:
 
 def _preview(base: str, op: OpDescription, address: Address) -> str:
     """The address of the picture for link previews."""
-    return base + canonical_address(op, without_display_options(address), "/ops/{name}.png")
+    return base + canonical_address(op, pictured_address(address), "/ops/{name}.png")
 
 
 def _robots(indexed: bool) -> str:

@@ -12,8 +12,8 @@ from ..url.address import PARAMETERS
 
 API_DESCRIPTION = """\
 One address, many representations: `/ops/{name}` is the page of an op, the same address with `.json` its numbers and
-with `.csv` its table, with `.svg` and `.png` its picture, with `.html` one file that works offline; `/embed/{name}` is
-for the frame of another page. All state is in the query. Beside the names below, every **parameter** of the op
+with `.csv` its table, with `.svg`, `.png` and `.pdf` its picture, with `.html` one file that works offline;
+`/embed/{name}` is for the frame of another page. All state is in the query. Beside the names below, every **parameter** of the op
 (`min=-1`, a switch as `true` or `false`) and every **input** by the values it is held at
 (`weight=1,2,3;-1,0.5,2`, flattened row by row) is a name of the query; the page of the op shows them.
 One look at a section has several `view`s, and each is a document of its own: the `curves` and the verdict; `area`, what
@@ -26,7 +26,8 @@ Function and is quiet about, row by row; `node`, the graph around one call and w
 descent on a loss of the output, by what backward returned and by the numerical gradient.
 With `order=2` what backward returned stands in the place of forward, and the second derivative in that of the first;
 `/compare` shows two ops over one range, side by side.
-What is left out has its default. What is unknown, doubled or out of bounds is refused in one sentence.
+What is left out has its default. What is unknown, doubled or out of bounds is refused in one sentence, and so is what
+this representation cannot show.
 
 A Function that raises, crashes or never returns is a result (200, see `failure`), not an error.
 """

@@ -54,7 +54,7 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
 _LARGE = 131_072  # bytes; larger bodies take over 5 ms to compress, so that is done in a thread
 _MIN_COMPRESSED = 1024  # bytes; below, the headers outweigh the gain
-_INCOMPRESSIBLE = ("image/png",)  # formats that are compressed already
+_INCOMPRESSIBLE = ("image/png", "application/pdf")  # formats that are compressed already
 
 
 def not_modified(request: Request, mark: str, cache: str = _SHARED) -> Response | None:

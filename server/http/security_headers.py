@@ -37,7 +37,7 @@ SHARED = _FRAMED | {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "retry-after",  # read by a figure in a sandboxed frame, too
 }
-DATA_SUFFIXES = (".json", ".csv", ".svg", ".png", ".py")
+DATA_SUFFIXES = (".json", ".csv", ".svg", ".png", ".pdf", ".py")
 UNSPECIFIC_PATHS = re.compile(r"/static/|/grad-loupe\.js$")  # the same on every server
 OWN_SITE_ANCESTORS = ("'self'", "'none'")  # values of --frame-ancestors that exclude other sites
 

@@ -1,4 +1,4 @@
-"""The rasterizer process: reads SVG on stdin, writes PNG on stdout, both length-prefixed, until stdin is closed."""
+"""The rasterizer process: reads SVG on stdin, writes PNG or PDF on stdout, length-prefixed, until stdin is closed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from contextlib import suppress
 from typing import IO
 
 from ..paths import FONTS
+from .pdf_document import render_pdf
 
+PNG, PDF = b"n", b"d"  # what is made of the SVG behind it
 LENGTH_PREFIX = struct.Struct("!I")  # how many bytes follow
 _MAX_SECONDS = 15  # seconds for a picture, after which the process ends itself, should its parent be gone
 _NICENESS = 5
@@ -20,15 +22,15 @@ FACE_FILES = [os.path.join(FONTS, face) for face in ("DejaVuSans.ttf", "DejaVuSa
 
 
 def main() -> None:
-    """Answer each SVG with a PNG; with an empty one where it could not be drawn."""
+    """Answer each SVG with its picture; with an empty one where it could not be drawn."""
     os.nice(_NICENESS)  # a lower priority than that of the server
     with suppress(BrokenPipeError), os.fdopen(os.dup(1), "wb", 0) as outgoing:
         os.dup2(2, 1)
-        for svg in _pictures(sys.stdin.buffer):
+        for order in _orders(sys.stdin.buffer):
             signal.alarm(_MAX_SECONDS)
-            png = _rasterized(svg)
+            picture = _drawn(order)
             signal.alarm(0)
-            _send(outgoing, LENGTH_PREFIX.pack(len(png)) + png)
+            _send(outgoing, LENGTH_PREFIX.pack(len(picture)) + picture)
 
 
 def render_png(svg: str) -> bytes:
@@ -47,18 +49,19 @@ def render_png(svg: str) -> bytes:
     )
 
 
-def _pictures(incoming: IO[bytes]) -> Iterator[bytes]:
-    """The pictures on ``incoming``, until it is closed; an incomplete one is dropped."""
+def _orders(incoming: IO[bytes]) -> Iterator[bytes]:
+    """What is to be drawn, from ``incoming`` until it is closed; an incomplete order is dropped."""
     while len(prefix := incoming.read(LENGTH_PREFIX.size)) == LENGTH_PREFIX.size:
         (length,) = LENGTH_PREFIX.unpack(prefix)
-        if len(svg := incoming.read(length)) < length:
+        if len(order := incoming.read(length)) < length:
             return
-        yield svg
+        yield order
 
 
-def _rasterized(svg: bytes) -> bytes:
+def _drawn(order: bytes) -> bytes:
+    kind, svg = order[:1], order[1:].decode()
     try:
-        return render_png(svg.decode())
+        return render_pdf(svg, FACE_FILES) if kind == PDF else render_png(svg)
     except Exception:  # noqa: BLE001 - a bad picture must not end the process
         traceback.print_exc()
         return b""

@@ -89,7 +89,7 @@ def _missing(name: str, ops: Collection[str]) -> str:
     """The sentence for an unknown op, with the nearest name or format."""
     stem, _, ending = name.rpartition(".")
     if stem in ops:
-        allowed = ".json, .csv, .svg, .png, .html and .py"
+        allowed = ".json, .csv, .svg, .png, .pdf, .html and .py"
         return f"There is no format {printable_excerpt(ending)!r}; allowed are {allowed} after /ops/{stem}."
     close = closest_match(name, ops)
     hint = f"did you mean {close}? The gallery at / shows them all." if close else "the gallery at / shows them all."

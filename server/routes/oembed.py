@@ -24,10 +24,10 @@ from ..url.address import (
     Address,
     canonical_address,
     curves_only,
-    without_display_options,
 )
 from ..url.numbers import BadQuery, printable_excerpt
 from ..url.parse import parse_query, read_address
+from ..url.representations import pictured_address
 from .context import Site, query_string
 
 _MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
@@ -143,7 +143,8 @@ def rich_response(base: str, op: OpDescription, address: Address, query: _Query)
     own = address.height or natural_height(op, address)
     height = min(room, own)
     fitted = height if address.height or own > room else None  # a figure with a height fits itself into it
-    frame = base + canonical_address(op, replace(address, width=None, height=fitted, sliders=()), "/embed/{name}")
+    framed = replace(pictured_address(address, "embed"), theme=address.theme, hide=address.hide, height=fitted)
+    frame = base + canonical_address(op, framed, "/embed/{name}")
     html = (
         f'<iframe src="{escape(frame)}" title="{escape(op["title"])}" width="{width}" height="{height}"'
         ' frameborder="0" marginwidth="0" marginheight="0"></iframe>'
@@ -172,7 +173,7 @@ def thumbnail(base: str, op: OpDescription, address: Address, query: _Query) -> 
         max(int(PREVIEW_SIZE[0] * scale), WIDTH_BOUNDS[0]),
         max(int(PREVIEW_SIZE[1] * scale), HEIGHT_BOUNDS[0]),
     )
-    pictured = without_display_options(address)
+    pictured = pictured_address(address)
     if (width, height) != PREVIEW_SIZE:
         pictured = replace(pictured, width=width, height=height)
     return {

@@ -1,4 +1,4 @@
-"""Routes of a section, ``/ops/{name}…``: page, JSON, CSV, SVG, PNG, HTML export; and ``/embed/{name}``."""
+"""Routes of a section, ``/ops/{name}…``: page, JSON, CSV, SVG, PNG, PDF, HTML export; and ``/embed/{name}``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..cache.answer_cache import IsDisconnected, is_lasting
 from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_source
-from ..figure.sheet_svg import figure_svg, preview_svg
+from ..figure.sheet_svg import figure_svg, preview_svg, print_svg
 from ..html.pages import PANEL_VIEWS, Pages, SectionPage
 from ..http.openapi import (
     NAME_PARAMETER,
@@ -33,8 +33,9 @@ from ..protocol.answer import Answer, curves_of, panel_of
 from ..protocol.errors import Unsolved
 from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import Address, canonical_address, curves_only, without_display_options
-from ..url.numbers import BadQuery, printable_excerpt
+from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_address
+from ..url.representations import check_representation
 from .context import Site, query_string
 from .reply import Computation, computed_once
 
@@ -72,14 +73,14 @@ def _text(media_type: str) -> dict[str, Any]:
 @_route("py", "A section as a test for pytest", _text("text/x-python"), _PROBLEMS)
 async def test(request: Request) -> Response:
     """A file that runs as it is where Gradloupe is installed: green where the verdict is."""
-    return await _section(request, "text/x-python", "text/x-python", _same, _pytest)
+    return await _section(request, "py", "text/x-python", "text/x-python", _same, _pytest)
 
 
 @_route("size.json", "How large the file of a section will be", json_responses("Size"), _PROBLEMS)
 async def size(request: Request) -> Response:
     """How many sections `/ops/{name}.html` computes for these `sliders`, and about how many bytes it will have."""
     kind = f"size {Site.serving(request).assets.digest}"
-    return await _section(request, kind, "application/json", _with_sliders, _size)
+    return await _section(request, "size.json", kind, "application/json", _with_sliders, _size)
 
 
 _PAGE_DOCUMENTS = json_responses("PageSection", "PagePanel", "PagePanel", views=("curves", *PANEL_VIEWS))
@@ -90,7 +91,7 @@ async def page_numbers(request: Request) -> Response:
     """The numbers of the `curves` as far as they can be seen, the `scene` that is drawn of them, and the `words` for
     them as HTML; of the views `contract` and `node` their HTML. The pages of this server redraw from it; for anything
     else take `.json`."""
-    return await _answer(request, "application/json", _of_page, _page_json, "page")
+    return await _answer(request, "page.json", "application/json", without_display_options, _page_json, "page")
 
 
 @_route("html", "A section as one file that works offline", _text("text/html"), page_responses(404, 414, 422, 503))
@@ -98,7 +99,7 @@ async def file(request: Request) -> Response:
     """The figure with everything that it needs, its `sliders` live on answers that were computed beforehand."""
     site = Site.serving(request)
     kind = f"text/html {site.base(request)} {site.assets.digest}"
-    response = await _section(request, kind, "text/html", _of_file, partial(_file, site.base(request)))
+    response = await _section(request, "html", kind, "text/html", _same, partial(_file, site.base(request)))
     response.headers["Content-Disposition"] = f'attachment; filename="{request.path_params["name"]}.html"'
     return response
 
@@ -106,25 +107,31 @@ async def file(request: Request) -> Response:
 @_route("json", "The numbers of a section", json_responses(*SECTION_SCHEMAS), _PROBLEMS)
 async def numbers(request: Request) -> Response:
     """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict; or another view."""
-    return await _answer(request, "application/json", without_display_options, _json)
+    return await _answer(request, "json", "application/json", without_display_options, _json)
 
 
 @_route("csv", "The table of a section", _text("text/csv"), _PROBLEMS)
 async def rows(request: Request) -> Response:
     """The columns of the numbers, one row for each x (cell, step), after a line with their names."""
-    return await _answer(request, "text/csv", without_display_options, _csv)
+    return await _answer(request, "csv", "text/csv", without_display_options, _csv)
 
 
 @_route("svg", "The picture of a section", image_response("image/svg+xml"), _PROBLEMS)
 async def drawing(request: Request) -> Response:
     """The curves with their title, verdict and legend: 1200 by 900, or `width` by `height`."""
-    return await _answer(request, "image/svg+xml", _of_picture, _svg)
+    return await _answer(request, "svg", "image/svg+xml", _same, _svg)
 
 
 @_route("png", "The picture of a section in pixels", image_response("image/png"), _PROBLEMS)
 async def preview(request: Request) -> Response:
     """The same picture in pixels: 1200 by 630, or `width` by `height`."""
-    return await _answer(request, "image/png", _of_picture, _png)
+    return await _answer(request, "png", "image/png", _same, _png)
+
+
+@_route("pdf", "The picture of a section as a document", image_response("application/pdf"), _PROBLEMS)
+async def printed(request: Request) -> Response:
+    """The same picture as the SVG for print, on a page of its size: its lines are lines and its words are text."""
+    return await _answer(request, "pdf", "application/pdf", _same, _pdf)
 
 
 @router.get("/ops/{name}", include_in_schema=False)
@@ -154,22 +161,30 @@ class _Asked:
         return canonical_address(self.op, self.address)
 
 
-async def _section(request: Request, kind: str, media_type: str, shown: _Shown, write: _WriteSection) -> Response:
-    """The reply for a section; ``shown`` keeps of its address what the body depends on."""
+async def _section(
+    request: Request, ending: str, kind: str, media_type: str, shown: _Shown, write: _WriteSection
+) -> Response:
+    """The reply for a section, in the representation with this ``ending``, which refuses what it cannot show.
+
+    ``shown`` keeps of its address what the body depends on.
+    """
     site = Site.serving(request)
 
     async def read() -> Computation:
         words = parse_query(query_string(request))
         op = await site.op(request.path_params["name"], words.get("recipe", ""))
         device = await site.engine.device()
-        address = shown(read_address(op, device, words))
-        asked = _Asked(site, op, device, address, request.is_disconnected)
+        address = read_address(op, device, words)
+        check_representation(address, ending)
+        asked = _Asked(site, op, device, shown(address), request.is_disconnected)
         return Computation((op,), asked.canonical, partial(write, asked))
 
     return await computed_once(request, kind, media_type, read)
 
 
-async def _answer(request: Request, media_type: str, shown: _Shown, write: _WriteAnswer, kind: str = "") -> Response:
+async def _answer(
+    request: Request, ending: str, media_type: str, shown: _Shown, write: _WriteAnswer, kind: str = ""
+) -> Response:
     """The reply with an answer of the engine; a failure is not cached, as it may not happen again.
 
     ``kind`` tells it from another reply of the same media type.
@@ -179,7 +194,7 @@ async def _answer(request: Request, media_type: str, shown: _Shown, write: _Writ
         answer = await asked.site.answers.of(asked.op, asked.device, asked.address.question, asked.gone)
         return await write(answer, asked), is_lasting(answer, asked.address.question)
 
-    return await _section(request, kind or media_type, media_type, shown, written)
+    return await _section(request, ending, kind or media_type, media_type, shown, written)
 
 
 async def _page(request: Request, name: str, render: _Render, patience: float) -> Response:
@@ -206,7 +221,10 @@ async def _page(request: Request, name: str, render: _Render, patience: float) -
         return body, all(one and is_lasting(one, each) for one, each in zip(found, questions, strict=True))
 
     try:
-        return await _section(request, f"{name} {base} {public} {site.assets.digest}", "text/html", _same, rendered)
+        ending = "embed" if name == "embed" else ""
+        return await _section(
+            request, ending, f"{name} {base} {public} {site.assets.digest}", "text/html", _same, rendered
+        )
     except Unsolved as unsolved:
         return uncached_reply(request, site.pages.unsolved(unsolved.told), "text/html")
 
@@ -215,26 +233,9 @@ def _same(address: Address) -> Address:
     return address
 
 
-def _of_page(address: Address) -> Address:
-    """What a page redraws from; raises ``BadQuery`` for a view that it takes from elsewhere."""
-    view = address.question.view
-    if view not in ("curves", *PANEL_VIEWS):
-        allowed = f"here it is curves, {' or '.join(PANEL_VIEWS)}; take the others from .json"
-        raise BadQuery(f"view={view}: {allowed}.", "view")
-    return without_display_options(address)
-
-
-def _of_picture(address: Address) -> Address:
-    return replace(curves_only(address), sliders=())
-
-
-def _of_file(address: Address) -> Address:
-    return replace(curves_only(address), width=None, height=None)
-
-
 def _with_sliders(address: Address) -> Address:
     """Theme and layout hardly change the size of a file."""
-    return replace(without_display_options(curves_only(address)), sliders=address.sliders)
+    return replace(without_display_options(address), sliders=address.sliders)
 
 
 async def _pytest(asked: _Asked) -> tuple[bytes, bool]:
@@ -271,3 +272,7 @@ async def _svg(answer: Answer, asked: _Asked) -> bytes:
 
 async def _png(answer: Answer, asked: _Asked) -> bytes:
     return await asked.site.rasterizer.png(await asyncio.to_thread(preview_svg, curves_of(answer), asked.address))
+
+
+async def _pdf(answer: Answer, asked: _Asked) -> bytes:
+    return await asked.site.rasterizer.pdf(await asyncio.to_thread(print_svg, curves_of(answer), asked.address))

@@ -55,7 +55,7 @@ def test_the_worker_is_started_before_the_web_is_imported() -> None:
 def test_the_process_that_draws_pixels_loads_nothing_else() -> None:
     assert {name for name in loaded_by("gradloupe.server.png.process") if name.startswith("gradloupe")} == {
         *("gradloupe", "gradloupe.server", "gradloupe.server.paths"),
-        *("gradloupe.server.png", "gradloupe.server.png.process"),
+        *("gradloupe.server.png", "gradloupe.server.png.process", "gradloupe.server.png.pdf_document"),
     }
 
 

@@ -19,7 +19,7 @@ const page = document.documentElement;
 const views = [...document.querySelectorAll("[name=view]")];
 const titles = Object.fromEntries(views.map(({ value, dataset }) => [value, dataset.title]));
 const AT = ["step", "jacobian", "node", "descent"]; // the views that look at one place
-const FILES = ["csv", "json", "svg", "png", "py"];
+const FILES = ["csv", "json", "svg", "png", "pdf", "py"];
 
 const painted = afterFirstPaint(); // before Plotly is read
 const plotly = () => painted.then(() => loadPlotly("curves"));

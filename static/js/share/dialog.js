@@ -63,7 +63,7 @@ export function shareDialog(dialog, current) {
       say(hint, write(shown));
     } else if (way === "picture") {
       const dressed = ["theme", "width", "height"];
-      sight.still(picture(here, ending, dressed), shown.title);
+      sight.still(picture(here, ending.replace("pdf", "svg"), dressed), shown.title); // no browser shows a PDF as an image
       say("The address of the picture: it holds all that is seen.", picture(shown, ending, dressed));
       fetchable(picture(here, ending, dressed), `${shown.op}${ending}`);
     } else file(here);
