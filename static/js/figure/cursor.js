@@ -38,7 +38,7 @@ export function curveCursor({ canvas, overlay, cursor }, plot, read, picked) {
   function place(row) {
     const { answer } = plot.state();
     const words = read(row, first);
-    drawAt(parts, frame, answer, row, plot.place(), plot.state().view.rem);
+    drawAt(parts, frame, answer, row, plot.place(), plot.state().view);
     canvas.classList.add("traced");
     return words;
   }
@@ -105,8 +105,10 @@ function part(name, parent) {
   return parent.appendChild(svg(tag, { class: name, r }));
 }
 
-function drawAt(parts, frame, answer, row, at, rem) {
-  const { x: xs, forward, analytical, numerical, left, right } = answer.columns;
+function drawAt(parts, frame, answer, row, at, { rem, hidden }) {
+  const { x: xs, forward } = answer.columns;
+  const { analytical } = hidden.has("analytical") ? {} : answer.columns;
+  const { numerical, left, right } = hidden.has("numerical") ? {} : answer.columns;
   const [x, y] = [at.x(xs[row]), forward[row] === null ? null : at.upper(forward[row])];
   set(parts.hairline, {
     d: Object.values(at.panels)
@@ -138,7 +140,7 @@ function drawAt(parts, frame, answer, row, at, rem) {
     const cy = scale(value ?? NaN);
     set(parts[name], cy >= ceiling - 1 && cy <= floor + 1 && { cx: x, cy });
   };
-  dot("dot forward", forward[row], at.upper, at.panels.upper);
+  dot("dot forward", hidden.has("forward") ? null : forward[row], at.upper, at.panels.upper);
   dot("dot numerical", numerical?.[row], at.lower, at.panels.lower);
   dot("dot analytical", analytical?.[row], at.lower, at.panels.lower);
 }

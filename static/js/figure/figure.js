@@ -19,7 +19,7 @@ export function panelPlaces({ layout, height, rem, gap }) {
 
 /**
  * {data, layout, ranges} for `Plotly.react`; `ranges` are those of the y-axes, {upper, lower}, equal when overlaid.
- * `view`: {layout: "stacked" | "overlaid", width, height, rem, gap (pixels), held, zoomable, at}; the ranges `held` stay
+ * `view`: {layout: "stacked" | "overlaid", width, height, rem, gap (pixels), held, zoomable, at, hidden}; the ranges `held` stay
  * in sight, so that an axis does not breathe while a slider is dragged.
  */
 export function figure(answer, view, palette) {
@@ -46,11 +46,11 @@ export function figure(answer, view, palette) {
     dragmode: view.zoomable ? "zoom" : false,
     xaxis: { ...xAxis(answer, scene, view, palette), anchor: lower ? "y2" : "y", fixedrange: !view.zoomable },
     yaxis: yAxis(upper, place.upper),
-    shapes: [...disagreements(scene, lower, palette), ...lookedAt(view, lower, palette)],
+    shapes: [...(view.hidden.has("disagreement") ? [] : disagreements(scene, lower, palette)), ...lookedAt(view, lower, palette)],
   };
   if (lower) layout.yaxis2 = yAxis(lower, place.lower);
   const ranges = { upper: upper.range, lower: (lower ?? upper).range };
-  return { data: traces(answer, Boolean(lower), palette), layout, ranges };
+  return { data: traces(answer, Boolean(lower), view.hidden, palette), layout, ranges };
 }
 
 /** The axis of the scene, widened by the range `held`, and with labels for that. */

@@ -3,6 +3,8 @@
 import { roundForSpan } from "../number.js";
 import { displayError } from "../state/question.js";
 import { curveCursor } from "./cursor.js";
+import { legendButtons } from "./legend.js";
+import { hearPinch } from "./pinch.js";
 import { onPaletteChange, plotter } from "./plot.js";
 import { readout } from "./reading.js";
 import { verdictWriter } from "./words.js";
@@ -14,17 +16,29 @@ import { verdictWriter } from "./words.js";
 export function liveFigure(session, prefix, { load, drawn, picked = () => {}, reading = (read) => read }) {
   const find = (name) => document.querySelector(`#${prefix}${name}`);
   const travel = ({ start, stop }) => session.move({ start, stop });
-  const plot = plotter(find("canvas"), {
-    load,
-    zoomed: (start, stop) => travel({ start: roundForSpan(start, stop - start), stop: roundForSpan(stop, stop - start) }),
-    widened: () => travel(session.usual),
-    drawn: () => drawn(plot.state().answer),
-  });
+  const zoomed = (start, stop) => travel({ start: roundForSpan(start, stop - start), stop: roundForSpan(stop, stop - start) });
+  const widened = () => travel(session.usual);
+  const hidden = legendButtons(find("canvas").closest("figure"), () => plot.redraw());
+  const plot = plotter(find("canvas"), { load, zoomed, widened, hidden, drawn: () => drawn(plot.state().answer) });
+  hearPinch(find("canvas"), plot, zoomed);
+  wayOut(session, find("unzoom"), find("cursor"), widened);
   const read = reading(readout(find("reading"), () => plot.state().answer));
   const trace = curveCursor({ canvas: find("canvas"), overlay: find("overlay"), cursor: find("cursor") }, plot, read, picked);
   const write = verdictWriter(find("verdict"), { link: (range) => session.link(range), follow: travel });
   session.on("complaint", plot.unzoom);
   return { plot, trace, write: (answer) => write(answer, prefix) };
+}
+
+/** The button out of a zoom, if there is one: it rests where there is none to leave, and hands its focus on then. */
+function wayOut(session, button, cursor, widened) {
+  button?.addEventListener("click", () => {
+    if (button.matches(":focus-visible")) cursor.focus({ preventScroll: true });
+    widened();
+  });
+  session.on("address", () => {
+    const { state, usual } = session;
+    if (button) button.disabled = state.start === usual.start && state.stop === usual.stop;
+  });
 }
 
 /** The figure of a page that has one: draws each answer; while a slider is held its heights only grow. */

@@ -5,9 +5,9 @@ import { updateLegend } from "./words.js";
 
 /**
  * `load()` brings Plotly; `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a
- * double click. What the server has drawn makes way for the first live figure.
+ * double click. The curves that are `hidden`, by their names in the legend, are not seen. What the server has drawn makes way for the first live figure.
  */
-export function plotter(canvas, { load, zoomed, widened, drawn }) {
+export function plotter(canvas, { load, zoomed, widened, drawn, hidden = new Set() }) {
   const element = canvas.querySelector(".plot");
   const lower = canvas.querySelector(".head.lower");
   const finger = matchMedia("(pointer: coarse)");
@@ -20,7 +20,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn }) {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const gap = layout === "stacked" ? lower.getBoundingClientRect().height : 0;
     const { clientWidth: width, clientHeight: height } = element;
-    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, at };
+    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, at, hidden };
   }
 
   /** Draw `answer`; `held` are y-ranges to keep in sight while a slider is dragged. */
@@ -39,19 +39,24 @@ export function plotter(canvas, { load, zoomed, widened, drawn }) {
     scaleWithPage(element, seen);
     canvas.querySelector(".still")?.remove();
     const { l: left, r: right } = frame.margin;
-    shown = { ...mine, view: seen, ranges, span: [answer.start, answer.stop], left, right };
+    shown = { ...mine, view: seen, ranges, span: [answer.start, answer.stop], left, right, plotly };
     drawn();
   }
 
   function listenToPlotly() {
     element.on("plotly_relayout", (event) => {
-      const start = event["xaxis.range[0]"] ?? event["xaxis.range"]?.[0];
-      const stop = event["xaxis.range[1]"] ?? event["xaxis.range"]?.[1];
+      const [start, stop] = [event["xaxis.range[0]"], event["xaxis.range[1]"]];
       if (!Number.isFinite(start) || !Number.isFinite(stop)) return;
       shown.span = [start, stop];
       zoomed(start, stop);
     });
     element.on("plotly_doubleclick", widened);
+  }
+
+  /** The axis shows this part of what is drawn, as long as the fingers are at it. */
+  function stretch(span) {
+    shown.span = span;
+    shown.plotly.relayout(element, { "xaxis.range": span });
   }
 
   /** Show where the steps are looked at, null for nowhere. */
@@ -67,7 +72,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn }) {
     if (shown && (shown.span[0] !== shown.answer.start || shown.span[1] !== shown.answer.stop)) redraw();
   }
   new ResizeObserver(redraw).observe(element);
-  return { draw, redraw, mark, unzoom, state: () => shown, place: () => place(shown) };
+  return { draw, redraw, mark, stretch, unzoom, state: () => shown, place: () => place(shown) };
 }
 
 /** Nobody is asked to draw for paper, at least not in the frame of another page: the drawing itself has to fit in. */

@@ -21,8 +21,14 @@ const MARKERS = {
   "closed ends": { symbol: "circle", size: 7, color: "ink" },
 };
 
-/** Plotly traces for `answer`; slopes have a panel of their own if they are `apart`, else the axis of the values. */
-export function traces({ columns, scene }, apart, palette) {
+// What goes with another name in the legend.
+const WITH = { "error band": "numerical", subgradients: "kinks", "kink slopes": "kinks", "open ends": "closed ends" };
+
+/**
+ * Plotly traces for `answer`; slopes have a panel of their own if they are `apart`, else the axis of the values. `hidden`
+ * are names of the legend, where one word stands for both surrogates if they share an axis.
+ */
+export function traces({ columns, scene }, apart, hidden, palette) {
   const axis = (lower) => (lower && apart ? "y2" : "y");
   const [middle, error] = [columns.numerical, columns.error].map((column) => without(column, scene.gaps));
   const band = {
@@ -40,7 +46,8 @@ export function traces({ columns, scene }, apart, palette) {
   const marks = scene.marks.map(([name, lower, x, y]) =>
     name in MARKERS ? points(name, x, y, axis(lower), palette) : line(name, x, y, axis(lower), apart, palette),
   );
-  return [band, ...curves, ...marks];
+  const entry = (name) => WITH[name] ?? (name === "surrogate slope" && !apart ? "surrogate" : name);
+  return [band, ...curves, ...marks].map((each) => (hidden.has(entry(each.name)) ? { ...each, visible: false } : each));
 }
 
 /** `column` with gaps in these rows. */

@@ -112,8 +112,8 @@ function hideIdle() {
   }
 }
 
-session.on("address", () => {
-  showInAddressBar(session.path + session.query);
+session.on("address", (_, deed) => {
+  showInAddressBar(session.path + session.query, deed);
   hideIdle();
 });
 session.on("answer", (answer) => {
@@ -126,7 +126,11 @@ session.on("control", (name) => {
   if (name === "layout" && session.answer) draw();
 });
 
-addEventListener("popstate", () => location.search !== session.query && location.reload());
+addEventListener("popstate", () => {
+  const asked = new URLSearchParams(location.search);
+  if (SIDES.every((name) => asked.get(name) === session.state[name])) session.visit(location.search);
+  else location.reload();
+});
 
 /** Both as they are, in a place of another size or in other colours. */
 function redraw() {

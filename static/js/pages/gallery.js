@@ -1,6 +1,8 @@
 // The gallery: the search hides cards that do not have every word typed, and groups without cards. Cards that are
 // still measured are asked for again until they are there.
 
+import { showInAddressBar } from "../state/address.js";
+
 const SOON = 1000; // milliseconds, and twice as many after each time that nothing has come
 const LATEST = 16000;
 
@@ -28,7 +30,7 @@ function filter() {
   nothing.hidden = found.length > 0;
   nothing.querySelector("q").textContent = box.value.trim();
   count.textContent = words.length === 0 ? "" : found.length === 1 ? "1 Function" : `${found.length} Functions`;
-  history.replaceState(null, "", words.length > 0 ? `/?search=${encodeURIComponent(box.value.trim())}` : "/");
+  showInAddressBar(words.length > 0 ? `/?search=${encodeURIComponent(box.value.trim())}` : "/");
   const named = (card) => words.every((word) => card.querySelector("h3").textContent.toLowerCase().includes(word));
   return found.find(named) ?? found[0];
 }

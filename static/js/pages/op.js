@@ -68,9 +68,9 @@ function compareInputs() {
 }
 
 /** The address of the page and those of the files beside it. */
-function linkFiles(said) {
+function linkFiles(said, deed) {
   const { pathname } = location;
-  showInAddressBar(pathname + session.query);
+  showInAddressBar(pathname + session.query, deed);
   for (const each of FILES) find(`#${each}`).href = `${pathname}.${each}${said}`;
   find("#compare").href = `/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
 }

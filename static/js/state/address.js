@@ -48,20 +48,24 @@ export const joinQueries = (...queries) => {
 const LATER = 1000; // ms until it is tried again
 
 let retry = 0;
+let step = false; // is there one that the history does not have yet?
 
 /**
- * Put `address`, of a page of this host, into the bar of the browser. That bears only so many changes in a short time, and
- * a long drag makes more: one that comes too soon is written later, and nothing else is lost by it.
+ * Put `address`, of a page of this host, into the bar of the browser; what stood there stays behind the button Back if this
+ * is a `deed`, as a zoom is and a movement of a slider is not. The bar bears only so many changes in a short time, and a
+ * long drag makes more: one that comes too soon is written later, and nothing else is lost by it.
  */
-export function showInAddressBar(address) {
+export function showInAddressBar(address, deed = false) {
   clearTimeout(retry);
+  step = (step || deed) && !isShown(address);
   if (isShown(address)) return;
   try {
-    history.replaceState(null, "", address);
+    history[step ? "pushState" : "replaceState"](null, "", address);
   } catch {
     // Safari and Firefox say so when it is too soon; Chromium leaves everything as it is.
   }
-  if (!isShown(address)) retry = setTimeout(showInAddressBar, LATER, address);
+  if (isShown(address)) step = false;
+  else retry = setTimeout(showInAddressBar, LATER, address);
 }
 
 function isShown(address) {

@@ -43,13 +43,13 @@ export function readForm(form) {
   return state;
 }
 
-/** Show `state`; `usual` are the defaults that the reset buttons go back to. */
-export function writeForm(form, state, usual) {
+/** Show `state`; `usual` are the defaults that the reset buttons go back to. What is being typed is left, unless `all` is. */
+export function writeForm(form, state, usual, all = false) {
   for (const element of form.elements) {
     if (!(element.name in state)) continue;
     if (element.type === "radio") element.checked = element.value === state[element.name];
     else if (element.type === "checkbox") element.checked = state[element.name] === "true";
-    else if (element !== document.activeElement || !isNumber(element)) {
+    else if (all || element !== document.activeElement || !isNumber(element)) {
       if (element.matches("select")) offer(element, state[element.name]);
       element.value = shown(element, state[element.name]);
     }
@@ -114,13 +114,13 @@ function noteBeside(element, sentence) {
 }
 
 /**
- * Calls `changed(name, live)` after every change; `live` while a slider is held, so that more is to come.
- * `usual()` gives the defaults at that moment. Returns `put(name, text, live)`, which changes a field as a hand would.
+ * Calls `changed(name, live, deed)` after every change; `live` while a slider is held, so that more is to come, `deed` for
+ * one that Back takes back: a button, or one of a few words. `usual()` gives the defaults at that moment. Returns `put(name, text, live)`, which changes a field as a hand would.
  */
 export function listenToForm(form, usual, changed) {
-  const put = (field, text, live = false) => {
+  const put = (field, text, live = false, deed = false) => {
     field.value = shown(field, text);
-    changed(field.name, live);
+    changed(field.name, live, deed);
   };
   let held = false;
   // Some controls belong to the form but stand with the figures.
@@ -138,14 +138,14 @@ export function listenToForm(form, usual, changed) {
       if (isNumber(target) && asciiNumbers(target.value).every((text) => Number.isFinite(Number(text)))) {
         target.value = shown(target, target.value);
       }
-      changed(target.name, false);
+      changed(target.name, false, target.type === "radio");
     }
   });
   form.addEventListener("click", ({ target }) => {
     const { reset, flip, set } = target.closest("button")?.dataset ?? {};
     if (reset) restore(form, reset, usual()[reset], changed, put);
-    if (flip) put(fieldOf(form, flip), flipped(valueOf(fieldOf(form, flip))));
-    if (set) put(fieldOf(form, set), target.closest("button").value);
+    if (flip) put(fieldOf(form, flip), flipped(valueOf(fieldOf(form, flip))), false, true);
+    if (set) put(fieldOf(form, set), target.closest("button").value, false, true);
   });
   hear("keydown", (event) => {
     const { target, key, shiftKey } = event;
@@ -159,9 +159,9 @@ export function listenToForm(form, usual, changed) {
 
 function restore(form, name, text, changed, put) {
   const box = form.querySelector(`[type=checkbox][name="${name}"]`);
-  if (!box) return put(fieldOf(form, name), text);
+  if (!box) return put(fieldOf(form, name), text, false, true);
   box.checked = text === "true";
-  return changed(name, false);
+  return changed(name, false, true);
 }
 
 /** The values of a slider that steps through a list of its own, null for one that goes everywhere. */

@@ -13,7 +13,7 @@ const text = (values) => Object.fromEntries(Object.entries(values).map(([name, v
 /**
  * The state of the form #controls, and the answer to it. What happens is heard with `on(event, hear)`:
  *
- * - "address" (query of the section): the page has another address, which is `query`;
+ * - "address" (query of the section, deed): the page has another address, which is `query`; Back undoes a deed;
  * - "answer" (answer): there is one, and nothing to complain of;
  * - "words" (answer): what is read may be written, a little later, for it comes after what is seen;
  * - "control" (name): somebody has moved one;
@@ -49,7 +49,7 @@ export class Session {
     this.#ending = ending;
     this.#ask = latestOnly(source, (answer, address) => this.#show(answer, address), (...why) => this.complain(...why));
     /** Changes a field as a hand would: `put(name, text, live)`. */
-    this.put = listenToForm(this.#form, () => this.usual, (name, live) => this.#changed(name, live));
+    this.put = listenToForm(this.#form, () => this.usual, (...change) => this.#changed(...change));
   }
 
   on(event, hear) {
@@ -86,19 +86,20 @@ export class Session {
     else this.#go();
   }
 
-  /** Take over what `values` say, as if it had come from the controls. */
+  /** Take over what `values` say, as if it had come from the controls; Back undoes it. */
   move(values) {
     const swept = values.wrt ?? this.state.wrt;
     const reset = swept === this.state.wrt ? {} : this.#reset(swept);
     this.state = { ...this.state, ...reset, ...text(values) };
     this.#write();
-    this.#go();
+    this.#go(true);
   }
 
-  /** Show what another address says. */
+  /** Show what another address says, that of Back or of Forward. */
   visit(query) {
+    if (query === this.query) return;
     this.state = parseAddress(this.#first, query, this.#ranged);
-    this.#write();
+    this.#write(true);
     this.#go();
   }
 
@@ -127,12 +128,12 @@ export class Session {
     this.#written.then(() => !this.#waiting && address === this.answer.address && setReady("figure", address));
   }
 
-  #tell(event, said) {
-    for (const hear of this.#heard[event]) hear(said);
+  #tell(event, ...said) {
+    for (const hear of this.#heard[event]) hear(...said);
   }
 
-  #write() {
-    writeForm(this.#form, this.state, this.usual);
+  #write(all = false) {
+    writeForm(this.#form, this.state, this.usual, all);
   }
 
   /** Where another element is swept, its range is its own and nothing is looked at. */
@@ -149,18 +150,18 @@ export class Session {
   }
 
   /** Put the state into the address and ask for it. */
-  #go() {
-    this.#point(this.parts().section);
+  #go(deed = false) {
+    this.#point(this.parts().section, deed);
     this.#asked = this.#address;
     this.#waiting = true;
     setReady("figure", null);
     this.#ask(this.#asked);
   }
 
-  #point(said) {
+  #point(said, deed = false) {
     const { appearance, view } = this.parts();
     this.query = joinQueries(said, appearance, view);
-    this.#tell("address", said);
+    this.#tell("address", said, deed);
   }
 
   #take(given) {
@@ -184,7 +185,7 @@ export class Session {
     return live === this.dragging && this.#asked === this.#address && this.#trouble.textContent === "";
   }
 
-  #changed(name, live) {
+  #changed(name, live, deed = false) {
     const { wrt } = this.state;
     this.state = { ...this.state, ...readForm(this.#form) };
     if (name === "wrt" && this.state.wrt !== wrt) {
@@ -198,8 +199,8 @@ export class Session {
     updateWidgets(this.#form, this.state, this.usual);
     const again = this.#askedAlready(live);
     this.dragging = live;
-    if (isOfView(name)) this.#point(this.parts().section);
-    else if (!again) this.#go();
+    if (isOfView(name)) this.#point(this.parts().section, deed);
+    else if (!again) this.#go(deed);
     this.#tell("control", name);
   }
 }
