@@ -1,0 +1,99 @@
+"""What hands do on the figure: zoom, pinch and hide curves; Back undoes it, and nothing moves meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Browser, Page, expect
+from support.browser import alone, drag, here, opened, shows, zoom
+
+HISTORY = "() => history.length"
+XRANGE = "() => document.querySelector('#plot').layout.xaxis.range"
+SEEN = "() => document.querySelector('#plot').data.filter(({visible}) => visible !== false).map(({name}) => name)"
+HOME = "/ops/clamp_with_grad"
+
+
+def test_back_undoes_each_deed_and_no_step_of_a_slider(page: Page) -> None:
+    opened(page, HOME)
+    deeds = page.evaluate(HISTORY)
+    drag(page, page.get_by_role("slider", name="min"), 0.25)
+    low = page.locator("#field-min").input_value().replace("−", "-")
+    shows(page, f"{HOME}?min={low}")
+    assert page.evaluate(HISTORY) == deeds
+    page.get_by_role("button", name="Flip sign").click()
+    flipped = f"{HOME}?min={low}&grad_output=-1"
+    shows(page, flipped)
+    zoom(page, 0.25, 0.5)
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
+    page.evaluate("() => document.querySelector('[name=view][value=area]').click()")
+    expect(page.locator("#companion")).to_be_visible()
+    assert page.evaluate(HISTORY) == deeds + 3
+    page.go_back()
+    expect(page.locator("#companion")).to_be_hidden()
+    page.go_back()
+    shows(page, flipped)
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_hidden()
+    expect(page.locator("#field-start")).to_have_value("−3")
+    page.go_back()
+    shows(page, f"{HOME}?min={low}")
+    expect(page.locator("#field-grad_output")).to_have_value("1")
+    page.go_forward()
+    shows(page, flipped)
+    assert here(page) == flipped
+
+
+def test_a_zoom_is_left_by_a_button_and_an_entry_of_the_legend_hides_its_curve(page: Page) -> None:
+    opened(page, f"{HOME}?start=0&stop=1")
+    button = page.get_by_role("button", name="Reset zoom")
+    button.focus()
+    page.keyboard.press("Enter")
+    shows(page, HOME)
+    expect(button).to_be_hidden()
+    expect(page.get_by_role("slider", name="Trace")).to_be_focused()
+    entry = page.get_by_role("button", name="numerical", exact=False)
+    entry.focus()
+    page.keyboard.press("Space")
+    expect(entry).to_have_attribute("aria-pressed", "false")
+    assert not {"numerical", "error band"} & set(page.evaluate(SEEN))
+    page.get_by_role("slider", name="Trace").press("End")
+    expect(page.locator(".overlay .dot.numerical")).to_be_hidden()
+    expect(page.locator(".overlay .dot.analytical")).to_be_visible()
+    entry.click()
+    assert {"numerical", "error band"} <= set(page.evaluate(SEEN))
+
+
+def fingers(page: Page) -> Any:
+    """`touch(kind, *places)`: fingers on the glass at these points."""
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *places: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(places)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    return touch
+
+
+def test_two_fingers_zoom_and_one_reads(browser: Browser, server: str) -> None:
+    with alone(browser, server, has_touch=True) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
+        opened(page, "/ops/exp")
+        page.locator("#canvas").scroll_into_view_if_needed()
+        expect(page.locator("#keys")).to_have_text("Tap to read values, pinch to zoom.", use_inner_text=True)
+        box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
+        assert box is not None
+        middle, y = box["x"] + box["width"] / 2, box["y"] + 40
+        page.touchscreen.tap(middle, y)
+        expect(page.locator("#reading dl")).to_be_visible()
+        low, high = page.evaluate(XRANGE)
+        touch = fingers(page)
+        touch("touchStart", (middle - 40, y), (middle + 40, y))
+        for apart in (50, 60, 80):
+            touch("touchMove", (middle - apart, y), (middle + apart, y))
+        touch("touchEnd")
+        expect(page.locator("#field-start")).not_to_have_value("−2")
+        shows(page, here(page))
+        now = page.evaluate(XRANGE)
+        assert abs((now[1] - now[0]) - (high - low) / 2) < 0.02 * (high - low)
+        assert abs(sum(now) - low - high) < 0.02 * (high - low)
+        page.get_by_role("button", name="Reset zoom").tap()
+        shows(page, "/ops/exp")
