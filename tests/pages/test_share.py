@@ -193,6 +193,16 @@ def test_a_picture_links_to_the_figure_in_markdown(page: Page, server: str) -> N
     assert found.groups() == ("Clamp with grad", f"{server}/ops/clamp_with_grad.svg?{query}", server + CLAMP)
 
 
+def test_what_is_left_out_is_left_out_of_the_pictures_and_what_is_open_below_is_not_handed_on(page: Page) -> None:
+    sharing(page, CLAMP + "&view=surface&wrt2=max")
+    dialog(page).get_by_role("checkbox", name="verdict").press("Space")
+    for place, ending in {"Web component": "svg", "Markdown": "svg", "Sphinx": "png", "MyST": "png", "Quarto": "png"}.items():
+        text = snippet(page, place).replace("&amp;", "&")
+        (query,) = re.findall(rf"clamp_with_grad\.{ending}\?([^\s\")]+)", text)
+        assert query == CLAMP.partition("?")[2] + "&hide=verdict", place
+        assert "wrt2" not in text
+
+
 def test_python_reads_the_cell_of_jupyter(page: Page, server: str) -> None:
     sharing(page)
     settled(page)

@@ -29,15 +29,24 @@ function addressOf({ base, op, said, dress }, place = "ops", ending = "", dresse
   return `${base}/${place}/${encodeURIComponent(op)}${ending}${query.length > 0 ? `?${query.join("&")}` : ""}`;
 }
 
+const PICTURED = ["title", "verdict", "legend", "controls"]; // the parts that a picture has, too
+
+/** The figure without what is left out of pages alone. */
+const asPicture = (figure) => {
+  const hide = figure.dress.hide.split(",").filter((part) => PICTURED.includes(part));
+  return { ...figure, dress: { ...figure.dress, hide: hide.join(",") } };
+};
+
 export const page = (figure) => addressOf(figure);
 export const frame = (figure) => addressOf(figure, "embed", "", ["theme", "hide", "height"]);
-export const picture = (figure, ending, dressed = ["theme"]) => addressOf(figure, "ops", ending, dressed);
+export const picture = (figure, ending, dressed = ["theme", "hide"]) =>
+  addressOf(asPicture(figure), "ops", ending, dressed);
 const pasted = (figure) => addressOf(figure, "ops", "", ["theme", "hide", "width", "height"]);
 const oembed = (figure) => `${figure.base}/oembed?format=json&url=${encodeURIComponent(pasted(figure))}`;
 
 const name = ({ title }) => `${title}, a live figure`;
 const wide = ({ dress }) => dress.width || "100%";
-const paper = (figure) => picture(figure, ".png", []); // light, whatever the screen has
+const paper = (figure) => picture(figure, ".png", ["hide"]); // light, whatever the screen has
 const linked = (figure, source) => `[![${plain(figure.title)}](${source})](${page(figure)})`;
 const fence = (kind, ...lines) => [`\`\`\`${kind}`, ...lines, "```"].join("\n");
 
