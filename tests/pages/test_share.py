@@ -196,7 +196,13 @@ def test_a_picture_links_to_the_figure_in_markdown(page: Page, server: str) -> N
 def test_what_is_left_out_is_left_out_of_the_pictures_and_what_is_open_below_is_not_handed_on(page: Page) -> None:
     sharing(page, CLAMP + "&view=surface&wrt2=max")
     dialog(page).get_by_role("checkbox", name="verdict").press("Space")
-    for place, ending in {"Web component": "svg", "Markdown": "svg", "Sphinx": "png", "MyST": "png", "Quarto": "png"}.items():
+    for place, ending in {
+        "Web component": "svg",
+        "Markdown": "svg",
+        "Sphinx": "png",
+        "MyST": "png",
+        "Quarto": "png",
+    }.items():
         text = snippet(page, place).replace("&amp;", "&")
         (query,) = re.findall(rf"clamp_with_grad\.{ending}\?([^\s\")]+)", text)
         assert query == CLAMP.partition("?")[2] + "&hide=verdict", place

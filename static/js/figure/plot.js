@@ -50,7 +50,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn, hidden = new Set
       shown.span = [start, stop];
       zoomed(start, stop);
     });
-    element.on("plotly_doubleclick", widened);
+    element.on("plotly_doubleclick", () => finger.matches || widened()); // two taps read twice
   }
 
   /** The axis shows this part of what is drawn, as long as the fingers are at it. */
