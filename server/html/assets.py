@@ -20,7 +20,7 @@ from .script_bundle import bundled_script
 
 _OURS = Path(STATIC)
 _COMMON = ("base", "contrast", "print")
-_FIGURE = ("result", "figure", "controls")
+_FIGURE = ("result", "figure", "reading", "controls")
 # The files of each kind of page, in order: of two rules of equal specificity the later one holds.
 STYLE_SHEETS = {
     "page": _COMMON,
