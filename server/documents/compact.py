@@ -58,7 +58,12 @@ def compact_document(answer: CurvesAnswer, address: str) -> CompactRecord:
         "notes": header["notes"],
         "numerical": header["numerical"],
         "tolerance": header["tolerance"],
-        "verdict": {"word": verdict["word"], "sentence": verdict["sentence"], "intervals": verdict["intervals"]},
+        "verdict": {
+            "word": verdict["word"],
+            "headline": verdict["headline"],
+            "sentence": verdict["sentence"],
+            "intervals": verdict["intervals"],
+        },
         "marks": [_moved(mark, seen) for mark in header["marks"]],
         "columns": cast(ColumnsRecord, written),  # of JSON
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import NoneType
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -17,6 +18,8 @@ from .question import Question
 
 Answer = Frame[AnswerRecord]
 CurvesAnswer = Frame[SectionRecord]
+
+_MOST_WORDS = 20  # of a headline
 
 
 def curves_of(answer: Answer) -> CurvesAnswer:
@@ -65,7 +68,7 @@ def empty_answer(
     blank = {name: _blank(hint) for name, hint in hints.items() if name not in asked}
     header = cast(AnswerRecord, {**asked, **blank, "failure": failure})
     if header["view"] == "curves":
-        header["verdict"] |= {"word": "failed", "sentence": sentence}
+        header["verdict"] |= {"word": "failed", "headline": _headline_of(sentence, failure), "sentence": sentence}
     else:
         header["sentence"] = sentence
     if header["view"] in ("step", "node"):
@@ -74,6 +77,13 @@ def empty_answer(
         header["wrt2"] = None if question.wrt2 is None else str(question.wrt2)
         header["start2"], header["stop2"] = question.start2, question.stop2
     return header
+
+
+def _headline_of(sentence: str, failure: FailureRecord | None) -> str:
+    """What happened, as far as that fits into one line."""
+    first = re.split(r"\n|(?<=\.) ", sentence.strip(), maxsplit=1)[0].rstrip(".:")
+    first = f"Fails: {first}" if failure and first[:1].islower() else first
+    return f"{first}." if 0 < len(first.split()) <= _MOST_WORDS else "The Function gave no result."
 
 
 def _blank(shape: Any) -> Any:

@@ -87,9 +87,10 @@ class ReadingsRecord(TypedDict):
 
 
 class FoundRecord(TypedDict):
-    """The verdict in a word and a sentence, and where analytical and numerical differ."""
+    """The verdict in a word, a line and sentences, and where analytical and numerical differ."""
 
     word: VerdictWord
+    headline: str
     sentence: str
     intervals: list[Ends]
 

@@ -65,9 +65,13 @@ class ExplanationRecord(TypedDict):
 
 
 class VerdictRecord(TypedDict):
-    """What was found, in a word and in a sentence, and on which intervals analytical and numerical differ."""
+    """What was found, in a word, in a line and in sentences, and on which intervals analytical and numerical differ.
+
+    ``headline`` is the worse of curves and contract, as far as an op says itself what its contract finds.
+    """
 
     word: VerdictWord
+    headline: str
     sentence: str
     explanation: ExplanationRecord | None
     intervals: list[Ends]

@@ -11,6 +11,7 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.formatting.difference_size import slope_share
+from ..numerics.sentences.headline import Specimen, headline
 from ..numerics.sentences.places import describe_point, join_words
 from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import Status
@@ -53,8 +54,9 @@ _BENT = ("kink", "cusp")
 
 @dataclass(frozen=True)
 class VerdictText:
-    """The verdict in sentences, and its explanation."""
+    """The verdict in a line and in sentences, and its explanation."""
 
+    headline: str
     sentence: str
     explanation: Diagnosis | None
 
@@ -62,10 +64,18 @@ class VerdictText:
 def curves_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: everything measured of a section. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
-    sentence = verdict_sentence(evaluation, verdict, sentence_names(section, question))
-    return curves_answer(
-        section, question, asked, evaluation, verdict, VerdictText(sentence, diagnose(section, evaluation, verdict))
+    names = sentence_names(section, question)
+    words = VerdictText(
+        headline(evaluation, verdict, names, specimen(section)),
+        verdict_sentence(evaluation, verdict, names),
+        diagnose(section, evaluation, verdict),
     )
+    return curves_answer(section, question, asked, evaluation, verdict, words)
+
+
+def specimen(section: Section) -> Specimen:
+    """What the op says of itself, if it is broken on purpose."""
+    return Specimen(section.op.broken, section.op.check)
 
 
 def curves_answer(
@@ -114,6 +124,7 @@ def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: 
     against, explanation = verdict.against, words.explanation
     return {
         "word": verdict.word,
+        "headline": words.headline,
         "sentence": words.sentence,
         "explanation": record_of(explanation, ExplanationRecord) if explanation else None,
         "intervals": list((verdict.forward if section.op.surrogate else against).intervals),

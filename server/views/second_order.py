@@ -11,6 +11,7 @@ from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.second_order.grad_input import grad_input_section
 from ..numerics.second_order.gradgradcheck import gradgradcheck
 from ..numerics.second_order.text import explain_second_order, one_derivative_further, second_order_sentence
+from ..numerics.sentences.headline import headline, no_gradient_headline
 from ..numerics.verdict.verdict import Verdict
 from ..protocol.answer import empty_answer
 from ..protocol.question import Element, Question
@@ -74,7 +75,7 @@ def _without_gradient(section: Section, question: Question, asked: AskedRecord) 
     sentence = f"There is no second derivative: backward returns no gradient for {question.wrt}, for {reason}."
     header = empty_answer(question, asked, sentence)
     if header["view"] == "curves":
-        header["verdict"]["word"] = "no gradient"
+        header["verdict"] |= {"word": "no gradient", "headline": no_gradient_headline(str(question.wrt))}
     return header
 
 
@@ -93,7 +94,11 @@ def _curves(
     names = sentence_names(backward, further)
     first = "unsupported" if verdict.word == "unsupported" else evaluate_and_judge(section, question)[1].word
     sentence = second_order_sentence(evaluation, verdict, names, first) + _zero_note(question)
-    words = curves.VerdictText(sentence, explain_second_order(backward, section, evaluation, verdict, names))
+    words = curves.VerdictText(
+        headline(evaluation, verdict, names, curves.specimen(section), order=2),
+        sentence,
+        explain_second_order(backward, section, evaluation, verdict, names),
+    )
     header, columns = curves.curves_answer(backward, further, asked, evaluation, verdict, words)
     opinion = gradgradcheck(section, _smooth_points(evaluation, verdict), str(question.wrt), evaluation.grid.span)
     if verdict.word == "unsupported" and opinion.passed is False:

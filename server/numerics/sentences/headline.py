@@ -1,0 +1,227 @@
+"""The verdict in one line: what a student needs to know first, in at most twenty words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...runtime.arrays import Interval
+from ..curve.evaluation import Evaluation
+from ..differentiation.finite_differences import PointKind
+from ..formatting.difference_size import two_digits
+from ..formatting.numbers import format_distinct, format_number
+from ..linearity.violation import Law
+from ..status import Status
+from ..verdict.verdict import Verdict, judged_curve
+from .places import Names, describe_point
+
+MOST_WORDS = 20
+_MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
+_NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the headline says how many
+_BROKEN_LAWS: dict[Law, str] = {
+    "repeats": "the same call returns another gradient the second time",
+    "untouched": "backward changes grad_output, which it was only lent",
+    "zero": "a grad_output of 0 does not give a gradient of 0",
+    "scales": "twice the grad_output does not give twice the gradient",
+    "odd": "the opposite grad_output does not give the opposite gradient",
+    "adds": "the gradients of two grad_outputs do not add up",
+    "mixes": "the gradient of one element depends on the grad_output of another",
+    "layout": "the gradient depends on how grad_output lies in memory",
+    "batch": "the gradient depends on the other rows of the batch",
+}
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """What an op that is broken on purpose says of itself, and the check of the contract that finds it."""
+
+    broken: str
+    check: str
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What is differentiated, what returns the derivative, and what that is to be."""
+
+    function: str
+    backward: str
+    derivative: str
+
+
+def headline(evaluation: Evaluation, verdict: Verdict, names: Names, specimen: Specimen, order: int = 1) -> str:
+    """One sentence on the curves, or on what the contract finds where the curves match all the same."""
+    terms = _Terms("forward", "backward", names.derivative)
+    if order == 2:
+        terms = _Terms("backward", "double backward", "the derivative of what backward returns")
+    candidates = _CANDIDATES[verdict.word](evaluation, verdict, names, terms)
+    if specimen.broken and verdict.word.startswith("matches"):
+        candidates = _of_contract(specimen)
+    return next(each for each in candidates if len(each.split()) <= MOST_WORDS)
+
+
+def no_gradient_headline(wrt: str) -> str:
+    """The headline where nothing comes back that could be looked at."""
+    return f"No gradient comes back for {wrt}."
+
+
+def _of_contract(specimen: Specimen) -> Iterator[str]:
+    found = specimen.broken.rstrip(".")
+    for each in (found, found.split(":")[0], found.split(";")[0]):
+        joint = "yet" if " but " in each else "but"
+        yield f"The curves match, {joint} {each[:1].lower()}{each[1:]}."
+    yield f"The curves match, but the contract finds a fault{f': {specimen.check}' if specimen.check else ''}."
+
+
+def _matches(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+    if evaluation.grad_output == 0:
+        yield "Matches, which says little: with grad_output 0 every gradient is 0."
+    draw = " for one random draw" if evaluation.one_draw else ""
+    judged = verdict.against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)
+    at = evaluation.rows
+    judgeable = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
+    if judged < _NEARLY_ALL * judgeable:
+        yield f"Matches{draw} at the {judged} of {judgeable} points that could be judged."
+    main = f"Matches{draw}: {terms.backward} is {terms.derivative}"
+    kinks = verdict.against.count(Status.SUBGRADIENT)
+    if kinks:
+        yield f"{main}; at {'the kink' if kinks == 1 else f'{kinks} kinks'} it returns a subgradient."
+    yield f"{main}."
+    yield f"Matches{draw}: {terms.backward} is the derivative that is asked for."
+
+
+def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+    yield f"Matches on this range, but {terms.backward} differs beyond it."
+
+
+def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+    sign, other = ("positive", "negative") if evaluation.grad_output > 0 else ("negative", "positive")
+    one_sided = evaluation.linearity.breaks("odd") and evaluation.grad_output
+    if verdict.forward.intervals:
+        follows = "backward follows the dotted surrogate, not forward"
+        if one_sided:
+            where = _where(verdict.forward.intervals, evaluation, names)
+            yield f"Differs by design {where}, for a {sign} grad_output: {follows}."
+        yield f"Differs by design {_where(verdict.forward.intervals, evaluation, names)}: {follows}."
+        yield f"Differs by design: {follows}."
+    elif verdict.forward.count(Status.UNDECIDED):
+        yield "Follows its surrogate, the dotted curve, by design; whether forward too is undecided."
+    elif one_sided:
+        yield f"For a {sign} grad_output backward is the derivative of forward, for a {other} one it is not."
+    else:
+        yield "For this grad_output backward is the derivative of forward, and of its surrogate."
+
+
+def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+    compared, row = verdict.against, verdict.against.worst
+    where = _where(compared.intervals, evaluation, names)
+    owner = f"{terms.function}’s" if compared is verdict.forward else "its surrogate’s"
+    if compared.worst_cell is not None:
+        yield f"Differs {where}: the area under {terms.backward} is not what {terms.function} rises by."
+    if row is None or evaluation.analytical is None:
+        yield f"Differs: {_BROKEN_LAWS[evaluation.linearity.findings[0].law]}."
+        return
+    curve = judged_curve(evaluation, verdict)
+    right = evaluation.grad_output * curve.slopes.value
+    returned, expected = float(evaluation.analytical[row]), float(right[row])
+    x = describe_point(float(evaluation.rows.x[row]), evaluation)
+    if curve.slopes.kind[row] == PointKind.KINK:
+        yield from _differs_at_kink(evaluation, verdict, f"{names.wrt} = {x}", terms, returned)
+        return
+    slope = f"{owner} slope is {format_distinct(expected, returned)}"
+    if evaluation.grad_output != 1:
+        slope = f"{format_distinct(expected, returned)} is right"
+    if format_number(returned) == format_number(expected):
+        off = two_digits(abs(returned - expected))
+        yield f"Differs {where}: {terms.backward} is off by {off}, more than rounding explains."
+    numbers = f"{terms.backward} returns {format_distinct(returned, expected)}, {slope}"
+    rows = compared.status == Status.DIFFERS
+    if _constant(evaluation.analytical[rows]) and _constant(right[rows]):
+        yield f"Differs {where}: {numbers}."
+    if compared.intervals != ((float(evaluation.rows.x[row]),) * 2,):
+        yield f"Differs {where}: at {names.wrt} = {x} {numbers}."
+        yield f"Differs: at {names.wrt} = {x} {numbers}."
+    yield f"Differs {where}: {numbers}."
+    yield f"Differs {where}."
+    yield f"Differs: {terms.backward} is not the derivative that is asked for."
+
+
+def _differs_at_kink(
+    evaluation: Evaluation, verdict: Verdict, place: str, terms: _Terms, returned: float
+) -> Iterator[str]:
+    slopes, row = judged_curve(evaluation, verdict).slopes, verdict.against.worst
+    sides = sorted(float(evaluation.grad_output * side[row]) for side in (slopes.left, slopes.right))
+    at = f"Differs at {place}: {terms.backward} returns {format_number(returned)}"
+    if not np.isfinite(sides).all():
+        yield f"{at}, where {terms.function} has a cusp."
+    yield f"{at}, but slopes from {format_number(sides[0])} to {format_number(sides[1])} are right."
+
+
+def _constant(values: np.ndarray) -> bool:
+    """Whether all are one number, as far as that is written."""
+    return len({format_number(float(each)) for each in values}) == 1
+
+
+def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+    if not (evaluation.deterministic or evaluation.one_draw):
+        yield f"Undecided: {terms.function} answers differently each time, so there is no slope to measure."
+    elif evaluation.one_draw and verdict.against.intervals:
+        yield f"Undecided: {terms.function} is random, and one draw does not tell its average slope."
+    elif not np.isfinite(evaluation.forward).any():
+        yield f"Undecided: {terms.function} has no finite value on this range."
+    elif evaluation.numerical.unseen:
+        yield f"Undecided: {terms.function} moves in steps too close together to be seen on this range."
+    yield f"Undecided: the differences of {terms.function} are too uncertain to judge {terms.backward} by."
+
+
+def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+    slopes = evaluation.numerical.slopes.value
+    finite = slopes[np.isfinite(slopes)]
+    if finite.any():
+        yield f"No gradient comes back for {names.wrt}, although {names.of} moves with it."
+    yield f"No gradient comes back for {names.wrt}, and {names.of} does not move with it."
+
+
+def _unsupported(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+    yield "No second derivative: backward declares that it cannot be differentiated again."
+
+
+def _failed(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+    assert evaluation.failure is not None
+    yield f"Fails: {evaluation.failure.brief}."
+    yield f"Fails: {evaluation.failure.phase} could not be run; the details say why."
+
+
+_CANDIDATES = {
+    "matches": _matches,
+    "matches its surrogate": _matches_surrogate,
+    "matches here": _matches_here,
+    "differs": _differs,
+    "undecided": _undecided,
+    "no gradient": _no_gradient,
+    "unsupported": _unsupported,
+    "failed": _failed,
+}
+
+
+def _where(intervals: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
+    """The stretches as ``where x < −1 or x > 1``; ``everywhere``, or how many where there are more."""
+    if len(intervals) > _MOST_PLACES:
+        return f"on {len(intervals)} stretches of this range"
+    places = [_place(each, evaluation, names) for each in intervals]
+    return "everywhere" if not all(places) else f"where {' or '.join(places)}"
+
+
+def _place(interval: Interval, evaluation: Evaluation, names: Names) -> str:
+    """One stretch, empty if it is the whole range."""
+    low, high = interval
+    left, right = (describe_point(each, evaluation) for each in interval)
+    before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
+    if before and after:
+        return ""
+    if low == high:
+        return f"{names.wrt} = {left}"
+    if before:
+        return f"{names.wrt} < {right}"
+    return f"{names.wrt} > {left}" if after else f"{left} < {names.wrt} < {right}"
