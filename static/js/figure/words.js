@@ -7,9 +7,11 @@ function writeWords(words, side = "") {
   for (const [name, html] of Object.entries(words ?? {})) {
     const place = document.getElementById(side + name);
     if (place === null || shown.get(place) === html) continue;
+    const open = place.querySelector("details")?.open;
     const focused = place.contains(document.activeElement) ? document.activeElement.id : "";
     place.innerHTML = html;
     shown.set(place, html);
+    if (open) place.querySelector("details")?.setAttribute("open", "");
     if (focused) (document.getElementById(focused) ?? document.querySelector(".cursor")).focus({ preventScroll: true });
   }
 }

@@ -11,7 +11,7 @@ import { copyText, testDialog } from "../share/clipboard.js";
 import { isOfView, joinQueries, showInAddressBar } from "../state/address.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
-import { companion, isPanel, isWritten } from "../views/companion.js";
+import { companion, isWritten } from "../views/companion.js";
 import { saveCompanion } from "../views/download.js";
 
 const find = (selector) => document.querySelector(selector);
@@ -23,6 +23,8 @@ const FILES = ["csv", "json", "svg", "png", "pdf", "py"];
 
 const painted = afterFirstPaint(); // before Plotly is read
 const plotly = () => painted.then(() => loadPlotly("curves"));
+
+let named = page.dataset.view !== "curves" && scrollY === 0; // a view that the address names, and nobody has seen yet
 
 const session = new Session(askServer, location.search);
 const figure = soleFigure(session, {
@@ -39,6 +41,8 @@ const closeLook = companion(find("#companion"), {
   drawn() {
     figure.plot.mark(closeLook.state().answer.at ?? null);
     compareInputs();
+    if (named) reveal();
+    named = false;
   },
 });
 const tellOtherInputs = otherInputs(find("#pair"), {
@@ -91,11 +95,10 @@ function updateView() {
   }
 }
 
-/** What was opened is brought into sight, below the curves as far as there is room. */
+/** What was opened is brought into sight. */
 function reveal() {
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-  const [place, block] = isPanel(session.state.view) ? ["sentence", "center"] : ["plot", "nearest"];
-  requestAnimationFrame(() => find(`#companion-${place}`).scrollIntoView({ block, behavior }));
+  requestAnimationFrame(() => find("#companion").scrollIntoView({ block: "start", behavior }));
 }
 
 /** What the answer says of the source and of the fields that were left empty. */
@@ -107,6 +110,14 @@ function annotate({ failure, numerical, tolerance }) {
     find("#controls").elements[name].placeholder = value?.toPrecision(2) ?? "";
   }
 }
+
+const menu = find("#export");
+addEventListener("click", ({ target }) => menu.contains(target) || menu.removeAttribute("open"));
+menu.addEventListener("keydown", ({ key }) => {
+  if (key !== "Escape") return;
+  menu.removeAttribute("open");
+  menu.querySelector("summary").focus();
+});
 
 addEventListener("popstate", () => session.visit(location.search));
 
