@@ -13,8 +13,8 @@ from ..url.address import PARAMETERS
 API_DESCRIPTION = """\
 One address, many representations: `/ops/{name}` is the page of an op, the same address with `.json` its numbers and
 with `.csv` its table, with `.svg`, `.png` and `.pdf` its picture, with `.html` one file that works offline;
-`/embed/{name}` is for the frame of another page. All state is in the query. Beside the names below, every **parameter** of the op
-(`min=-1`, a switch as `true` or `false`) and every **input** by the values it is held at
+`/embed/{name}` is for the frame of another page. All state is in the query. Beside the names below, every
+**parameter** of the op (`min=-1`, a switch as `true` or `false`) and every **input** by the values it is held at
 (`weight=1,2,3;-1,0.5,2`, flattened row by row) is a name of the query; the page of the op shows them.
 One look at a section has several `view`s, and each is a document of its own: the `curves` and the verdict; `area`, what
 forward rises by between neighbouring x against the area under what backward returned; `map`, what backward returns for

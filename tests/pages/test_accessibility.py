@@ -114,7 +114,7 @@ def test_on_a_phone_the_figure_stands_right_below_the_verdict_and_its_reading_ri
     page.set_viewport_size({"width": 360, "height": 740})
     opened(page, "/ops/clamp_with_grad")
     boxes = {
-        name: page.locator(name).bounding_box() for name in ("#verdict", "#canvas", "#reading", ".tools", "#controls")
+        name: page.locator(name).bounding_box() for name in ("#verdict", "#canvas", "#reading", "#controls", ".tools")
     }
     tops = [box["y"] for box in boxes.values() if box]
     assert tops == sorted(tops)

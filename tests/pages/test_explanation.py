@@ -8,10 +8,11 @@ from support import http
 from support.browser import curves, opened, value_at
 
 
-def test_a_wrong_backward_is_explained_below_the_verdict(page: Page, server: str) -> None:
+def test_a_wrong_backward_is_explained_in_the_details_of_the_verdict(page: Page, server: str) -> None:
     opened(page, "/ops/incorrect_clipped_relu")
     explanation = http.get(f"{server}/ops/incorrect_clipped_relu.json").json()["verdict"]["explanation"]
     assert explanation["sentence"]
+    page.locator("#details").click()
     expect(page.locator("#explanation")).to_be_visible()
     said = page.locator("#explanation").inner_text().split()
     assert said[:3] == explanation["sentence"].split()[:3]

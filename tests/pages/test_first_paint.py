@@ -78,6 +78,7 @@ def test_without_javascript_the_figure_and_its_words_stand_there(plain: Page) ->
     expect(plain.get_by_text("surrogate slope")).to_be_visible()
     expect(plain.locator("[data-curve='closed ends']")).to_be_hidden()
     expect(plain.locator("#field-grad_output")).to_have_value("−1")
+    plain.get_by_text("Export").click()
     for kind in ("svg", "png", "csv", "json"):
         link = plain.locator(f".tools #{kind}")
         expect(link).to_have_attribute("href", f"/ops/clamp_with_grad.{kind}?grad_output=-1")

@@ -106,6 +106,7 @@ def test_plotlys_own_rules_are_admitted_and_maplibres_are_not_asked_for(page: Pa
 def test_a_picture_can_be_saved(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     with page.expect_download() as download:
+        page.get_by_text("Export").click()
         page.locator(".tools").get_by_role("link", name="PNG").click()
     assert download.value.suggested_filename == "clamp_with_grad.png"
     assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

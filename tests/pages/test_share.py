@@ -364,6 +364,7 @@ def test_a_link_is_copied_where_the_clipboard_is_closed(browser: Browser, server
     with alone(browser, server) as page:
         page.add_init_script(NO_CLIPBOARD)
         opened(page, CLAMP)
+        page.get_by_text("Export").click()
         button = page.get_by_role("button", name="Copy link")
         button.click()
         expect(page.locator("#copy")).to_contain_text("Cop")

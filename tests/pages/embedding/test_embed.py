@@ -410,6 +410,7 @@ def test_a_verdict_that_was_cut_short_is_read_by_pointing_at_it(page: Page) -> N
     before = page.locator("#canvas").bounding_box()
     expect(page.locator("#explanation")).to_be_hidden()
     page.locator("#verdict").focus()
+    page.locator("#details").click()
     expect(page.locator("#explanation")).to_be_in_viewport(ratio=1)
     assert page.locator("#canvas").bounding_box() == before
 

@@ -1,0 +1,55 @@
+"""What somebody sees of an op before she scrolls: why, the verdict in one line, and the whole figure."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+from support.browser import opened
+
+SCREENS: list[ViewportSize] = [
+    {"width": 1280, "height": 720},
+    {"width": 1440, "height": 900},
+    {"width": 390, "height": 844},
+]
+SEEN = ("#title", ".lede", ".headline", "#upper-words", "#lower-words", "#canvas", "#reading")
+
+
+@pytest.mark.parametrize("name", ["clamp_with_grad", "incorrect_clipped_relu", "functional_linear"])
+def test_the_first_screen_holds_why_the_verdict_and_the_whole_figure(page: Page, name: str) -> None:
+    page.set_viewport_size(SCREENS[0])
+    opened(page, f"/ops/{name}")
+    for screen in SCREENS:
+        page.set_viewport_size(screen)
+        for each in SEEN:
+            expect(page.locator(each)).to_be_in_viewport(ratio=1)
+        figure, controls = (page.locator(each).bounding_box() for each in ("#canvas", "#controls"))
+        assert figure
+        assert controls
+        beside = controls["x"] + controls["width"] < figure["x"]
+        assert beside or 0 <= controls["y"] - figure["y"] - figure["height"] < 120
+
+
+def test_details_stay_open_and_nothing_moves_while_verdicts_change(page: Page) -> None:
+    page.set_viewport_size(SCREENS[0])
+    opened(page, "/ops/clamp_with_grad")
+    page.locator("#details").click()
+    places = [page.locator(each).bounding_box() for each in ("#canvas", "#controls")]
+    page.get_by_role("button", name="Flip sign").click()
+    expect(page.locator(".headline")).to_contain_text("for a negative grad_output")
+    expect(page.locator("#verdict .sentence")).to_be_visible()
+    assert [page.locator(each).bounding_box() for each in ("#canvas", "#controls")] == places
+
+
+def test_a_view_that_the_address_names_is_brought_into_sight(page: Page) -> None:
+    page.set_viewport_size(SCREENS[0])
+    page.goto("/ops/clamp_with_grad?view=area")
+    expect(page.locator("#companion-title")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#companion-plot")).to_be_in_viewport(ratio=1)
+
+
+def test_a_view_that_would_say_nothing_is_not_offered_but_answers_its_address(page: Page) -> None:
+    opened(page, "/ops/exp")
+    expect(page.get_by_role("radio", name="Area")).to_be_attached()
+    expect(page.get_by_role("radio", name="Jacobian")).to_have_count(0)
+    page.goto("/ops/exp?view=jacobian")
+    expect(page.get_by_role("radio", name="Jacobian")).to_be_checked()
