@@ -30,7 +30,8 @@ def test_the_first_screen_holds_why_the_verdict_and_the_whole_figure(page: Page,
 
 
 PLACES = """() => ['#canvas', '#controls'].map(each => {
-  const [{top, height}, {top: title}] = [each, '#title'].map(one => document.querySelector(one).getBoundingClientRect());
+  const boxes = [each, '#title'].map(one => document.querySelector(one).getBoundingClientRect());
+  const [{top, height}, {top: title}] = boxes;
   return [top - title, height];
 })"""
 
