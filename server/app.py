@@ -23,7 +23,7 @@ from .http.responses import ResponseCache
 from .http.security_headers import OWN_SITE_ANCESTORS, SecurityHeaders
 from .http.static_files import StaticFiles
 from .reload.composite_engine import AnyEngine
-from .routes import compare, gallery, oembed, own, robots, sections, system
+from .routes import compare, gallery, lessons, oembed, own, robots, sections, system
 from .routes.context import Site
 
 _USUAL = Settings()
@@ -79,6 +79,7 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     app.include_router(oembed.router)
     app.include_router(own.router)
     app.include_router(gallery.router)
+    app.include_router(lessons.router)
     app.include_router(robots.router)
     app.include_router(system.router)
     if settings.targets:

@@ -27,6 +27,8 @@ STYLE_SHEETS = {
     "gallery": (*_COMMON, "gallery"),
     "op": (*_COMMON, *_FIGURE, "views/companion", "op", "highlight", "no_script"),
     "embed": (*_COMMON, *_FIGURE, "embed", "highlight", "no_script"),
+    "lesson": (*_COMMON, *_FIGURE, "lesson", "no_script"),
+    "lessons": (*_COMMON, "lessons"),
     "compare": (*_COMMON, *_FIGURE, "compare", "highlight", "no_script"),
     "compare_choose": (*_COMMON, "compare"),
     "own_file": (*_COMMON, "op", "own"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
@@ -64,9 +64,10 @@ from .assets import SHARED_SCRIPT, Assets
 from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, GalleryCard, available_tour, cards_by_group, search_keywords
 from .inline_bundle import Bundle
+from .lessons import Lesson, LessonPlace
 from .op_markup import highlighted_source, inline_code, mathml, prose
 from .page_document import page_document
-from .social_tags import SocialTags, section_tags
+from .social_tags import LESSONS_DESCRIPTION, SocialTags, plain_tags, section_tags
 
 PANEL_VIEWS = ("contract", "node")  # which the server writes as HTML
 # The macros of parts/fragments.html, and the element that each fills.
@@ -184,6 +185,20 @@ class Pages:
         """The figure of an op, to be embedded in a frame of another page."""
         return self._render("pages/embed.html", _context(replace(view, indexed=False), "/embed/{name}"))
 
+    def lesson(self, view: SectionPage, place: LessonPlace, framed: bool) -> bytes:
+        """A lesson with its figure; ``framed`` for a frame of another page."""
+        address = f"/lessons/{place.lesson.name}"
+        context = _context(replace(view, indexed=False), f"/embed{address}" if framed else address)
+        text = " ".join(place.lesson.text.replace("`", "").split())
+        social = plain_tags(view.base + address, place.lesson.title, text, view.indexed and not framed)
+        context |= {"place": place, "lesson": place.lesson, "framed": framed}
+        return self._render("pages/lesson.html", context | {"social": replace(social, image=context["social"].image)})
+
+    def lessons(self, lessons: Sequence[Lesson], base: str, indexed: bool) -> bytes:
+        """The list of the lessons, by their questions."""
+        social = plain_tags(f"{base}/lessons", "Lessons", LESSONS_DESCRIPTION, indexed)
+        return self._render("pages/lessons.html", {"lessons": lessons, "social": social})
+
     def export(self, view: SectionPage, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
         """The figure as a stand-alone file: its sliders by their ``axes``, and their ``answers`` as JSON."""
         context = {"axes": axes, "answers": Markup(answers), "bundle": bundle}  # noqa: S704
@@ -241,7 +256,7 @@ class Pages:
     def error(self, status: int, title: str, detail: str, op: str | None, place: str = "") -> bytes:
         """The page of an HTTP error; ``op`` is an op to link to, ``place`` the first segment of the path."""
         context = {"status": status, "title": title, "detail": detail, "op": op}
-        context |= {"framed": place == "embed", "paired": place == "compare"}
+        context |= {"framed": place == "embed", "paired": place == "compare", "taught": place == "lessons"}
         return self._render("pages/error.html", context)
 
     def docs(self) -> bytes:

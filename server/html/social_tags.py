@@ -58,6 +58,14 @@ def gallery_tags(base: str, indexed: bool) -> SocialTags:
     return SocialTags(f"{base}/", "Gradloupe", _GALLERY_DESCRIPTION, _robots(indexed))
 
 
+LESSONS_DESCRIPTION = "Short lessons on backward: one question, one live figure and one control each."
+
+
+def plain_tags(url: str, title: str, description: str, indexed: bool) -> SocialTags:
+    """The tags of a page of words, without a picture."""
+    return SocialTags(url, title, description, _robots(indexed))
+
+
 def _preview(base: str, op: OpDescription, address: Address) -> str:
     """The address of the picture for link previews."""
     return base + canonical_address(op, pictured_address(address), "/ops/{name}.png")

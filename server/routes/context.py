@@ -26,6 +26,8 @@ from ..schema.op import OpDescription
 from ..standalone.export import ExportWriter
 from ..url.numbers import printable_excerpt
 
+_SOURCES = (".html", ".toml")  # of pages
+
 
 @dataclass(frozen=True)
 class Site:
@@ -47,7 +49,7 @@ class Site:
     def of(cls, engine: AnyEngine, settings: Settings) -> Site:
         """The state for this engine."""
         assets = Assets.shared()
-        templates = (path.read_bytes() for path in sorted(Path(TEMPLATES).rglob("*.html")))
+        templates = (path.read_bytes() for path in sorted(Path(TEMPLATES).rglob("*.*")) if path.suffix in _SOURCES)
         build = fingerprint(__version__, source_digest(), *templates)
         answers = AnswerCache(engine)
         own = bool(settings.targets)

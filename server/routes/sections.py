@@ -137,13 +137,13 @@ async def printed(request: Request) -> Response:
 @router.get("/ops/{name}", include_in_schema=False)
 async def op_page(request: Request) -> Response:
     """The page; while torch is loading, one that says so."""
-    return await _page(request, "op", Pages.op, 1.0)
+    return await section_page(request, _of_path(request), "op", Pages.op, 1.0)
 
 
 @router.get("/embed/{name}", include_in_schema=False)
 async def embed(request: Request) -> Response:
     """The figure alone, for the frame of another page, which has nothing else to show."""
-    return await _page(request, "embed", Pages.embed, 4.0)
+    return await section_page(request, _of_path(request), "embed", Pages.embed, 4.0)
 
 
 @dataclass(frozen=True)
@@ -161,18 +161,37 @@ class _Asked:
         return canonical_address(self.op, self.address)
 
 
+@dataclass(frozen=True)
+class SectionPlace:
+    """Where a section is: the name of its op, and the query as it was sent."""
+
+    op: str
+    query: str
+
+
+def _of_path(request: Request) -> SectionPlace:
+    return SectionPlace(request.path_params["name"], query_string(request))
+
+
 async def _section(
-    request: Request, ending: str, kind: str, media_type: str, shown: _Shown, write: _WriteSection
+    request: Request,
+    ending: str,
+    kind: str,
+    media_type: str,
+    shown: _Shown,
+    write: _WriteSection,
+    place: SectionPlace | None = None,
 ) -> Response:
     """The reply for a section, in the representation with this ``ending``, which refuses what it cannot show.
 
-    ``shown`` keeps of its address what the body depends on.
+    ``shown`` keeps of its address what the body depends on; ``place`` is that of the request where it is not given.
     """
     site = Site.serving(request)
+    where = place or _of_path(request)
 
     async def read() -> Computation:
-        words = parse_query(query_string(request))
-        op = await site.op(request.path_params["name"], words.get("recipe", ""))
+        words = parse_query(where.query)
+        op = await site.op(where.op, words.get("recipe", ""))
         device = await site.engine.device()
         address = read_address(op, device, words)
         check_representation(address, ending)
@@ -197,13 +216,16 @@ async def _answer(
     return await _section(request, ending, kind or media_type, media_type, shown, written)
 
 
-async def _page(request: Request, name: str, render: _Render, patience: float) -> Response:
-    """A page with its figure; without it, where the answer is not there after ``patience`` seconds."""
-    site, op, query = Site.serving(request), request.path_params["name"], query_string(request)
-    if await site.engine.waits_for(op):
-        numbers_of = f"/ops/{quote(op)}.json" + (f"?{query}" if query else "")
-        page = site.pages.waiting(printable_excerpt(op), numbers_of, name == "embed")
-        return uncached_reply(request, page, "text/html")
+async def section_page(request: Request, place: SectionPlace, name: str, render: _Render, patience: float) -> Response:
+    """A page with the figure of ``place``; without it, where the answer is not there after ``patience`` seconds.
+
+    ``name`` is the kind of the page.
+    """
+    site = Site.serving(request)
+    if await site.engine.waits_for(place.op):
+        numbers_of = f"/ops/{quote(place.op)}.json" + (f"?{place.query}" if place.query else "")
+        framed = request.url.path.startswith("/embed/")
+        return uncached_reply(request, site.pages.waiting(printable_excerpt(place.op), numbers_of, framed), "text/html")
     base, public = site.base(request), site.settings.public
 
     async def rendered(asked: _Asked) -> tuple[bytes, bool]:
@@ -221,10 +243,9 @@ async def _page(request: Request, name: str, render: _Render, patience: float) -
         return body, all(one and is_lasting(one, each) for one, each in zip(found, questions, strict=True))
 
     try:
-        ending = "embed" if name == "embed" else ""
-        return await _section(
-            request, ending, f"{name} {base} {public} {site.assets.digest}", "text/html", _same, rendered
-        )
+        ending = "" if name == "op" else "embed"
+        kind = f"{name} {base} {public} {site.assets.digest}"
+        return await _section(request, ending, kind, "text/html", _same, rendered, place)
     except Unsolved as unsolved:
         return uncached_reply(request, site.pages.unsolved(unsolved.told), "text/html")
 

@@ -12,6 +12,7 @@ from support import http
 from support.servers import Server, serving_in_thread
 
 from gradloupe.ops import OPS
+from gradloupe.server.html.lessons import all_lessons
 
 PUBLIC = "https://loupe.example.org"
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -104,10 +105,11 @@ def test_a_private_site_keeps_search_engines_away(server: str) -> None:
     assert (head(f"{server}/ops/exp").metas["robots"] or "").startswith("noindex")
 
 
-def test_a_public_site_has_a_map_of_its_gallery_and_its_ops(public: Server) -> None:
+def test_a_public_site_has_a_map_of_its_gallery_its_ops_and_its_lessons(public: Server) -> None:
     root = ElementTree.fromstring(public.get("/sitemap.xml").content)  # noqa: S314 - our own
     places = [each.text for each in root.iter(f"{SITEMAP}loc")]
-    assert places == [f"{PUBLIC}/", *(f"{PUBLIC}/ops/{name}" for name in OPS)]
+    taught = [f"/lessons/{lesson.name}" for lesson in all_lessons()]
+    assert places == [PUBLIC + path for path in ("/", *(f"/ops/{name}" for name in OPS), "/lessons", *taught)]
 
 
 def test_a_public_site_offers_its_ops_but_not_their_endless_sections(public: Server) -> None:

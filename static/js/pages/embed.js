@@ -1,14 +1,15 @@
 // The page /embed: a live figure in the frame of another page, drawn when it is seen, as high as it is, in touch with
 // that page.
 
+import { whenVisible } from "../figure/in_sight.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
+import { messenger } from "../share/parent_page.js";
 import { isOfSection } from "../state/address.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
 
-const LATEST = 500; // milliseconds that a busy page may keep a figure waiting that is in sight
 const THEMES = ["auto", "light", "dark"];
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
@@ -71,49 +72,3 @@ function measure() {
 if (!page.dataset.high) new ResizeObserver(measure).observe(document.body);
 if (page.dataset.shown) import("../own/events.js").then(({ followInFrame }) => followInFrame(page.dataset));
 session.start();
-
-/**
- * `moved(state)` and `themed(theme)` hear what the page around asks for. Returns `tell(type, more)`, and
- * `resized(height)`, which says so in the four ways that there are of saying it.
- */
-function messenger({ moved, themed }) {
-  const framed = parent !== window;
-  const post = (message) => framed && parent.postMessage(message, "*"); // whoever it is: all of this is on their page
-  const secret = new URLSearchParams(location.hash.replace(/^#\??/, "")).get("secret") ?? "";
-  const heard = { "gradloupe:state": ({ state }) => moved(state), "gradloupe:theme": ({ theme }) => themed(theme) };
-  let last = 0;
-
-  addEventListener("message", ({ source, data }) => {
-    if (framed && source === parent && Object.hasOwn(heard, data?.type)) heard[data.type](data);
-  });
-
-  return {
-    tell: (type, more) => post({ type: `gradloupe:${type}`, ...more }),
-    resized(height) {
-      if (height === last) return;
-      last = height;
-      post({ type: "gradloupe:resize", height });
-      post({ subject: "lti.frameResize", height });
-      post({ message: "height", value: height, secret });
-      post(JSON.stringify({ src: location.href, context: "iframe.resize", height }));
-    },
-  };
-}
-
-/** Settled when `element` is in sight and the page has a moment to spare. */
-function whenVisible(element) {
-  const idle = window.requestIdleCallback ?? setTimeout; // Safari has none
-  return new Promise((resolve) => {
-    let there = false;
-    const observer = new IntersectionObserver((entries) => {
-      there = entries.at(-1).isIntersecting;
-      if (there) idle(settle, { timeout: LATEST });
-    });
-    function settle() {
-      if (!there) return; // it has been scrolled by
-      observer.disconnect();
-      resolve();
-    }
-    observer.observe(element);
-  });
-}

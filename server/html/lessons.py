@@ -1,0 +1,124 @@
+"""The lessons: one question, one figure, one control each, read from a file each in ``templates/lessons``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..paths import TEMPLATES
+
+_FOLDER = Path(TEMPLATES, "lessons")
+WORD_BOUNDS = (40, 120)  # of the text of a lesson
+_LONGEST_REVEAL = 120  # words
+_TEXTS = ("title", "address", "control", "expect", "text", "reveal")
+_OPTIONAL = ("choices",)
+
+
+class BadLesson(ValueError):
+    """The file of a lesson that cannot be one; the message names the file and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson.
+
+    ``title`` is its question. ``op`` and ``query`` are the address of its figure, ``control`` the one parameter of that
+    address that can be moved, to one of ``choices`` where there are any. ``expect`` is the word of the verdict at the
+    start; ``reveal`` says what happened and why.
+    """
+
+    name: str
+    number: int
+    title: str
+    op: str
+    query: str
+    control: str
+    expect: str
+    text: str
+    reveal: str
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LessonPlace:
+    """A lesson among its neighbours."""
+
+    lesson: Lesson
+    count: int
+    previous: Lesson | None
+    next: Lesson | None
+
+
+@cache
+def all_lessons() -> tuple[Lesson, ...]:
+    """Every lesson, in order; raises ``BadLesson``."""
+    found = [read_lesson(path.name, path.read_text("utf-8")) for path in sorted(_FOLDER.glob("*.toml"))]
+    if [each.number for each in found] != list(range(1, len(found) + 1)):
+        raise BadLesson(f"the files of the lessons are not numbered 1 to {len(found)}, each once")
+    return tuple(found)
+
+
+def lesson_place(name: str) -> LessonPlace | None:
+    """The lesson of this name, None where there is none."""
+    lessons = all_lessons()
+    for i, lesson in enumerate(lessons):
+        if lesson.name == name:
+            before, after = lessons[i - 1] if i else None, lessons[i + 1] if i + 1 < len(lessons) else None
+            return LessonPlace(lesson, len(lessons), before, after)
+    return None
+
+
+def read_lesson(file: str, content: str) -> Lesson:
+    """The lesson in a file called ``NN_name.toml``; raises ``BadLesson``."""
+    number, _, name = file.removesuffix(".toml").partition("_")
+    if not number.isdecimal() or not name.isidentifier():
+        raise BadLesson(f"{file}: a lesson is called by its number and its name, as in 01_backward.toml")
+    try:
+        said = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        raise BadLesson(f"{file}: {error}") from None
+    _check_names(file, said)
+    texts = {key: _text(file, key, said[key]) for key in _TEXTS}
+    place, _, query = texts.pop("address").partition("?")
+    if not place.startswith("/ops/"):
+        raise BadLesson(f"{file}: the address {place} is not that of an op, as in /ops/exp")
+    _check_length(file, "text", texts["text"], *WORD_BOUNDS)
+    _check_length(file, "reveal", texts["reveal"], 1, _LONGEST_REVEAL)
+    choices = said.get("choices", [])
+    if not isinstance(choices, list) or not all(isinstance(each, str) for each in choices):
+        raise BadLesson(f"{file}: choices is not a list of texts")
+    return Lesson(name, int(number), op=place.removeprefix("/ops/"), query=query, choices=tuple(choices), **texts)
+
+
+def word_count(text: str) -> int:
+    """How many words a text has; signs that stand alone are none."""
+    return sum(any(sign.isalnum() for sign in word) for word in text.split())
+
+
+def _check_names(file: str, said: Mapping[str, Any]) -> None:
+    for problem, names in (
+        ("lacks", set(_TEXTS) - said.keys()),
+        ("has unknown keys:", said.keys() - {*_TEXTS, *_OPTIONAL}),
+    ):
+        if names:
+            raise BadLesson(f"{file} {problem} {_listed(names)}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _text(file: str, key: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise BadLesson(f"{file}: {key} is not a text")
+    return value.strip()
+
+
+def _check_length(file: str, key: str, text: str, least: int, most: int) -> None:
+    count = word_count(text)
+    if not least <= count <= most:
+        raise BadLesson(f"{file}: {key} has {count} words, and {least} to {most} are allowed")

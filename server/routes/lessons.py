@@ -1,0 +1,66 @@
+"""Routes of the lessons: ``/lessons``, ``/lessons/{lesson}``, and ``/embed/lessons/{lesson}`` for other pages."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from ..html.lessons import LessonPlace, all_lessons, lesson_place
+from ..html.pages import Pages, SectionPage
+from ..http.responses import cached_reply, reply_lasting
+from ..protocol.fingerprint import fingerprint
+from ..protocol.suggest import closest_match
+from ..url.numbers import printable_excerpt
+from .context import Site, query_string
+from .sections import SectionPlace, section_page
+
+_PATIENCE = 4.0  # seconds that a page waits for its figure
+
+router = APIRouter()
+
+
+@router.get("/lessons", include_in_schema=False)
+async def lesson_list(request: Request) -> Response:
+    """All lessons, in order."""
+    site = Site.serving(request)
+    mark = fingerprint(site.build, site.assets.digest, site.base(request), repr(site.settings.public), "lessons")
+    known = cached_reply(request, mark, "text/html")
+    if known is not None:
+        return known
+    body = await asyncio.to_thread(site.pages.lessons, all_lessons(), site.base(request), site.settings.public)
+    return await reply_lasting(request, body, "text/html", mark, True)
+
+
+@router.get("/lessons/{lesson}", include_in_schema=False)
+async def lesson_page(request: Request) -> Response:
+    """One lesson. Its query, where there is one, is that of its figure."""
+    return await _lesson(request, framed=False)
+
+
+@router.get("/embed/lessons/{lesson}", include_in_schema=False)
+async def framed_lesson(request: Request) -> Response:
+    """One lesson for the frame of another page: text, figure and control."""
+    return await _lesson(request, framed=True)
+
+
+async def _lesson(request: Request, framed: bool) -> Response:
+    place = _place(request.path_params["lesson"])
+    figure = SectionPlace(place.lesson.op, query_string(request) or place.lesson.query)
+    return await section_page(
+        request, figure, f"lesson {framed}", partial(_render, place=place, framed=framed), _PATIENCE
+    )
+
+
+def _render(pages: Pages, view: SectionPage, place: LessonPlace, framed: bool) -> bytes:
+    return pages.lesson(view, place, framed)
+
+
+def _place(name: str) -> LessonPlace:
+    place = lesson_place(name)
+    if place is None:
+        close = closest_match(name, [each.name for each in all_lessons()])
+        hint = f"did you mean {close}? " if close else ""
+        raise HTTPException(404, f"There is no lesson {printable_excerpt(name)!r}; {hint}/lessons lists them all.")
+    return place

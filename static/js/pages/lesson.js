@@ -1,0 +1,48 @@
+// The page of a lesson, alone or in the frame of another page: one figure, one control, and the arrow keys turn the page.
+
+import { whenVisible } from "../figure/in_sight.js";
+import { soleFigure } from "../figure/live_figure.js";
+import { loadPlotly } from "../figure/plot.js";
+import { messenger } from "../share/parent_page.js";
+import { showInAddressBar } from "../state/address.js";
+import { askServer } from "../state/question.js";
+import { Session } from "../state/session.js";
+
+const TURNS = { ArrowLeft: "prev", ArrowRight: "next" };
+const NEEDS_ARROWS = "input, select, textarea, pre, [role=slider]";
+const THEMES = ["auto", "light", "dark"];
+const find = (selector) => document.querySelector(selector);
+const page = document.documentElement;
+const { start: beginning, control } = find("#controls").dataset;
+
+const session = new Session(askServer, location.search || beginning);
+soleFigure(session, { load: () => whenVisible(find("#canvas")).then(() => loadPlotly("curves")) });
+
+session.on("address", (said) => {
+  find("#whole").href = session.path + said;
+  showInAddressBar(location.pathname + queryOfPage());
+});
+
+/** Without a query a lesson is as it begins; where everything is as by default, the query says so of the control. */
+function queryOfPage() {
+  const query = session.query.replace(/^\?/, "");
+  if (query === beginning) return "";
+  return `?${query || `${control}=${encodeURIComponent(session.state[control])}`}`;
+}
+
+document.addEventListener("keydown", (event) => {
+  const { key, target, altKey, ctrlKey, metaKey, shiftKey } = event;
+  if (altKey || ctrlKey || metaKey || shiftKey || target.closest(NEEDS_ARROWS)) return;
+  const link = find(`link[rel="${TURNS[key]}"]`);
+  if (link) location.assign(link.href);
+});
+
+if (parent !== window) {
+  const around = messenger({
+    moved: (state) => control in (state ?? {}) && session.move({ [control]: String(state[control]) }),
+    themed: (theme) => THEMES.includes(theme) && (page.dataset.theme = theme),
+  });
+  new ResizeObserver(() => around.resized(Math.ceil(document.body.getBoundingClientRect().height))).observe(document.body);
+}
+
+session.start();

@@ -1,0 +1,87 @@
+"""Every lesson shows what it says: its address is drawn, its verdict is the one it names, its control is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from support import http
+
+from gradloupe.server.html.lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson, word_count
+from gradloupe.server.paths import TEMPLATES
+
+LESSONS = {lesson.name: lesson for lesson in all_lessons()}
+FIRST = Path(TEMPLATES, "lessons", "01_backward.toml").read_text("utf-8")
+
+
+def test_the_way_leads_from_backward_to_a_second_derivative_that_is_silently_zero() -> None:
+    assert [lesson.number for lesson in LESSONS.values()] == [*range(1, len(LESSONS) + 1)]
+    assert len(LESSONS) >= 12
+    assert [*LESSONS][:1] == ["backward"]
+    assert [*LESSONS][-1:] == ["second_derivative"]
+    assert {"clamp_sign", "gradcheck", "kill_head", "bias"} < LESSONS.keys()
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_begins_with_the_verdict_that_it_names(server: str, name: str) -> None:
+    lesson = LESSONS[name]
+    answer = http.get(f"{server}/ops/{lesson.op}.json?{lesson.query}").json()
+    assert answer["verdict"]["word"] == lesson.expect
+    assert answer["address"].removeprefix(f"/ops/{lesson.op}").removeprefix("?") == lesson.query
+    assert WORD_BOUNDS[0] <= word_count(lesson.text) <= WORD_BOUNDS[1]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_has_its_question_its_figure_and_its_one_control_without_a_script(server: str, name: str) -> None:
+    lesson = LESSONS[name]
+    for place in ("/lessons", "/embed/lessons"):
+        page = http.get(f"{server}{place}/{name}", headers={"accept": "text/html"})
+        assert page.status_code == 200
+        assert f'<h1 id="title">{lesson.title}</h1>' in page.text
+        assert re.search(r'<div class="still"[^>]*><svg', page.text)
+        form = page.text[page.text.index("<form") : page.text.index("</form>")]
+        visible = re.findall(r'<(?:input class="field"|select|input type="radio")[^>]* name="(\w+)"', form)
+        assert set(visible) == {lesson.control}
+        for choice in lesson.choices:
+            assert form.count(f">{choice}</option>") == 1
+
+
+def test_the_list_asks_every_question(server: str) -> None:
+    page = http.get(f"{server}/lessons").text
+    for lesson in LESSONS.values():
+        assert f'<a href="/lessons/{lesson.name}">{lesson.title}</a>' in page
+
+
+def test_a_lesson_shows_what_its_query_says_and_refuses_what_cannot_be(server: str) -> None:
+    moved = http.get(f"{server}/lessons/gradcheck?clip=0.5", headers={"accept": "text/html"}).text
+    assert 'name="clip" value="0.5"' in moved
+    assert 'data-word="differs"' in moved
+    refused = http.get(f"{server}/lessons/gradcheck?clip=9", headers={"accept": "text/html"})
+    assert refused.status_code == 422
+    assert 'href="/lessons"' in refused.text
+
+
+def test_an_unknown_lesson_is_told_the_nearest_name(server: str) -> None:
+    page = http.get(f"{server}/lessons/kil_head", headers={"accept": "text/html"})
+    assert page.status_code == 404
+    assert "did you mean kill_head?" in page.text
+    assert 'href="/lessons"' in page.text
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "complaint"),
+    [
+        ("backward.toml", FIRST, "called by its number"),
+        ("01_backward.toml", "title = ", "01_backward.toml: "),
+        ("01_backward.toml", FIRST.replace("control = ", "handle = "), "lacks control"),
+        ("01_backward.toml", FIRST + 'colour = "blue"', "has unknown keys: colour"),
+        ("01_backward.toml", FIRST.replace("/ops/snake", "/compare"), "is not that of an op"),
+        ("01_backward.toml", FIRST.replace('control = "a"', "control = 1"), "control is not a text"),
+        ("01_backward.toml", FIRST.replace("expect =", "choices = 3\nexpect ="), "choices is not a list"),
+        ("01_backward.toml", re.sub(r'text = """.*?"""', 'text = """Too short."""', FIRST, flags=re.S), "has 2 words"),
+    ],
+)
+def test_a_malformed_lesson_is_refused_by_name(file: str, content: str, complaint: str) -> None:
+    with pytest.raises(BadLesson, match=re.escape(complaint)):
+        read_lesson(file, content)

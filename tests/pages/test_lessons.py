@@ -1,0 +1,54 @@
+"""The lessons in a browser: by keyboard, on a phone, for everybody."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+from support.axe import violations
+from support.browser import curves
+
+PHONE = {"width": 390, "height": 844}
+
+
+def test_lessons_are_walked_by_keyboard(page: Page) -> None:
+    page.goto("/lessons")
+    page.get_by_role("link", name="What is a backward?").press("Enter")
+    page.locator("html[data-ready]").wait_for()
+    page.locator("body").press("ArrowRight")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Why is backward handed a number?")
+    page.locator("html[data-ready]").wait_for()
+    before = curves(page)["analytical"]
+    page.get_by_role("button", name="Flip sign").press("Enter")
+    page.locator('html[data-ready="/ops/square?grad_output=-1"]').wait_for()
+    assert curves(page)["analytical"] != before
+    expect(page).to_have_url("/lessons/grad_output?grad_output=-1")
+    page.get_by_role("slider", name="grad_output").press("ArrowRight")  # moves the slider, and turns no page
+    expect(page.get_by_role("heading", level=1)).to_have_text("Why is backward handed a number?")
+    page.locator("#reveal summary").press("Enter")
+    expect(page.locator("#verdict .word")).to_be_visible()
+    page.locator("body").press("ArrowLeft")
+    expect(page.get_by_role("heading", level=1)).to_have_text("What is a backward?")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_lesson_fits_on_a_phone_and_axe_finds_nothing(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.set_viewport_size(PHONE)
+    page.goto("/lessons/clamp_sign")
+    page.locator("html[data-ready]").wait_for()
+    page.get_by_role("button", name="Flip sign").click()
+    page.locator('html[data-ready="/ops/clamp_with_grad?grad_output=-1"]').wait_for()
+    page.locator("#reveal summary").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert violations(page) == []
+    page.goto("/lessons")
+    assert violations(page) == []
+
+
+def test_a_lesson_in_the_frame_of_a_course_page_has_its_words_its_figure_and_its_control(page: Page) -> None:
+    page.goto("/embed/lessons/gradcheck")
+    page.locator('html[data-ready="/ops/incorrect_clipped_relu?clip=1.5"]').wait_for()
+    page.get_by_role("slider", name="clip").press("Home")
+    page.locator('html[data-ready="/ops/incorrect_clipped_relu?clip=0"]').wait_for()
+    expect(page.get_by_role("navigation")).to_have_count(0)
+    assert violations(page) == []
