@@ -11,6 +11,8 @@ from support.sections import WORD, look, section
 
 from gradloupe.ops import OPS
 from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.numerics.sentences.headline import MOST_WORDS, Specimen, headline
+from gradloupe.server.numerics.sentences.places import section_names
 
 SPECIMENS = [name for name, op in OPS.items() if op.claim == "broken"]
 RIGHT = [name for name in OPS if name not in SPECIMENS]
@@ -41,9 +43,20 @@ def found_in(name):
 
 
 @cache
+def seen(name, **asked):
+    """The evaluation over the domain of what is swept, and its verdict."""
+    return look(name, *domain(name), **asked)
+
+
 def said(name, **asked):
-    """The word of the verdict over the domain of what is swept."""
-    return look(name, *domain(name), **asked)[1].word
+    """The word of that verdict."""
+    return seen(name, **asked)[1].word
+
+
+def line(name):
+    """Its headline."""
+    op = OPS[name]
+    return headline(*seen(name), section_names(section(name)), Specimen(op.broken, op.check))
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -58,6 +71,8 @@ def test_the_measured_verdict_and_the_contract_are_as_the_op_claims(name):
         # Where a surrogate differs from forward by less than half precision can tell, they match both.
         words = {"+1": said(name), "-1": said(name, grad_output=-1.0), "in half": said(name, dtype=torch.float16)}
         assert (words, found) == (dict.fromkeys(words, word), {"error": set(), "warning": set()})
+    assert len(line(name).split()) <= MOST_WORDS
+    assert line(name).startswith("Matches: ") == (op.claim == "exact")
 
 
 @pytest.mark.parametrize("name", SEEDS)

@@ -12,6 +12,7 @@ import { isOfView, joinQueries, showInAddressBar } from "../state/address.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
 import { companion, isWritten } from "../views/companion.js";
+import { descentStrip } from "../views/descent_strip.js";
 import { saveCompanion } from "../views/download.js";
 
 const find = (selector) => document.querySelector(selector);
@@ -52,9 +53,12 @@ const tellOtherInputs = otherInputs(find("#pair"), {
 });
 const jacobianBy = (wrt) => ({ wrt, view: "jacobian" });
 
+const tellStrip = find("#strip") && descentStrip(find("#strip"), { source: askServer, address: descentAddress });
+
 session.on("address", linkFiles);
 session.on("words", (answer) => {
   annotate(answer);
+  if (!session.dragging) tellStrip?.(answer.verdict.word);
   showCall(session.state);
   sound.stop(); // what is heard is no longer what is seen
   updateView();
@@ -77,6 +81,12 @@ function linkFiles(said, deed) {
   showInAddressBar(pathname + session.query, deed);
   for (const each of FILES) find(`#${each}`).href = `${pathname}.${each}${said}`;
   find("#compare").href = `/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
+}
+
+/** The address of the numbers of the descent, whatever is open. */
+function descentAddress() {
+  const { section: said, view } = session.parts({ view: "descent" });
+  return `${session.path}.json${joinQueries(said, view)}`;
 }
 
 /** Open the companion figure for the section that is drawn, or close it. */

@@ -1,0 +1,52 @@
+"""The verdict in one line: plain English of at most twenty words, the worse of curves and contract."""
+
+from __future__ import annotations
+
+import pytest
+from support.sections import look, section
+
+from gradloupe.ops import OPS
+from gradloupe.server.numerics.sentences.headline import MOST_WORDS, Specimen, headline
+from gradloupe.server.numerics.sentences.places import section_names
+
+
+def line(name: str, start: float = -3.0, stop: float = 3.0, grad_output: float = 1.0) -> str:
+    op = OPS[name]
+    specimen = Specimen(op.broken, op.check)
+    return headline(*look(name, start, stop, grad_output=grad_output), section_names(section(name)), specimen)
+
+
+@pytest.mark.parametrize(
+    ("name", "grad_output", "said"),
+    [
+        ("exp", 1.0, "Matches: backward is the derivative of forward."),
+        ("relu", 1.0, "Matches: backward is the derivative of forward; at the kink it returns a subgradient."),
+        ("exp", 0.0, "Matches, which says little: with grad_output 0 every gradient is 0."),
+        (
+            "clamp_with_grad",
+            -1.0,
+            "Differs by design where input < −1, for a negative grad_output: "
+            "backward follows the dotted surrogate, not forward.",
+        ),
+        (
+            "incorrect_clipped_relu",
+            1.0,
+            "Differs where input < 0 or input > 2: backward returns 1, forward’s slope is 0.",
+        ),
+        ("incorrect_clipped_relu", 2.0, "Differs where input < 0 or input > 2: backward returns 2, 0 is right."),
+        ("gradient_none_added", 1.0, "Fails: backward raised TypeError."),
+    ],
+)
+def test_the_headline_says_what_a_student_needs_to_know_first(name: str, grad_output: float, said: str) -> None:
+    assert line(name, grad_output=grad_output) == said
+    assert len(said.split()) <= MOST_WORDS
+
+
+def test_a_specimen_whose_curves_match_says_what_its_contract_finds() -> None:
+    assert line("wrong_jvp").startswith("The curves match, but jvp returns half of the directional derivative")
+
+
+def test_what_is_broken_in_too_many_words_is_named_by_its_check() -> None:
+    specimen = Specimen("It " + "goes on and " * 8 + "on.", "CTX-CYCLE")
+    said = headline(*look("exp"), section_names(section("exp")), specimen)
+    assert said == "The curves match, but the contract finds a fault: CTX-CYCLE."
