@@ -17,7 +17,14 @@ from ..html.pages import Pages
 from ..html.social_tags import SocialTags
 from ..protocol.answer import CurvesAnswer
 from ..schema.op import DeviceSummary, OpDescription
-from ..url.address import LAYOUTS, canonical_address, curves_only, with_range, without_display_options
+from ..url.address import (
+    LAYOUTS,
+    canonical_address,
+    curves_only,
+    query_values,
+    with_range,
+    without_display_options,
+)
 from ..url.numbers import write_number
 from ..url.parse import LARGEST_OF_DTYPE
 from .controls import pair_controls
@@ -69,12 +76,10 @@ class ComparedPair:
         return canonical_address(self.ops[side], without_display_options(curves_only(self.pair.both[side])))
 
     def own(self, side: str) -> str:
-        """The parameters that are set for one side only, as text."""
-        return ", ".join(
-            f"{word.partition('.')[2]} = {with_minus_sign(text)}"
-            for word, text in self.query_words.items()
-            if word.startswith(f"{side}.")
-        )
+        """What is set for one of the sides only, with the value it has on this one, as text."""
+        values = query_values(self.pair.both[SIDES.index(side)])
+        names = dict.fromkeys(word.partition(".")[2] for word in self.query_words if "." in word)
+        return ", ".join(f"{name} = {with_minus_sign(values[name])}" for name in names if values.get(name))
 
     def document(self, pages: Pages | None = None) -> dict[str, Any] | None:
         """The documents of both and the sentences about them; None before they are measured.

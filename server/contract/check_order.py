@@ -98,5 +98,5 @@ def _findings(session: CheckSession, check: ContractCheck, until: float) -> list
         slow = SLOW if left > _CHECK_SECONDS else _OUT_OF_TIME
         return _Omission(check.id, f"{_HANGS} after {_CHECK_SECONDS:g} s" if stuck else slow, error.place)
     except Exception as error:  # noqa: BLE001 a Function may raise anything here
-        seen = f"While this was looked at, the Function raised {describe_exception(error)}."
+        seen = f"During this check the Function raised {describe_exception(error)}."
         return [CheckFinding("warning", seen, line=session.source.line_of(error))]

@@ -84,13 +84,15 @@ def highlighted_lines(source: str) -> tuple[str, ...]:
 
 
 def highlight_style_sheet() -> bytes:
-    """The style sheet of highlighted source, light and dark."""
-    return f"{_rules(_LIGHT)}\n@media (prefers-color-scheme: dark) {{\n{_rules(_DARK)}\n}}\n".encode()
+    """The style sheet of highlighted source: by the theme of the page, else by that of the system."""
+    by_system = _rules(_DARK, ":root:not([data-theme=light]) ")
+    chosen = _rules(_DARK, ":root[data-theme=dark] ")
+    return f"{_rules(_LIGHT)}\n@media (prefers-color-scheme: dark) {{\n{by_system}\n}}\n{chosen}\n".encode()
 
 
-def _rules(style: str) -> str:
+def _rules(style: str, root: str = "") -> str:
     from pygments.formatters import HtmlFormatter
 
     formatter = HtmlFormatter(style=style)
-    rules = formatter.get_background_style_defs(".source") + formatter.get_token_style_defs(".source")
-    return "\n".join(rules)
+    place = f"{root}.source"
+    return "\n".join(formatter.get_background_style_defs(place) + formatter.get_token_style_defs(place))

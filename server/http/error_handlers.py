@@ -44,7 +44,8 @@ class ErrorHandlers:
     async def _expected(self, request: Request, problem: Exception) -> Response:
         status = next(_STATUS[kind] for kind in type(problem).__mro__ if kind in _STATUS)
         refusals = problem.refusals if isinstance(problem, BadQuestion) else ()
-        return self._response(request, status, str(problem) or _BUSY, refusals)
+        near = problem.near if isinstance(problem, UnknownOp) else ""
+        return self._response(request, status, str(problem) or _BUSY, refusals, near)
 
     async def _refused(self, request: Request, problem: Exception) -> Response:
         assert isinstance(problem, HTTPException)
@@ -64,11 +65,13 @@ class ErrorHandlers:
         response.headers.update(headers_for(request.scope["path"]))
         return response
 
-    def _response(self, request: Request, status: int, detail: str, refusals: Sequence[Refusal] = ()) -> Response:
+    def _response(
+        self, request: Request, status: int, detail: str, refusals: Sequence[Refusal] = (), near: str = ""
+    ) -> Response:
         title = HTTPStatus(status).phrase
         retry_after = _RETRY_AFTER if status == 503 else 0
         if _is_for_people(request):
-            op = request.path_params.get("name") if status == 422 else None
+            op = request.path_params.get("name") if status == 422 else near
             page = self._pages.error(status, title, detail, op, request.url.path.strip("/").partition("/")[0])
             return uncached_reply(request, page, "text/html", status, retry_after)
         body = problem_json(status, detail, refusals)

@@ -42,7 +42,11 @@ class BadQuestion(Exception):
 
 
 class UnknownOp(Exception):
-    """There is no op of that name."""
+    """There is no op of that name; ``near`` is one whose name is much like it."""
+
+    def __init__(self, said: str, near: str = "") -> None:
+        super().__init__(said)
+        self.near = near
 
 
 class Unsolved(Exception):

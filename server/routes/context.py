@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastapi import HTTPException, Request
+from fastapi import Request
 
 from ... import __version__
 from ..cache.answer_cache import AnswerCache, current_digest
@@ -72,7 +72,7 @@ class Site:
         try:
             return await self.engine.op(name, recipe)
         except UnknownOp:
-            raise HTTPException(404, _missing(name, await self.engine.catalogue())) from None
+            raise _missing(name, await self.engine.catalogue()) from None
 
     @classmethod
     def serving(cls, request: Request) -> Site:
@@ -87,12 +87,12 @@ def query_string(request: Request) -> str:
     return query.decode("latin-1")
 
 
-def _missing(name: str, ops: Collection[str]) -> str:
-    """The sentence for an unknown op, with the nearest name or format."""
+def _missing(name: str, ops: Collection[str]) -> UnknownOp:
+    """The error for an unknown op, with the nearest name or format."""
     stem, _, ending = name.rpartition(".")
     if stem in ops:
         allowed = ".json, .csv, .svg, .png, .pdf, .html and .py"
-        return f"There is no format {printable_excerpt(ending)!r}; allowed are {allowed} after /ops/{stem}."
+        return UnknownOp(f"There is no format {printable_excerpt(ending)!r}; allowed are {allowed} after /ops/{stem}.")
     close = closest_match(name, ops)
     hint = f"did you mean {close}? The gallery at / shows them all." if close else "the gallery at / shows them all."
-    return f"There is no op {printable_excerpt(name)!r}; {hint}"
+    return UnknownOp(f"There is no op {printable_excerpt(name)!r}; {hint}", close or "")

@@ -42,7 +42,7 @@ class JacobianCellRecord(TypedDict):
 
 
 class ElsewhereRecord(TypedDict):
-    """A quicker look at all cells of a Jacobian that is larger than the block: there may be ``more`` that differ."""
+    """A quicker check of all cells of a Jacobian that is larger than the block: there may be ``more`` that differ."""
 
     cells: int
     judged: int

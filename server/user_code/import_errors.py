@@ -136,7 +136,10 @@ def _missing_module(name: str, reading: UserFileFinder, folder: Path) -> str:
         return "and there is no such file; write it, or fix that line and save."
     if (folder / "__init__.py").is_file() and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):
         # An unrelated package may be published under that name, so do not advise to install it.
-        return f"which stands beside it in a package; write from . import {top}, or from .{name} import ..., there."
+        inside = f"write from . import {top}, or from .{name} import ..., there"
+        if (folder / f"{top}.py").is_file():
+            return f"which is a file next to it in a package; {inside}."
+        return f"which is not installed here. If the folder {top} next to it is meant, {inside}; else install {top}."
     if top in sys.modules:
         return f"and the {top} that is installed here has no such module; install the release of {top} that has it."
     package = _DISTRIBUTIONS.get(top, top)

@@ -15,7 +15,7 @@ from .common import ViewAnswer, failure_record, record_of
 
 # A range that is wider than the domain by more than this factor is not used.
 _MAX_RATIO = 100
-_DTYPE_NOTE = "The contract is looked at in float64 on the CPU."
+_DTYPE_NOTE = "The contract is checked in float64 on the CPU."
 
 
 def contract_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:

@@ -165,7 +165,7 @@ def _notes(evaluation: Evaluation, section: Section, question: Question) -> list
     if evaluation.numerical.slopes.precision > 2.0**-30:
         notes.append(f"{forward} computes in low precision inside, so the differences take wider steps.")
     if evaluation.grid.count < question.count and evaluation.structure == "one by one":
-        notes.append(f"Every point needs calls of its own, so {evaluation.grid.count} points are looked at.")
+        notes.append(f"Each point needs its own calls, so only {evaluation.grid.count} points are computed.")
     for brief in dict.fromkeys(brief for _, brief in evaluation.refused):
         where = join_words([describe_point(x, evaluation) for x, each in evaluation.refused if each == brief])
         notes.append(f"{brief} at {question.wrt} = {where}.")
@@ -196,7 +196,9 @@ def curve_columns(evaluation: Evaluation, verdict: Verdict) -> ColumnArrays:
         if evaluation.analytical is not None:
             columns["analytical"] = evaluation.analytical
         if evaluation.surrogate is not None:
-            columns["surrogate"] = evaluation.surrogate.values
+            # At a jump of its own it has no value either, as where it is what backward returned.
+            cut = gap & (evaluation.surrogate.slopes.kind == PointKind.JUMP)
+            columns["surrogate"] = np.where(cut, np.nan, evaluation.surrogate.values)
             columns["surrogate_numerical"] = scale * evaluation.surrogate.slopes.value
     columns["status"] = verdict.forward.status.astype(np.uint8)
     return columns
@@ -209,7 +211,7 @@ def gap_reasons(evaluation: Evaluation, columns: ColumnArrays) -> dict[str, dict
     for name in (each for each in columns if each not in ("x", "status")):  # in a fixed order: the ETag is a hash of it
         for row in np.flatnonzero(~np.isfinite(columns[name])):
             hidden = _GAP_OF_KIND.get(PointKind(kinds[row])) if name == "numerical" else None
-            cut = "jump" if name == "forward" and evaluation.rows.gap[row] else None
+            cut = "jump" if name in ("forward", "surrogate") and evaluation.rows.gap[row] else None
             reasons.setdefault(name, {}).setdefault(cut or hidden or _reason(columns[name][row]), []).append(int(row))
     return reasons
 

@@ -46,7 +46,7 @@ def grad_output_map_view(section: Section, question: Question, asked: AskedRecor
 
 def _sentence(findings: list[FindingRecord], intended: bool) -> str:
     if not findings:
-        return "backward is linear in grad_output, as it has to be: from bottom to top every column has one colour."
+        return "backward is linear in grad_output, as it must be: every column has one colour from bottom to top."
     # Additivity fails along with any other law, so it is reported only by itself.
     reported = [each for each in findings if each["law"] != "adds"] or findings
     sentences = [each["sentence"] for each in reported]

@@ -30,7 +30,7 @@ def precision_view(section: Section, question: Question, asked: AskedRecord) -> 
     header: PrecisionRecord = {
         **asked,
         "view": "precision",
-        "sentence": dtypes_sentence(study, wrt) or "Every dtype is taken, and nothing is lost that could be told.",
+        "sentence": dtypes_sentence(study, wrt) or "Every dtype works, without a measurable loss of precision.",
         "rows": [_row(each) for each in study.rows],
         "complex": _complex(study, wrt),
         "failure": failure_record(requested.failure),

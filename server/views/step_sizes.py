@@ -98,7 +98,7 @@ _SENTENCES = {
     "cusp": "forward has a cusp: its slope is {left} on the left and {right} on the right.",
     "jump": "forward jumps, and has no slope: the finer the step, the larger every difference.",
     "pole": "forward grows without bound, and has no slope.",
-    "edge": "forward can be followed on one side only: its slope is {left} on the left and {right} on the right.",
+    "edge": "forward is defined on one side only: its slope is {left} on the left and {right} on the right.",
     "unresolved": "no step gives a slope to rely on: the differences do not settle.",
     "no value": "forward has no finite value, and so no slope.",
 }

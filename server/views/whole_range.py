@@ -62,5 +62,5 @@ def _why_nothing(evaluation: Evaluation, wrt: str) -> str:
     if evaluation.grad_output == 0:
         return "There is nothing to compare: with grad_output 0 every gradient is 0."
     if evaluation.whole_range is None:
-        return "There is nothing to compare: asked twice, the Function answers differently."
-    return f"There is nothing to compare: the Function cannot be called near {wrt} = 0, where the look begins."
+        return "There is nothing to compare: two equal calls of the Function differ."
+    return f"There is nothing to compare: the Function cannot be called near {wrt} = 0, where the check starts."

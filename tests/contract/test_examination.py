@@ -461,4 +461,4 @@ def test_a_difference_below_a_billionth_of_the_slope_is_a_warning_that_accuses_n
     rows = {each.id: each for each in contract_xray(section(op_around(Nearly, Input("x"), Input("y")))).checks}
     assert rows["GRADIENT"].level == "warning"
     assert ", 8e−10 of the slope there." in rows["GRADIENT"].seen
-    assert rows["GRADIENT"].advice.startswith("It is no accusation")
+    assert rows["GRADIENT"].advice.startswith("It is only a remark")

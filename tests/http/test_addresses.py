@@ -231,6 +231,9 @@ def test_an_unknown_op_is_answered_with_the_closest_name(server: str) -> None:
         "status": 404,
         "detail": "There is no op 'clamp_with_gard'; did you mean clamp_with_grad? The gallery at / shows them all.",
     }
+    page = http.get(f"{server}/ops/clamp_with_gard")
+    assert page.status_code == 404
+    assert '<a href="/ops/clamp_with_grad">Open clamp_with_grad</a>' in page.text
 
 
 def test_an_unknown_format_is_answered_with_the_known_ones(server: str) -> None:

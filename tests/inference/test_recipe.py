@@ -133,6 +133,11 @@ def test_numbers_that_no_literal_can_write_have_words():
     assert recipe.text().endswith("low = -inf; high = inf; hole = nan")
 
 
+def test_a_number_is_read_as_a_page_shows_it():
+    found = parse_recipe("x: float64[7]; tol = 10⁻⁶; k = −2; p = 2.5·10³; q = 510")
+    assert [each.value for each in found.arguments[1:]] == [1e-6, -2, 2500.0, 510]
+
+
 def test_objects_are_those_of_the_visitor():
     thing = object()
     recipe = parse_recipe("x: float64[2]; f = <object>", objects={"f": thing})

@@ -186,7 +186,7 @@ def test_a_large_jacobian_is_walked_block_by_block(browser: Browser, special: Se
         expect(panel).to_contain_text("rows 0–63 of 100")
         expect(panel).to_contain_text("columns 0–63 of 150")
         expect(page.locator("#companion-sentence")).to_contain_text(
-            "A quicker look at all 100 × 150 cells found 1 in which it differs, most at y[0,90] by x[0,140]"
+            "A quicker check of all 100 × 150 cells found 1 in which it differs, most at y[0,90] by x[0,140]"
         )
         page.get_by_role("button", name="next columns").click()
         expect(panel).to_contain_text("columns 64–127 of 150")

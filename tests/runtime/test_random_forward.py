@@ -46,11 +46,11 @@ def test_one_draw_is_a_smooth_curve_with_the_gradient_that_backward_returns():
 
 def test_a_forward_that_draws_is_said_to_draw_and_what_the_curves_are():
     said = verdict_sentence(*look(GUMBEL), NAMES)
-    draw = "forward draws random numbers; this is said of one draw, in which every point was given the same ones. "
+    draw = "forward draws random numbers; this verdict is for one draw, with the same numbers at every point. "
     assert said == f"{draw}backward returns the derivative of forward on all of −3 ≤ x ≤ 3."
     coin = written(lambda x: (torch.rand_like(x) < torch.sigmoid(x)).to(x), torch.ones_like)
     assert verdict_sentence(*look(coin), NAMES).startswith(
-        f"{draw}Of this draw backward does not return the slope anywhere on −3 ≤ x ≤ 3."
+        f"{draw}For this draw backward does not return the slope anywhere on −3 ≤ x ≤ 3."
     )
 
 

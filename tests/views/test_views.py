@@ -288,3 +288,14 @@ def test_a_backward_that_raises_leaves_what_forward_shows(monkeypatch: pytest.Mo
     assert header["best"]["value"] == pytest.approx(2)
     assert header["analytical"] is None
     assert columns["central"].size
+
+
+def test_a_surrogate_that_jumps_has_no_value_there_either() -> None:
+    header, columns = ask("clamp_with_grad", "curves", "input", order=2)
+    jumps = header["gaps"]["forward"]["jump"]
+    assert jumps
+    assert header["gaps"]["surrogate"]["jump"] == jumps
+    assert np.isnan(columns["surrogate"][jumps]).all()
+    header, columns = ask("round_straight_through", "curves", "x")
+    assert header["gaps"]["forward"]["jump"]
+    assert np.isfinite(columns["surrogate"]).all()

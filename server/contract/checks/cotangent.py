@@ -74,9 +74,9 @@ def _gradout_strides(session: CheckSession) -> Iterator[CheckFinding]:
 
 
 _LAYOUTS: dict[Layout, str] = {
-    expanded: "one number stands for all of it, as behind y.sum()",
-    strided: "it is every other number of a longer tensor, as a slice or a column is",
-    transposed: "its columns come before its rows, as behind y.T",
+    expanded: "one number stands for all elements, as after y.sum()",
+    strided: "it is every other element of a longer tensor, as a slice or a column is",
+    transposed: "it is transposed, as after y.T",
 }
 
 
@@ -166,7 +166,7 @@ def _broken_law(session: CheckSession) -> str:
             _of(of_one, lambda t: t / _LARGER),
         ),
         (
-            "does not return for a sum the sum of what it returns for the parts",
+            "is not additive: for a sum of grad_outputs it does not return the sum of the gradients",
             {name: one[name] + other[name] for name in one},
             _sum(of_one, of_other),
         ),
@@ -175,7 +175,7 @@ def _broken_law(session: CheckSession) -> str:
         found = session.gradients(given)
         name = next((name for name in found if not _near(found[name], expected[name])), None)
         if name is not None:
-            numbers = f"{_largest(found[name])} where {_largest(expected[name])} is called for"
+            numbers = f"{_largest(found[name])} where {_largest(expected[name])} is required"
             return f"backward {what}: for {name} it returned {numbers}."
     return ""
 

@@ -132,7 +132,7 @@ def _edited_after(session: CheckSession, name: str) -> GradientsByName | None:
     "SAVED-UNUSED",
     "Saved for nothing",
     SAVE_FOR_BACKWARD,
-    "Every saved tensor has its influence.",
+    "Every saved tensor is used.",
     ("backward", "deterministic"),
 )
 def _saved_unused(session: CheckSession) -> Iterator[CheckFinding]:
@@ -147,8 +147,8 @@ def _saved_unused(session: CheckSession) -> Iterator[CheckFinding]:
     )
     yield CheckFinding(
         "warning" if wrong else "note",
-        f"{join_words(unused)} {'is' if len(unused) == 1 else 'are'} saved, "
-        "and whatever stands there no gradient changes.",
+        f"{join_words(unused)} {'is' if len(unused) == 1 else 'are'} saved, but no gradient depends on "
+        f"{'it' if len(unused) == 1 else 'them'}.",
         f"{size} bytes are kept until backward for nothing." if size else "Memory is kept until backward for nothing.",
         "The gradient is not the slope of forward either: is a mask or a factor forgotten?"
         if wrong

@@ -37,7 +37,7 @@ _DRAWS, _CHANCE = 64, 5.0
 # Checks whose findings already explain a wrong gradient.
 _EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE", "NESTED-ARG"}
 _EXPLAIN |= {"DIRTY-MISSING", "GRAD-DTYPE"}
-_SMALL = "It is no accusation: torch's own special functions are off by as much, and float32 by more."
+_SMALL = "It is only a remark: torch's own special functions are off by as much, and float32 by more."
 _DIFFERS = "The derivative of its surrogate is yet another."
 # sample: declared inputs are moved by 0.5 to 2 times this fraction of their domain, to irregular values.
 _SPREAD = 0.02
@@ -66,7 +66,7 @@ def _gradient(session: CheckSession) -> Iterator[CheckFinding]:
     if remark:
         yield remark
     if unknown := [each for each in session.slopes if each not in settled]:
-        yield CheckFinding("note", f"Not compared for {', '.join(unknown)}: differences of forward settle nowhere.")
+        yield CheckFinding("note", f"Not compared for {', '.join(unknown)}: differences of forward do not converge.")
 
 
 def _calls(session: CheckSession) -> Iterator[tuple[Call, str, Iterable[tuple[str, TensorSlopes]], GradientsByName]]:
@@ -233,7 +233,7 @@ def _run(checker: Callable[..., bool], name: str, session: CheckSession) -> Iter
             "note",
             f"{name} fails{mode}: {shorten(first, _MAX_LENGTH, placeholder=' …')}.",
             "",
-            "It is a second opinion, and no judge.",
+            "It is a second opinion, and does not decide the verdict.",
             None,
         )
     except Exception as error:  # noqa: BLE001 a result

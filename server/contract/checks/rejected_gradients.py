@@ -116,7 +116,7 @@ def _backward_raised(session: CheckSession) -> Iterator[CheckFinding]:
     if "NO-BACKWARD" in session.broken or "CTX-SHADOW" in session.broken:
         return
     if first.backward:
-        what = f"The engine does not take what backward returned: it raised {describe_exception(first.error)}."
+        what = f"The engine rejects what backward returned: it raised {describe_exception(first.error)}."
         yield CheckFinding("error", what, "", "", session.source.returned())
     else:
         what = f"backward raised {describe_exception(first.error)}."

@@ -109,11 +109,11 @@ def _nondet_backward(session: CheckSession) -> Iterator[CheckFinding]:
 
 
 @contract_check(
-    "BWD-REPEAT", "backward asked again", EXTENDING, "A second backward through the same graph returns the same."
+    "BWD-REPEAT", "A second backward", EXTENDING, "A second backward through the same graph returns the same."
 )
 def _bwd_repeat(session: CheckSession) -> Iterator[CheckFinding]:
     if session.broken & {"RANDOM-BACKWARD", "NONDET-BACKWARD"}:
-        yield CheckFinding("note", "It does not repeat itself on a fresh graph either.")
+        yield CheckFinding("note", "It is not deterministic on a fresh graph either.")
         return
     ran = session.call.run()
     first = ran.gradients(session.handed, retain=True)
@@ -128,7 +128,7 @@ def _bwd_repeat(session: CheckSession) -> Iterator[CheckFinding]:
             "",
             "That is the price of clear_saved_tensors_on_access."
             if once
-            else "Leave what forward saved as it is, so that backward can be asked again.",
+            else "Leave what forward saved as it is, so that backward can be called again.",
             session.source.line_of(error) or session.source.defined(*BACKWARD_METHODS),
         )
         return

@@ -37,6 +37,9 @@ _NAME = r"[^\W\d]\w*"
 _TENSOR = re.compile(rf"({_NAME})\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
 _VALUE = re.compile(rf"({_NAME})\s*=(?!=)\s*(.*)", re.DOTALL)
 _LIKE = re.compile(rf"\s*like\s+(?={_NAME}\s*[:=])")
+# A number with the minus sign and the power of ten with which pages and reports show it.
+_TYPESET = re.compile(r"([-−]?)(?:(\d[\d.]*)|(?:(\d[\d.]*)·)?10(⁻?[⁰¹²³⁴-⁹]+))")
+_LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 # The line of a docstring that holds a recipe.
 DOCSTRING_LINE = re.compile(r"^[ \t]*Gradloupe:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 # Everything up to a semicolon or newline outside of a string.
@@ -164,7 +167,7 @@ def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            value = _value(ast.parse(text.strip(), mode="eval").body)
+            value = _value(ast.parse(_as_python(text.strip()), mode="eval").body)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         value = ...
     if not _is_writable(value):
@@ -174,6 +177,15 @@ def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
             f"object with attributes; write for example {name} = 2."
         )
     return Constant(name, value)
+
+
+def _as_python(text: str) -> str:
+    """A number as a page writes it, such as −1 or 2·10⁻⁶, as Python does; any other text as it is."""
+    if not (found := _TYPESET.fullmatch(text)):
+        return text
+    sign, plain, factor, exponent = found.groups()
+    number = plain or f"{factor or 1}e{exponent.translate(_LOWERED)}"
+    return f"-{number}" if sign else number
 
 
 def _value(node: ast.expr) -> Any:

@@ -38,7 +38,7 @@ def descent_sentence(pair: DescentPair, moving: MovingNames) -> str:
 
 def _run_text(pair: DescentPair, run: DescentRun, moving: MovingNames) -> str:
     outcome = _outcome_text(pair, run, moving, descent_outcome(run))
-    return f"{outcome}, and time was up after {_steps(run.steps)}" if run.late else outcome
+    return f"{outcome}, and there was time for {_steps(run.steps)} only" if run.late else outcome
 
 
 def _outcome_text(pair: DescentPair, run: DescentRun, moving: MovingNames, outcome: DescentOutcome) -> str:
@@ -148,5 +148,5 @@ def _unmoved_elements(pair: DescentPair, moving: MovingNames) -> list[str]:
 
 
 def _notes(pair: DescentPair) -> list[str]:
-    notes = ["Where forward is bent the slope of the side that leads downhill counts as true."] * pair.bent
-    return notes + ["It draws random numbers: each step begins them anew, with the same ones for both."] * pair.random
+    notes = ["At a kink the slope of the downhill side counts as the true derivative."] * pair.bent
+    return notes + ["forward draws random numbers, in each step the same for both runs."] * pair.random

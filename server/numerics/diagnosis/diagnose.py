@@ -70,7 +70,7 @@ def diagnose(section: Section, evaluation: Evaluation, verdict: Verdict) -> Diag
 
 def _combine(first: Hypothesis, second: Hypothesis) -> Hypothesis:
     lowered = second[1][0].lower() + second[1][1:]
-    return first if second[0] == "unexplained" else (first[0], f"{first[1]} Besides, {lowered}")
+    return first if second[0] == "unexplained" else (first[0], f"{first[1]} In addition, {lowered}")
 
 
 def _slope_hypothesis(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:

@@ -44,7 +44,7 @@ def zero_gradient(data: Evidence) -> Hypothesis | None:
         return None
     what = "None, which autograd takes for 0," if data.evaluation.returned_none else "0"
     rows = data.everywhere(exceptions)
-    return "blocked", f"backward returns {what} {rows}, although {data.owner} moves: nothing gets through."
+    return "blocked", f"backward returns {what} {rows}, although {data.owner} moves: no gradient gets through."
 
 
 def constant_factor(data: Evidence) -> Hypothesis | None:

@@ -37,7 +37,7 @@ def _zero_gradient(jacobian: Jacobian) -> str:
     if jacobian.returned.any():
         return ""
     what = "None, which autograd takes for 0," if jacobian.none else "0"
-    return f"backward returns {what} for {jacobian.columns.name}: nothing gets through."
+    return f"backward returns {what} for {jacobian.columns.name}: no gradient gets through."
 
 
 def _constant_factor(jacobian: Jacobian) -> str:

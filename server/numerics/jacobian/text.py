@@ -47,7 +47,7 @@ def jacobian_sentence(jacobian: Jacobian, span: float) -> str:
     """What the picture shows, most important first."""
     if jacobian.failure is not None:
         first = jacobian.failure.message.splitlines()[0].rstrip(".")
-        return f"backward raised {jacobian.failure.kind}: {first}. What differences say is shown alone."
+        return f"backward raised {jacobian.failure.kind}: {first}. Only the numerical Jacobian is shown."
     return " ".join(
         [*_verdict(jacobian, span), *_marked(jacobian), *_scan_sentence(jacobian), sparsity_sentence(jacobian)]
     ).strip()
@@ -81,16 +81,16 @@ def count_differing_cells(jacobian: Jacobian) -> int:
 def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
     of, wrt = jacobian.rows.name, jacobian.columns.name
     if not jacobian.deterministic:
-        yield f"forward answers otherwise when it is asked again, so differences tell nothing of {of} by {wrt}."
+        yield f"forward is random: two equal calls differ, so no derivative of {of} by {wrt} can be measured."
         return
     if jacobian.section.sweeps_parameter:
         yield f"{wrt} is a parameter, for which backward returns nothing: numerical sensitivity only."
         return
     if jacobian.integer:
-        yield f"{of} holds {jacobian.integer} numbers, from which no gradient can go back: differences alone are shown."
+        yield f"{of} holds {jacobian.integer} numbers, which carry no gradient: only the numerical Jacobian is shown."
         return
     if jacobian.returned is None:
-        yield f"{of} carries no gradient, so backward is never called for it: differences alone are shown."
+        yield f"{of} carries no gradient, so backward is never called for it: only the numerical Jacobian is shown."
         return
     differing = int(jacobian.numerical.where(Status.DIFFERS).sum())
     cells = jacobian.numerical.status.size
@@ -112,7 +112,7 @@ def _agrees(jacobian: Jacobian, right: int) -> str:
     cells = jacobian.numerical.status.size
     where = "" if jacobian.whole else " of this block"
     if not right:
-        return f"Differences tell nothing of {jacobian.rows.name} by {jacobian.columns.name} here."
+        return f"No derivative of {jacobian.rows.name} by {jacobian.columns.name} could be measured here."
     if cells == 1:
         row, column = jacobian.rows.label(jacobian.rows.first), jacobian.columns.label(jacobian.columns.first)
         at = "" if jacobian.whole else f" for {row} by {column}"
@@ -120,8 +120,10 @@ def _agrees(jacobian: Jacobian, right: int) -> str:
         returned = format_number(float(jacobian.returned[0, 0]))
         return f"backward returns {returned}{at}, as measured."
     if right == cells:
-        return f"backward returns what differences say, in all {cells} cells{where}, within their error bounds."
-    return f"backward returns what differences say, in {right} of {cells} cells{where}, wherever they can tell."
+        return f"backward agrees with finite differences in all {cells} cells{where}."
+    return (
+        f"backward agrees with finite differences in {right} of {cells} cells{where}; the others could not be checked."
+    )
 
 
 def _count(some: int, cells: int, jacobian: Jacobian) -> str:
@@ -166,10 +168,10 @@ def _scan_sentence(jacobian: Jacobian) -> Iterator[str]:
     rows, columns = jacobian.rows, jacobian.columns
     size = f"all {rows.total} × {columns.total} cells"
     if not scan.judged:
-        yield f"A quicker look at {size} could tell nothing."
+        yield f"A quicker check of {size} was inconclusive."
     elif not scan.differs:
-        judged = "" if scan.judged == scan.cells else f" of the {scan.judged} that it could tell"
-        yield f"A quicker look at {size} found backward right in every one{judged}."
+        judged = "" if scan.judged == scan.cells else f" of the {scan.judged} it could check"
+        yield f"A quicker check of {size} found backward right in every one{judged}."
     else:
         yield _scan_differs(scan, size, rows, columns, worst_jacobian_cell(jacobian))
 
@@ -177,7 +179,7 @@ def _scan_sentence(jacobian: Jacobian) -> Iterator[str]:
 def _scan_differs(
     scan: ScanResult, size: str, rows: ElementRange, columns: ElementRange, worst_shown: DifferingCell | None
 ) -> str:
-    sentence = f"A quicker look at {size} found {'at least ' if scan.more else ''}{scan.differs} in which it differs"
+    sentence = f"A quicker check of {size} found {'at least ' if scan.more else ''}{scan.differs} in which it differs"
     if scan.worst is None:
         return f"{sentence}."
     row, column = rows.label(scan.worst.row), columns.label(scan.worst.column)
@@ -262,7 +264,7 @@ def _unlinked(influence: Dependence, loss: LossLinks) -> Iterator[str]:
     if still and len(still) < len(columns):
         yield f"{join_words(still)} {'has' if len(still) == 1 else 'have'} no influence here, and no gradient."
     if vague:
-        yield f"Whether it moves with {join_words(vague)} cannot be told here: forward bends, or has no slope."
+        yield f"Whether it depends on {join_words(vague)} is undetermined here: forward has a kink, or no slope."
 
 
 def _wrong_gradients(influence: Dependence, loss: LossLinks, arrives: list[str]) -> Iterator[str]:
@@ -270,7 +272,7 @@ def _wrong_gradients(influence: Dependence, loss: LossLinks, arrives: list[str])
     wrong = [name for name, right in zip(influence.inputs, loss.right, strict=True) if right is False]
     reported = [name for name in wrong if name in arrives and name not in dropped]
     if reported and not influence.surrogate:
-        yield f"What arrives at {join_words(reported)} is not what differences of the loss say."
+        yield f"What arrives at {join_words(reported)} is not the numerical derivative of the loss."
     if influence.surrogate and (wrong or dropped or _linked_inputs(influence, loss, "unfounded")):
         yield "It is the gradient of its surrogate, as intended."
 

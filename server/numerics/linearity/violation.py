@@ -17,9 +17,9 @@ Law = Literal["repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", 
 
 _CLIPPED = 0.5  # pattern: a result below this fraction of the expected one is called clipped
 _LAYOUTS = {
-    "expanded": "one number stands for all of it, as behind y.sum()",
-    "strided": "it is every other number of a longer tensor, as a slice or a column is",
-    "transposed": "its columns come before its rows, as behind y.T",
+    "expanded": "one number stands for all elements, as after y.sum()",
+    "strided": "it is every other element of a longer tensor, as a slice or a column is",
+    "transposed": "it is transposed, as after y.T",
 }
 
 
@@ -65,7 +65,7 @@ def describe_violation(finding: Violation, wrt: str = "") -> str:
     at = f" at {wrt} = {format_number(finding.x)}" if wrt and math.isfinite(finding.x) else ""
     if finding.law == "repeats" and not finding.message:
         return (
-            f"backward does not repeat itself: asked twice for {_grad_output(finding)}{at}, it returned "
+            f"backward is not deterministic: called twice with {_grad_output(finding)}{at}, it returned "
             f"{format_distinct(finding.expected, finding.returned)} and then "
             f"{format_distinct(finding.returned, finding.expected)}."
         )
@@ -85,15 +85,15 @@ def _fault(finding: Violation) -> str:
     if finding.law == "scales" and not finding.message:
         return _scale_fault(finding)
     return {
-        "repeats": "backward does not bear to be asked again",
+        "repeats": "backward fails when it is called again",
         "zero": "backward adds a term that does not come from the loss"
         if math.isfinite(finding.returned)
-        else "backward does not bear grad_output 0",
+        else "backward fails for grad_output 0",
         "odd": "backward depends on the sign of grad_output",
-        "adds": "backward does not return for a sum the sum of what it returns for the parts",
-        "mixes": "backward lets the grad_output of other elements into what it returns for one",
-        "batch": "backward lets other numbers in the same call into what it returns for one, as forward does not",
-        "scales": "backward does not bear every size of grad_output",
+        "adds": "backward is not additive: for a sum of grad_outputs it does not return the sum of the gradients",
+        "mixes": "the gradient of one element depends on the grad_output of others",
+        "batch": "the gradient of one element depends on other elements of the call, although forward does not",
+        "scales": "backward fails for some sizes of grad_output",
     }[finding.law]
 
 

@@ -119,8 +119,8 @@ def _unsupported(evaluation: Evaluation, names: Names) -> str:
     slopes = evaluation.numerical.slopes.value
     finite = slopes[np.isfinite(slopes)]
     sentence = (
-        "The second derivative is declared unsupported: backward is decorated with @once_differentiable, so nothing is"
-        " drawn as if it were claimed. .backward() through it raises, but torch.autograd.grad with allow_unused=True"
+        "The second derivative is declared unsupported: backward is decorated with @once_differentiable, so no"
+        " analytical curve is drawn. .backward() through it raises, but torch.autograd.grad with allow_unused=True"
         " silently gives 0"
     )
     if not finite.size:

@@ -19,7 +19,7 @@ from ..whole_range.check import WholeRangeCheck, outside_view
 from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, join_words
 
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the sentence says how many
-_ONE_DRAW = "forward draws random numbers; this is said of one draw, in which every point was given the same ones."
+_ONE_DRAW = "forward draws random numbers; this verdict is for one draw, with the same numbers at every point."
 _MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more the number is told
 
 
@@ -117,9 +117,11 @@ def _nonlinear(evaluation: Evaluation, names: Names) -> str:
     """Which law of linearity backward breaks, where it is right for this ``grad_output``."""
     right_here = f"For grad_output {format_number(evaluation.grad_output)} backward is right."
     finding = evaluation.linearity.findings[0]
+    if finding.law == "untouched":  # the explanation says the rest
+        return f"{right_here} But backward changes grad_output in place."
     violation = describe_violation(finding, names.wrt).removesuffix(".")
     size = describe_size(abs(finding.returned - finding.expected), finding.expected, of="that")
-    size = "" if finding.message or finding.law in ("untouched", "zero") else size
+    size = "" if finding.message or finding.law == "zero" else size
     return f"{right_here} But {violation[0].lower()}{violation[1:]}{size}."
 
 
@@ -136,7 +138,9 @@ def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[s
         ]
     if evaluation.one_draw and verdict.against.intervals:
         where = describe_intervals(verdict.against.intervals, evaluation, names)
-        return [f"Of this draw backward does not return the slope {where}. Whether it does on average is not measured."]
+        return [
+            f"For this draw backward does not return the slope {where}. Whether it does on average is not measured."
+        ]
     if not np.isfinite(evaluation.forward).any():
         return [f"forward has no finite value on {describe_range(evaluation, names)}. Choose another range."]
     if evaluation.numerical.unseen:
@@ -181,7 +185,7 @@ def _remark(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]
     place, share = describe_point(found.x, evaluation), describe_share(found.off, found.slope, found.nearby)
     return [
         f"It matches up to {two_digits(found.off)}, {share}, at {names.wrt} = {place}: "
-        "more than float64 rounds, and no more than torch's own functions are off."
+        "more than float64 rounding, but within the accuracy of torch's own functions."
     ]
 
 

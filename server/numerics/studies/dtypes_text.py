@@ -24,7 +24,7 @@ def dtypes_sentence(study: DtypeStudy, wrt: str) -> str:
     several = len({row.device for row in study.rows}) > 1
     named = [(f"{row.dtype} on {row.device}" if several else row.dtype, row) for row in study.rows]
     parts = _narrow_inside(study.rows)
-    parts += [f"{name} cannot be: {row.message.rstrip('.')}." for name, row in named if not row.supported]
+    parts += [f"{name} is not available: {row.message.rstrip('.')}." for name, row in named if not row.supported]
     for side, words in ((0, "below"), (1, "above")):
         ends = [(row.overflow[side], name) for name, row in named]
         overflows = [f"{wrt} = {format_number(end)} in {name}" for end, name in ends if end is not None]

@@ -55,8 +55,8 @@ def curl_test_sentence(area: Surface, wrt: str, wrt2: str) -> str:
         width, height = _short(worst.x1 - worst.x0), _short(worst.y1 - worst.y0)
         size = f"{format_number(width, span)} × {format_number(height, span2)}"
         return (
-            f"This field is not the gradient of any function: once around a rectangle of {size} at {where} it adds up"
-            f" to {format_number(worst.circulation)}, and a gradient would to 0."
+            f"This field is not the gradient of any function: its integral around a rectangle of {size} at {where} is"
+            f" {format_number(worst.circulation)}, and 0 for a gradient."
         )
     if test.holds is None:
         return "Whether this field is the gradient of a function is undetermined."
@@ -71,7 +71,7 @@ def curl_test_sentence(area: Surface, wrt: str, wrt2: str) -> str:
 def _differs(area: Surface, wrt: str, wrt2: str) -> list[str]:
     missing = [name for name, part in ((wrt, area.first), (wrt2, area.second)) if part.returned is None]
     if not area.deterministic:
-        return ["Asked twice, the Function answers differently: there is nothing to compare."]
+        return ["The Function is random: two equal calls differ, so there is nothing to compare."]
     if area.failure:
         return [f"backward raised {area.failure.kind}: {area.failure.message.splitlines()[0].rstrip('.')}."]
     parts = (
@@ -89,7 +89,7 @@ def _differs(area: Surface, wrt: str, wrt2: str) -> list[str]:
     if not wrong:
         judged = int((area.status == Status.AGREES).sum() + (area.status == Status.SUBGRADIENT).sum())
         agree = f"Returned and numerical gradient agree at all {judged} points that could be judged."
-        return [*parts, agree if judged else "Returned and numerical gradient could be compared nowhere."]
+        return [*parts, agree if judged else "Returned and numerical gradient could not be compared anywhere."]
     note = ["It is the gradient of its surrogate, as intended."] if area.surrogate and area.potential is None else []
     return [*parts, *(_worst(area, name, part, wrt, wrt2) for name, part in wrong), *note]
 
@@ -103,7 +103,9 @@ def _worst(area: Surface, name: str, part: GradientComponent, wrt: str, wrt2: st
     where = _at(float(np.tile(area.x, area.y.size)[row]), float(np.repeat(area.y, area.x.size)[row]), area, wrt, wrt2)
     value, right = float(returned[row]), float(part.numerical[row])
     expectation = (
-        f"differences call for {format_distinct(right, value)}" if np.isfinite(right) else "forward has a finite value"
+        f"the numerical gradient is {format_distinct(right, value)}"
+        if np.isfinite(right)
+        else "forward has a finite value"
     )
     many = f"at all {differs.size}" if differs.all() else f"at {int(differs.sum())} of {differs.size}"
     return (

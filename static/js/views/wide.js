@@ -77,7 +77,7 @@ export function wideFigure(answer, view, palette) {
 
 /** log₁₀ of `difference` in units of `size`, as far as the axis goes; null where it cannot be said. */
 function relative(difference, size) {
-  if (!Number.isFinite(difference) || !Number.isFinite(size)) return null;
+  if (!Number.isFinite(difference) || !Number.isFinite(size) || (size === 0 && difference !== 0)) return null;
   return difference === 0 ? FLOOR : Math.max(FLOOR, Math.min(MOST, Math.log10(Math.abs(difference) / size)));
 }
 

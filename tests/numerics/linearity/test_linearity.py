@@ -385,12 +385,12 @@ def test_a_backward_that_forgets_grad_output_is_told_from_one_that_adds_to_it():
         (
             "no zeros, please",
             "zero",
-            "does not bear grad_output 0: for grad_output 0 it raises ValueError: nothing to do.",
+            "backward fails for grad_output 0: for grad_output 0 it raises ValueError: nothing to do.",
         ),
-        ("normalised", "zero", "does not bear grad_output 0: for grad_output 0 at x = 0.27 it returns NaN."),
+        ("normalised", "zero", "backward fails for grad_output 0: for grad_output 0 at x = 0.27 it returns NaN."),
         ("in sixteenths", "scales", "drops a small grad_output: for grad_output −0.00"),
         ("squared", "scales", "What backward returns is not in proportion to grad_output: for grad_output 1.049e6"),
-        ("noisy", "repeats", "does not repeat itself: asked twice for grad_output 1 at x = "),
+        ("noisy", "repeats", "is not deterministic: called twice with grad_output 1 at x = "),
         (
             "masked in place",
             "untouched",
@@ -401,11 +401,11 @@ def test_a_backward_that_forgets_grad_output_is_told_from_one_that_adds_to_it():
             "layout",
             "assumes a memory layout of grad_output. Where one number stands for all",
         ),
-        ("the mean", "mixes", "lets the grad_output of other elements into what it returns for one: for grad_output"),
+        ("the mean", "mixes", "the gradient of one element depends on the grad_output of others: for grad_output"),
         (
             "the size only",
             "adds",
-            "does not return for a sum the sum of what it returns for the parts: for grad_output",
+            "is not additive: for a sum of grad_outputs it does not return the sum of the gradients: for grad_output",
         ),
     ],
 )
@@ -418,8 +418,8 @@ def test_a_finding_is_said_with_its_numbers(name, law, said):
 def test_a_violation_without_numbers_is_described_by_what_was_raised():
     raised = Violation("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
     assert describe_violation(raised, "x") == (
-        "backward assumes a memory layout of grad_output. Where its columns come before its rows, "
-        "as behind y.T: for a random grad_output it raises RuntimeError: no."
+        "backward assumes a memory layout of grad_output. Where it is transposed, "
+        "as after y.T: for a random grad_output it raises RuntimeError: no."
     )
 
 
@@ -446,7 +446,9 @@ def test_a_gradient_that_is_right_for_one_number_alone_but_not_among_others_is_a
     found, verdict = look(written(torch.sin, derivative))
     assert verdict.word == "differs"
     assert [each.law for each in found.linearity.findings] == ["batch"]
-    assert "lets other numbers in the same call" in describe_violation(found.linearity.findings[0])
+    assert "the gradient of one element depends on other elements of the call" in describe_violation(
+        found.linearity.findings[0]
+    )
 
 
 def test_a_function_that_mixes_its_batch_in_forward_too_is_looked_at_alone_and_not_accused():

@@ -70,7 +70,7 @@ def test_a_difference_is_told_by_size_and_by_the_slope_at_its_place():
 def test_a_remark_says_up_to_what_it_matches_and_where():
     text = sentence(written(torch.exp, lambda x: torch.exp(x) * (1 + 3e-12)))
     assert "on all of −3 ≤ x ≤ 3. It matches up to 6e−11, 3e−12 of the slope there, at x = 2.9" in text
-    assert "more than float64 rounds, and no more than torch's own functions are off." in text
+    assert "more than float64 rounding, but within the accuracy of torch's own functions." in text
 
 
 def test_a_swept_parameter_is_said_to_get_no_gradient():
@@ -137,3 +137,9 @@ def test_a_surrogate_for_every_size_of_grad_output_is_told_from_one_for_either_s
 
 def test_a_specimen_whose_curves_agree_is_not_said_to_be_right():
     assert "The bug in this specimen shows in no curve, but in its contract." in sentence("wrong_jvp", claim="broken")
+
+
+def test_a_grad_output_changed_in_place_is_told_once():
+    said = sentence("gradient_changed_in_place", claim="broken")
+    assert said.startswith("For grad_output 1 backward is right. But backward changes grad_output in place.")
+    assert "belongs to autograd" not in said
