@@ -63,11 +63,12 @@ from ..url.address import (
 from .assets import SHARED_SCRIPT, Assets
 from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, GalleryCard, available_tour, cards_by_group, search_keywords
+from .glossary import GlossaryEntry
 from .inline_bundle import Bundle
 from .lessons import Lesson, LessonPlace
 from .op_markup import highlighted_source, inline_code, mathml, prose
 from .page_document import page_document
-from .social_tags import LESSONS_DESCRIPTION, SocialTags, plain_tags, section_tags
+from .social_tags import GLOSSARY_DESCRIPTION, LESSONS_DESCRIPTION, SocialTags, plain_tags, section_tags
 
 PANEL_VIEWS = ("contract", "node")  # which the server writes as HTML
 # The macros of parts/fragments.html, and the element that each fills.
@@ -198,6 +199,11 @@ class Pages:
         """The list of the lessons, by their questions."""
         social = plain_tags(f"{base}/lessons", "Lessons", LESSONS_DESCRIPTION, indexed)
         return self._render("pages/lessons.html", {"lessons": lessons, "social": social})
+
+    def glossary(self, entries: Sequence[GlossaryEntry], base: str, indexed: bool) -> bytes:
+        """The terms, each with its definition and a figure."""
+        social = plain_tags(f"{base}/glossary", "Glossary", GLOSSARY_DESCRIPTION, indexed)
+        return self._render("pages/glossary.html", {"entries": entries, "social": social})
 
     def export(self, view: SectionPage, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
         """The figure as a stand-alone file: its sliders by their ``axes``, and their ``answers`` as JSON."""

@@ -58,6 +58,7 @@ def gallery_tags(base: str, indexed: bool) -> SocialTags:
     return SocialTags(f"{base}/", "Gradloupe", _GALLERY_DESCRIPTION, _robots(indexed))
 
 
+GLOSSARY_DESCRIPTION = "The words for what a backward does, each in a sentence or two and with a figure."
 LESSONS_DESCRIPTION = "Short lessons on backward: one question, one live figure and one control each."
 
 

@@ -82,5 +82,7 @@ def _is_for_people(request: Request) -> bool:
     path: str = request.scope["path"]
     if path.endswith(DATA_SUFFIXES) or path.startswith("/static/") or path in ("/healthz", "/metrics"):
         return False
-    is_page = path in ("/", "/docs", "/compare", "/lessons") or path.startswith(("/ops/", "/embed/", "/lessons/"))
+    is_page = path in ("/", "/docs", "/compare", "/lessons", "/glossary") or path.startswith(
+        ("/ops/", "/embed/", "/lessons/")
+    )
     return is_page or "text/html" in request.headers.get("accept", "")

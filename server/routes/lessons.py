@@ -1,12 +1,16 @@
-"""Routes of the lessons: ``/lessons``, ``/lessons/{lesson}``, and ``/embed/lessons/{lesson}`` for other pages."""
+"""Routes of the lessons: ``/lessons``, ``/lessons/{lesson}``, and ``/embed/lessons/{lesson}`` for other pages; and
+``/glossary``.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from functools import partial
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from ..html.glossary import glossary_entries
 from ..html.lessons import LessonPlace, all_lessons, lesson_place
 from ..html.pages import Pages, SectionPage
 from ..http.responses import cached_reply, reply_lasting
@@ -25,12 +29,14 @@ router = APIRouter()
 async def lesson_list(request: Request) -> Response:
     """All lessons, in order."""
     site = Site.serving(request)
-    mark = fingerprint(site.build, site.assets.digest, site.base(request), repr(site.settings.public), "lessons")
-    known = cached_reply(request, mark, "text/html")
-    if known is not None:
-        return known
-    body = await asyncio.to_thread(site.pages.lessons, all_lessons(), site.base(request), site.settings.public)
-    return await reply_lasting(request, body, "text/html", mark, True)
+    return await _words(request, "lessons", partial(site.pages.lessons, all_lessons()))
+
+
+@router.get("/glossary", include_in_schema=False)
+async def glossary(request: Request) -> Response:
+    """Every term, with a definition and a figure."""
+    site = Site.serving(request)
+    return await _words(request, "glossary", partial(site.pages.glossary, glossary_entries()))
 
 
 @router.get("/lessons/{lesson}", include_in_schema=False)
@@ -43,6 +49,18 @@ async def lesson_page(request: Request) -> Response:
 async def framed_lesson(request: Request) -> Response:
     """One lesson for the frame of another page: text, figure and control."""
     return await _lesson(request, framed=True)
+
+
+async def _words(request: Request, kind: str, render: Callable[[str, bool], bytes]) -> Response:
+    """A page that depends on nothing but its template."""
+    site = Site.serving(request)
+    base, public = site.base(request), site.settings.public
+    mark = fingerprint(site.build, site.assets.digest, base, repr(public), kind)
+    known = cached_reply(request, mark, "text/html")
+    if known is not None:
+        return known
+    body = await asyncio.to_thread(render, base, public)
+    return await reply_lasting(request, body, "text/html", mark, True)
 
 
 async def _lesson(request: Request, framed: bool) -> Response:

@@ -35,14 +35,14 @@ async def robots(request: Request) -> Response:
 
 @router.get("/sitemap.xml", include_in_schema=False)
 async def sitemap(request: Request) -> Response:
-    """The gallery, every op and every lesson, where the site is public."""
+    """The gallery, every op, every lesson and the glossary, where the site is public."""
     site = Site.serving(request)
     if not site.settings.public:
         raise HTTPException(404, "This site has no map: it is not public, and search engines are asked to stay away.")
     base = site.base(request)
     ops = [f"/ops/{name}" for name in await site.engine.catalogue()]
     taught = [f"/lessons/{lesson.name}" for lesson in all_lessons()]
-    body = _listed(base + path for path in ("/", *ops, "/lessons", *taught))
+    body = _listed(base + path for path in ("/", *ops, "/lessons", *taught, "/glossary"))
     return reply(request, body, "application/xml")
 
 

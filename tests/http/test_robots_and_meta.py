@@ -109,7 +109,9 @@ def test_a_public_site_has_a_map_of_its_gallery_its_ops_and_its_lessons(public: 
     root = ElementTree.fromstring(public.get("/sitemap.xml").content)  # noqa: S314 - our own
     places = [each.text for each in root.iter(f"{SITEMAP}loc")]
     taught = [f"/lessons/{lesson.name}" for lesson in all_lessons()]
-    assert places == [PUBLIC + path for path in ("/", *(f"/ops/{name}" for name in OPS), "/lessons", *taught)]
+    assert places == [
+        PUBLIC + path for path in ("/", *(f"/ops/{name}" for name in OPS), "/lessons", *taught, "/glossary")
+    ]
 
 
 def test_a_public_site_offers_its_ops_but_not_their_endless_sections(public: Server) -> None:
