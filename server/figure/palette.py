@@ -26,6 +26,11 @@ LIGHT_PALETTE: Palette = {
     "numerical": "#e69f00",
     "surrogate": "#009e73",
     "disagreement": "#d55e00",
+    "negative": "#8a4a12",
+    "neutral": "#f1f0ec",
+    "positive": "#005f99",
+    "bfloat16": "#a5518a",
+    "float16": "#00857a",
 }
 DARK_PALETTE: Palette = {
     "paper": "#16171a",
@@ -37,6 +42,11 @@ DARK_PALETTE: Palette = {
     "numerical": "#f0ad25",
     "surrogate": "#2fc596",
     "disagreement": "#ff7a33",
+    "negative": "#e2a366",
+    "neutral": "#23252a",
+    "positive": "#6cbcf0",
+    "bfloat16": "#d98cc0",
+    "float16": "#4fc3b4",
 }
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup
 
 from ..documents.typography import exact_number, typeset_powers, typeset_sentence
-from ..protocol.answer import CurvesAnswer
+from ..protocol.answer import Answer, CurvesAnswer, curves_of
 from ..url.address import HEIGHT_BOUNDS, WIDTH_BOUNDS, Address, value_text
 from .font_metrics import text_width, truncated_text
 from .palette import FONT_FAMILIES, Pen, dark_scheme_rules, palette
@@ -15,6 +15,8 @@ from .panels import draw_panels, lay_out_panels
 from .scene import Scene, build_scene
 from .sheet_layout import APART, CLOSE, HEAD, ICON_WIDTH, LINE, TITLE, VERDICT_SIZE, Sheet, lay_out_sheet
 from .svg_elements import escape_xml
+from .view_picture import view_picture
+from .view_sheet import view_shapes
 
 SHEET_SIZE = (1200, 900)
 PREVIEW_SIZE = (1200, 630)  # pixels of a link preview (Open Graph)
@@ -53,7 +55,7 @@ def _verdict_icon(pen: Pen, word: str, x: float, y: float, size: float) -> Marku
     return pen.draw("g", {"transform": scale, "stroke-linecap": "round"}, *strokes)
 
 
-def _footer_text(answer: CurvesAnswer) -> str:
+def _footer_text(answer: Answer) -> str:
     """Every parameter that the curves depend on, but for inputs of several elements."""
     header = answer.header
     scalars = {name: values[0] for name, values in header["inputs"].items() if len(values) == 1}
@@ -63,28 +65,40 @@ def _footer_text(answer: CurvesAnswer) -> str:
     return f"{', '.join(named)}{order} · {header['dtype']} on {header['device']['kind']}"
 
 
-def figure_svg(answer: CurvesAnswer, address: Address) -> bytes:
+def figure_svg(answer: Answer, address: Address) -> bytes:
     """The picture of ``answer``, of the size, theme and layout that ``address`` asks for."""
     return sheet_text(answer, address, SHEET_SIZE, address.theme).encode("utf-8", "replace")
 
 
-def sheet_text(answer: CurvesAnswer, address: Address, size: tuple[int, int], theme: str) -> str:
+def sheet_text(answer: Answer, address: Address, size: tuple[int, int], theme: str) -> str:
     """The text of the SVG; ``size`` is the default where the address gives none."""
-    drawn, pen = build_scene(answer, address.layout), Pen(palette(theme))
-    page = lay_out_sheet(drawn, *_dimensions(address, size), address.hide)
+    width, height = _dimensions(address, size)
+    if answer.header["view"] != "curves":
+        pen = Pen(palette(theme))
+        picture = view_picture(answer, _footer_text(answer))
+        words = _accessible(pen, picture.title, typeset_sentence(picture.sentence))
+        return _sheet(pen, theme, (width, height), words, view_shapes(pen, picture, width, height, address))
+    curves = curves_of(answer)
+    drawn, pen = build_scene(curves, address.layout), Pen(palette(theme))
+    page = lay_out_sheet(drawn, width, height, address.hide)
+    shapes = [*_above(pen, drawn, page), *_figure(pen, drawn, page), *_below(pen, curves, page)]
+    return _sheet(pen, theme, (page.width, page.height), _accessible_text(pen, drawn), shapes)
+
+
+def _sheet(pen: Pen, theme: str, size: tuple[float, float], words: Iterable[Markup], shapes: Iterable[Markup]) -> str:
+    """The whole SVG of this size, with the ``words`` for screen readers."""
     style = [pen.draw("style", {}, dark_scheme_rules())] if theme == "auto" else []
     box: dict[str, str | float] = {
         "xmlns": "http://www.w3.org/2000/svg",
-        "width": page.width,
-        "height": page.height,
-        "viewBox": f"0 0 {page.width:g} {page.height:g}",
+        "width": size[0],
+        "height": size[1],
+        "viewBox": f"0 0 {size[0]:g} {size[1]:g}",
         "font-family": FONT_FAMILIES["text"],
         "role": "img",
         "aria-labelledby": "title description",
     }
     paper = pen.draw("rect", {"width": "100%", "height": "100%"}, fill="paper")
-    shapes = [*_above(pen, drawn, page), *_figure(pen, drawn, page), *_below(pen, answer, page)]
-    return str(pen.draw("svg", box, *_accessible_text(pen, drawn), *style, paper, *shapes))
+    return str(pen.draw("svg", box, *words, *style, paper, *shapes))
 
 
 def _dimensions(address: Address, size: tuple[int, int]) -> tuple[int, int]:
@@ -102,10 +116,14 @@ def _clamped(bounds: tuple[int, int], length: float) -> int:
 def _accessible_text(pen: Pen, drawn: Scene) -> Iterator[Markup]:
     """Title and description of the SVG, for screen readers."""
     section = drawn.section
-    yield pen.draw("title", {"id": "title"}, escape_xml(f"{section.title}: {section.word}"))
     panels = f"{section.nouns.of} and its gradient with respect to {section.wrt}"
     description = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:_MAX_DESCRIPTION]}"
-    yield pen.draw("desc", {"id": "description"}, escape_xml(typeset_powers(typeset_sentence(description))))
+    return _accessible(pen, f"{section.title}: {section.word}", typeset_powers(typeset_sentence(description)))
+
+
+def _accessible(pen: Pen, title: str, description: str) -> Iterator[Markup]:
+    yield pen.draw("title", {"id": "title"}, escape_xml(title))
+    yield pen.draw("desc", {"id": "description"}, escape_xml(description[:_MAX_DESCRIPTION]))
 
 
 def _above(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
@@ -161,13 +179,13 @@ def _below(pen: Pen, answer: CurvesAnswer, page: Sheet) -> Iterator[Markup]:
     yield pen.write(_APP_NAME, page.width - page.pad, y, size, fill="muted", anchor="end")
 
 
-def preview_svg(answer: CurvesAnswer, address: Address) -> str:
+def preview_svg(answer: Answer, address: Address) -> str:
     """The SVG from which the PNG of ``answer`` is rasterized, light if the theme is "auto"."""
     theme = "dark" if address.theme == "dark" else "light"
     return sheet_text(answer, address, PREVIEW_SIZE, theme).encode("utf-8", "replace").decode()
 
 
-def print_svg(answer: CurvesAnswer, address: Address) -> str:
+def print_svg(answer: Answer, address: Address) -> str:
     """The SVG from which the PDF of ``answer`` is made: paper does not follow a system, so "auto" is light."""
     theme = "dark" if address.theme == "dark" else "light"
     return sheet_text(answer, address, SHEET_SIZE, theme).encode("utf-8", "replace").decode()

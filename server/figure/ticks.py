@@ -9,6 +9,7 @@ from ..documents.typography import power_of_ten, with_minus_sign
 from .axis_range import AxisRange
 
 _SMALL, _LARGE = 1e-3, 1e5  # beyond, the labels of an axis share a power of ten
+_DECADES = (1, 2, 3, 4, 5, 10, 20, 50, 100, 200)
 _NARROW = frozenset("-.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LETTER = 0.47  # the width of a digit in rem, at the size of the labels
 
@@ -30,6 +31,19 @@ def ticks(span: AxisRange, count: float) -> tuple[Tick, ...]:
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
     values = [float(f"{each * step:.15g}") for each in range(first, last + 1)]
     return tuple(map(Tick, values, _labels(values, step)))
+
+
+def decade_ticks(span: AxisRange, count: float) -> tuple[Tick, ...]:
+    """At most ``count`` ticks for an axis of logarithms to the base of ten."""
+    low, high = span
+    step = next((each for each in _DECADES if (high - low) / each < count), _DECADES[-1])
+    exponents = range(ceil(low / step - 1e-9) * step, floor(high / step + 1e-9) * step + 1, step)
+    return tuple(Tick(float(each), decade_label(each)) for each in exponents)
+
+
+def decade_label(exponent: int) -> str:
+    """Ten to the ``exponent`` as a label, 1 and 10 as people write them."""
+    return {0: "1", 1: "10"}.get(exponent) or power_of_ten(exponent)
 
 
 def fitting_ticks(span: AxisRange, count: int, room: float) -> tuple[Tick, ...]:

@@ -23,7 +23,7 @@ class Rasterizer:
         self._child: Process | None = None
         self._turn = asyncio.Lock()
         self._waiting = 0
-        self._pending: dict[str, asyncio.Task[bytes]] = {}
+        self._pending: dict[bytes, asyncio.Task[bytes]] = {}
 
     async def png(self, svg: str) -> bytes:
         """The pixels of a picture, drawn once for all who ask for it at the same time.

@@ -118,7 +118,7 @@ async def rows(request: Request) -> Response:
 
 @_route("svg", "The picture of a section", image_response("image/svg+xml"), _PROBLEMS)
 async def drawing(request: Request) -> Response:
-    """The curves with their title, verdict and legend: 1200 by 900, or `width` by `height`."""
+    """The curves, or another `view`, with title, verdict and legend: 1200 by 900, or `width` by `height`."""
     return await _answer(request, "svg", "image/svg+xml", _same, _svg)
 
 
@@ -288,12 +288,12 @@ async def _csv(answer: Answer, _: _Asked) -> bytes:
 
 
 async def _svg(answer: Answer, asked: _Asked) -> bytes:
-    return await asyncio.to_thread(figure_svg, curves_of(answer), asked.address)
+    return await asyncio.to_thread(figure_svg, answer, asked.address)
 
 
 async def _png(answer: Answer, asked: _Asked) -> bytes:
-    return await asked.site.rasterizer.png(await asyncio.to_thread(preview_svg, curves_of(answer), asked.address))
+    return await asked.site.rasterizer.png(await asyncio.to_thread(preview_svg, answer, asked.address))
 
 
 async def _pdf(answer: Answer, asked: _Asked) -> bytes:
-    return await asked.site.rasterizer.pdf(await asyncio.to_thread(print_svg, curves_of(answer), asked.address))
+    return await asked.site.rasterizer.pdf(await asyncio.to_thread(print_svg, answer, asked.address))

@@ -20,7 +20,7 @@ from .address import (
 from .numbers import BadQuery
 
 _DRESS = ("theme", "hide", "width", "height", "sliders")
-DRAWN_VIEWS = ("curves",)
+DRAWN_VIEWS = ("curves", "area", "map", "precision", "wide", "step", "jacobian", "surface", "descent")
 # The views that an option of a closer look belongs to.
 _OPTION_VIEWS = {
     **{name: PARAMETERS[name].views for name in ("at", "lr", "steps", "goal")},

@@ -1,0 +1,81 @@
+"""The pictures of closer looks: each shows its own panels, in its size, and says what was found."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from math import nan
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from support import http
+from support.scenes import address, document
+
+from gradloupe.server.figure.sheet_svg import print_svg
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.url.representations import DRAWN_VIEWS
+
+LOOKS = tuple(view for view in DRAWN_VIEWS if view != "curves")
+
+
+def answered(document: dict[str, Any]) -> Frame[Any]:
+    columns = {
+        name: memoryview(
+            array("B", values)
+            if name.startswith("status")
+            else array("d", [nan if value is None else value for value in values])
+        )
+        for name, values in document["columns"].items()
+        if values is not None
+    }
+    return Frame({name: value for name, value in document.items() if name not in ("address", "columns")}, columns)
+
+
+def words(svg: str) -> list[str]:
+    return [text for text in ElementTree.fromstring(svg).itertext() if text.strip()]  # noqa: S314
+
+
+WORDS = {
+    "area": ["rise − area", "differs", "allowed", "input"],
+    "map": ["grad_output", "0", "input"],
+    "precision": ["error of forward in units in the last place", "float16"],
+    "wide": ["relative difference", "as its surrogate", "range of the figure"],
+    "step": ["error of the difference", "central", "step of input"],
+    "jacobian": ["numerical", "returned by backward", "difference", "y"],
+    "surface": ["gradient along input, returned", "their difference", "input"],
+    "descent": ["loss", "with this backward", "with the true derivative", "step"],
+}
+
+
+@pytest.mark.parametrize("view", LOOKS)
+def test_every_view_that_is_a_figure_has_its_own_picture(server: str, view: str) -> None:
+    answer = answered(document(server, f"/ops/clamp_with_grad.json?view={view}"))
+    svg = print_svg(answer, address())
+    said = words(svg)
+    assert set(WORDS[view]) <= set(said)
+    assert any(text.startswith("Clamp with grad: ") for text in said)
+    assert "NaN" not in svg
+    assert "inf" not in re.sub(r">[^<]*<", "", svg)
+    assert len(svg) < 200_000
+    small = print_svg(answer, address(width=240, height=180, hide=("title", "verdict", "legend", "controls")))
+    assert 'viewBox="0 0 240 180"' in small
+    assert "Gradloupe" not in words(small)
+
+
+@pytest.mark.parametrize("view", LOOKS)
+def test_a_picture_of_a_view_of_many_elements_or_of_a_failure_is_drawn(server: str, view: str) -> None:
+    for op in ("functional_linear", "kill_head"):
+        answer = answered(document(server, f"/ops/{op}.json?view={view}"))
+        assert len(print_svg(answer, address())) < 600_000
+    answer.header["failure"] = {"sentence": "forward raised RuntimeError."}
+    assert "forward raised RuntimeError." in print_svg(Frame(answer.header, {}), address())
+
+
+def test_the_three_formats_of_a_view_are_served(server: str) -> None:
+    starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
+    for ending, start in starts.items():
+        found = http.get(f"{server}/ops/clamp_with_grad.{ending}?view=area")
+        assert found.status_code == 200
+        assert found.content.startswith(start)
+        assert found.content != http.get(f"{server}/ops/clamp_with_grad.{ending}").content
