@@ -12,7 +12,7 @@ from ..documents.nouns import Nouns, nouns
 from ..documents.pole_rows import nearest_row
 from ..documents.typography import number_within_span, typeset_number
 from ..protocol.answer import CurvesAnswer
-from ..schema.section import SectionRecord
+from ..schema.section import Ends, SectionRecord
 
 _FEW_SHARED = 0.5  # of the x: where less are common to both (as with two dtypes), their number is mentioned
 _MAX_STRETCHES = 3  # stretches that are listed one by one
@@ -40,7 +40,6 @@ class _ComparedRows:
 
 def difference_sentences(left: CurvesAnswer, right: CurvesAnswer, names: tuple[str, str]) -> list[str]:
     """Sentences on forward, backward and the verdicts; ``names`` are the titles of the two ops."""
-    headers = left.header, right.header
     columns = _lists(left), _lists(right)
     nothing = [name for name, each in zip(names, columns, strict=True) if not each["x"]]
     if nothing:
@@ -48,13 +47,25 @@ def difference_sentences(left: CurvesAnswer, right: CurvesAnswer, names: tuple[s
     shared = len(set(columns[0]["x"]).intersection(columns[1]["x"]))
     if not shared:
         return ["The two have no x in common, so there is nothing to compare; give both one dtype."]
+    both = _comparison(left, right, names, shared)
+    return [both.forward(columns), both.backward(columns), *both.law(), both.verdicts()]
+
+
+def difference_stretches(left: CurvesAnswer, right: CurvesAnswer) -> tuple[list[Ends], list[Ends]]:
+    """From where to where forward differs between two sections, and from where to where backward does."""
+    columns = _lists(left), _lists(right)
+    both = _comparison(left, right, ("", ""), len(columns[0]["x"]))
+    return both.places(columns, "forward"), both.places(columns, "analytical")
+
+
+def _comparison(left: CurvesAnswer, right: CurvesAnswer, names: tuple[str, str], shared: int) -> _Comparison:
+    headers, columns = (left.header, right.header), (_lists(left), _lists(right))
     swept = headers[0]["wrt"] if headers[0]["wrt"] == headers[1]["wrt"] else "x"
     marks = sorted(mark["x"] for header in headers for mark in header["marks"])
     ends = sorted(end for header in headers for interval in header["verdict"]["intervals"] for end in interval)
     few = shared < _FEW_SHARED * min(len(each["x"]) for each in columns)
     at = f" at the {shared} values of {swept} that both have" if few else ""
-    both = _Comparison(swept, nouns(headers[0]), names, headers, marks, ends, at)
-    return [both.forward(columns), both.backward(columns), *both.law(), both.verdicts()]
+    return _Comparison(swept, nouns(headers[0]), names, headers, marks, ends, at)
 
 
 def _lists(answer: CurvesAnswer) -> dict[str, list[float]]:
@@ -111,6 +122,14 @@ class _Comparison:
         if words[0] == words[1]:
             return f"The verdict is the same, “{words[0]}”."
         return f"The verdicts are “{words[0]}” for {self.names[0]} and “{words[1]}” for {self.names[1]}."
+
+    def places(self, columns: _Columns, name: str) -> list[Ends]:
+        """The stretches in which a column differs; none where one of the two does not have it."""
+        if any(name not in each for each in columns):
+            return []
+        gaps = ("jump",) if name == "forward" else ()
+        hidden = [set(_gaps(header, "forward", gaps)) if gaps else set[int]() for header in self.headers]
+        return [(low.x, high.x) for low, high in self._stretches(self._compared(columns, name, hidden))]
 
     def _compared(self, columns: _Columns, name: str, hidden: list[set[int]]) -> _ComparedRows:
         rows = list(_common(columns, name, hidden))

@@ -115,6 +115,7 @@ def pair_context(both: ComparedPair, device: DeviceSummary, base: str) -> dict[s
         "title": both.title,
         "told": both.words,
         "swapped": both.swapped,
+        "address": both.address,
         "controls": fields,
         "values": {name: words.get(name, "") for name in _OPTIONAL}
         | {"layout": layout, "order": words.get("order", "1")},

@@ -189,3 +189,8 @@ def print_svg(answer: Answer, address: Address) -> str:
     """The SVG from which the PDF of ``answer`` is made: paper does not follow a system, so "auto" is light."""
     theme = "dark" if address.theme == "dark" else "light"
     return sheet_text(answer, address, SHEET_SIZE, theme).encode("utf-8", "replace").decode()
+
+
+def svg_sheet(pen: Pen, theme: str, size: tuple[int, int], words: tuple[str, str], shapes: Iterable[Markup]) -> str:
+    """A whole SVG of these shapes; ``words`` are its title and its description."""
+    return _sheet(pen, theme, size, _accessible(pen, *words), shapes).encode("utf-8", "replace").decode()

@@ -25,7 +25,7 @@ one output by every element of one input, and which input reaches which output; 
 Function and is quiet about, row by row; `node`, the graph around one call and what its ctx holds; `descent`, gradient
 descent on a loss of the output, by what backward returned and by the numerical gradient.
 With `order=2` what backward returned stands in the place of forward, and the second derivative in that of the first;
-`/compare` shows two ops over one range, side by side.
+`/compare` shows two ops over one range, side by side; `/compare.svg`, `.png` and `.pdf` are its picture.
 What is left out has its default. What is unknown, doubled or out of bounds is refused in one sentence, and so is what
 this representation cannot show.
 

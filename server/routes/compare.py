@@ -13,6 +13,7 @@ from fastapi import APIRouter, Request, Response
 from ..compare.chooser import chooser_context
 from ..compare.page import ComparedPair, pair_context
 from ..compare.pair_query import SIDES, named_ops, pair_words, read_pair
+from ..compare.picture import pair_svg
 from ..http.responses import reply, uncached_reply
 from ..protocol.answer import curves_of
 from ..schema.op import DeviceSummary, OpDescription
@@ -57,13 +58,52 @@ async def compare_json(request: Request) -> Response:
     site = Site.serving(request)
 
     async def written(both: ComparedPair, device: DeviceSummary) -> tuple[bytes, bool]:
-        sides = zip(both.ops, both.pair.both, strict=True)
-        answers = (site.answers.of(op, device, each.question, request.is_disconnected) for op, each in sides)
-        left, right = await asyncio.gather(*answers)
-        both = replace(both, answers=(curves_of(left), curves_of(right)))
+        both = await _answered(request, both, device)
         return orjson.dumps(both.document(site.pages)), _is_lasting(both)
 
     return await _pair(request, "compare json", "application/json", written)
+
+
+@router.get("/compare.svg", include_in_schema=False)
+async def compare_svg(request: Request) -> Response:
+    """The picture of a pair, 1200 by 800."""
+    return await _picture(request, "image/svg+xml")
+
+
+@router.get("/compare.png", include_in_schema=False)
+async def compare_png(request: Request) -> Response:
+    """The same picture in pixels."""
+    return await _picture(request, "image/png")
+
+
+@router.get("/compare.pdf", include_in_schema=False)
+async def compare_pdf(request: Request) -> Response:
+    """The same picture for print."""
+    return await _picture(request, "application/pdf")
+
+
+async def _picture(request: Request, media_type: str) -> Response:
+    """The picture of a pair; one of pixels or for print has no theme "auto"."""
+    rasterizer = Site.serving(request).rasterizer
+
+    async def drawn(both: ComparedPair, device: DeviceSummary) -> tuple[bytes, bool]:
+        both, theme = await _answered(request, both, device), both.pair.left.theme
+        if media_type == "image/svg+xml":
+            picture = (await asyncio.to_thread(pair_svg, both, theme)).encode()
+        else:
+            svg = await asyncio.to_thread(pair_svg, both, "dark" if theme == "dark" else "light")
+            picture = await (rasterizer.png(svg) if media_type == "image/png" else rasterizer.pdf(svg))
+        return picture, _is_lasting(both)
+
+    return await _pair(request, f"compare {media_type}", media_type, drawn)
+
+
+async def _answered(request: Request, both: ComparedPair, device: DeviceSummary) -> ComparedPair:
+    """The pair with both answers."""
+    site, sides = Site.serving(request), zip(both.ops, both.pair.both, strict=True)
+    answers = (site.answers.of(op, device, each.question, request.is_disconnected) for op, each in sides)
+    left, right = await asyncio.gather(*answers)
+    return replace(both, answers=(curves_of(left), curves_of(right)))
 
 
 async def _pair(request: Request, kind: str, media_type: str, write: _WritePair) -> Response:

@@ -114,6 +114,7 @@ function hideIdle() {
 
 session.on("address", (_, deed) => {
   showInAddressBar(session.path + session.query, deed);
+  for (const kind of ["svg", "png", "pdf"]) find(`#pair-${kind}`).href = `${session.path}.${kind}${session.query}`;
   hideIdle();
 });
 session.on("answer", (answer) => {
