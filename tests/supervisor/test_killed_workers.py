@@ -19,7 +19,7 @@ from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor.engine import Engine
 
-KILLS, CLIENTS = 16, 4  # a sample: each kill comes at another moment of a question
+KILLS, CLIENTS = 8, 4  # a sample: each kill comes at another moment of a question
 SQUARE = '''
 import torch
 

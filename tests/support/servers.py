@@ -144,7 +144,8 @@ def copy_of_the_package(folder: Path) -> Path:
     for name in PACKAGE:
         source = HERE / name
         if source.is_dir():
-            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            # With what Python has compiled, but for what it is about to write at this moment.
+            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("*.pyc.*"))
         else:
             shutil.copy(source, copy)
     return copy

