@@ -21,7 +21,7 @@ _NEAR = 10.0
 
 LOST_ID = "NOT-LOOKED-AT"
 _OPEN = ("lost", "unsolved", "undecided")
-_AGAIN = "It was asked twice, the second time alone."
+_AGAIN = "It was run twice, the second time alone."
 
 
 def summarize(

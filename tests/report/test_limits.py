@@ -135,8 +135,8 @@ def test_one_that_always_ends_its_worker_is_asked_twice_and_that_is_said_once(ch
     report = check(function(FAR + "open('seen', 'a').write(f'{os.getpid()}\\n'), os._exit(1)"))
     result = only(report)
     assert (result.word, result.unswept, report.code) == ("lost", ("c",), 1)
-    assert result.sentence.endswith("It was asked twice, the second time alone.")
-    assert result.sentence.count("asked twice") == 1
+    assert result.sentence.endswith("It was run twice, the second time alone.")
+    assert result.sentence.count("run twice") == 1
     assert "called exit with code 1" in result.sentence
     assert len(set((tmp_path / "seen").read_text().split())) == 2
 

@@ -162,7 +162,7 @@ def _notes(evaluation: Evaluation, verdict: Verdict, names: Names, first: Verdic
         if first == "differs":
             notes.append(f"That says nothing of {names.of} itself: the first derivative differs.")
         if first == "matches its surrogate":
-            notes.append(f"{names.of} itself is the derivative of the surrogate, as it is meant to be.")
+            notes.append(f"{names.of} itself is the derivative of the surrogate, by design.")
     return notes
 
 

@@ -38,7 +38,7 @@ OF_GRAD_OUTPUT = [
     ("not in proportion", sin, lambda g, x: tanh(g) * cos(x), "not in proportion to grad_output"),
     ("added term", sin, lambda g, x: g * cos(x) + 0.01 * x, "grad_output 0 backward returns 0.01 x", "weight decay"),
     ("added term", exp, lambda g, x: g * exp(x) - 0.1, "returns −0.1: it adds a term that does not come from the loss"),
-    ("random", sin, lambda g, x: g * cos(x) + 1e-3 * torch.randn_like(x), "asked twice"),
+    ("random", sin, lambda g, x: g * cos(x) + 1e-3 * torch.randn_like(x), "called twice"),
     ("written to", sin, lambda g, x: g.mul_(cos(x)), "writes to grad_output"),
 ]
 
