@@ -44,24 +44,14 @@ def computed(page: Page, selector: str, what: str) -> str:
     return str(page.locator(selector).first.evaluate(f"element => getComputedStyle(element).{what}"))
 
 
-def test_every_curve_stands_out_and_has_a_colour_of_its_own(asked: Page) -> None:
+def test_every_curve_word_and_field_stands_out_and_no_two_curves_look_alike(asked: Page) -> None:
     opened(asked, PAGE)
     paper = computed(asked, "html", "backgroundColor")
     colors = {name: color for name, color in asked.evaluate(LINES) if name in FIGURE}
     assert len(set(colors.values())) == len(colors) == 4
     assert all(contrast(color, paper) >= 3 for color in colors.values()), (paper, colors)
-
-
-def test_every_word_is_easy_to_read(asked: Page) -> None:
-    opened(asked, PAGE)
-    paper = computed(asked, "html", "backgroundColor")
     for selector in (".lede", "#keys", ".legend li", ".eyebrow", "#values summary", ".hint", "#method"):
         assert contrast(computed(asked, selector, "color"), paper) >= 7, selector
-
-
-def test_fields_and_buttons_have_an_outline_to_be_seen(asked: Page) -> None:
-    opened(asked, PAGE)
-    paper = computed(asked, "html", "backgroundColor")
     for selector in ("#field-min", ".quick button", "#field-dtype"):
         assert computed(asked, selector, "borderBottomWidth") == "1px"
         assert contrast(computed(asked, selector, "borderBottomColor"), paper) >= 3, selector
