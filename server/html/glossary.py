@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from markupsafe import Markup
 
 from ..paths import TEMPLATES
 
@@ -49,3 +52,30 @@ def _entry(name: str, said: object) -> GlossaryEntry:
     if not place.startswith("/ops/"):
         raise BadGlossary(f"glossary: the address of {name} is not that of an op")
     return GlossaryEntry(name, said["term"], said["definition"], place.removeprefix("/ops/"), query)
+
+
+_APART = re.compile(r"(<code>.*?</code>|<[^>]+>)")
+
+
+def termed(text: Markup, framed: bool = False) -> Markup:
+    """Paragraphs in which each term of the glossary is a link to its entry, where it stands first."""
+    seen: set[str] = set()
+    aside = ' target="_blank" rel="noopener"' if framed else ""
+
+    def linked(found: re.Match[str]) -> str:
+        name = _names()[found[0].lower()]
+        if name in seen:
+            return found[0]
+        seen.add(name)
+        return f'<a class="term" href="/glossary#{name}"{aside}>{found[0]}</a>'
+
+    pieces = _APART.split(str(text))
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, _names()))})\b", re.IGNORECASE)
+    said = (piece if i % 2 else pattern.sub(linked, piece) for i, piece in enumerate(pieces))
+    return Markup("".join(said))  # noqa: S704 - nothing but links is added
+
+
+@cache
+def _names() -> dict[str, str]:
+    """The entries by their terms in lower case, but for those of which a text is full."""
+    return {each.term.lower(): each.name for each in glossary_entries() if each.name not in ("backward", "jump")}

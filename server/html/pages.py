@@ -63,7 +63,7 @@ from ..url.address import (
 from .assets import SHARED_SCRIPT, Assets
 from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, GalleryCard, available_tour, cards_by_group, search_keywords
-from .glossary import GlossaryEntry
+from .glossary import GlossaryEntry, termed
 from .inline_bundle import Bundle
 from .lessons import Lesson, LessonPlace
 from .op_markup import highlighted_source, inline_code, mathml, prose
@@ -123,6 +123,7 @@ class Pages:
             "plotly": assets.plotly,
             "mathml": mathml,
             "prose": prose,
+            "termed": termed,
             "inline": inline_code,
             "highlight": highlighted_source,
             "sparkline": sparkline,

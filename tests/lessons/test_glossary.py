@@ -8,7 +8,8 @@ from html import unescape
 import pytest
 from support import http
 
-from gradloupe.server.html.glossary import BadGlossary, glossary_entries, read_glossary
+from gradloupe.server.html.glossary import BadGlossary, glossary_entries, read_glossary, termed
+from gradloupe.server.html.op_markup import prose
 
 TERMS = {
     *("surrogate", "kink", "jump", "subgradient", "implied_forward", "grad_output", "grad_input", "cotangent", "vjp"),
@@ -26,6 +27,12 @@ def test_every_term_has_a_short_definition_and_a_figure(server: str) -> None:
         assert f'id="{entry.name}"' in page
         assert 5 <= len(entry.definition.split()) <= 45
         assert http.get(server + unescape(picture)).status_code == 200, picture
+
+
+def test_a_term_leads_to_its_entry_where_it_stands_first() -> None:
+    text = prose("Such a corner is called a kink. At a kink, `kink` stays code.")
+    link = '<a class="term" href="/glossary#kink">kink</a>'
+    assert termed(text) == f"<p>Such a corner is called a {link}. At a kink, <code>kink</code> stays code.</p>"
 
 
 @pytest.mark.parametrize("content", ['[kink]\nterm = "Kink"', '[kink]\nterm = "a"\ndefinition = "b"\naddress = "/x"'])

@@ -24,7 +24,7 @@ def test_lessons_are_walked_by_keyboard(page: Page) -> None:
     expect(page).to_have_url("/lessons/grad_output?grad_output=-1")
     page.get_by_role("slider", name="grad_output").press("ArrowRight")  # moves the slider, and turns no page
     expect(page.get_by_role("heading", level=1)).to_have_text("Why is backward handed a number?")
-    page.locator("#reveal summary").press("Enter")
+    page.locator("#reveal > summary").press("Enter")
     expect(page.locator("#verdict .headline")).to_be_visible()
     page.locator("body").press("ArrowLeft")
     expect(page.get_by_role("heading", level=1)).to_have_text("What is a backward?")
@@ -38,7 +38,7 @@ def test_a_lesson_fits_on_a_phone_and_axe_finds_nothing(page: Page, scheme: str)
     page.locator("html[data-ready]").wait_for()
     page.get_by_role("button", name="Flip sign").click()
     page.locator('html[data-ready="/ops/clamp_with_grad?grad_output=-1"]').wait_for()
-    page.locator("#reveal summary").click()
+    page.locator("#reveal > summary").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert violations(page) == []
     for place in ("/lessons", "/glossary"):
