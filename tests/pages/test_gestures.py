@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Browser, Page, expect
-from support.browser import alone, drag, here, opened, shows, zoom
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from support.browser import alone, drag, enter, here, opened, resized, shows, zoom
 
 HISTORY = "() => history.length"
 XRANGE = "() => document.querySelector('#plot').layout.xaxis.range"
 SEEN = "() => document.querySelector('#plot').data.filter(({visible}) => visible !== false).map(({name}) => name)"
 HOME = "/ops/clamp_with_grad"
+WATCH = """() => { window.moves = [];
+const told = (list) => window.moves.push(...list.filter((each) => !each.hadRecentInput).map(({value}) => value));
+window.shifts = new PerformanceObserver((list) => told(list.getEntries()));
+window.shifts.observe({type: 'layout-shift'}); window.told = told; }"""
+MOVED = """async () => { for (let i = 0; i < 2; i += 1) await new Promise(requestAnimationFrame);
+window.told(window.shifts.takeRecords()); return window.moves.reduce((sum, each) => sum + each, 0); }"""
 
 
 def test_back_undoes_each_deed_and_no_step_of_a_slider(page: Page) -> None:
@@ -97,3 +105,48 @@ def test_two_fingers_zoom_and_one_reads(browser: Browser, server: str) -> None:
         assert abs(sum(now) - low - high) < 0.02 * (high - low)
         page.get_by_role("button", name="Reset zoom").tap()
         shows(page, "/ops/exp")
+
+
+def still(page: Page, held: Locator, act: Callable[[], object]) -> None:
+    """What is done moves neither the figure nor the control under the pointer, nor, later, anything else."""
+    held.scroll_into_view_if_needed()
+    seen = page.locator("#canvas"), held
+    before = [each.bounding_box() for each in seen]
+    page.evaluate(WATCH)
+    act()
+    shows(page, here(page))
+    assert page.evaluate(MOVED) < 0.001
+    for was, each in zip(before, seen, strict=True):
+        assert was == pytest.approx(each.bounding_box(), abs=1)
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_nothing_moves_the_figure_nor_what_is_under_the_pointer(page: Page, size: tuple[int, int]) -> None:
+    opened(page, HOME)
+    resized(page, *size)
+    shows(page, HOME)
+    slider, field = page.get_by_role("slider", name="min"), page.locator("#field-min")
+    flip = page.get_by_role("button", name="Flip sign")
+    still(page, slider, lambda: drag(page, slider, 0.25))
+    still(page, flip, flip.click)
+    still(page, flip, flip.click)
+    still(page, page.locator("#canvas"), lambda: zoom(page, 0.2, 0.6))
+    still(page, page.locator("#canvas"), page.get_by_role("button", name="Reset zoom").click)
+    field.scroll_into_view_if_needed()
+    seen = page.locator("#canvas"), field
+    before = [each.bounding_box() for each in seen]
+    enter(field, "9")
+    expect(page.locator("#refused-min")).to_be_visible()
+    assert [each.bounding_box() for each in seen] == before
+    enter(page.locator("#field-count"), "0")
+    expect(page.locator("#refused-count")).to_be_visible()  # of two that are refused both are told
+    expect(page.locator("#refused-min")).to_be_visible()
+
+
+def test_a_view_opens_without_a_smaller_figure(page: Page) -> None:
+    opened(page, HOME)
+    size = "canvas => [canvas.clientWidth, canvas.clientHeight]"
+    before = page.locator("#canvas").evaluate(size)
+    page.evaluate("() => document.querySelector('[name=view][value=area]').click()")
+    expect(page.locator("#companion")).to_be_visible()
+    assert page.locator("#canvas").evaluate(size) == before

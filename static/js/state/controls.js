@@ -107,9 +107,7 @@ function noteBeside(element, sentence) {
   const control = element.closest(".control");
   if (!control || control.closest("[hidden]")) return null;
   const note = h("p", { class: "trouble", id: `refused-${element.name}` }, typesetSentence(sentence));
-  const row = control.closest(".row");
-  if (row) row.after(note);
-  else control.append(note);
+  (control.closest(".row") ?? control).append(note);
   return note;
 }
 
