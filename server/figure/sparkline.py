@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 _WIDTH, _HEIGHT, _MARGIN = 160, 72, 4
 # The tolerance of the simplification, in units of the box.
 _NEAR = 0.2
+# A jump: a step or two that are higher than this share of the height, and so many times higher than those beside them.
+_JUMP, _WIDEST, _STEEPER = 0.08, 2, 4
 
 _Point = tuple[float, float]
 
 
 def sparkline(thumbnail: Mapping[str, Any], field: str) -> str:
-    """The path of ``field`` over ``x`` in a box of 160 by 72, broken at gaps.
+    """The path of ``field`` over ``x`` in a box of 160 by 72, broken at gaps and jumps.
 
     Forward and analytical share one scale, so that the curves can be laid over one another.
     """
@@ -25,9 +27,23 @@ def sparkline(thumbnail: Mapping[str, Any], field: str) -> str:
     path = []
     for drawn, run in groupby(rows, key=lambda row: row[1] is not None):
         if drawn:
-            points = [(across.place(x), up.place(y)) for x, y in run]
-            path.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in _corners(points)))
+            for points in _without_jumps([(across.place(x), up.place(y)) for x, y in run]):
+                path.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in _corners(points)))
     return "".join(path)
+
+
+def _without_jumps(points: list[_Point]) -> Iterator[list[_Point]]:
+    """The pieces of a curve between its jumps."""
+    heights = [abs(after[1] - before[1]) for before, after in pairwise(points)]
+    start = end = 0
+    for high, run in groupby(heights, key=lambda height: height > _JUMP * _HEIGHT):
+        steps = list(run)
+        beside = heights[max(end - 1, 0) : end] + heights[end + len(steps) : end + len(steps) + 1]
+        if high and len(steps) <= _WIDEST and min(steps) > _STEEPER * max(beside, default=0.0):
+            yield points[start : end + 1]
+            start = end + len(steps)
+        end += len(steps)
+    yield points[start:]
 
 
 def _corners(points: list[_Point]) -> Iterator[_Point]:

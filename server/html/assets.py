@@ -24,7 +24,7 @@ _FIGURE = ("result", "figure", "reading", "controls")
 # The files of each kind of page, in order: of two rules of equal specificity the later one holds.
 STYLE_SHEETS = {
     "page": _COMMON,
-    "gallery": (*_COMMON, "gallery"),
+    "gallery": (*_COMMON, *_FIGURE, "gallery", "no_script"),
     "op": (*_COMMON, *_FIGURE, "views/companion", "op", "highlight", "no_script"),
     "embed": (*_COMMON, *_FIGURE, "embed", "highlight", "no_script"),
     "lesson": (*_COMMON, *_FIGURE, "lesson", "no_script"),

@@ -1,24 +1,15 @@
-"""The contents of the gallery: the tour, the groups and their order, and the keywords that its search box matches."""
+"""The contents of the gallery: the groups and their order, and what of a card a search reads."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, TypeVar
-from urllib.parse import parse_qs, urlsplit
+from typing import TypeVar
 
 from ..schema.op import OpStub, ThumbnailCurves
 
-_WORD = re.compile(r"[\w’-]+")
 _Op = TypeVar("_Op", bound=OpStub)
-
-
-def search_keywords(shown: str, *texts: str) -> str:
-    """The search words of a card: those of ``texts`` that are not in ``shown``, in lower case, unique, sorted."""
-    seen = shown.lower()
-    return " ".join(sorted({word for text in texts for word in _WORD.findall(text.lower()) if word not in seen}))
 
 
 GALLERY_GROUPS = (
@@ -47,50 +38,7 @@ _FIRST = (
 )
 
 
-@dataclass(frozen=True)
-class TourStop:
-    """One stop of the tour: an address, a title, and what to do there."""
-
-    address: str
-    title: str
-    said: str
-
-
-TOUR_STOPS = (
-    TourStop(
-        "/compare?left=clipped_relu&right=incorrect_clipped_relu",
-        "Clipped ReLU, with and without its mask",
-        "Same forward, different gradients. Drag clip.",
-    ),
-    TourStop(
-        "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works",
-        "Is this clamp wrong?",
-        "Flip the sign of grad_output, on both at once.",
-    ),
-    TourStop("/ops/round_straight_through", "Straight through the stairs", "A gradient where the slope is 0."),
-    TourStop("/ops/replace_grad", "The value of one, the gradient of another", "Sweep either of the two tensors."),
-    TourStop("/ops/heaviside_sigmoid", "What stands in for a spike", "Drag alpha to see how far the gradient reaches."),
-    TourStop("/ops/kill_head?view=jacobian", "A matrix, element by element", "Every output by every input."),
-    TourStop("/ops/abs_product?view=surface", "Two inputs, one surface", "The gradient field that backward returns."),
-    TourStop(
-        "/ops/image_alpha?of=alpha", "Two outputs, one backward", "The gradient depends on which output the loss uses."
-    ),
-    TourStop(
-        "/compare?left=sinh&right=sinh_on_ctx&order=2",
-        "The second derivative that is not there",
-        "Equal first derivatives, different second ones.",
-    ),
-    TourStop(
-        "/ops/gradient_changed_in_place?view=contract",
-        "A bug that no error reports",
-        "The contract, checked line by line.",
-    ),
-)
-
-
-def available_tour(ops: Mapping[str, Any]) -> tuple[TourStop, ...]:
-    """The stops all of whose ops exist."""
-    return tuple(stop for stop in TOUR_STOPS if all(name in ops for name in _names(stop)))
+HERO = "clamp_with_grad"  # the Function that can be touched on the first screen
 
 
 class GalleryCard(OpStub):
@@ -98,6 +46,22 @@ class GalleryCard(OpStub):
 
     thumbnail: ThumbnailCurves
     word: str
+
+
+@dataclass(frozen=True)
+class SearchedCard:
+    """What a search reads of a card."""
+
+    name: str
+    title: str
+    keywords: str
+    text: str
+
+
+def searched_card(card: GalleryCard) -> SearchedCard:
+    """The words of a card: group, name, claim and verdict are its keywords, prose and source its text."""
+    keywords = f"{card['group']} {card['name'].replace('_', ' ')} {card['claim']} {card['word']} {card['check']}"
+    return SearchedCard(card["name"], card["title"], keywords, f"{card['doc']} {card['reference']}")
 
 
 def cards_by_group(cards: Iterable[_Op]) -> list[tuple[str, list[_Op]]]:
@@ -121,12 +85,3 @@ def _rank(op: OpStub) -> int:
 
 def _place(order: tuple[str, ...], name: str) -> int:
     return order.index(name) if name in order else -1
-
-
-def _names(stop: TourStop) -> Iterator[str]:
-    """The ops that a stop shows."""
-    place = urlsplit(stop.address)
-    if place.path.startswith("/ops/"):
-        yield place.path.removeprefix("/ops/")
-    for side in ("left", "right"):
-        yield from parse_qs(place.query).get(side, ())

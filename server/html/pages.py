@@ -62,12 +62,13 @@ from ..url.address import (
 )
 from .assets import SHARED_SCRIPT, Assets
 from .example_inputs_code import example_inputs_code
-from .gallery import GROUP_NOTES, GalleryCard, available_tour, cards_by_group, search_keywords
+from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
 from .glossary import GlossaryEntry, termed
 from .inline_bundle import Bundle
 from .lessons import Lesson, LessonPlace
 from .op_markup import highlighted_source, inline_code, mathml, prose
 from .page_document import page_document
+from .search import ranked, suggestions
 from .social_tags import GLOSSARY_DESCRIPTION, LESSONS_DESCRIPTION, SocialTags, plain_tags, section_tags
 
 PANEL_VIEWS = ("contract", "node")  # which the server writes as HTML
@@ -127,7 +128,6 @@ class Pages:
             "inline": inline_code,
             "highlight": highlighted_source,
             "sparkline": sparkline,
-            "keywords": search_keywords,
             "tabled": data_table,
             "beyond": range_out_of_view,
             "retold": reworded_for_order,
@@ -161,16 +161,23 @@ class Pages:
         trouble: LoadError | None = None,
         file: str = "",
         generation: int = 0,
+        hero: SectionPage | None = None,
+        query: str = "",
     ) -> bytes:
-        """The gallery: all ops by group, each with its sparkline, and the tour.
+        """The front page: a live figure, ``hero``, and all ops by group with their sparklines; or what ``query`` finds.
 
         ``trouble`` is that of the visitor's own ``file``, whose Functions may be missing or old; ``generation`` says
         which load it was.
         """
-        cards: list[GalleryCard] = [
-            {**op, "thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()
-        ]
-        context: dict[str, Any] = {"groups": cards_by_group(cards), "notes": GROUP_NOTES, "tour": available_tour(ops)}
+        cards: dict[str, GalleryCard] = {
+            name: {**op, "thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()
+        }
+        searched = [searched_card(card) for card in cards.values()] if query else []
+        found = ranked(query, searched)
+        context: dict[str, Any] = {} if hero is None else _context(hero) | {"hide": ("reading",)}
+        context |= {"groups": cards_by_group(cards.values()), "notes": GROUP_NOTES, "hero": hero, "query": query}
+        context |= {"found": [cards[name] for name in found]}
+        context |= {"suggested": suggestions(query, searched) if query and not found else ()}
         context |= {"torch": device["torch"], "device": _device_name(device), "social": social}
         context |= {"trouble": trouble, "file": file, "generation": generation}
         return self._render("pages/gallery.html", context)

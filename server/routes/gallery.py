@@ -7,23 +7,31 @@ import asyncio
 from fastapi import APIRouter, Request, Response
 
 from ..cache.thumbnails import MEASURING
+from ..html.gallery import HERO
+from ..html.pages import SectionPage
+from ..html.search import LONGEST
 from ..html.social_tags import gallery_tags
 from ..http.responses import cached_reply, reply_lasting, uncached_reply
+from ..protocol.answer import curves_of
+from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint
 from ..protocol.load_error import load_error as trouble_of
 from ..reload.composite_engine import AnyEngine, CompositeEngine
-from ..schema.op import LoadError
+from ..schema.op import DeviceSummary, LoadError
+from ..url.address import canonical_address
+from ..url.parse import read_address
 from .context import Site
 
 WAIT_QUERY = "wait=1"  # the query that is answered once the gallery can be shown
 IMPORTING = "{} is still being imported; its Functions stand here as soon as that is done."
+_PATIENCE = 1.0  # seconds that the page waits for its figure
 
 router = APIRouter()
 
 
 @router.get("/", include_in_schema=False)
 async def gallery(request: Request) -> Response:
-    """All ops, those that take long without curves; while torch is loading, a page that says so."""
+    """All ops, or those that ``q`` finds, the slow ones without curves; a page that says so while torch is loading."""
     site = Site.serving(request)
     if request.url.query == WAIT_QUERY:
         await _loaded(site.engine)
@@ -33,17 +41,34 @@ async def gallery(request: Request) -> Response:
     file = ", ".join(site.settings.targets)
     trouble, generation = _of_own(site.engine, file)  # read first: a page with an older generation reloads itself
     ops, device = await site.engine.catalogue(), await site.engine.device()
+    query = request.query_params.get("q", "").strip()[:LONGEST]
     social = gallery_tags(site.base(request), site.settings.public)
     mine, theirs = ({name: op for name, op in ops.items() if op["own"] is own} for own in (True, False))
     drawn = await site.thumbnails.of(theirs) | await site.own_thumbnails.of(mine)
     lasting = trouble is None and all(each["word"] != MEASURING for each in drawn.values())
     cards = (f"{op['digest']} {drawn[name]['word']}" for name, op in ops.items())
-    mark = fingerprint(site.build, site.assets.digest, *cards, repr((device, social, file, generation)), "gallery")
+    around = (device, social, file, generation, query)
+    mark = fingerprint(site.build, site.assets.digest, *cards, repr(around), "gallery")
     known = cached_reply(request, mark, "text/html") if lasting else None
     if known is not None:
         return known
-    body = await asyncio.to_thread(site.pages.gallery, ops, drawn, device, social, trouble, file, generation)
+    hero = None if query or mine or file else await _hero(site, device, site.base(request))
+    lasting = lasting and (hero is None or hero.answer is not None)
+    shown = (ops, drawn, device, social, trouble, file, generation, hero, query)
+    body = await asyncio.to_thread(site.pages.gallery, *shown)
     return await reply_lasting(request, body, "text/html", mark, lasting)
+
+
+async def _hero(site: Site, device: DeviceSummary, base: str) -> SectionPage | None:
+    """The figure of the first screen; None where its Function is not served."""
+    try:
+        op = await site.engine.op(HERO)
+    except UnknownOp:
+        return None
+    address = read_address(op, device, {})
+    answer = await site.answers.soon(op, device, address.question, _PATIENCE)
+    drawn = None if answer is None else curves_of(answer)
+    return SectionPage(op, device, address, canonical_address(op, address), drawn, base)
 
 
 def _known(door: AnyEngine) -> bool:
