@@ -195,7 +195,7 @@ def test_every_parameter_of_the_address_that_is_shown_is_read(server, subtests):
     assert len(shown) > 10
     for query in shown:
         with subtests.test(query):
-            assert http.get(f"{server}/ops/exp.json?{query}").status_code == 200
+            assert http.get(f"{server}/ops/exp?{query}").status_code == 200
 
 
 def test_every_view_and_every_verdict_is_explained():
