@@ -4,12 +4,12 @@ from .op import Descent, Input, Op, Parameter
 
 
 class IncorrectClippedReLU(torch.autograd.Function):
-    """The loss still falls, so nobody looks, and `gradcheck` may miss it, while an optimiser keeps
-    pushing inputs that no longer matter. A specimen: the clipped ReLU, its mask forgotten.
+    """A clipped ReLU that forgets to stop the gradient where the output no longer moves. The loss still
+    falls, so nobody looks, and `gradcheck` may miss it.
 
     `forward` is right. `backward` hands `grad_output` on unchanged, as if the function were y = input.
     Between 0 and `clip` that happens to be the derivative. Outside, the output does not move at all and
-    still a gradient is returned.
+    still a gradient is returned, for either sign of `grad_output`: the mask is missing that makes it 0.
 
     A check at a few random points can miss this. Take five normally distributed inputs and a `clip` of 1.5:
     about three times in two hundred all five fall between the kinks, and `gradcheck` finds nothing wrong. A

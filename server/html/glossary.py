@@ -55,24 +55,42 @@ def _entry(name: str, said: object) -> GlossaryEntry:
 
 
 _APART = re.compile(r"(<code>.*?</code>|<[^>]+>)")
+_OPENING = re.compile(r"<(?:a|button|summary)[ >]")
+_CLOSING = re.compile(r"</(?:a|button|summary)>")
+_LINK = re.compile(r'<a class="term"[^>]*>(.*?)</a>')
 
 
-def termed(text: Markup, framed: bool = False) -> Markup:
-    """Paragraphs in which each term of the glossary is a link to its entry, where it stands first."""
+def termed(text: Markup | str) -> Markup:
+    """HTML in which each term of the glossary is a link to its entry, where it stands first; none within a link."""
     seen: set[str] = set()
-    aside = ' target="_blank" rel="noopener"' if framed else ""
 
     def linked(found: re.Match[str]) -> str:
-        name = _names()[found[0].lower()]
+        name = _names()[found["term"].lower()]
         if name in seen:
             return found[0]
         seen.add(name)
-        return f'<a class="term" href="/glossary#{name}"{aside}>{found[0]}</a>'
+        return f'<a class="term" href="/glossary#{name}" target="_blank" rel="noopener">{found[0]}</a>'
 
-    pieces = _APART.split(str(text))
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, _names()))})\b", re.IGNORECASE)
-    said = (piece if i % 2 else pattern.sub(linked, piece) for i, piece in enumerate(pieces))
-    return Markup("".join(said))  # noqa: S704 - nothing but links is added
+    pieces, pattern, within = [], _pattern(), False
+    for piece in _APART.split(str(text)):
+        within = (within or bool(_OPENING.match(piece))) and not _CLOSING.match(piece)
+        pieces.append(piece if within or _is_tag(piece) else pattern.sub(linked, piece))
+    return Markup("".join(pieces))  # noqa: S704 - nothing but links is added
+
+
+def unlinked(text: str) -> str:
+    """What ``termed`` gave, without its links: for a file that has no glossary beside it."""
+    return _LINK.sub(r"\1", str(text))
+
+
+def _is_tag(piece: str) -> bool:
+    return piece.startswith("<") and not piece.startswith("<code>grad_")
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    terms = "|".join(map(re.escape, _names()))
+    return re.compile(rf"(?:<code>|\b)(?P<term>{terms})s?(?:</code>|\b)", re.IGNORECASE)
 
 
 @cache

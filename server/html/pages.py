@@ -63,7 +63,7 @@ from ..url.address import (
 from .assets import SHARED_SCRIPT, Assets
 from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
-from .glossary import GlossaryEntry, termed
+from .glossary import GlossaryEntry, termed, unlinked
 from .inline_bundle import Bundle
 from .lessons import Lesson, LessonPlace
 from .op_markup import highlighted_source, inline_code, mathml, prose
@@ -216,7 +216,7 @@ class Pages:
     def export(self, view: SectionPage, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
         """The figure as a stand-alone file: its sliders by their ``axes``, and their ``answers`` as JSON."""
         context = {"axes": axes, "answers": Markup(answers), "bundle": bundle}  # noqa: S704
-        return self._render("files/export.html", _context(view) | context)
+        return unlinked(self._render("files/export.html", _context(view) | context).decode()).encode()
 
     def words(self, answer: CurvesAnswer, address: str, names: Iterable[str] = FRAGMENTS) -> dict[str, str]:
         """What is said of an answer, as HTML by the id of the element of a page that it fills."""

@@ -12,6 +12,7 @@ import orjson
 
 from ..cache.answer_cache import AnswerCache, IsDisconnected
 from ..html.assets import Assets
+from ..html.glossary import unlinked
 from ..html.inline_bundle import Bundle, build_bundle
 from ..html.pages import Pages, SectionPage
 from ..protocol.answer import CurvesAnswer, curves_of
@@ -142,7 +143,8 @@ class _Asker:
     async def document(self, section: Address) -> PageSectionRecord:
         answer = await self.answer(section)
         self.failed |= answer.header["failure"] is not None
-        return self.pages.document(answer, canonical_address(self.op, section))
+        document = self.pages.document(answer, canonical_address(self.op, section))
+        return {**document, "words": {name: unlinked(text) for name, text in document["words"].items()}}
 
 
 async def _expected(asker: _Asker, address: Address, grid: tuple[SliderAxis, ...]) -> int:

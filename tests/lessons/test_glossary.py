@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from support import http
 
-from gradloupe.server.html.glossary import BadGlossary, glossary_entries, read_glossary, termed
+from gradloupe.server.html.glossary import BadGlossary, glossary_entries, read_glossary, termed, unlinked
 from gradloupe.server.html.op_markup import prose
 
 TERMS = {
@@ -31,8 +31,16 @@ def test_every_term_has_a_short_definition_and_a_figure(server: str) -> None:
 
 def test_a_term_leads_to_its_entry_where_it_stands_first() -> None:
     text = prose("Such a corner is called a kink. At a kink, `kink` stays code.")
-    link = '<a class="term" href="/glossary#kink">kink</a>'
+    link = '<a class="term" href="/glossary#kink" target="_blank" rel="noopener">kink</a>'
     assert termed(text) == f"<p>Such a corner is called a {link}. At a kink, <code>kink</code> stays code.</p>"
+
+
+def test_a_term_in_a_link_or_written_as_other_code_stays_as_it_is() -> None:
+    text = '<p><a href="/x">a kink</a> of <code>kink()</code> at <code>grad_output</code>, two kinks</p>'
+    found = termed(text)
+    assert unlinked(found) == text
+    assert found.count('class="term"') == 2
+    assert 'rel="noopener"><code>grad_output</code></a>, two <a ' in found
 
 
 @pytest.mark.parametrize("content", ['[kink]\nterm = "Kink"', '[kink]\nterm = "a"\ndefinition = "b"\naddress = "/x"'])

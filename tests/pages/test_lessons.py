@@ -53,3 +53,22 @@ def test_a_lesson_in_the_frame_of_a_course_page_has_its_words_its_figure_and_its
     page.locator('html[data-ready="/ops/incorrect_clipped_relu?clip=0"]').wait_for()
     expect(page.get_by_role("navigation")).to_have_count(0)
     assert violations(page) == []
+
+
+def test_a_term_says_what_it_means_to_pointer_keyboard_and_finger(page: Page) -> None:
+    page.goto("/ops/clamp_with_grad")
+    page.locator("html[data-ready]").wait_for()
+    term, definition = page.locator("#verdict .term").first, page.locator("#definition:popover-open")
+    term.hover()
+    expect(definition).to_contain_text("How much the loss changes")
+    page.locator("h1").hover()
+    expect(definition).to_have_count(0)
+    page.locator("#details").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    expect(definition).to_contain_text("How much the loss changes")
+    page.keyboard.press("Escape")
+    expect(definition).to_have_count(0)
+    term.evaluate("(link) => link.click()")
+    expect(definition).to_be_visible()
+    assert len(page.context.pages) == 1

@@ -1,5 +1,6 @@
 // The page of a pair: two figures on the same axes, one cursor for both, one form. Its address is all it remembers.
 
+import { showDefinitions } from "../definitions.js";
 import { replaceWords, withCode } from "../dom.js";
 import { liveFigure } from "../figure/live_figure.js";
 import { afterFirstPaint, loadPlotly, onPaletteChange } from "../figure/plot.js";
@@ -143,4 +144,5 @@ function redraw() {
 new ResizeObserver(redraw).observe(find(".pair"));
 onPaletteChange(redraw);
 load().catch(() => {}); // whoever draws says that it is not there
+showDefinitions();
 session.start();

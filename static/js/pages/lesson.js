@@ -1,5 +1,6 @@
 // The page of a lesson, alone or in the frame of another page: one figure, one control, and the arrow keys turn the page.
 
+import { showDefinitions } from "../definitions.js";
 import { whenVisible } from "../figure/in_sight.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { loadPlotly } from "../figure/plot.js";
@@ -45,4 +46,5 @@ if (parent !== window) {
   new ResizeObserver(() => around.resized(Math.ceil(document.body.getBoundingClientRect().height))).observe(document.body);
 }
 
+if (parent === window) showDefinitions(); // in a frame a term opens the glossary
 session.start();

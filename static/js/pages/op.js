@@ -1,5 +1,6 @@
 // The page of one op: its session and its figure, and around it what only this page has.
 
+import { showDefinitions } from "../definitions.js";
 import { h, makeScrollable, styleSheet } from "../dom.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { afterFirstPaint, loadPlotly } from "../figure/plot.js";
@@ -25,6 +26,7 @@ const FILES = ["csv", "json", "svg", "png", "pdf", "py"];
 const painted = afterFirstPaint(); // before Plotly is read
 const plotly = () => painted.then(() => loadPlotly("curves"));
 
+showDefinitions();
 let named = page.dataset.view !== "curves" && scrollY === 0; // a view that the address names, and nobody has seen yet
 
 const session = new Session(askServer, location.search);
