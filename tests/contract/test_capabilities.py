@@ -205,7 +205,7 @@ def test_gradients_that_bfloat16_spoils_are_wrong():
     [
         (CONJUGATED, "x", "yes", "the gradient torch defines"),
         (OPS["exp"], "x", "wrong", "a conjugate is missing"),
-        (OPS["clamp_with_grad"], "input", "no", "Complex numbers are refused"),
+        (OPS["clamp_with_grad"], "input", "no", "Complex input is not supported"),
         (OPS["clamp_with_grad"], "min", "unknown", "min is no tensor."),
         (OPS["replace_grad"], "x_backward", "unknown", "another function"),
     ],

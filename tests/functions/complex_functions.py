@@ -123,6 +123,6 @@ WRONG: dict[str, tuple[type[Function], str, str]] = {
     "None for one of two": (
         written("Product", lambda z, w: z * w, lambda g, z, w: (g * w.conj(), None), "z, w"),
         "z: complex128[3]; w: complex128[3]",
-        "nothing gets through",
+        "backward returns None",
     ),
 }

@@ -79,7 +79,7 @@ def test_one_number_is_held_for_every_element_of_the_shape():
 
 def test_an_op_is_called_like_its_function_and_knows_its_source():
     assert ONE(3) == 6
-    assert ONE.doc.startswith("The smallest custom Function")
+    assert ONE.doc.startswith("What a custom Function is")
     assert ONE.source.startswith("class Double(torch.autograd.Function):")
     assert ONE.name == "double"
 

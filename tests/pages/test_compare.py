@@ -319,7 +319,8 @@ def test_lines_that_differ_are_marked_beside_each_other(page: Page) -> None:
 
 def test_a_long_line_goes_on_below_and_what_follows_stays_beside_what_it_stood_beside(page: Page) -> None:
     opened(page, "/compare?left=gradient_changed_in_place&right=clamp_with_grad")
-    for width, wrapped in ((1000, ("left-L2", "right-L30")), (360, ("left-L1", "right-L30"))):
+    long = page.locator("[id^=right-L]", has_text="return grad_output * (").get_attribute("id") or ""
+    for width, wrapped in ((1000, ("left-L2", long)), (360, ("left-L1", long))):
         resized(page, width, 740)
         lines = page.locator(".sources .line")
         assert lines.evaluate_all("lines => lines.every((line) => line.scrollWidth <= line.clientWidth)")
@@ -331,7 +332,10 @@ def test_a_long_line_goes_on_below_and_what_follows_stays_beside_what_it_stood_b
     assert tops[0]
     assert tops[1]
     assert tops[0]["y"] == tops[1]["y"]
-    assert page.evaluate("() => getComputedStyle(document.querySelector('#right-L30'), '::before').content") == '"30"'
+    assert (
+        page.evaluate("(id) => getComputedStyle(document.getElementById(id), '::before').content", long)
+        == f'"{long[7:]}"'
+    )
 
 
 def test_the_page_of_an_op_leads_here_with_what_it_shows(page: Page) -> None:

@@ -115,7 +115,7 @@ def test_gradients_that_are_dropped_or_unfounded_are_told_apart() -> None:
 
 def test_an_integer_output_and_a_parameter_are_answers() -> None:
     header, _ = ask("max_pool_with_indices", "x[0,0]", "index[0,0]")
-    assert "from which no gradient can go back" in header["sentence"]
+    assert "which carry no gradient" in header["sentence"]
     header, columns = ask("clamp_with_grad", "min", "y")
     assert "numerical sensitivity only" in header["sentence"]
     assert "returned" not in columns

@@ -17,7 +17,7 @@ from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve
 from .places import Names, describe_point
 
-MOST_WORDS = 20
+MOST_WORDS = 20  # budget: words of a headline
 _MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the headline says how many
 _BROKEN_LAWS: dict[Law, str] = {

@@ -66,8 +66,8 @@ def test_the_story_of_the_clamp_is_told_to_the_last_digit():
     assert columns["gradient"].tolist() == [2, 2, 2, 2, 2, 1, 0.5]
     assert (header["lr"], header["goal"], header["at"]) == (0.25, [0.0], 3.0)
     assert header["sentence"] == (
-        "With this backward the loss falls from 1 to 0.0625 in 6 steps; with the true derivative input stays at 3 for"
-        " ever: a dead zone."
+        "With this backward the loss falls from 1 to 0.0625 in 6 steps; with the true derivative input stays at 3"
+        " forever: the gradient is zero there."
     )
     assert ask("clamp_with_grad", steps=7)[1]["position"][-1] == 0.125
 
@@ -150,7 +150,7 @@ def test_at_a_kink_the_side_that_leads_downhill_counts():
     found, said = down(torch.abs, at=0.0, goal=(3.0,), lr=0.25)
     assert descent_outcome(found.returned) == "stays"  # torch takes 0 there, which is a subgradient and leads nowhere
     assert descent_outcome(found.true) == "reached"
-    assert "Where forward is bent" in said
+    assert "At a kink the slope of the downhill side counts" in said
     found, _ = down(torch.abs, at=0.0, goal=(-1.0,), lr=0.25)
     assert descent_outcome(found.true) == "stays"  # the loss rises to both sides
 

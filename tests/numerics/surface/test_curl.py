@@ -104,7 +104,7 @@ def test_the_circulation_of_a_wrong_cross_term_is_its_curl_times_the_area_and_th
     assert (found.judged, found.turning) == (1, 1)
     sentence = curl_test_sentence(surface_of(OTHERS["a cross term off by 1e-3"]), "u", "v")
     assert sentence.startswith(
-        "This field is not the gradient of any function: once around a rectangle of 0.123 × 0.123"
+        "This field is not the gradient of any function: its integral around a rectangle of 0.123 × 0.123"
     )
 
 

@@ -111,6 +111,7 @@ def test_the_call_that_is_told_is_that_of_the_parameters_shown(tmp_path: Path, b
         expect(field).to_have_value(told)
         assert parse_recipe(told).text() == told
         assert page.locator("#docstring").input_value() == f"Gradloupe: like {told}"
+        page.locator("#export > summary").click()
         page.get_by_role("button", name="Copy as pytest").click()
         expect(page.get_by_label("The test")).to_have_value(re.compile(re.escape(f'"like {told}"')))
         assert page.content().count("width = 3.0") == 0
@@ -265,6 +266,7 @@ def test_the_declaration_can_be_taken_along(mine: Page) -> None:
 @pytest.mark.parametrize(("address", "key"), [("/ops/Clamp", "Enter"), ("/ops/clamp_with_grad", " ")])
 def test_every_function_can_be_taken_along_as_a_test(mine: Page, address: str, key: str) -> None:
     opened(mine, address)
+    mine.locator("#export > summary").click()
     button = mine.get_by_role("button", name="Copy as pytest")
     button.focus()
     before = mine.locator("main").bounding_box(), button.bounding_box()
@@ -289,6 +291,7 @@ def test_where_the_clipboard_is_closed_the_text_is_selected(own: Own, browser: B
     with alone(browser, own.url) as page:
         opened(page, "/ops/Clamp")
         page.evaluate(closed)
+        page.locator("#export > summary").click()
         page.get_by_role("button", name="Copy as pytest").click()
         expect(page.locator("output[for=pytest-text]")).to_contain_text("press Ctrl+C")
         expect(page.get_by_role("link", name="Download")).to_be_visible()
@@ -299,6 +302,7 @@ def test_where_the_clipboard_is_closed_the_text_is_selected(own: Own, browser: B
 def test_without_javascript_the_test_is_a_file(own: Own, browser: Browser) -> None:
     with alone(browser, own.url, java_script_enabled=False) as page:
         page.goto(f"/ops/Clamp?recipe={SAID}")
+        page.locator("#export > summary").click()
         with page.expect_download() as loaded:
             page.get_by_role("link", name="Copy as pytest").click()
         assert RECIPE in loaded.value.path().read_text()
