@@ -1,6 +1,6 @@
 // What training with this backward leads to, in a sentence and two small curves: for gradients that are not the slope.
 
-import { svg, withCode } from "../dom.js";
+import { h, svg, withCode } from "../dom.js";
 import { latestOnly } from "../state/question.js";
 
 const [WIDTH, HEIGHT, PEN] = [120, 36, 3];
@@ -11,8 +11,9 @@ const NOT_THE_SLOPE = ["matches its surrogate", "differs"];
  * answers it. Returns `tell(word)`, to be told the word of each verdict.
  */
 export function descentStrip(strip, { address, source }) {
-  const [said, curves] = ["p", "svg"].map((each) => strip.querySelector(each));
-  const link = said.querySelector("a");
+  const [link, curves] = ["a", "svg"].map((each) => strip.querySelector(each));
+  const said = h("span"); // before the link, which stays: the focus may be on it
+  link.before(said);
   let seen = false;
   let asked = "";
   let word = "";
@@ -21,12 +22,12 @@ export function descentStrip(strip, { address, source }) {
   function show(answer, of) {
     if (of !== asked) return;
     if (!answer.returned || !answer.true) return blank();
-    said.replaceChildren(...withCode(`${answer.sentence} `), link);
+    said.replaceChildren(...withCode(`${answer.sentence} `));
     drawLosses(curves, answer.columns);
   }
 
   function blank() {
-    said.replaceChildren(link);
+    said.replaceChildren();
     curves.replaceChildren();
   }
 
