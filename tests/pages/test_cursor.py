@@ -136,7 +136,7 @@ def test_c_has_another_curve_spoken_first(page: Page) -> None:
     for _ in range(6):
         firsts.append(spoken(page).split(",")[0])
         cursor(page).press("c")
-    assert [each.split()[0] for each in firsts] == ["x", "y", "analytical", "numerical", "agreement", "x"]
+    assert [each.split()[0] for each in firsts] == ["x", "y", "analytical", "numerical", "they", "x"]
     cursor(page).press("c")
     cursor(page).press("Home")
     assert spoken(page).startswith("analytical 0.")

@@ -21,7 +21,12 @@ MOVED = """async () => { for (let i = 0; i < 2; i += 1) await new Promise(reques
 window.told(window.shifts.takeRecords()); return window.moves.reduce((sum, each) => sum + each, 0); }"""
 
 
-def test_back_undoes_each_deed_and_no_step_of_a_slider(page: Page) -> None:
+def test_back_undoes_each_deed_and_no_step_of_a_slider(browser: Browser, server: str) -> None:
+    with alone(browser, server) as page:  # the history of a tab holds 50 entries
+        back_undoes_each_deed(page)
+
+
+def back_undoes_each_deed(page: Page) -> None:
     opened(page, HOME)
     deeds = page.evaluate(HISTORY)
     drag(page, page.get_by_role("slider", name="min"), 0.25)

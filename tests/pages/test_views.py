@@ -65,7 +65,8 @@ def test_every_look_opens_below_the_figure_and_in_the_address(page: Page, op: st
 
 
 @pytest.mark.parametrize("view", ALIGNED)
-def test_features_line_up_with_those_above(page: Page, view: str) -> None:
+def test_features_line_up_with_those_above_where_they_stand_below_each_other(page: Page, view: str) -> None:
+    page.set_viewport_size({"width": 800, "height": 900})
     opened(page, "/ops/clamp_with_grad")
     look(page, view)
     closer(page, f"/ops/clamp_with_grad?view={view}")

@@ -19,7 +19,7 @@ export function readout(element, answer) {
     const cells = row === null ? null : readingCells(answer(), row);
     if (element) show(cells);
     if (cells === null) return "";
-    const words = cells.map(({ term, text }) => `${term} ${text}`);
+    const words = cells.map(({ term, spoken = term, text }) => `${spoken} ${text}`);
     const at = first % words.length;
     return [...words.slice(at), ...words.slice(0, at)].join(", ");
   };
@@ -42,6 +42,6 @@ function readingCells({ columns, readings, scene, wrt, start, stop, count }, row
     { name: "forward", term: scene.nouns.of, text: value("forward") },
     analytical && { name: "analytical", term: "analytical", text: value("analytical") },
     numerical && { name: "numerical", term: "numerical", text: value("numerical") + bound },
-    analytical && { name: "status", term: "agreement", text: readings.rows[row] ?? readings.they[status[row]] },
+    analytical && { name: "status", term: "agreement", spoken: "they", text: readings.rows[row] ?? readings.they[status[row]] },
   ].filter(Boolean);
 }

@@ -62,13 +62,13 @@ export async function reloadWhenReady(address, refused, later = LATER) {
 
 const MOST = 3; // frames beside each other that listen: a browser has six connections for one host
 
-/** The figure in a frame follows the visitor's file, unless there are too many beside it. */
-export function followInFrame({ shown, digest }) {
+/** The figure in a frame follows the visitor's file, unless there are too many beside it; `numbers()` is their address. */
+export function followInFrame({ shown, digest }, numbers) {
   let asked = digest;
   const told = ({ digests: { [shown]: now } }) => {
     if (now === undefined || now === asked) return;
     asked = now;
-    reloadWhenReady(`/ops/${encodeURIComponent(shown)}.json${location.search}`, () => {}); // what was drawn last stays
+    reloadWhenReady(numbers(), () => {}); // what was drawn last stays
   };
   if (parent.length <= MOST) listenToServer({ told, gone: () => {} });
 }

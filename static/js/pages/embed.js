@@ -23,7 +23,11 @@ const session = new Session(askWhenSeen, location.search);
 const figure = soleFigure(session, { load: () => whenDue.then(() => loadPlotly("curves")), drawn: tellReady });
 const sound = soundButton(figure);
 
+let section = "";
+const numbers = () => `${session.path}.json${section}`;
+
 session.on("address", (said) => {
+  section = said;
   find("#whole").href = session.path + said;
   try {
     history.replaceState(null, "", location.pathname + session.query + location.hash);
@@ -70,5 +74,5 @@ function measure() {
 }
 
 if (!page.dataset.high) new ResizeObserver(measure).observe(document.body);
-if (page.dataset.shown) import("../own/events.js").then(({ followInFrame }) => followInFrame(page.dataset));
+if (page.dataset.shown) import("../own/events.js").then(({ followInFrame }) => followInFrame(page.dataset, numbers));
 session.start();
