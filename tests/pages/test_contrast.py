@@ -108,7 +108,7 @@ def test_nothing_scrolls_smoothly_for_those_who_want_no_motion(page: Page) -> No
     page.evaluate(
         "() => { Element.prototype.scrollIntoView = function (how) { document.body.dataset.scrolled = how.behavior; } }"
     )
-    page.get_by_role("radio", name="Area").check(force=True)
+    page.locator(".looks label", has_text="Area").click()
     expect(page.locator("body")).to_have_attribute("data-scrolled", "auto")
     moving = page.evaluate(
         """() => [...document.querySelectorAll("*")].filter((each) => { const style = getComputedStyle(each);

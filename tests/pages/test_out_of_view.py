@@ -107,8 +107,8 @@ def test_where_there_is_nothing_to_draw_there_is_no_empty_frame(page: Page, addr
     expect(page.locator("#companion-sentence")).not_to_be_empty()
     expect(page.locator("#companion-plot")).to_be_hidden()
     expect(page.locator("#companion .legend")).to_be_hidden()
-    page.get_by_role("radio", name="Whole range").check(force=True)
-    page.get_by_role("radio", name="Precision").check(force=True)
+    page.locator(".looks label", has_text="Whole range").click()
+    page.locator(".looks label", has_text="Precision").click()
     expect(page.locator("#companion-plot")).to_be_visible()
 
 

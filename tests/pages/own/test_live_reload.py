@@ -62,7 +62,7 @@ def test_a_save_moves_the_curves_and_the_address_and_the_zoom_stay(page: Page, f
 
 
 def test_words_source_and_companion_figure_follow_as_well(page: Page, file: Path) -> None:
-    page.get_by_role("radio", name="Area").check(force=True)
+    page.locator(".looks label", has_text="Area").click()
     expect(page.locator("html")).to_have_attribute("data-ready", "/ops/Twice?view=area")
     before = page.locator("#companion-sentence").inner_text()
     file.write_text("# One line more.\n" + MINE.replace("return 2 * grad_output", "return 5 * grad_output"))

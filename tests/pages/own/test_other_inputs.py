@@ -72,7 +72,7 @@ def test_what_is_said_of_the_other_input_goes_with_the_contract(page: Page) -> N
     page.goto("/ops/Last?view=contract")
     beside = page.locator("#pair")
     expect(beside).to_contain_text("In weight backward differs")
-    page.get_by_role("radio", name="Curves only").check(force=True)
+    page.locator(".looks label", has_text="Curves only").click()
     expect(beside).to_contain_text("The contract looks at")
 
 
