@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Iterator
@@ -38,9 +39,11 @@ def note_call_start() -> None:
     _Calls.began = timing.now()
 
 
-def _importing(frame: FrameType | None) -> bool:
+def _must_finish(frame: FrameType | None) -> bool:
+    """Whether an import is running, or a callback of the garbage collector, out of which no exception comes."""
+    callbacks = {getattr(each, "__code__", None) for each in gc.callbacks}
     while frame is not None:
-        if frame.f_globals.get("__name__") == "importlib._bootstrap":
+        if frame.f_globals.get("__name__") == "importlib._bootstrap" or frame.f_code in callbacks:
             return True
         frame = frame.f_back
     return False
@@ -51,7 +54,8 @@ def time_limit(seconds: float) -> Iterator[None]:
     """Raise ``TookTooLong`` in the Python code that runs inside after this many seconds, repeatedly.
 
     An alarm that was set before still goes off on time. Outside the main thread there is no limit. An import is
-    never interrupted, which would leave half a module for the life of the process. Time is measured by ``timing.now``.
+    never interrupted, which would leave half a module for the life of the process, nor is a callback of the garbage
+    collector, out of which no exception comes. Time is measured by ``timing.now``.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -64,7 +68,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         now = timing.now()
         if now - started < seconds:
             signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, _SHORTEST), _INTERVAL)
-        elif not _importing(frame):
+        elif not _must_finish(frame):
             text, running = f"it was not back after {seconds:.2g} s", now - max(_Calls.began, started)
             raise TookTooLong(text, running, last_line(running_frames(frame)))
 

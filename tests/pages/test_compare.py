@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support import http
 from support.axe import violations
-from support.browser import alone, close, curves, enter, here, resized, settles, value_at, warmed
+from support.browser import alone, close, curves, enter, here, place_of, resized, settles, value_at, warmed
 
 CLAMPS = "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works"
 TWICE = "/compare?left=clamp_with_grad&right=clamp_with_grad"
@@ -98,8 +98,7 @@ def test_a_slider_moves_both_and_the_axes_do_not_shrink_while_it_is_held(page: P
     pair = "/compare?left=clipped_relu&right=clipped_relu"
     opened(page, pair)
     before = axes(page)[0][1]
-    slider = page.locator("[data-slider=clip]").bounding_box()
-    assert slider is not None
+    slider = place_of(page.locator("[data-slider=clip]"))
     page.mouse.move(slider["x"] + slider["width"] / 2, slider["y"] + slider["height"] / 2)
     page.mouse.down()
     page.mouse.move(slider["x"] + slider["width"] / 4, slider["y"] + slider["height"] / 2, steps=4)

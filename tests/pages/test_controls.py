@@ -14,6 +14,7 @@ from support.browser import (
     here,
     opened,
     ordinary,
+    place_of,
     settles,
     shows,
     value_at,
@@ -58,8 +59,7 @@ def test_an_axis_does_not_shrink_while_a_slider_is_held(page: Page) -> None:
     ranges = "() => document.querySelector('#plot').layout.yaxis.range"
     before = page.evaluate(ranges)
     slider = page.get_by_role("slider", name="min")
-    box = slider.bounding_box()
-    assert box is not None
+    box = place_of(slider)
     page.mouse.move(box["x"] + 9 + (box["width"] - 18) / 3, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=6)

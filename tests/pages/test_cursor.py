@@ -6,7 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from support.browser import opened, shows, spoken
+from support.browser import opened, place_of, shows, spoken
 
 
 def cursor(page: Page) -> Locator:
@@ -19,8 +19,7 @@ def cell(page: Page, name: str) -> Locator:
 
 def point_at(page: Page, share: float) -> None:
     """Move the mouse over the upper panel."""
-    box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
-    assert box is not None
+    box = place_of(page.locator("#canvas .nsewdrag[data-subplot='xy']"))
     page.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from support.browser import alone, drag, enter, here, opened, resized, shows, zoom
+from support.browser import alone, drag, enter, here, opened, place_of, resized, shows, zoom
 
 HISTORY = "() => history.length"
 XRANGE = "() => document.querySelector('#plot').layout.xaxis.range"
@@ -90,10 +90,8 @@ def test_two_fingers_zoom_and_one_reads(browser: Browser, server: str) -> None:
     with alone(browser, server, has_touch=True) as page:
         page.set_viewport_size({"width": 390, "height": 844})
         opened(page, "/ops/exp")
-        page.locator("#canvas").scroll_into_view_if_needed()
         expect(page.locator("#keys")).to_have_text("Tap to read values, pinch to zoom.", use_inner_text=True)
-        box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
-        assert box is not None
+        box = place_of(page.locator("#canvas .nsewdrag[data-subplot='xy']"))
         middle, y = box["x"] + box["width"] / 2, box["y"] + 40
         page.touchscreen.tap(middle, y)
         expect(page.locator("#reading dl")).to_be_visible()

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from support import http
-from support.browser import here, opened
+from support.browser import here, opened, place_of
 
 SIDEWAYS = "() => document.documentElement.scrollWidth - innerWidth"
 BOXES = """() => [...document.querySelectorAll('.graph .vertex')].map(each => {
@@ -59,8 +59,7 @@ def test_tables_say_what_arrived_what_left_and_what_is_kept(page: Page) -> None:
 
 def test_a_click_in_the_figure_moves_the_place(page: Page) -> None:
     node(page, "/ops/incorrect_clipped_relu?view=node")
-    box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
-    assert box is not None
+    box = place_of(page.locator("#canvas .nsewdrag[data-subplot='xy']"))
     page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + 60)
     expect(page).to_have_url(re.compile("&at="))
     expect(page.locator("html")).to_have_attribute("data-ready", here(page))

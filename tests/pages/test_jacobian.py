@@ -15,7 +15,7 @@ from functions.jacobian_ops import BLOCKS, FORGETFUL, HALF_SOFTMAX
 from playwright.sync_api import Browser, FloatRect, Page, expect
 from support import http
 from support.answers import answer
-from support.browser import alone, shows
+from support.browser import alone, place_of, shows
 from support.own_server import showing_all
 from support.servers import Server
 
@@ -51,10 +51,7 @@ def spot(page: Page, place: int, row: float, column: float, shape: tuple[int, in
 
 
 def canvas(page: Page) -> FloatRect:
-    page.locator("#companion-panel canvas").scroll_into_view_if_needed()
-    box = page.locator("#companion-panel canvas").bounding_box()
-    assert box is not None
-    return box
+    return place_of(page.locator("#companion-panel canvas"))
 
 
 def test_the_answer_has_every_cell_by_name_and_number() -> None:

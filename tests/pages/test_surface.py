@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import FloatRect, Locator, Page, expect
-from support.browser import opened, settles, shows
+from support.browser import opened, place_of, settles, shows
 
 MAPS = ("forward", "returned", "numerical", "difference")
 DRAWN = """map => {
@@ -49,11 +49,7 @@ def drawn(page: Page, name: str) -> dict[str, Any]:
 
 def inner(page: Page, name: str) -> FloatRect:
     """Where the panel of a map is, brought into sight."""
-    plot = page.locator(f"[data-map={name}] .nsewdrag")
-    plot.evaluate("plot => plot.scrollIntoView({behavior: 'instant', block: 'center'})")
-    box = plot.bounding_box()
-    assert box is not None
-    return box
+    return place_of(page.locator(f"[data-map={name}] .nsewdrag"))
 
 
 def test_four_maps_have_equal_axes_and_both_gradients_one_scale(page: Page) -> None:
@@ -171,9 +167,7 @@ def test_forward_stands_in_space_and_is_turned_by_keys_and_by_hand(page: Page) -
     page.keyboard.press("ArrowRight")
     settles(lambda: seen(canvas) != before, True)
     before = seen(canvas)
-    canvas.scroll_into_view_if_needed()
-    box = canvas.bounding_box()
-    assert box is not None
+    box = place_of(canvas)
     page.mouse.move(box["x"] + 100, box["y"] + 100)
     page.mouse.down()
     page.mouse.move(box["x"] + 150, box["y"] + 120)

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from support import http
-from support.browser import drag, enter, here, opened, settles, shows, zoom
+from support.browser import drag, enter, here, opened, place_of, settles, shows, zoom
 
 LOOKS = {
     "area": "Area",
@@ -34,11 +34,6 @@ def look(page: Page, view: str) -> None:
 def closer(page: Page, address: str) -> None:
     """Wait until the companion shows `address`, a shortest one."""
     expect(page.locator("html")).to_have_attribute("data-ready", address)
-
-
-def above(page: Page) -> None:
-    """Go back up to the curves."""
-    page.locator("#canvas").evaluate("canvas => canvas.scrollIntoView({behavior: 'instant'})")
 
 
 def drawn(page: Page) -> dict[str, dict[str, Any]]:
@@ -71,7 +66,6 @@ def test_features_line_up_with_those_above_where_they_stand_below_each_other(pag
     look(page, view)
     closer(page, f"/ops/clamp_with_grad?view={view}")
     assert page.evaluate(SPAN, "#companion-plot") == page.evaluate(SPAN, "#plot")
-    above(page)
     zoom(page, 0.5, 0.8)
     expect(page.locator("html")).not_to_have_attribute("data-ready", f"/ops/clamp_with_grad?view={view}")
     closer(page, here(page))
@@ -114,9 +108,7 @@ def test_the_area_shows_the_cells_that_differ_and_the_band_that_is_allowed(page:
 def test_dragging_in_the_map_sets_grad_output_and_the_curves_follow(page: Page) -> None:
     page.goto("/ops/clamp_with_grad?view=map")
     closer(page, "/ops/clamp_with_grad?view=map")
-    page.locator("#companion-plot").evaluate("plot => plot.scrollIntoView({behavior: 'instant', block: 'center'})")
-    box = page.locator("#companion-plot .nsewdrag").bounding_box()
-    assert box is not None
+    box = place_of(page.locator("#companion-plot .nsewdrag"))
     page.mouse.move(box["x"] + 200, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 210, box["y"] + box["height"] * 5 / 6, steps=8)
@@ -161,15 +153,12 @@ def test_the_whole_range_shades_where_backward_differs(page: Page) -> None:
 
 def test_a_click_and_enter_choose_where_the_steps_are_looked_at(page: Page) -> None:
     opened(page, "/ops/exp")
-    box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
-    assert box is not None
+    box = place_of(page.locator("#canvas .nsewdrag[data-subplot='xy']"))
     page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 40)
     assert here(page) == "/ops/exp"
     look(page, "step")
     closer(page, "/ops/exp?view=step")
-    above(page)
-    box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
-    assert box is not None
+    box = place_of(page.locator("#canvas .nsewdrag[data-subplot='xy']"))
     page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 40)
     closer(page, "/ops/exp?view=step&at=1")
     expect(page.locator("#field-at")).to_have_value("1")

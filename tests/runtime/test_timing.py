@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import subprocess
 import sys
@@ -57,6 +58,25 @@ def test_whoever_waits_for_something_else_is_interrupted() -> None:
     with pytest.raises(TookTooLong), time_limit(0.1):
         threading.Event().wait(60)
     assert timing.now() - began > 0.05
+
+
+def test_a_callback_of_the_garbage_collector_is_finished_before_the_interruption() -> None:
+    finished: list[bool] = []
+
+    def callback(phase: str, info: dict[str, int]) -> None:
+        finished.append(False)
+        compute(0.1)
+        finished[-1] = True
+
+    gc.callbacks.append(callback)
+    try:
+        with pytest.raises(TookTooLong), time_limit(0.1):
+            gc.collect()
+            compute(60)
+    finally:
+        gc.callbacks.remove(callback)
+    assert finished
+    assert all(finished)
 
 
 def test_where_the_system_does_not_tell_it_is_the_clock_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:

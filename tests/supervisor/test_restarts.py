@@ -21,10 +21,10 @@ BORROWED = sysconfig.get_path("purelib")
 
 @pytest.fixture(scope="module")
 def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with an op that misbehaves; a question may take 1 s."""
+    """A server with an op that misbehaves; a question may take 2 s."""
     folder = tmp_path_factory.mktemp("misbehaving")
     (copy_of_the_package(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving("--deadline", "1", path=str(folder), cwd=folder) as server:
+    with serving("--deadline", "2", path=str(folder), cwd=folder) as server:
         server.wait_until_ready()
         yield server
 

@@ -48,6 +48,20 @@ WITHIN = 20.0  # seconds in which even a busy machine comes to what is waited fo
 # As text: what is handed over as objects is checked number by number, ten times as long as it takes to read.
 CURVES = "plot => JSON.stringify(document.querySelector(plot).data.map(({name, x, y}) => [name, [...x], [...y]]))"
 
+# Where an element is in the window, brought into sight, once five frames in a row have it there.
+PLACE = """element => new Promise(resolve => {
+  let last = "", frames = 0;
+  const look = () => {
+    const {x, y, width, height} = element.getBoundingClientRect(), now = [x, y, width, height].join();
+    const inSight = y >= 0 && y + Math.min(height, innerHeight / 2) <= innerHeight;
+    if (!inSight) element.scrollIntoView({behavior: "instant", block: "center"});
+    frames = inSight && now === last ? frames + 1 : 0;
+    last = now;
+    if (frames < 5) requestAnimationFrame(look); else resolve({x, y, width, height});
+  };
+  look();
+})"""
+
 Curve = tuple[list[float | None], list[float | None]]
 
 
@@ -228,10 +242,15 @@ def enter(field_: Locator, text: str) -> None:
     field_.press("Tab")
 
 
+def place_of(element: Locator) -> FloatRect:
+    """Where it is for the mouse, in sight, once nothing scrolls or moves it any more."""
+    place: FloatRect = element.evaluate(PLACE)
+    return place
+
+
 def drag(page: Page, slider: Locator, share: float, meanwhile: Callable[[], object] = lambda: None) -> None:
     """Take the thumb with the mouse and carry it to a share of the slider's length; ``meanwhile`` it is held."""
-    box = slider.bounding_box()
-    assert box is not None
+    box = place_of(slider)
     low, high, now = (float(slider.evaluate(f"s => s.{name}")) for name in ("min", "max", "value"))
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 9 + (box["width"] - 18) * (now - low) / (high - low), middle)
@@ -243,8 +262,7 @@ def drag(page: Page, slider: Locator, share: float, meanwhile: Callable[[], obje
 
 def zoom(page: Page, start: float, stop: float) -> FloatRect:
     """Drag the mouse across the upper panel between two shares of its width; returns where the panel is."""
-    box = page.locator("#canvas .nsewdrag[data-subplot='xy']").bounding_box()
-    assert box is not None
+    box = place_of(page.locator("#canvas .nsewdrag[data-subplot='xy']"))
     page.mouse.move(box["x"] + box["width"] * start, box["y"] + 60)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * stop, box["y"] + 70, steps=5)
