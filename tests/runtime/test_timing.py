@@ -68,11 +68,14 @@ def test_a_callback_of_the_garbage_collector_is_finished_before_the_interruption
         compute(0.1)
         finished[-1] = True
 
+    def work() -> None:
+        gc.collect()
+        compute(60)
+
     gc.callbacks.append(callback)
     try:
         with pytest.raises(TookTooLong), time_limit(0.1):
-            gc.collect()
-            compute(60)
+            work()
     finally:
         gc.callbacks.remove(callback)
     assert finished
