@@ -7,8 +7,8 @@ class AbsProduct(torch.autograd.Function):
     """Most Functions take several tensors. This one shows the rule for two: `backward` returns one
     gradient for each argument of `forward`, in the same order.
 
-    By the chain rule the slope of |uv| is the sign of uv times the slope of uv, and that is v when u
-    moves, u when v moves. Both tensors are needed for this, so `forward` saves both.
+    By the chain rule the slope of |uv| is the sign of uv times the slope of uv. That is v when u moves, u
+    when v moves. Both tensors are needed for this, so `forward` saves both.
 
     With `v` held at 2 the curve is a V with its corner at u = 0: slope −2 on the left, 2 on the right. The
     sign of 0 is 0, so `backward` answers with the middle of the two. So does the central difference, but

@@ -11,9 +11,10 @@ class BernoulliStraightThrough(torch.autograd.Function):
     it. For one toss the output is a step, whose place the toss has decided. `backward` passes `grad_output`
     straight through, which is the gradient of y = x.
 
-    A derivative needs the same toss at x and beside it, otherwise it measures luck. So the toss follows from
-    `seed` and is one for the whole tensor: move `seed` and the step moves. Only the average over all tosses,
-    the sigmoid of x, has a slope of its own, and that is never more than a quarter of what is returned here.
+    A derivative needs the same toss at x and beside it, otherwise it measures luck. So the toss follows
+    from `seed` and is one for the whole tensor: move `seed` and the step moves. Only the average over all
+    tosses, the sigmoid of x, has a slope of its own. That is never more than a quarter of what is returned
+    here.
     """
 
     @staticmethod

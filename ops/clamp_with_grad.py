@@ -9,8 +9,8 @@ class ClampWithGrad(torch.autograd.Function):
 
     `torch.clamp` is flat outside its bounds: a value that has left the range gets gradient 0. This
     backward asks one question more: would a descent step move the input back towards the range? If so the
-    gradient passes, otherwise it is stopped. A step goes against the gradient: a positive `grad_output` moves
-    the input down, so it helps above `max`; a negative one moves it up, so it helps below `min`.
+    gradient passes, otherwise it is stopped. A step goes against the gradient. A positive `grad_output`
+    moves the input down, so it helps above `max`; a negative one moves it up, so it helps below `min`.
 
     The answer depends on the sign of `grad_output`, so no single function has this gradient. For a
     positive `grad_output` it is the gradient of max(input, min), for a negative one that of

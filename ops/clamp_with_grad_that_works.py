@@ -4,15 +4,15 @@ from .op import Descent, Input, Op, Parameter
 
 
 class ClampWithGradThatWorks(torch.autograd.Function):
-    """Keep a value between two bounds, and say honestly that outside of them nothing changes: the
-    gradient there is 0, the derivative of a clamp.
+    """Keep a value between two bounds, and say honestly that outside of them nothing changes. The gradient
+    there is 0, the derivative of a clamp.
 
     Between `min` and `max` the output moves one for one with the input, so the slope is 1 and
     `grad_output` passes unchanged. Outside, the output stands still, so the slope is 0 and nothing passes.
     The mask says exactly this. `min` and `max` are numbers, not tensors, and get `None`.
 
-    At each bound the curve has a kink: slope 0 on one side, slope 1 on the other, and any number between
-    the two is a fair answer. This mask compares with `>=` and `<=` and so answers 1, as `torch.clamp` does.
+    At each bound the curve has a kink: slope 0 on one side, slope 1 on the other. Any number between the
+    two is a right answer. This mask compares with `>=` and `<=` and so answers 1, as `torch.clamp` does.
 
     Compare it with "Clamp with grad", whose forward curve is the same. Flip the sign of `grad_output`: here
     the gradient only changes its sign, there it changes its shape.

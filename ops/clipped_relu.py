@@ -4,14 +4,15 @@ from .op import Descent, Input, Op, Parameter
 
 
 class ClippedReLU(torch.autograd.Function):
-    """Low precision holds only numbers of a limited range, so a network that shall run in few bits gets a
+    """Low precision holds only numbers of a limited range, so a network that has to run in few bits gets a
     ReLU with a ceiling. With `clip` at 6 it is known as ReLU6.
 
     The output is 0 for negative inputs, follows the input up to `clip`, and stays there.
 
-    The slope is 1 on the slanted piece and 0 on the two flat ones, so `backward` multiplies `grad_output`
+    The slope is 1 on the slanted piece and 0 on the two flat ones. So `backward` multiplies `grad_output`
     by a mask of ones and zeros. At the two kinks, 0 and `clip`, the strict comparisons choose 0 where
-    `torch.clamp` chooses 1. Both numbers lie between the left and the right slope, so both are subgradients.
+    `torch.clamp` chooses 1. Both numbers lie between the left and the right slope, so both are
+    subgradients.
 
     Drag `clip` and watch the window through which gradient flows. An input outside of it learns nothing,
     whatever the size or the sign of `grad_output`.

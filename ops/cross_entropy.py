@@ -5,7 +5,7 @@ from .op import Input, Op, Parameter
 
 class CrossEntropy(torch.autograd.Function):
     """The loss that most classifiers learn from: small if the right class gets a high probability.
-    Softmax and logarithm are one Function here, for apart they break down at small probabilities.
+    Softmax and logarithm are one Function here, because apart they break down at small probabilities.
 
     Done one after the other, the gradient of the logarithm divides by a probability that may have
     underflowed to 0. Done together, everything cancels: the gradient is the row of probabilities, less 1 at the

@@ -11,9 +11,9 @@ class Cube(torch.autograd.Function):
     So here `backward` calls a second Function, `CubeBackward`, that states the second derivative.
 
     `CubeBackward` is a function of two tensors, `grad_output` and `x`, so its own `backward` returns two
-    gradients: 3x² for the first and 6x · `grad_output` for the second, each times what comes in. A wrong
-    factor there leaves the first derivative as right as before. Only a test of second order, such as
-    `gradgradcheck`, can find it.
+    gradients. They are 3x² for the first and 6x · `grad_output` for the second, each times what comes in.
+    A wrong factor there leaves the first derivative as right as before. Only a test of second order, such
+    as `gradgradcheck`, can find it.
 
     Note the point x = 0: the slope is 0 although the curve goes on rising on both sides. A vanishing
     gradient alone does not make a minimum.

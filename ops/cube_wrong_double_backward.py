@@ -7,8 +7,8 @@ class CubeWrongDoubleBackward(torch.autograd.Function):
     """A gradient penalty or a step of Newton's method would go wrong here, ordinary training would not. A
     specimen: the first derivative is right, the second only half of what it should be.
 
-    As in "Cube with its own double backward", `backward` calls a second Function with a backward of its own.
-    There the derivative of 3x² is written as 3x instead of 6x. Nothing of that is to be seen in the gradient,
+    As in "Cube with its own double backward", `backward` calls a second Function with a backward of its
+    own. There the derivative of 3x² is written as 3x instead of 6x. The gradient shows nothing of that,
     and a network that is trained with first derivatives alone never runs that line.
 
     `gradcheck` passes. Only a check of second order finds it: `gradgradcheck`, or the second derivative of

@@ -7,9 +7,9 @@ class CumulativeSum(torch.autograd.Function):
     """Running totals turn steps into positions and densities into distributions. Their gradient is a
     running total too, from the other end.
 
-    Output number i is the sum of all inputs up to i. So an input counts in its own total and in all that come
-    after it, and its gradient is the sum of those `grad_output`s: a cumulative sum from the other end. As a
-    matrix, forward is a lower triangle of ones and backward its transpose.
+    Output number i is the sum of all inputs up to i. So an input counts in its own total and in all that
+    come after it. Its gradient is the sum of those `grad_output`s: a cumulative sum from the other end. As
+    a matrix, forward is a lower triangle of ones and backward its transpose.
 
     The page moves `x[0,1]` and watches `y[0,2]`: a straight line of slope 1. Watch `y[0,0]` and the slope is 0, for
     that total was finished before. Open the Jacobian to see the whole triangle.

@@ -8,8 +8,8 @@ class DoReFa(torch.autograd.Function):
     DoReFa rounds, and passes the gradient as if it only clipped.
 
     With k bits there are 2ᵏ levels, from 0 to 1 in equal steps. The staircase has no useful slope, so
-    `backward` looks away from the rounding but not from the clipping: `grad_output` passes where the input
-    lies between 0 and 1 and is stopped outside.
+    `backward` ignores the rounding but not the clipping. `grad_output` passes where the input lies between
+    0 and 1 and is stopped outside.
 
     Drag `bits`: with each bit the stairs come closer to the dotted line, and the pretence becomes a smaller
     one. With 8 bits the steps can hardly be seen, and still the slope of forward is 0 on every one of them.

@@ -8,8 +8,9 @@ class Double(torch.autograd.Function):
     what its gradient is.
 
     A custom Function is a pair of static methods. `forward` computes the output. `backward` is given
-    `grad_output`, the gradient of the loss with respect to that output, and returns the gradient of the loss
-    with respect to the input. The slope here is 2 at every x, so nothing has to be saved for `backward`.
+    `grad_output`, the gradient of the loss with respect to that output. It returns the gradient of the
+    loss with respect to the input. The slope here is 2 at every x, so nothing has to be saved for
+    `backward`.
 
     Try other values of `grad_output`. At 1 the gradient is 2, at −1 it is −2, at 0 it vanishes. What
     `backward` returns is never the slope alone but the slope times `grad_output`: one link of the chain rule.

@@ -7,8 +7,9 @@ class ELU(torch.autograd.Function):
     """A ReLU that is off learns nothing. This one turns into an exponential below zero, so a negative
     input still has a slope.
 
-    On the left the curve falls towards −`alpha` and flattens. Its slope there is αeˣ, and as y = αeˣ − α, the
-    slope is simply y + α: `backward` needs no exponential, and `forward` saves nothing but its output.
+    On the left the curve falls towards −`alpha` and flattens. Its slope there is αeˣ, and as y = αeˣ − α,
+    the slope is simply y + α. So `backward` needs no exponential, and `forward` saves nothing but its
+    output.
 
     Drag `alpha`. At 1 the two pieces meet without a kink. Otherwise the slope at 0 is `alpha` on the left and
     1 on the right, and the page marks the kink.

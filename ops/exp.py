@@ -12,7 +12,7 @@ class Exp(torch.autograd.Function):
     outputs of `forward`: it keeps their history, so that second derivatives come out right as well.
 
     Widen the range to see where numbers end. The exponential becomes infinite above x = 709.8 in float64,
-    88.7 in float32 and 11.1 in float16, and the gradient becomes infinite at the same point. A negative
+    88.7 in float32 and 11.1 in float16. The gradient becomes infinite at the same point. A negative
     `grad_output` mirrors the gradient, and the forward curve stays as it is.
     """
 

@@ -13,8 +13,8 @@ class FakeQuantize(torch.autograd.Function):
     point. `backward` passes `grad_output` to what was rounded to a level and stops it where the input
     fell outside of the range.
 
-    The window is half a step wider at each end than the outermost levels, because that far out an input still
-    rounds to them. Drag `scale`: a fine scale means a short range. Note that it is not symmetric, for
+    The window is half a step wider at each end than the outermost levels, because that far out an input
+    still rounds to them. Drag `scale`: a fine scale means a short range. Note that it is not symmetric:
     four bits hold one more negative number than positive ones.
     """
 

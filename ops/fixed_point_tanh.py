@@ -9,9 +9,9 @@ class FixedPointTanh(torch.autograd.Function):
     """What would an endless stack of equal layers end in? Equilibrium networks solve for that answer, and
     take the gradient from it alone, without the steps of the search.
 
-    The output is the y for which y = tanh(x + ay): what such a stack of layers settles at. `forward`
-    finds it by Newton's method. Differentiating through all of its steps would cost their memory; the
-    implicit function theorem gives the slope from the answer alone, whatever way led to it.
+    The output is the y for which y = tanh(x + ay): what such a stack of layers settles at. `forward` finds
+    it by Newton's method. Differentiating through all of its steps would cost their memory. The implicit
+    function theorem gives the slope from the answer alone, whatever way led to it.
 
     Drag `coupling`, the a of the equation. Above 0 the layer supports itself, and the curve rises more and more
     steeply at 0: with 0.9 the slope there is 10. Below 0 it holds itself back. At 0 it is the plain tanh.

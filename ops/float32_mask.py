@@ -4,14 +4,14 @@ from .op import Input, Op
 
 
 class Float32Mask(torch.autograd.Function):
-    """One forgotten cast, and a gradient in double precision keeps only seven digits: too little to see,
-    enough to spoil what was meant to be exact. A specimen: a leaky ReLU.
+    """One forgotten cast, and a gradient in double precision keeps only seven digits. Nobody sees that,
+    but it spoils what was meant to be exact. A specimen: a leaky ReLU.
 
     `.float()` turns the comparison into numbers, and always into float32. With double precision the slope
     0.1 is then 0.10000000149; autograd converts it back and says nothing.
 
     Nobody notices in float32, where most training happens. Look at the page in float64: the two curves lie
-    upon each other, and still the verdict finds the difference in the ninth decimal place. The mend:
+    on top of each other, and still the verdict finds the difference in the ninth decimal place. The fix:
     `.to(grad_output.dtype)`.
     """
 

@@ -8,17 +8,18 @@ class FunctionalLinear(torch.autograd.Function):
     """A linear layer by hand: three tensors in, three gradients out. Who adds up the gradient of a bias
     that all rows of a batch share? Here it can be seen.
 
-    Each output is the dot product of a row of `input` and a row of `weight`, plus a `bias` that may be
-    missing: `None` goes in, `None` comes back. Every row of the batch uses the same `weight` and `bias`, so
-    their gradients have to be summed over the batch. This `backward` leaves that to the engine: it returns
-    them with the batch dimension still in front, and the engine silently sums them down to the right shape.
+    Each output is the dot product of a row of `input` and a row of `weight`, plus a `bias`. The bias may
+    be missing: `None` goes in, `None` comes back. Every row of the batch uses the same `weight` and
+    `bias`, so their gradients have to be summed over the batch. This `backward` leaves that to the engine.
+    It returns them with the batch dimension still in front, and the engine silently sums them down to the
+    right shape.
 
     The decorator `once_differentiable` declares that `backward` itself must not be differentiated. It makes
     a second `.backward()` through it raise an error, but not every way of asking for a second derivative.
 
-    The page moves `weight[0,0]` and watches `y[1,0]`: a straight line whose slope is the number that this
-    weight multiplies, `input[1,0]` = 2. Watch `y[1,1]` and the slope is 0, for it reads the other row of
-    `weight`. Then sweep `bias[0]` and switch `with_bias` off: the gradient is gone.
+    The page moves `weight[0,0]` and watches `y[1,0]`: a straight line. Its slope is the number that this
+    weight multiplies, `input[1,0]` = 2. Watch `y[1,1]` and the slope is 0, because it reads the other row
+    of `weight`. Then sweep `bias[0]` and switch `with_bias` off: the gradient is gone.
     """
 
     @staticmethod

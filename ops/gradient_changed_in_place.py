@@ -12,8 +12,8 @@ class GradientChangedInPlace(torch.autograd.Function):
     element: one zero written into it is a zero for all. As soon as one unit is off, all that lies before
     learns nothing.
 
-    Whether that happens depends on what comes after the Function: after a `sum` it does, with a warning at
-    most, after a `mean` or a product with weights it does not. The mend is one word: write into
+    Whether that happens depends on what comes after the Function. After a `sum` it does, with a warning at
+    most; after a `mean` or a product with weights it does not. The fix is one word: write into
     `grad_output.clone()`, or return `grad_output.masked_fill(x <= 0, 0)`.
     """
 

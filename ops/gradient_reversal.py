@@ -7,9 +7,8 @@ class GradientReversal(torch.autograd.Function):
     """A network that has learned from photographs should also work for drawings. This layer lets what
     comes after it learn to tell the two apart, and what comes before it to make them look alike.
 
-    Nothing happens on the way forward. The two parts of the network want opposite things, and one
-    gradient descent serves both, because `backward` turns the gradient round and multiplies it by
-    `strength`.
+    Nothing happens on the way forward. The two parts of the network want opposite things. One gradient
+    descent serves both, because `backward` turns the gradient round and multiplies it by `strength`.
 
     The dotted line is the function whose derivative that is: −`strength` · x. Drag `strength`; at 0 the
     layer stops all gradient. `forward` returns a view of its input and not the input itself, so that autograd

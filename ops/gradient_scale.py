@@ -8,7 +8,7 @@ class GradientScale(torch.autograd.Function):
     forward and multiplies the gradient on the way back.
 
     Everything before this layer learns `scale` times as fast, everything after it as before. It is a
-    learning rate for one part of a network, written into the graph: speech models keep their convolutions
+    learning rate for one part of a network, written into the graph. Speech models keep their convolutions
     almost still in this way while the rest is trained.
 
     Drag `scale`. The dotted line, `scale` · x, is the function whose derivative is returned. At 1 it is the

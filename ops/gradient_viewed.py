@@ -7,12 +7,11 @@ class GradientViewed(torch.autograd.Function):
     """It passes its own tests and fails in somebody else's network, with an error about strides. A
     specimen: `backward` assumes that `grad_output` is contiguous.
 
-    `view` gives a tensor another shape without touching it, and for that its numbers must lie side by side.
-    The gradient of a transposed or expanded output does not: after `y.t()` or a sum over rows, `view` raises
-    an error about strides that seems to have nothing to do with this Function.
+    `view` gives a tensor another shape without touching it, and for that its numbers must lie side by
+    side. Those of the gradient of a transposed or expanded output do not. After `y.t()` or a sum over
+    rows, `view` raises an error about strides that seems to have nothing to do with this Function.
 
-    Called alone with the usual tensors it always works. The mend: `reshape`, which copies where it has
-    to.
+    Called alone with the usual tensors it always works. The fix: `reshape`, which copies where it has to.
     """
 
     @staticmethod

@@ -8,12 +8,12 @@ class GuidedReLU(torch.autograd.Function):
     back only what speaks for its input.
 
     The gradient of one neuron is followed back to the image, but every ReLU on the way keeps a positive
-    gradient only: what would weaken the neuron is left out. Gradient passes where the unit is on and
-    where `grad_output` is positive.
+    gradient only. What would weaken the neuron is left out. Gradient passes where the unit is on and where
+    `grad_output` is positive.
 
     Flip the sign of `grad_output`: the gradient vanishes altogether. For a positive one it is that of the
-    ReLU, for a negative one that of a constant, and no single function has both. It makes clear pictures;
-    one must not train with it. `gradcheck` only asks with a `grad_output` of 1 and finds nothing wrong.
+    ReLU, for a negative one that of a constant, and no single function has both. It makes clear pictures,
+    but is not for training. `gradcheck` only asks with a `grad_output` of 1 and finds nothing wrong.
     """
 
     @staticmethod

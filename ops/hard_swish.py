@@ -7,8 +7,8 @@ class HardSwish(torch.autograd.Function):
     """On a phone an exponential is expensive. This is swish in three pieces that any small processor can
     compute.
 
-    The sigmoid is replaced by a straight ramp from −3 to 3. So the curve is 0 on the left, a parabola in the
-    middle and x on the right, and its gradient is 0, a straight line and 1.
+    The sigmoid is replaced by a straight ramp from −3 to 3. So the curve is 0 on the left, a parabola in
+    the middle and x on the right. Its gradient is 0, a straight line and 1.
 
     Look at ±3. The curve seems smooth there but the gradient jumps: from 0 to −0.5 at −3, and from 1.5 to 1
     at 3. Both points are kinks. This code answers with the slope of the parabola, and any number between the

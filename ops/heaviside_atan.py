@@ -12,9 +12,9 @@ class HeavisideAtan(torch.autograd.Function):
     The neuron fires where its potential is not negative. `backward` returns the slope of the dotted
     curve, an arc tangent scaled to run from 0 to 1.
 
-    Drag `alpha`: the peak is `alpha`/2. Compare it with the sigmoid surrogate at the same height. The tails of
-    this slope fall off like 1/x², much more slowly than those of the sigmoid, so a neuron far below its
-    threshold still hears something.
+    Drag `alpha`: the peak is `alpha`/2. Compare it with the sigmoid surrogate at the same height. The
+    tails of this slope fall off like 1/x², much more slowly than those of the sigmoid. So a neuron far
+    below its threshold still learns a little.
     """
 
     @staticmethod

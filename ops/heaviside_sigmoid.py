@@ -11,9 +11,10 @@ class HeavisideSigmoid(torch.autograd.Function):
     below. The derivative of this step is 0 on both sides, so gradient descent has nothing to follow.
     `backward` puts a smooth stand-in in its place, the slope of a sigmoid: a bell around the threshold.
 
-    `alpha` sets how steep the sigmoid is. Drag it up: the dotted curve comes close to the step, but the bell
-    grows high (its peak is `alpha`/4) and narrow, and a neuron far from its threshold learns nothing. Drag
-    it down and gradient reaches far, at the price of a stand-in that hardly resembles the step.
+    `alpha` sets how steep the sigmoid is. Drag it up: the dotted curve comes close to the step, but the
+    bell grows high (its peak is `alpha`/4) and narrow. A neuron far from its threshold then learns
+    nothing. Drag it down and gradient reaches far, at the price of a stand-in that hardly resembles the
+    step.
     """
 
     @staticmethod

@@ -9,14 +9,15 @@ class IncorrectClippedReLU(torch.autograd.Function):
 
     `forward` is right. `backward` hands `grad_output` on unchanged, as if the function were y = input.
     Between 0 and `clip` that happens to be the derivative. Outside, the output does not move at all and
-    still a gradient is returned, for either sign of `grad_output`: the mask is missing that makes it 0.
+    still a gradient is returned, for either sign of `grad_output`. The mask that makes it 0 is missing.
 
-    A check at a few random points can miss this. Take five normally distributed inputs and a `clip` of 1.5:
-    about three times in two hundred all five fall between the kinks, and `gradcheck` finds nothing wrong. A
-    sweep over the whole axis shows the fault at once, and where it is.
+    A check at a few random points can miss this. Take five normally distributed inputs and a `clip` of
+    1.5. About three times in two hundred all five fall between the kinks, and `gradcheck` finds nothing
+    wrong. A sweep over the whole axis shows the fault at once, and where it is.
 
     Drag `clip`: the region where the two gradients agree is the one where `forward` moves. And read the
-    source: `backward` never uses the tensor that `forward` saved, often the first trace of a missing factor.
+    source: `backward` never uses the tensor that `forward` saved, often the first sign of a missing
+    factor.
     """
 
     @staticmethod

@@ -17,7 +17,7 @@ class KillHead(torch.autograd.Function):
 
     The page moves one element and watches one element. Raise `n` to 4 and the fourth column, `x[0,3]`, is
     killed too: forward and gradient both fall to 0. Then watch any other element of y: its derivative with
-    respect to this one is 0, for every output depends on its own input alone.
+    respect to this one is 0, because every output depends on its own input alone.
     """
 
     @staticmethod

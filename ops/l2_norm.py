@@ -5,7 +5,7 @@ from .op import Input, Op
 
 class L2Norm(torch.autograd.Function):
     """Lengths are everywhere: in distances, penalties, normalised weights. At a length of 0 the usual
-    formula gives nan, and this gradient also knows what to say there.
+    formula gives nan; this gradient has an answer there, too.
 
     The gradient of a length is the unit vector in its direction: every element divided by the length. At the
     origin there is no direction and the quotient is 0/0. So `backward` asks first, and returns 0 there, as

@@ -7,7 +7,7 @@ class LateRead(torch.autograd.Function):
     """A schedule changes a factor between the forward and the backward pass, and the gradient no longer
     belongs to the output. A specimen: `backward` reads the factor when it is too late.
 
-    `forward` multiplies by the class attribute `scale`, and so does `backward`, but later. Who changes
+    `forward` multiplies by the class attribute `scale`, and so does `backward`, but later. Whoever changes
     the attribute in between gets the output of one Function and the gradient of another.
 
     As long as nobody touches the attribute the curves agree. What is needed in `backward` has to be noted

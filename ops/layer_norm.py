@@ -14,12 +14,12 @@ class LayerNorm(torch.autograd.Function):
     mean 0 and variance 1, and its gradient knows of both.
 
     Mean and variance depend on all elements of the row, so the gradient of each reaches all. Two things do
-    not change the output at all: adding a number to the whole row, and, but for `epsilon`, multiplying it.
-    So the gradient has no part in either direction, and this is how `backward` finds it: it takes the mean of
+    not change the output: adding a number to the whole row, and, apart from `epsilon`, multiplying it. So
+    the gradient has no part in either direction. This is how `backward` finds it: it takes the mean of
     `grad_output` away, and then its part along the output.
 
-    The page moves `x[0,0]`, and its own output runs from about −1.7 to 1.7 and no further: a single element
-    that is far out makes the variance large as well. Drag `epsilon` up to see the curve flatten.
+    The page moves `x[0,0]`, and its own output runs from about −1.7 to 1.7 and no further. A single
+    element that is far out makes the variance large as well. Drag `epsilon` up to see the curve flatten.
     """
 
     @staticmethod

@@ -7,10 +7,10 @@ class LeakyReLU(torch.autograd.Function):
     """A ReLU that is off for all of its inputs gets no gradient and stays off. This one still passes a
     little, so that it can recover.
 
-    Negative inputs are not cut away but multiplied by a small `slope`, and so is their gradient: such a
+    Negative inputs are not cut away but multiplied by a small `slope`, and so is their gradient. Such a
     unit learns slowly instead of not at all.
 
-    Drag `slope`. At 0 it is the ReLU, at 1 the kink is gone and the line is straight. At the kink itself
+    Drag `slope`. At 0 it is the ReLU; at 1 the kink is gone and the line is straight. At the kink itself
     this code answers `slope`, one end of the interval of subgradients; `torch.nn.functional.leaky_relu`
     does the same.
     """

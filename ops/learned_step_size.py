@@ -11,8 +11,9 @@ class LearnedStepSize(torch.autograd.Function):
     window: `grad_output` passes inside the range and is stopped outside, as for a clamp, the dotted curve.
 
     The other gradient is what is new. Sweep `step_size`: inside the range `backward` returns how far the
-    rounding has moved the input, in steps, and outside the level at which it was held. It is found by
-    treating the rounding as if it were not there; the paper then scales it by the number of weights.
+    rounding has moved the input, in steps. Outside it returns the level at which the input was held. It is
+    found by treating the rounding as if it were not there; the paper then scales it by the number of
+    weights.
 
     Forward itself rises more steeply in `step_size`, so the page says of this sweep that the two differ, and
     they do. In fact no function at all has both of these gradients.

@@ -7,8 +7,8 @@ class LogSumExp(torch.autograd.Function):
     """The maximum of some scores sends gradient to the winner alone. This smooth maximum gives all of
     them their share, and the shares are the softmax.
 
-    The sum of exponentials is ruled by the largest of them, and the logarithm brings it back to scale: the
-    result lies between the largest score and that plus log 4, for four scores. To keep the exponentials from
+    The largest exponential dominates the sum, and the logarithm brings it back to scale. For four scores
+    the result lies between the largest score and that plus log 4. To keep the exponentials from
     overflowing the maximum is taken out first and added again at the end.
 
     The page moves `x[0,0]`. As long as it is small the output rests on the others; once it leads, the output

@@ -7,12 +7,12 @@ class MatrixProduct(torch.autograd.Function):
     """Nearly all that a network computes is this product. Its gradients are two more products, and the
     shapes alone tell which.
 
-    If Y = AB, the gradient of A is `grad_output` times the transpose of B, and that of B is the transpose of A
-    times `grad_output`. There is no other order in which the shapes fit: (2, 3) and (3, 2) go in, and
-    gradients of the same shapes must come out. For square matrices every order fits, and mistakes begin.
+    If Y = AB, the gradient of A is `grad_output` times the transpose of B. That of B is the transpose of A
+    times `grad_output`. The shapes fit in no other order: (2, 3) and (3, 2) go in, and gradients of the
+    same shapes must come out. For square matrices every order fits, and mistakes begin.
 
-    The page moves `A[0,0]` and watches `Y[0,0]`: the slope is the number that this element is multiplied by,
-    `B[0,0]`. Watch `Y[1,0]` and it is 0, for that row of the product reads the other row of A.
+    The page moves `A[0,0]` and watches `Y[0,0]`: the slope is the number that this element is multiplied
+    by, `B[0,0]`. Watch `Y[1,0]` and it is 0, because that row of the product reads the other row of A.
     """
 
     @staticmethod

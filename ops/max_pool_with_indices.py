@@ -8,8 +8,8 @@ class MaxPoolWithIndices(torch.autograd.Function):
     they stood. So there are two outputs, and only one has a gradient.
 
     The first output is the maximum of each pair, the second its position. Gradient goes back to the winner
-    and the other gets 0. A position is an integer: it cannot move a little, so `mark_non_differentiable` tells
-    autograd not to ask for its gradient, and what `backward` is given for it is left unread.
+    and the other gets 0. A position is an integer and cannot move a little. So `mark_non_differentiable`
+    tells autograd not to ask for its gradient, and `backward` ignores what it is given for it.
 
     The page moves `x[0,0]`, whose neighbour is held at 0.5. Below, the neighbour wins and nothing depends on
     `x[0,0]`; above, the output follows. At the kink both are equal, and the code gives all of the

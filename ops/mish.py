@@ -8,13 +8,13 @@ class Mish(torch.autograd.Function):
     """A ReLU has a corner, and no gradient to the left of it. Mish is smooth, and small negative inputs
     still learn.
 
-    Its gate is the hyperbolic tangent of the softplus. Like swish it follows the input on the right,
-    fades out on the left and dips below 0 in between, to −0.31 at x = −1.19. The gradient is 0 there and
+    Its gate is the hyperbolic tangent of the softplus. Like swish it follows the input on the right and
+    fades out on the left. In between it dips below 0, to −0.31 at x = −1.19. The gradient is 0 there and
     negative to the left of it.
 
-    `forward` saves x alone and `backward` computes gate and sigmoid again. Saving them too would be faster
-    but would hold three tensors in place of one until the backward pass, which is often what limits the
-    size of a network.
+    `forward` saves x alone and `backward` computes gate and sigmoid again. Saving them too would be
+    faster, but would hold three tensors instead of one until the backward pass. That is often what limits
+    the size of a network.
     """
 
     @staticmethod

@@ -8,10 +8,9 @@ class NoisyBackward(torch.autograd.Function):
     and nothing declares it.
 
     A little noise in the gradient can help a deep network out of poor places. Hidden in the `backward` of
-    a layer, though, it lets no check be passed, and whoever uses the layer looks for the mistake
-    elsewhere.
+    a layer, though, it makes every check fail, and whoever uses the layer looks for the mistake elsewhere.
 
-    Ask twice and the answers differ; that is how the page knows it. Noise belongs into the optimiser, with a
+    Ask twice and the answers differ; that is how the page finds it. Noise belongs in the optimiser, with a
     name and a number that fades as training goes on.
     """
 
@@ -32,7 +31,7 @@ op = Op(
     backward=r"\mathrm{grad\_x} = \mathrm{grad\_output} + 0.1 \, \varepsilon, \quad "
     r"\varepsilon \, \sim \, \mathcal{N}(0, 1)",
     inputs=(Input("x", "any number"),),
-    broken="backward adds random noise: the same call has another gradient each time.",
+    broken="backward adds random noise: the same call has a different gradient each time.",
     check="RANDOM-BACKWARD",
     reference="After Neelakantan et al., Adding Gradient Noise Improves Learning for Very Deep Networks, 2015",
 )

@@ -10,8 +10,8 @@ class NormWithAHole(torch.autograd.Function):
     Everywhere else the gradient is x divided by the length, and right. At the origin that is not a
     number, and the gradients of all layers before it become nan as well.
 
-    A test with random inputs never meets the origin. The page moves `x[0,0]` along a line through it. The mend
-    is to ask first whether the length is 0, as "Euclidean norm" does.
+    A test with random inputs never meets the origin. The page moves `x[0,0]` along a line through it. The
+    fix is to ask first whether the length is 0, as "Euclidean norm" does.
     """
 
     @staticmethod

@@ -13,14 +13,14 @@ class NumpyCube(torch.autograd.Function):
     """Much good code is not written in torch, and autograd cannot see into it. This cube is computed by
     NumPy, and `backward` states its derivative by hand.
 
-    Autograd sees what torch does and nothing else. To use code of another library one takes the numbers out,
-    lets it compute, and puts the result back into a tensor; `backward` then states by hand what autograd
-    cannot know. In `forward` the input still belongs to the graph and has to be detached before it can be
-    handed over.
+    Autograd sees what torch does and nothing else. To use code of another library one takes the numbers
+    out, lets it compute, and puts the result back into a tensor. `backward` then states by hand what
+    autograd cannot know. In `forward` the input still belongs to the graph and has to be detached before
+    it can be handed over.
 
-    `backward` runs in NumPy too, so it cannot be differentiated in turn, and `once_differentiable` says so.
-    NumPy knows neither graphics cards nor every dtype of torch, so the numbers are
-    brought to the processor, in double precision, and what it returns goes back to where they came from.
+    `backward` runs in NumPy too, so it cannot be differentiated in turn, and `once_differentiable` says
+    so. NumPy knows neither GPUs nor every dtype of torch. So the numbers are brought to the CPU, in double
+    precision, and the result goes back to where they came from.
     """
 
     @staticmethod

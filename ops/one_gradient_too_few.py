@@ -8,10 +8,10 @@ class OneGradientTooFew(torch.autograd.Function):
     error. A specimen: two arguments, one gradient.
 
     The output is `factor` · x and the gradient is right. But `backward` has to return one value for every
-    argument that `forward` was given, also for those that are no tensors: `None` for each of these. Autograd
-    counts, finds one where it expected two, and raises an error.
+    argument that `forward` was given, and `None` for each that is not a tensor. Autograd counts, finds one
+    where it expected two, and raises an error.
 
-    This is the kindest of all mistakes, for it cannot be overlooked.
+    This is the kindest of all mistakes, because it cannot be overlooked.
     """
 
     @staticmethod

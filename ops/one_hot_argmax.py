@@ -11,9 +11,10 @@ class OneHotArgmax(torch.autograd.Function):
     scores move a little, so its derivative is 0 and could not teach anybody to decide otherwise. `backward`
     hands `grad_output` on as if the scores themselves had been returned.
 
-    The page moves `x[0,0]` and watches its own place in the output: 0 until it overtakes the largest of the
-    others, which is held at 1, then 1. Watch `y[0,1]` and the jump goes down at the same point, yet the
-    gradient is 0: for the straight-through estimator every output knows its own input alone.
+    The page moves `x[0,0]` and watches its own place in the output. That is 0 until it overtakes the
+    largest of the others, which is held at 1, then 1. Watch `y[0,1]` and the jump goes down at the same
+    point, yet the gradient is 0. For the straight-through estimator every output depends on its own input
+    alone.
     """
 
     @staticmethod

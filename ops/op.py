@@ -46,7 +46,7 @@ RESERVED = frozenset(
 
 
 class BadDeclaration(Exception):
-    """An op declares something that cannot be; the message names the op's file and the mend."""
+    """An op declares something that cannot be; the message names the op's file and the way to fix it."""
 
 
 @dataclass(frozen=True)
@@ -170,8 +170,8 @@ class Op:
             for p in self.parameters
             if p.kind == "choice" and p.default not in p.choices
         ]
-        problems += [f"wrt={self.wrt!r} is no element of its inputs"] * (self.wrt not in ("", *self._swept()))
-        problems += [f"of={self.of!r} is no element of its outputs"] * (
+        problems += [f"wrt={self.wrt!r} is not an element of its inputs"] * (self.wrt not in ("", *self._swept()))
+        problems += [f"of={self.of!r} is not an element of its outputs"] * (
             self.of.partition("[")[0] not in ("", *self.outputs)
         )
         problems += [

@@ -4,11 +4,11 @@ from .op import Input, Op
 
 
 class OutputIgnored(torch.autograd.Function):
-    """A loss on the second output trains nothing, and no error tells of it. A specimen: two outputs, but
+    """A loss on the second output trains nothing, and there is no error. A specimen: two outputs, but
     gradient comes back from the first alone.
 
     `backward` is given a gradient for each output and has to use both. Here that of the second is never
-    read. A loss on the first output learns, one on the second does not learn at all, and on both together
+    read. A loss on the first output learns, one on the second does not learn at all. With a loss on both,
     half of the gradient is missing.
 
     The page watches `second`: the parabola has a slope, and what comes back is 0. Watch `first` and everything

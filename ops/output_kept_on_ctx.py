@@ -7,8 +7,8 @@ class OutputKeptOnCtx(torch.autograd.Function):
     """The memory of a training loop climbs, falls at odd moments and climbs again. A specimen: the
     exponential with its output kept on `ctx`, a circle that holds memory.
 
-    The curves agree, for the gradient is right. But the output knows the node of the graph that made it,
-    the node is `ctx`, and `ctx` now knows the output. Neither is freed when the last user lets go of
+    The curves agree, because the gradient is right. But the output knows the node of the graph that made
+    it, the node is `ctx`, and `ctx` now knows the output. Neither is freed when the last user lets go of
     them; they wait until Python's garbage collector comes round, which may be many batches later.
 
     With `ctx.save_for_backward(y)` torch knows of the circle and does not close it.

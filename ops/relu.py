@@ -4,15 +4,15 @@ from .op import Input, Op
 
 
 class ReLU(torch.autograd.Function):
-    """Without something that bends, a stack of linear layers is but one linear layer. The ReLU is the
+    """Without something that bends, a stack of linear layers is just one linear layer. The ReLU is the
     simplest bend: what is negative becomes 0, what is positive stays.
 
-    The slope is 0 on the left and 1 on the right, so `backward` lets `grad_output` through where the unit is
-    on and stops it where it is off. To know which, the output is enough: y is positive exactly where x is.
-    That is why `forward` saves y, which the next layer keeps anyway, and x can be forgotten.
+    The slope is 0 on the left and 1 on the right. So `backward` lets `grad_output` through where the unit
+    is on and stops it where it is off. To know which, the output is enough: y is positive exactly where x
+    is. That is why `forward` saves y, which the next layer keeps anyway, and x can be forgotten.
 
     At x = 0 there is a kink. Every number from 0 to 1 is a subgradient there, and this code answers 0, as
-    `torch.relu` does. Move the range so that it ends below 0: a unit that is off for all of its inputs
+    `torch.relu` does. Move the range so that it ends below 0. A unit that is off for all of its inputs
     gets no gradient, and nothing ever turns it on again.
     """
 

@@ -12,12 +12,13 @@ class ReplaceGrad(torch.autograd.Function):
     returns `None` for `x_forward`. The number comes from one tensor, the gradient goes to the other.
 
     VQGAN+CLIP replaces each piece of an image by the nearest entry of a codebook, a step that has no
-    useful slope, and then calls `replace_grad(nearest, piece)`. The network goes on with the entry, while
+    useful slope. Then it calls `replace_grad(nearest, piece)`. The network goes on with the entry, while
     the piece learns as if nothing had been replaced.
 
     On this page `x_backward` is swept. The forward curve is flat and its numerical gradient is 0, yet the
-    analytical gradient is `grad_output`: the slope of the dotted line, which is `x_backward` itself. Sweep
-    `x_forward` instead and the roles are swapped: the curve rises with slope 1 and no gradient comes back.
+    analytical gradient is `grad_output`. That is the slope of the dotted line, which is `x_backward`
+    itself. Sweep `x_forward` instead and the roles are swapped: the curve rises with slope 1 and no
+    gradient comes back.
     """
 
     @staticmethod

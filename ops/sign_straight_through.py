@@ -10,7 +10,7 @@ class SignStraightThrough(torch.autograd.Function):
     The sign is flat on both sides of its jump, so its derivative is 0 and useless for learning. The
     straight-through estimator hands `grad_output` on unchanged, which is the gradient of y = x.
 
-    Widen the range: the dotted line rises for ever while the sign stays at 1. Far from 0 a step of descent
+    Widen the range: the dotted line rises forever while the sign stays at 1. Far from 0 a step of descent
     moves the input but not the output, and inputs may drift away without end. That is why most binary
     networks close the gradient beyond ±1; see "Straight-through sign, clipped".
     """

@@ -4,15 +4,15 @@ from .op import Descent, Input, Op
 
 
 class SignStraightThroughClipped(torch.autograd.Function):
-    """How binary networks are usually trained: forward the sign of a number, backward a gradient that
-    passes only near 0, where the sign can still change.
+    """How binary networks are usually trained. Forward is the sign of a number; backward passes the
+    gradient only near 0, where the sign can still change.
 
     `backward` returns `grad_output` where |x| ≤ 1 and 0 elsewhere. That is the derivative of a clamp to
-    [−1, 1], the dotted curve. It rises by 2 from one end to the other, exactly as the sign does, so a step
-    of descent promises no more than the forward can keep.
+    [−1, 1], the dotted curve. It rises by 2 from one end to the other, exactly as the sign does. So a step
+    of descent promises no more than forward can keep.
 
-    Outside the window an input gets no gradient and stays where it is: it has made up its mind. The two
-    kinks of the dotted curve are the edges of that window, and there the code answers 1.
+    Outside the window an input gets no gradient and stays where it is: it is decided. The two kinks of the
+    dotted curve are the edges of that window, and there the code answers 1.
     """
 
     @staticmethod

@@ -7,11 +7,11 @@ class SignSwish(torch.autograd.Function):
     """A weight that may only be −1 or 1 needs a slope that the sign does not have. Here it gets that of a
     smooth curve, which overshoots a little.
 
-    The stand-in is made of the swish function and called SignSwish. It runs from −1 to 1 like the sign, goes
-    slightly beyond both before it settles, and so its slope is a bell with a shallow negative trough on either
-    side. An input in a trough is pushed back towards 0, where its sign can still change.
+    The stand-in is made of the swish function and called SignSwish. It runs from −1 to 1 like the sign,
+    and goes slightly beyond both before it settles. So its slope is a bell with a shallow negative trough
+    on either side. An input in a trough is pushed back towards 0, where its sign can still change.
 
-    Drag `beta`. The peak is `beta` high, and the higher it is the narrower the bell; the area below the
+    Drag `beta`. The peak is `beta` high, and the higher it is the narrower the bell. The area below the
     whole curve remains 2, the rise of the sign.
     """
 

@@ -4,19 +4,20 @@ from .op import Input, Op
 
 
 class SinhOnCtx(torch.autograd.Function):
-    """A gradient penalty through this Function loses a term, and no warning tells. A specimen: the
-    hyperbolic sine, its first derivative right and its second silently 0.
+    """A gradient penalty through this Function loses a term, without a warning. A specimen: the hyperbolic
+    sine, its first derivative right and its second silently 0.
 
     The gradient is right: the two curves on this page agree. But `forward` puts its intermediate results on
     `ctx` as plain attributes. Nothing is recorded while `forward` runs, so these tensors have no history,
     and to autograd they are constants.
 
-    Ask for the second derivative and there is none. With `create_graph=True` the gradient comes back without
-    a graph; `gradcheck` passes, `gradgradcheck` reports 0 where sinh(x) should be, and in a larger program
-    that term is just missing, without a warning.
+    Ask for the second derivative and there is none. With `create_graph=True` the gradient comes back
+    without a graph. `gradcheck` passes, and `gradgradcheck` reports 0 where sinh(x) should be. In a larger
+    program that term is just missing.
 
-    There are three ways out: return the intermediates as outputs, as "Sinh" does; save the input and compute
-    them again in `backward`; or decorate `backward` with `once_differentiable`, so as to forbid the question.
+    There are three ways out. Return the intermediates as outputs, as "Sinh" does. Save the input and
+    compute them again in `backward`. Or decorate `backward` with `once_differentiable`, which forbids the
+    question.
     """
 
     @staticmethod

@@ -8,8 +8,8 @@ class SmoothMagnitude(torch.autograd.Function):
     everywhere.
 
     The length √(x² + y²) has a sharp point at the origin, where no gradient is right. Adding a `softness`
-    below the root, and taking it away again outside, turns the cone into a bowl: the value at the origin is
-    still 0, the slope there is 0, and far out it is the length but for the constant.
+    below the root, and taking it away again outside, turns the cone into a bowl. At the origin the value
+    is still 0, and the slope is 0. Far out it is the length minus a constant.
 
     Drag `softness`. With 0.01 the curve is nearly a V and its slope turns over almost at once; with 2 it is
     a wide bowl. `forward` saves only its inputs and `backward` computes the root again, so that a second

@@ -8,12 +8,13 @@ class Softmax(torch.autograd.Function):
     every row. Softmax makes them.
 
     Every output depends on every score of its row, because all share the same sum. Written as a matrix the
-    derivative is diag(y) − yyᵀ, but `backward` never forms it: it takes the mean of `grad_output`, weighted by
-    the probabilities, away from each entry and multiplies by the probability. Subtracting the maximum
-    first changes no result and keeps the exponentials from overflowing.
+    derivative is diag(y) − yyᵀ, but `backward` never forms it. It takes the mean of `grad_output`,
+    weighted by the probabilities, away from each entry and multiplies by the probability. Subtracting the
+    maximum first changes no result and keeps the exponentials from overflowing.
 
     The page moves `x[0,0]` and watches its own probability, an S-curve with a bell as its slope. Watch
-    `y[0,1]` instead: it falls, for what one score gains the others lose. The slopes of all outputs add up to 0.
+    `y[0,1]` instead: it falls, because what one score gains the others lose. The slopes of all outputs add
+    up to 0.
     """
 
     @staticmethod

@@ -11,9 +11,9 @@ class SoftplusWithThreshold(torch.autograd.Function):
     For large x the exponential would overflow, so above `threshold` the function is replaced by x and its
     derivative by 1.
 
-    The replacement leaves a small gap. Set `threshold` to 2 and a jump of 0.13 appears in the forward curve,
-    and a step in the gradient; at 20, the value that PyTorch uses, the jump is smaller than 10⁻⁸. A jump is
-    not the fault of `backward`, so the page marks it and goes on.
+    The replacement leaves a small gap. Set `threshold` to 2 and a jump of 0.13 appears in the forward
+    curve, and a step in the gradient. At 20, the value that PyTorch uses, the jump is smaller than 10⁻⁸. A
+    jump is not the fault of `backward`, so the page marks it and goes on.
     """
 
     @staticmethod

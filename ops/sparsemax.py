@@ -8,7 +8,7 @@ class Sparsemax(torch.autograd.Function):
     so one can read off what was considered at all.
 
     The output is the point nearest to the scores among all rows of probabilities. A common amount, tau, is
-    taken away from every score, what falls below 0 is cut off, and tau is chosen so that the rest adds up
+    taken away from every score, and what falls below 0 is cut off. Tau is chosen so that the rest adds up
     to 1. Those that remain are called the support.
 
     Inside the support the map is linear: `backward` takes the mean of `grad_output` over the support away and

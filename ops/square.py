@@ -8,12 +8,12 @@ class Square(torch.autograd.Function):
     nothing special is needed.
 
     `forward` saves its input, and `backward` uses it in ordinary tensor operations. That is all a second
-    derivative needs. When `create_graph=True` asks for one, autograd records what `backward` does. The saved
-    tensor is the input itself, with its place in the graph, so the gradient 2x is known to depend on x, and
-    its own derivative, 2, follows without a further line.
+    derivative needs. When `create_graph=True` asks for one, autograd records what `backward` does. The
+    saved tensor is the input itself, with its place in the graph. So the gradient 2x is known to depend on
+    x, and its own derivative, 2, follows without a further line.
 
-    The gradient is a straight line through 0. Set `grad_output` to −1 and it is mirrored; set it to 0.5 and
-    the gradient is x itself, which is why a squared error is so often written with a half in front.
+    The gradient is a straight line through 0. Set `grad_output` to −1 and it is mirrored. Set it to 0.5
+    and the gradient is x itself, which is why a squared error is so often written with a half in front.
     """
 
     @staticmethod

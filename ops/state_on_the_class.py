@@ -10,8 +10,8 @@ class StateOnTheClass(torch.autograd.Function):
     `ctx` is new for every call; a class attribute is one for all. Two calls before the first `backward`,
     and what the first has kept is gone.
 
-    `gradcheck` passes: between a forward and its backward it only ever calls with inputs a millionth away. It
-    is the class attribute in the source that gives the mistake away: what `backward` needs belongs into
+    `gradcheck` passes: between a forward and its backward it only ever calls with inputs a millionth away.
+    It is the class attribute in the source that gives the mistake away: what `backward` needs belongs in
     `ctx.save_for_backward`.
     """
 

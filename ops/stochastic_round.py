@@ -8,8 +8,8 @@ class StochasticRound(torch.autograd.Function):
     and the average is right.
 
     2.3 becomes 3 in three cases of ten and 2 in the others, so the mean of many roundings is 2.3. The mean
-    therefore is y = x, with slope 1, and `backward` returns exactly that: here the straight-through estimator
-    is no pretence but the derivative of the expected output.
+    therefore is y = x, with slope 1, and `backward` returns exactly that. Here the straight-through
+    estimator is no pretence but the derivative of the expected output.
 
     One single rounding is a staircase as always. Its steps lie where the random number u has put them, and
     as u follows from `seed`, forward gives the same staircase each time. Move `seed` and the stairs shift

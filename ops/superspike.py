@@ -10,10 +10,10 @@ class SuperSpike(torch.autograd.Function):
     `backward` returns `grad_output` times 1/(1 + α|x|)², a cusp of height 1 at the threshold. It is the slope
     of the fast sigmoid x/(1 + α|x|), the dotted curve.
 
-    The height is 1 whatever `alpha` is; only the width changes. So the dotted curve does not rise by 1 like
-    the step but by 2/`alpha` in all, 0.2 at first. A network trained in this way sees its spikes as much
-    smaller than they are. That is no mistake, for the learning rate makes up for it, but it has to be known
-    when surrogates are compared.
+    The height is 1 whatever `alpha` is; only the width changes. So the dotted curve does not rise by 1
+    like the step but by 2/`alpha` in all, 0.2 at first. A network trained in this way sees its spikes as
+    much smaller than they are. That is no mistake, because the learning rate makes up for it, but it
+    matters when surrogates are compared.
     """
 
     @staticmethod

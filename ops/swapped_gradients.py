@@ -4,7 +4,7 @@ from .op import Input, Op
 
 
 class SwappedGradients(torch.autograd.Function):
-    """Two tensors are trained, each with the other's gradient, and no error tells of it. A specimen: both
+    """Two tensors are trained, each with the other's gradient, and there is no error. A specimen: both
     gradients are right, and returned in the wrong order.
 
     The output is u v². Its slopes are v² for u and 2uv for v, and both are computed correctly. But what

@@ -7,13 +7,13 @@ class Swish(torch.autograd.Function):
     """Smooth, unlike the ReLU, and not quite silent on the left: the input times its own sigmoid. Deep
     networks often train better with it.
 
-    The sigmoid acts as a gate that opens with x. The gradient has two parts, one from the input and one from
-    the gate, and their sum overshoots: it rises to about 1.1 before it settles at 1, and falls below 0 on
-    the left, where the curve goes down before it comes up.
+    The sigmoid acts as a gate that opens with x. The gradient has two parts, one from the input and one
+    from the gate, and their sum overshoots. It rises to about 1.1 before it settles at 1, and falls below
+    0 on the left, where the curve goes down.
 
-    Drag `beta`. Towards 0 the gate stands half open and the curve becomes the line x/2; for a large `beta`
-    it snaps open at 0 and the curve becomes the ReLU. The lowest and the highest gradient stay the same and
-    only move closer to 0.
+    Drag `beta`. Towards 0 the gate stands half open and the curve becomes the line x/2. For a large `beta`
+    it snaps open at 0 and the curve becomes the ReLU. The lowest and the highest gradient stay the same
+    and only move closer to 0.
     """
 
     @staticmethod

@@ -9,7 +9,7 @@ class TanhOnceDifferentiable(torch.autograd.Function):
     differentiated twice.
 
     `forward` saves an intermediate result, the slope 1 − y², that is neither an input nor an output. To
-    autograd it is a constant, so a second derivative would come out as 0 without a word. The decorator
+    autograd it is a constant, so a second derivative would silently come out as 0. The decorator
     `once_differentiable` on `backward` declares that the question must not be asked.
 
     How much it protects depends on how one asks. `.backward()` through the gradient raises an error, if

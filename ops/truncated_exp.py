@@ -10,9 +10,9 @@ class TruncatedExp(torch.autograd.Function):
     `forward` is the plain exponential. `backward` returns the exponential of the input clamped to [−cap,
     cap].
 
-    Between −`cap` and `cap` backward is the derivative of forward, beyond it is not: there the gradient is
-    that of the dotted curve, which goes on along its tangents. Drag `cap` to 6 and the two agree on the whole
-    axis in sight. A check whose inputs are never larger than the cap does not see any difference.
+    Between −`cap` and `cap` backward is the derivative of forward. Beyond, the gradient is that of the
+    dotted curve, which goes on along its tangents. Drag `cap` to 6 and the two agree on the whole axis
+    shown. A check whose inputs are never larger than the cap does not see any difference.
     """
 
     @staticmethod

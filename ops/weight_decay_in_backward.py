@@ -11,7 +11,7 @@ class WeightDecayInBackward(torch.autograd.Function):
     gradient is `grad_output` times something: twice the loss, twice the gradient; no loss, no gradient.
     This one stays when `grad_output` is 0 and does not grow with the loss.
 
-    Set `grad_output` to 0 and look at what is left. Weight decay belongs into the optimiser.
+    Set `grad_output` to 0 and look at what is left. Weight decay belongs in the optimiser.
     """
 
     @staticmethod

@@ -30,8 +30,9 @@ _MAX_PORTS = 100  # tried one after the other where no port was asked for
 _INTERRUPTED = 130
 _EXPOSED = """\
 gradloupe: it listens on {host}, not on this machine alone. Everybody who reaches port {port} can read the source of
-{targets}, and run these Functions with values of their choice, with your rights. To be the only one, leave --host out
-(in a container publish 127.0.0.1:{port}:{port}), and from another machine use ssh -L {port}:127.0.0.1:{port} {machine}
+{targets}, and run these Functions with values of their choice, with your rights. To keep it to yourself, leave
+--host out (in a container publish 127.0.0.1:{port}:{port}),
+and from another machine use ssh -L {port}:127.0.0.1:{port} {machine}
 """
 
 

@@ -88,7 +88,7 @@ def check_query_words(ops: dict[str, OpDescription], given: QueryWords) -> None:
             reason = f"is for the op on the {side}, and there is none; name it with {side}=…"
             raise BadQuery(f"{printable_excerpt(word)} {reason}.", word)
         elif name in OF_BOTH:
-            raise BadQuery(f"{word} cannot be: both figures have one {name}; write {name} alone.", word)
+            raise BadQuery(f"{word} is not possible: both figures share one {name}; write {name} alone.", word)
         else:
             _check_name(word, [f"{side}.{each}" for each in _words_of_side(ops[side])])
 

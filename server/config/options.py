@@ -156,8 +156,8 @@ def proxies(text: str) -> str:
 OPTIONS = {
     "check": Option(
         boolean,
-        "no server: report on the Functions in the terminal; exit code 0: all is well, 1: one is wrong or undecided,"
-        " 2: nothing could be judged, or not all be loaded",
+        "no server: report on the Functions in the terminal. Exit code 0: all is well, 1: one is wrong or undecided, "
+        "2: nothing could be judged, or a target was not loaded",
         "",
         _OWN,
     ),
@@ -172,7 +172,9 @@ OPTIONS = {
     "strict": Option(boolean, "with --check: warnings and remarks fail, too", "", _OWN),
     "save_html": Option(_page, "no server: write the report as one page that needs no other file", "FILE", _OWN),
     "open": Option(boolean, "open the browser", "", _OWN),
-    "token": Option(token, "what a change is asked for with (default: a new random one)", "TEXT", _OWN),
+    "token": Option(
+        token, "the token that a request for a change must carry (default: a new random one)", "TEXT", _OWN
+    ),
     "deadline": Option(
         _seconds, "how long a Function may take for one section (default: 10; 5 with --public)", "S", _RUN
     ),
@@ -201,5 +203,7 @@ OPTIONS = {
         "N",
         _WHO,
     ),
-    "forwarded_allow_ips": Option(proxies, "proxies that are believed who asks (default: none)", "ADDRESSES", _WHO),
+    "forwarded_allow_ips": Option(
+        proxies, "proxies that are trusted to say who asks (default: none)", "ADDRESSES", _WHO
+    ),
 }

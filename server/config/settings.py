@@ -120,7 +120,7 @@ def _check_combination(chosen: Settings, arguments: Mapping[str, Any]) -> None:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        end_with(f"{message}; gradloupe --help says what there is.")
+        end_with(f"{message}; gradloupe --help lists the options.")
 
 
 def end_with(sentence: str) -> NoReturn:

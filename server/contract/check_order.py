@@ -37,7 +37,7 @@ _FAMILIES: tuple[tuple[str, tuple[ContractCheck, ...]], ...] = (
 )
 # budget: time limits in seconds: for all checks together, and for one of them.
 _TOTAL_SECONDS, _CHECK_SECONDS = 4.0, 1.5
-_HANGS = "the Function was not back"
+_HANGS = "the Function did not return"
 SLOW = f"more than {_CHECK_SECONDS:g} s would be needed"
 # pattern: a check that timed out counts as hung if its call ran this many times longer than the first call did.
 _HUNG_RATIO = 30
@@ -96,7 +96,7 @@ def _findings(session: CheckSession, check: ContractCheck, until: float) -> list
     except TookTooLong as error:
         stuck = error.running > max(_CHECK_SECONDS / 2, _HUNG_RATIO * session.first.seconds)
         slow = SLOW if left > _CHECK_SECONDS else _OUT_OF_TIME
-        return _Omission(check.id, f"{_HANGS} after {_CHECK_SECONDS:g} s" if stuck else slow, error.place)
+        return _Omission(check.id, f"{_HANGS} within {_CHECK_SECONDS:g} s" if stuck else slow, error.place)
     except Exception as error:  # noqa: BLE001 a Function may raise anything here
         seen = f"During this check the Function raised {describe_exception(error)}."
         return [CheckFinding("warning", seen, line=session.source.line_of(error))]

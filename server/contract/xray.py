@@ -116,7 +116,8 @@ def _no_function(op: Op) -> CheckRow:
     """The only row of a plain function of tensors that calls no Function."""
     name = getattr(op.function, "__name__", op.title)
     seen = (
-        f"{name} calls no torch.autograd.Function: torch itself derives its gradient, and there is no contract to hold."
+        f"{name} calls no torch.autograd.Function: torch itself derives its gradient, and there is no contract to "
+        "check."
     )
     advice = "Name a class that derives from torch.autograd.Function, or a function that calls one."
     return CheckRow(NO_FUNCTION, "How it is written", "note", "A Function to look into", seen, advice=advice)

@@ -69,7 +69,7 @@ def function_sentences(one: OpenedRecord) -> list[str]:
         said.append("backward is marked once_differentiable.")
     if len(one["outputs"]) + one["more"]["outputs"] > 1:
         given = "zeros" if one["materialize"] else "None"
-        said.append(f"For an output that is not used backward is given {given}.")
+        said.append(f"For an output that is not used, backward is given {given}.")
     if dirty:
         said.append(f"Marked as changed in place: {', '.join(dirty)}.")
     if silent:

@@ -160,8 +160,8 @@ def method_paragraph(answer: SectionDocument) -> str:
     sentences = [f"{ran} ran in {answer['dtype']} on {device['name']}."]
     if numerical:
         sentences.append(
-            f"The numerical curve is {numerical['dtype']} on {numerical['device']}: differences "
-            f"{f'of {terms.of} ' * second}with a first step of {typeset_number(numerical['step'], 2)}, extrapolated, "
+            f"The numerical curve is {numerical['dtype']} on {numerical['device']}, by extrapolated differences "
+            f"{f'of {terms.of} ' * second}with a first step of {typeset_number(numerical['step'], 2)}: "
             f"{typeset_number(numerical['forwards_per_point'], 2)} {'' if second else 'forward '}calls per point, "
             "each with its own error bound."
         )

@@ -137,7 +137,7 @@ def wide_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         strict=False,
     )
     points: dict[str, list[tuple[float, float | None]]] = {
-        name: [] for name in ("cannot be told", "as its surrogate", "agrees", "differs")
+        name: [] for name in ("undecided", "matches surrogate", "agrees", "differs")
     }
     bound: list[tuple[float, float | None]] = []
     for x, returned, numerical, error, said in triples:
@@ -149,10 +149,10 @@ def wide_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         bound.append((place(x), room))
         vague = said not in _RIGHT or (room is not None and apart is not None and room > -1 and -1 < apart <= room)
         designed = apart is not None and apart > max(-1.0, room or -1.0)
-        kind = "cannot be told" if vague else "as its surrogate" if designed else "agrees"
+        kind = "undecided" if vague else "matches surrogate" if designed else "agrees"
         points["differs" if said == "differs" else kind].append((place(x), apart))
     axes = Frame2D(linear_axis(span, header["wrt"]), linear_axis((-17.8, 1.3), ""))
-    colours = {"cannot be told": "rule", "as its surrogate": "surrogate", "agrees": "ink", "differs": "disagreement"}
+    colours = {"undecided": "rule", "matches surrogate": "surrogate", "agrees": "ink", "differs": "disagreement"}
 
     def inside(pen: Pen, grid: PathGrid, scale: float) -> Iterator[Markup]:
         sight = [(place(header["start"]), -17.8, place(header["stop"]), 1.3)]
@@ -171,7 +171,7 @@ def wide_panels(answer: Answer) -> tuple[ViewPanel, ...]:
     legend = (
         *(
             dot_key(name, colours[name])
-            for name in ("agrees", "differs", "as its surrogate", "cannot be told")
+            for name in ("agrees", "differs", "matches surrogate", "undecided")
             if points[name]
         ),
         line_key("error bound", "numerical", 2),

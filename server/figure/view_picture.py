@@ -10,14 +10,14 @@ from .view_maps import jacobian_panels, map_panels, surface_panels
 from .view_sheet import ViewPanel, ViewPicture
 
 _TITLES = {
-    "area": "rise against area",
-    "map": "grad_output map",
+    "area": "area check",
+    "map": "what backward returns for many grad_output",
     "precision": "rounding in every dtype",
-    "wide": "as far as the dtype reaches",
-    "step": "differences by step",
-    "jacobian": "every output by every input",
+    "wide": "whole range of the dtype",
+    "step": "error against step size",
+    "jacobian": "Jacobian",
     "surface": "two elements at once",
-    "descent": "gradient descent",
+    "descent": "effect on gradient descent",
 }
 # The panels of a view below each other, and those beside each other.
 _STACKED: dict[str, Callable[[Answer], tuple[ViewPanel, ...]]] = {

@@ -83,7 +83,7 @@ def _memory(kept: Sequence[SavedTensor]) -> str:
 
 def _passed(call: GraphTrace, main: TracedFunction) -> list[str]:
     if not main.ran or call.failure is not None:
-        return [] if call.failure else ["backward did not come by."]
+        return [] if call.failure else ["backward was not called."]
     arrived = [f"{_value(each.arrived)} for {each.name}" for each in main.outputs if each.arrived is not None]
     heard = any(each.returned is not None for each in main.arguments)
     returned = [

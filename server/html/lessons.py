@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from ..paths import TEMPLATES
 
@@ -41,6 +42,11 @@ class Lesson:
     text: str
     reveal: str
     choices: tuple[str, ...] = ()
+
+    @property
+    def start(self) -> dict[str, str]:
+        """What the address of the figure says at the start, by name."""
+        return dict(parse_qsl(self.query))
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from ..url.address import Address, canonical_address, without_display_options
 from ..url.representations import pictured_address
 
 _GALLERY_DESCRIPTION = (
-    "A loupe for gradients: see what a custom torch.autograd.Function computes, and whether its backward tells the same"
-    " story."
+    "A loupe for gradients: see what a custom torch.autograd.Function computes, and whether its backward is the "
+    "derivative of its forward."
 )
 
 

@@ -18,16 +18,16 @@ _PORTS = {"http": ":80", "https": ":443"}
 TOKEN_HEADER = b"x-gradloupe-token"
 
 _CROSS_SITE_READ = (
-    "A page of another site asks for this, and this server shows your own code to its own pages only; open its address"
-    " in a tab, or start it with --frame-ancestors to let that site embed the figures."
+    "This server shows your own code to its own pages only, not to another site; open its address in a tab, or start "
+    "it with --frame-ancestors to allow embedding."
 )
 _CROSS_SITE_CHANGE = (
-    "What changes something here is asked for by our own pages only: by a browser with Sec-Fetch-Site: same-origin,"
-    " by a program with the Origin of this server."
+    "Only pages of this server may change something here; a browser must send Sec-Fetch-Site: same-origin, a program "
+    "the Origin of this server."
 )
 _UNSIGNED = (
-    "Whatever loads code needs the token of this server; open the address that gradloupe printed when it was started"
-    " once more, with all that follows its #, or send the token as X-Gradloupe-Token."
+    "Loading code needs the token of this server; open the whole address that gradloupe printed, with what follows "
+    "its #, or send the token as X-Gradloupe-Token."
 )
 
 

@@ -16,7 +16,7 @@ from .problem_details import send_problem
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 _CLIENT_LEFT = 499  # nginx's status for a client that disconnects before the answer
-_SHUTTING_DOWN = "This server is ending, and its time to finish is over; ask again in a second, when there is another."
+_SHUTTING_DOWN = "This server is shutting down; ask again in a second, when another one has started."
 REQUEST_ID = re.compile(rb"[0-9a-f]{8,32}")  # an X-Request-ID that is accepted
 
 

@@ -11,25 +11,37 @@ from ..schema.shapes import SHAPES, component_name
 from ..url.address import PARAMETERS
 
 API_DESCRIPTION = """\
-One address, many representations: `/ops/{name}` is the page of an op, the same address with `.json` its numbers and
-with `.csv` its table, with `.svg`, `.png` and `.pdf` its picture, with `.html` one file that works offline;
-`/embed/{name}` is for the frame of another page. All state is in the query. Beside the names below, every
-**parameter** of the op (`min=-1`, a switch as `true` or `false`) and every **input** by the values it is held at
-(`weight=1,2,3;-1,0.5,2`, flattened row by row) is a name of the query; the page of the op shows them.
-One look at a section has several `view`s, and each is a document of its own: the `curves` and the verdict; `area`, what
-forward rises by between neighbouring x against the area under what backward returned; `map`, what backward returns for
-many `grad_output`; `precision`, the dtypes and devices side by side; `wide`, all numbers that the dtype can hold;
-`step`, the differences `at` one x with steps of every size; `surface`, two elements swept at once, `wrt` and `wrt2`, in
-101 × 101 points at most, and whether what backward returned is the gradient of a function; `jacobian`, every element of
-one output by every element of one input, and which input reaches which output; `contract`, what autograd expects of a
-Function and is quiet about, row by row; `node`, the graph around one call and what its ctx holds; `descent`, gradient
-descent on a loss of the output, by what backward returned and by the numerical gradient.
-With `order=2` what backward returned stands in the place of forward, and the second derivative in that of the first;
-`/compare` shows two ops over one range, side by side; `/compare.svg`, `.png` and `.pdf` are its picture.
-What is left out has its default. What is unknown, doubled or out of bounds is refused in one sentence, and so is what
-this representation cannot show.
+One address, many representations. `/ops/{name}` is the page of an op; the same address with an ending is
 
-A Function that raises, crashes or never returns is a result (200, see `failure`), not an error.
+- `.json` its numbers, `.csv` its table,
+- `.svg`, `.png` and `.pdf` its picture,
+- `.html` one file that works offline, `.py` a test for pytest.
+
+`/embed/{name}` is for the frame of another page. All state is in the query. Beside the names below, the query may set
+every **parameter** of the op (`min=-1`, a switch as `true` or `false`). It may also hold every **input** at values
+(`weight=1,2,3;-1,0.5,2`, flattened row by row). The page of the op shows the names.
+
+A section has several `view`s, and each is a document of its own:
+
+- `curves`: the curves and the verdict,
+- `area`: how far forward rises between neighbouring x, against the area under what backward returned,
+- `map`: what backward returns for many `grad_output`,
+- `precision`: the dtypes and devices side by side,
+- `wide`: all numbers that the dtype can hold,
+- `step`: the differences `at` one x with steps of every size,
+- `surface`: two elements swept at once, `wrt` and `wrt2`, and whether what backward returned is the gradient of any
+  function; at most 101 × 101 points,
+- `jacobian`: every element of one output by every element of one input, and which input reaches which output,
+- `contract`: what autograd expects of a Function and does not report, row by row,
+- `node`: the graph around one call, and what its ctx holds,
+- `descent`: gradient descent on a loss of the output, with this backward and with the numerical gradient.
+
+With `order=2` what backward returned is looked at instead of forward, and the second derivative instead of the first.
+`/compare` shows two ops over one range, side by side; `/compare.svg`, `.png` and `.pdf` are its picture.
+
+What is left out has its default. A name that is unknown, given twice or out of bounds is refused in one sentence, and
+so is what this representation cannot show. A Function that raises, crashes or never returns is a result (200, see
+`failure`), not an error.
 """
 
 
@@ -78,7 +90,7 @@ SECTION_SCHEMAS = tuple(component_name(SHAPES[view].header.__name__) for view in
 _STATUS_TEXTS = {
     404: "There is no such op.",
     414: "The query is too long.",
-    422: "The query asks for what cannot be.",
+    422: "The query asks for something that does not exist.",
     501: "There is no such format.",
     503: "Too much to do, or the ops could not be loaded.",
 }

@@ -38,16 +38,17 @@ def check(
     """What Gradloupe finds of a Function: the verdict on its curves, and the contract X-ray. Raises nothing.
 
     ``function`` is a ``torch.autograd.Function`` or its ``apply``, a plain function of tensors, a module of
-    ``torch.nn``, or an ``Op``. It is called with ``arguments``: what one would pass to ``apply``, one after the other,
-    as a tuple or by name in a dict (``check(F, (x, 2.0))``); or a recipe (``"x: float64[7]; k = 2"``). They may be
-    given as ``recipe`` and ``example_inputs``, too, and without them a call is found out. Tensors are used as they are,
-    in their dtype. Those that require grad are differentiated, and all floating ones where none does.
+    ``torch.nn``, or an ``Op``. It is called with ``arguments``: what one would pass to ``apply``, as a tuple
+    (``check(F, (x, 2.0))``), one after the other, or by name in a dict. A recipe does as well (``"x: float64[7]; k =
+    2"``). They may be given as ``recipe`` and ``example_inputs``, too, and without them a call is found out. Tensors
+    are used as they are, in their dtype. Those that require grad are differentiated, and all floating ones where none
+    does.
 
     Any argument of the Function may be given by name: a tensor (``x=torch.randn(3)``), or the value of a parameter or
     of an input (``k=2``). So may what the address of a page holds, such as ``grad_output=-1``, ``dtype="float32"`` or
     ``order=2``; a name that is both is refused with the way to say it. ``x`` is the interval that the input is swept
-    over, unless it is a tensor, or a text (``x="0.5"``) that says where an input x is held; ``wrt`` is the element that
-    is swept (``"weight[0,1]"``), ``of`` that of the output; where no section is asked for, the other inputs are swept
+    over, unless it is a tensor, or a text (``x="0.5"``) that says where an input x is held. ``wrt`` is the element that
+    is swept (``"weight[0,1]"``), ``of`` that of the output. Where no section is asked for, the other inputs are swept
     too.
 
     It runs in this process, whose random numbers, default dtype, threads and modes are afterwards what they were.
@@ -74,9 +75,9 @@ def look(
 ) -> Any:
     """The live figure of a Function, and the verdict, for the cell of a notebook; ``save(path)`` keeps it as a page.
 
-    The figure needs neither a server nor ipywidgets: its sliders are those of the parameters and of ``grad_output``,
-    with as many values as have room in about 2 MB, and it says which have none, and why. ``height`` is in pixels. All
-    else is as in ``check``; a Function that cannot be called is shown as what was found of it.
+    The figure needs neither a server nor ipywidgets. Its sliders are those of the parameters and of ``grad_output``,
+    with as many values as have room in about 2 MB. It says which have none, and why. ``height`` is in pixels. All else
+    is as in ``check``; a Function that cannot be called is shown as what was found of it.
     """
     with process_restored():
         from .arguments import CheckArguments

@@ -92,7 +92,8 @@ class CheckArguments:
             return query | ({"x": self.x} if self.x else {})
         if not isinstance(self.x, list | tuple) or len(self.x) != 2:
             raise BadQuestion(
-                f"x={_short(self.x)} is no interval; give its two ends, like x=(-3, 3), or a tensor for an argument x."
+                f"x={_short(self.x)} is not an interval; give its two ends, like x=(-3, 3), or a tensor for an "
+                "argument x."
             )
         return query | {"start": _text("x", self.x[0]), "stop": _text("x", self.x[1])}
 
@@ -134,10 +135,10 @@ def _check_kinds(wanted: CheckArguments) -> None:
     for name, example in _EXAMPLES.items():
         value = getattr(wanted, name)
         if not isinstance(value, str):
-            raise BadQuestion(f"{name}={_short(value)} is no text; write it like {name}={example}.")
+            raise BadQuestion(f"{name}={_short(value)} is not a text; write it like {name}={example}.")
     height = wanted.height
     if height is not None and (type(height) is not int or height <= 0):
-        raise BadQuestion(f"height={_short(height)} is no number of pixels; give a whole number, like height=800.")
+        raise BadQuestion(f"height={_short(height)} is not a number of pixels; give a whole number, like height=800.")
 
 
 def _with_one_call(wanted: CheckArguments) -> CheckArguments:
@@ -151,8 +152,8 @@ def _with_one_call(wanted: CheckArguments) -> CheckArguments:
         wanted = replace(wanted, example_inputs=alone if isinstance(alone, tuple | list | Mapping) else positional)
     if ways > 1 or (wanted.recipe and wanted.tensors):
         raise BadQuestion(
-            "It is said twice how the Function is called; give either its arguments, as in check(F, (x, w)), or a "
-            'recipe, as in check(F, "x: float64[7]").'
+            "The call is given twice; give either its arguments, as in check(F, (x, w)), or a recipe, "
+            'as in check(F, "x: float64[7]").'
         )
     return replace(wanted, positional=())
 

@@ -42,8 +42,8 @@ def function_meant(function: Any) -> Any:
         raise BadQuestion(f"{function.__name__} is a module; pass {which}.")
     if isinstance(function, torch.Tensor):
         raise BadQuestion(
-            "A tensor was passed in the place of a Function; pass the class first and then what it is called with, as "
-            "in check(MyFunction, (x, 2.0))."
+            "A tensor was passed instead of a Function; pass the class first and then its arguments, as in "
+            "check(MyFunction, (x, 2.0))."
         )
     if isinstance(function, Function):
         name = type(function).__name__

@@ -47,7 +47,7 @@ def compare_along_directions(
     if not all_finite(ran.outputs):
         return DirectionalResult(unknown="forward is not finite")
     if not _same(ran.outputs, call.value()):
-        return DirectionalResult(unknown="it does not repeat itself")
+        return DirectionalResult(unknown="two equal calls differ")
     given = call.grad_outputs(ran)
     try:
         delivered = ran.gradients({name: each.clone() for name, each in given.items()})

@@ -34,7 +34,7 @@ def _compare(call: Call, dtype: torch.dtype) -> DirectionalResult:
     call = call.holding({name: one.to(dtype).double() for name, one in call.tensors.items()})
     double, short = call.run(), call.run(dtype=dtype)
     if not double.moved or not short.moved or _share_off(double.outputs, short.outputs) > _FORWARD[dtype]:
-        return DirectionalResult(unknown=f"forward is another one in {dtype_name(dtype)}")
+        return DirectionalResult(unknown=f"forward is different in {dtype_name(dtype)}")
     given = call.grad_outputs(double)
     right = {name: one for name, one in double.gradients(given).items() if one is not None}
     if not all(bool((one.abs() <= torch.finfo(dtype).max).all()) for one in right.values()):

@@ -45,7 +45,7 @@ def compare_under_vmap(call: Call) -> DirectionalResult:
     together = dict(zip(alone[0].outputs, torch.func.vmap(mapped, in_dims=dims)(*leaves.values()), strict=True))
     for name, out in together.items():
         if not _same(out.detach(), [each.outputs[name].detach() for each in alone]):
-            return DirectionalResult("a batch it returns other numbers than for each element alone.", "")
+            return DirectionalResult("a batch it returns different numbers from those for each element alone.", "")
     if not names:
         return DirectionalResult()
     given = {name: irregular_tensor(together[name]) for name in names}
@@ -62,7 +62,7 @@ def _compared(
         shape = leaves[name].select(_dim_of(leaves[name]), 0).shape
         right = torch.stack([each.expand(shape) for each in alone if each is not None], _dim_of(leaves[name]))
         if not gradients_close(gradient, right):
-            return DirectionalResult(f"{name} the batch gets another gradient than each element alone.", name)
+            return DirectionalResult(f"{name} the batch gets a different gradient from each element alone.", name)
     return DirectionalResult()
 
 

@@ -57,10 +57,10 @@ ParameterValue = float | int | bool | str
 
 _POSITIVE = Number(SMALLEST)
 _WRT = "the element swept: `input`, `weight[0,1]`, or the name of a float parameter"
-_ORDER = "`2` looks at what backward returns in the place of forward, and at the second derivative"
+_ORDER = "`2` looks at what backward returns instead of forward, and at the second derivative"
 _AT = (
-    "the x that the view `step` looks at, the middle of the range by default; where `wrt` is held in `jacobian` and "
-    "`node`, and where `descent` starts"
+    "the x of the view `step` (the middle of the range by default); where `wrt` is held in `jacobian` and `node`, "
+    "and where `descent` starts"
 )
 _STEPS = "how many steps the view `descent` takes"
 _PLACED, _DESCENT = ("step", "jacobian", "node", "descent"), ("descent",)

@@ -124,13 +124,13 @@ def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
         parts = urlsplit(url)
         host = _host(parts)
     except ValueError:
-        raise HTTPException(404, f"{culprit} is no address; copy the one of a figure from its page.") from None
+        raise HTTPException(404, f"{culprit} is not an address; copy the one of a figure from its page.") from None
     if parts.scheme not in _PORTS or host not in hosts:
         raise HTTPException(404, f"{culprit} is not on this site; figures of {min(hosts)} can be embedded from here.")
     found = PLACE.fullmatch(unquote(parts.path))
     if found is None:
         raise HTTPException(
-            404, f"{culprit} is no figure; give the address of one, as in {parts.scheme}://{host}/ops/exp."
+            404, f"{culprit} is not a figure; give the address of one, as in {parts.scheme}://{host}/ops/exp."
         )
     return found[1], parts.query
 

@@ -88,9 +88,10 @@ _PAGE_DOCUMENTS = json_responses("PageSection", "PagePanel", "PagePanel", views=
 
 @_route("page.json", "What the page of a section draws and says", _PAGE_DOCUMENTS, _PROBLEMS)
 async def page_numbers(request: Request) -> Response:
-    """The numbers of the `curves` as far as they can be seen, the `scene` that is drawn of them, and the `words` for
-    them as HTML; of the views `contract` and `node` their HTML. The pages of this server redraw from it; for anything
-    else take `.json`."""
+    """The numbers of the `curves` as far as they can be seen, the `scene` drawn from them, and their `words` as
+    HTML. Of the views `contract` and `node`, their HTML. The pages of this server redraw from it; for anything
+    else take `.json`.
+    """
     return await _answer(request, "page.json", "application/json", without_display_options, _page_json, "page")
 
 

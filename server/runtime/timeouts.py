@@ -69,7 +69,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         if now - started < seconds:
             signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, _SHORTEST), _INTERVAL)
         elif not _must_finish(frame):
-            text, running = f"it was not back after {seconds:.2g} s", now - max(_Calls.began, started)
+            text, running = f"it did not return within {seconds:.2g} s", now - max(_Calls.began, started)
             raise TookTooLong(text, running, last_line(running_frames(frame)))
 
     before = signal.signal(signal.SIGALRM, interrupt)

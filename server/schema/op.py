@@ -65,7 +65,7 @@ class _DescribedParameter(TypedDict):
 
 
 class NumberDescription(_DescribedParameter):
-    """A number that is passed beside the tensors; None for a bound that there is none of."""
+    """A number that is passed beside the tensors; None where there is no bound."""
 
     kind: Literal["float", "int"]
     default: float
@@ -118,10 +118,10 @@ class OpStub(TypedDict):
 class OpDescription(OpStub):
     """An op that can be called.
 
-    ``recipe`` is how a visitor's own is called, ``usual_recipe`` how it is by default; ``assumed`` and ``left`` are its
-    arguments with the reason for each, and those that have another value than their default, with a sentence.
-    ``passed_over`` is a sentence on a likelier call. ``like`` says that other shapes may be tried, ``written`` that the
-    file says how it is called; ``block`` is the source of its declaration. ``wrt`` and ``of`` are the default elements.
+    ``recipe`` is how a visitor's own is called, ``usual_recipe`` how it is by default. ``assumed`` are its arguments
+    with the reason for each, ``left`` those that do not have their default value, with a sentence. ``passed_over`` is a
+    sentence on a likelier call. ``like`` says that other shapes may be tried, ``written`` that the file says how it is
+    called; ``block`` is the source of its declaration. ``wrt`` and ``of`` are the default elements.
     """
 
     forward: str

@@ -56,7 +56,7 @@ class LossRecord(TypedDict):
 
 
 class SupportRecord(TypedDict):
-    """One dtype on one device, held against the ``yardstick``.
+    """One dtype on one device, compared with the reference, the row marked ``yardstick``.
 
     ``overflow``: the first x to the left and to the right from which on forward is no longer finite.
     """
@@ -165,8 +165,8 @@ class StepRecord(ViewRecord):
 class CheckRecord(TypedDict):
     """One check: what was seen, what torch made of it, and what to do. ``line`` counts in the source of the page.
 
-    ``element`` is what of the inputs it was seen in, empty where that is no one element, and ``recipe`` the call it was
-    seen in, empty where that is the one at hand.
+    ``element`` is the element of the inputs that it was seen in, empty where it is not one. ``recipe`` is the call that
+    it was seen in, empty where that is the one shown.
     """
 
     id: str

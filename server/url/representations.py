@@ -85,7 +85,7 @@ def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
         allowed = _listed(shown.views)
         yield Refusal(
             "view",
-            f"view={asked.view} is nothing that {shown.said} can show; here it is {allowed}, so {shown.instead}.",
+            f"view={asked.view} cannot be shown by {shown.said}; allowed are {allowed}, so {shown.instead}.",
         )
     for name in names_of_scope("dress"):
         if name not in shown.dress and getattr(address, name) != PARAMETERS[name].default:
@@ -94,7 +94,7 @@ def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
     if "hide" in shown.dress and parts:
         yield Refusal(
             "hide",
-            f"hide={','.join(parts)} is nothing that {shown.said} has; it can hide {_listed(shown.parts, 'and')}.",
+            f"hide={','.join(parts)} names what {shown.said} does not have; it can hide {_listed(shown.parts, 'and')}.",
         )
     if shown.strict:
         yield from _of_other_views(address, values)

@@ -122,7 +122,8 @@ def arguments_by_name(examples: Any, names: Sequence[str], said: str = "It", gap
         last = max((order.index(name) for name in examples if name in order), default=-1)
         missing = [name for name in order[: last + 1] if name not in examples and not gaps]
         if unknown or missing:
-            culprit = f"{unknown[0]!r} is no argument of forward" if unknown else f"{said} leaves out {missing[0]!r}"
+            left_out = f"{said} leaves out {missing[0]!r}" if missing else ""
+            culprit = f"{unknown[0]!r} is not an argument of forward" if unknown else left_out
             raise BadRecipe(f"{culprit}, which takes {takes}; give a tuple of them in this order.")
         return {name: examples[name] for name in order if name in examples}
     values = tuple(examples) if isinstance(examples, tuple | list) else (examples,)

@@ -174,7 +174,7 @@ def _bad_byte(problem: UnicodeDecodeError) -> tuple[int, str]:
     encoding = problem.encoding.upper()
     return line, (
         f"is not {encoding}: it has the byte 0x{problem.object[problem.start]:02X}; save the file as UTF-8, "
-        "or name its encoding in a first line such as # coding: latin-1 there."
+        "or name its encoding in its first line, as in # coding: latin-1."
     )
 
 

@@ -45,8 +45,8 @@ def no_function_message(module: ModuleType, name: str) -> str:
 def abstract_base_message(base: str, method: str, name: str) -> str:
     """The message for an abstract base class."""
     return (
-        f"{method} of {base} in {name} only raises NotImplementedError, so there is nothing to look at; name a class "
-        "that derives from it, or write that method."
+        f"{method} of {base} in {name} only raises NotImplementedError, so there is nothing to look at; name a "
+        "subclass, or write that method."
     )
 
 

@@ -140,11 +140,11 @@ STATES = [
     ("vmap", NEW, "yes", "A batch of 3"),
     ("vmap", OLD, "no", "because forward takes ctx"),
     ("vmap", op_with(new_style()), "no", "generate_vmap_rule = True"),
-    ("vmap", op_with(new_style(vmap=upside_down)), "wrong", "other numbers than 3 calls"),
+    ("vmap", op_with(new_style(vmap=upside_down)), "wrong", "different numbers from 3 calls"),
     ("vmap", op_with(new_style(lambda x: counted(x), generate_vmap_rule=True)), "unknown", "each time it is called"),
     ("func.grad", NEW, "yes", "gradients that backward returns"),
     ("func.grad", OLD, "no", "setup_context"),
-    ("func.grad", op_with(new_style(derivative=lambda x: counted(x))), "wrong", "other gradients"),
+    ("func.grad", op_with(new_style(derivative=lambda x: counted(x))), "wrong", "different gradients"),
     ("func.grad", WHOLE, "unknown", "No output carries a gradient."),
     ("jvp", NEW, "yes", "directional derivative of forward"),
     (
@@ -206,7 +206,7 @@ def test_gradients_that_bfloat16_spoils_are_wrong():
         (CONJUGATED, "x", "yes", "the gradient torch defines"),
         (OPS["exp"], "x", "wrong", "a conjugate is missing"),
         (OPS["clamp_with_grad"], "input", "no", "Complex input is not supported"),
-        (OPS["clamp_with_grad"], "min", "unknown", "min is no tensor."),
+        (OPS["clamp_with_grad"], "min", "unknown", "min is not a tensor."),
         (OPS["replace_grad"], "x_backward", "unknown", "another function"),
     ],
 )
@@ -235,7 +235,7 @@ compiled_states = pytest.mark.parametrize(
     [
         (OPS["functional_linear"], "yes", "compiles as one graph"),
         (op_with(new_style(jvp=times(3))), "no", "jvp"),
-        (op_with(InPlace), "wrong", "the gradients are others"),
+        (op_with(InPlace), "wrong", "the gradients are different"),
     ],
 )
 
@@ -264,14 +264,14 @@ def test_what_hangs_or_raises_in_this_process_is_told():
     def fail():
         raise ValueError("no")
 
-    assert in_this_process(hang, 0.05) == ("unknown", "torch.compile was not done after 0.05 seconds.")
-    assert in_this_process(fail, 0.05)[1] == "What should be compiled raises ValueError: no already before."
+    assert in_this_process(hang, 0.05) == ("unknown", "torch.compile did not finish in 0.05 seconds.")
+    assert in_this_process(fail, 0.05)[1] == "The Function raises ValueError: no before it is compiled."
 
 
 def test_what_is_not_done_in_time_is_ended():
     before = len(children(os.getpid()))
     found = compile_badge(Call.of(section("exp")), True, 0.05)
-    assert (found.state, found.sentence) == ("unknown", "torch.compile was not done after 0.05 seconds.")
+    assert (found.state, found.sentence) == ("unknown", "torch.compile did not finish in 0.05 seconds.")
     assert len(children(os.getpid())) == before
 
 

@@ -230,7 +230,7 @@ def test_a_function_that_hangs_when_asked_again_is_a_row() -> None:
             return 2 * grad_output
 
     found = contract_xray(section(op_around(HangsInBackward)))
-    assert "not back after 1.5 s" in seen(found, "BACKWARD-RAISED") + seen(found, "NOT-LOOKED-AT")
+    assert "the Function did not return within 1.5 s" in seen(found, "BACKWARD-RAISED") + seen(found, "NOT-LOOKED-AT")
 
 
 def test_what_a_function_prints_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
@@ -328,9 +328,9 @@ def test_a_forward_that_never_returns_is_a_row_and_a_failure_in_bounded_time() -
     NeverBack.stuck = True
     found = contract_xray(cut)
     assert levels(found)["FORWARD-RAISED"] == "error"
-    assert "it was not back after" in seen(found, "FORWARD-RAISED")
+    assert "it did not return within" in seen(found, "FORWARD-RAISED")
     assert found.failure is not None
-    assert "not back" in found.failure.sentence
+    assert "did not return" in found.failure.sentence
     assert len(found.badges) == 7
 
 

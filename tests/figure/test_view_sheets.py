@@ -40,7 +40,7 @@ WORDS = {
     "area": ["rise − area", "differs", "allowed", "input"],
     "map": ["grad_output", "0", "input"],
     "precision": ["error of forward in units in the last place", "float16"],
-    "wide": ["relative difference", "as its surrogate", "range of the figure"],
+    "wide": ["relative difference", "matches surrogate", "range of the figure"],
     "step": ["error of the difference", "central", "step of input"],
     "jacobian": ["numerical", "returned by backward", "difference", "y"],
     "surface": ["gradient along input, returned", "their difference", "input"],

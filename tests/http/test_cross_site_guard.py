@@ -159,7 +159,7 @@ def test_a_change_needs_our_own_page_and_the_token(own: Own) -> None:
 
 def test_the_refusal_says_how_to_get_the_token(own: Own) -> None:
     said = own.post("/reload", origin=own.url).json()["detail"]
-    assert "the address that gradloupe printed" in said
+    assert "the whole address that gradloupe printed" in said
     assert "X-Gradloupe-Token" in said
 
 

@@ -268,7 +268,7 @@ def test_a_function_without_a_function_is_told_in_a_sentence(function):
     op = made(function, "x: float64[7]; k = 2.0" if function is user_written.smooth else "x: float64[7]")
     assert verdict(op) == "matches"
     (row,) = contract_xray(cut(op)).checks
-    assert row.seen.endswith("there is no contract to hold.")
+    assert row.seen.endswith("there is no contract to check.")
     call = trace_call(cut(op), 0.5, 1.0)
     assert "no autograd.Function" in graph_sentence(call, traced_functions(call, ()))
     assert isinstance(op.source, str)

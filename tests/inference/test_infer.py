@@ -674,7 +674,7 @@ def test_the_argument_that_could_not_be_guessed_is_named() -> None:
     [
         (NoBackward, "NoBackward has no backward"),
         (Function, "has no forward of its own"),
-        (Legacy, "forward of Legacy is no static method"),
+        (Legacy, "forward of Legacy is not a static method"),
         (Configured, "'config' has to be an object (config.gain, config.shifted is read from it)"),
         (lambda: torch.ones(3), "takes no argument"),
         (dict, "is a class, but no torch.autograd.Function"),

@@ -233,7 +233,7 @@ def test_an_object_is_text_that_is_read_again(text: str) -> None:
     ],
 )
 def test_nothing_else_is_called_or_looked_up(text: str) -> None:
-    with pytest.raises(BadRecipe, match="no value of a recipe"):
+    with pytest.raises(BadRecipe, match="cannot stand in a recipe"):
         parse_recipe(f"x: float64[7]; cfg = {text}")
 
 

@@ -143,7 +143,7 @@ def test_objects_are_those_of_the_visitor():
     recipe = parse_recipe("x: float64[2]; f = <object>", objects={"f": thing})
     assert recipe.build()[1] is thing
     assert recipe.text() == "x: float64[2]; f = <object>"
-    with pytest.raises(BadRecipe, match="is no value of a recipe"):
+    with pytest.raises(BadRecipe, match="cannot stand in a recipe"):
         parse_recipe("x: float64[2]; f = <object>")
 
 
@@ -153,10 +153,10 @@ def test_objects_are_those_of_the_visitor():
         ("", "has no floating tensor"),
         ("i: int64[3]", "has no floating tensor"),
         ("x: float64[3] nograd", "has no floating tensor"),
-        ("x", "'x' is no argument of a recipe"),
-        ("x: float64[-1]", "is no argument of a recipe"),
-        ("x: float63[3]", "'float63' is no dtype"),
-        ("z: complex32[3]", "'complex32' is no dtype"),
+        ("x", "'x' is not an argument of a recipe"),
+        ("x: float64[-1]", "is not an argument of a recipe"),
+        ("x: float63[3]", "'float63' is not a dtype"),
+        ("z: complex32[3]", "'complex32' is not a dtype"),
         ("z: complex128[2,2] spd", "'spd' cannot stand in"),
         ("x: float64[3,,3]", "has to be whole numbers between commas"),
         ("x: float64[3] odd", "'odd' cannot stand in"),
@@ -169,15 +169,15 @@ def test_objects_are_those_of_the_visitor():
         ("x: float64[1,1,1,1,1,1,1,1,1]", "at most 8 and 16384 are allowed"),
         ("x: float64[3]; x: float64[3]", "gives 'x' twice"),
         ("x: float64[3]; p = 1", "leaves out 'k'"),
-        ("x: float64[3]; q = 1", "'q' is no argument of forward, which takes x, k, p"),
-        ("x: float64[3]; k = 1 +", "is no value of a recipe"),
-        ("x: float64[3]; k = 10 ** 10 ** 10", "is no value of a recipe"),
-        ("x: float64[3]; k = __import__('os')", "is no value of a recipe"),
-        ("x: float64[3]; k = {1, 2}", "is no value of a recipe"),
-        ("x: float64[3]; k = torch.load", "is no value of a recipe"),
-        ("x: float64[3]; k = " + "(" * 1900, "is no value of a recipe"),
-        ("x: float64[3]; k = '\\d", "is no value of a recipe"),
-        ("x: float64[3];" * 200, "at most 2000 are read"),
+        ("x: float64[3]; q = 1", "'q' is not an argument of forward, which takes x, k, p"),
+        ("x: float64[3]; k = 1 +", "cannot stand in a recipe"),
+        ("x: float64[3]; k = 10 ** 10 ** 10", "cannot stand in a recipe"),
+        ("x: float64[3]; k = __import__('os')", "cannot stand in a recipe"),
+        ("x: float64[3]; k = {1, 2}", "cannot stand in a recipe"),
+        ("x: float64[3]; k = torch.load", "cannot stand in a recipe"),
+        ("x: float64[3]; k = " + "(" * 1900, "cannot stand in a recipe"),
+        ("x: float64[3]; k = '\\d", "cannot stand in a recipe"),
+        ("x: float64[3];" * 200, "at most 2000 are allowed"),
         (";".join(f"x{i}: float64[1]" for i in range(33)), "at most 32 are allowed"),
     ],
 )

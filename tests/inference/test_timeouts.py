@@ -54,7 +54,7 @@ class Contraction(Function):
 def test_what_never_comes_back_is_said_to(function: Any, where: str) -> None:
     with pytest.raises(NotInferred) as raised:
         infer(function, budget=1.0)
-    assert f"{function.__name__} does not come to an end: {where} was not back after" in raised.value.sentence
+    assert f"{function.__name__} does not come to an end: {where} did not return within" in raised.value.sentence
     assert "x: float64[7]" in raised.value.sentence
 
 

@@ -223,24 +223,24 @@ ANSWERS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "a string": (("Product",), {}, "'Product' is a string; pass the Function itself, as in check(MyFunction)"),
     "a module": ((OWN,), {}, "own is a module; pass one of its Functions: own.Product."),
     "a module without any": ((types,), {}, "types is a module; pass a Function, as in check(MyFunction)."),
-    "what a call returned": ((Product.apply(X, W), (X,)), {}, "A tensor was passed in the place of a Function"),
+    "what a call returned": ((Product.apply(X, W), (X,)), {}, "A tensor was passed instead of a Function"),
     "an object": ((an_object(), (X, W)), {}, "An object of Product was passed; pass the class itself: check(Product)."),
     "its forward": ((Product.forward,), {}, "Product.forward is one method of Product; pass the class itself"),
     "its backward": ((Product.backward,), {}, "Product.backward is one method of Product; pass the class itself"),
-    "nothing": ((None,), {}, "NoneType can not be called"),
+    "nothing": ((None,), {}, "NoneType cannot be called"),
     "too few": ((Product, X), {}, "The call leaves out 'w', and Product takes x, w, k; give that too."),
     "too many": ((Product, (X, W, 1, 2)), {}, "The call gives 4 arguments, and forward takes x, w, k"),
     "no tensor": ((Product, (1.0, 2.0)), {}, "The call gives no floating tensor that can be swept"),
-    "a name it does not know": ((Product, {"v": X}), {}, "'v' is no argument of forward, which takes x, w, k"),
+    "a name it does not know": ((Product, {"v": X}), {}, "'v' is not an argument of forward, which takes x, w, k"),
     "twice": ((Product, (X, W)), {"w": W}, "w is given twice, by its place and by its name; give it once."),
-    "two calls": ((Product, (X, W)), {"recipe": "x: float64[7]"}, "It is said twice how the Function is called"),
-    "a recipe and a tensor": ((Product, BOTH + "2"), {"x": X}, "It is said twice how the Function is called"),
+    "two calls": ((Product, (X, W)), {"recipe": "x: float64[7]"}, "The call is given twice"),
+    "a recipe and a tensor": ((Product, BOTH + "2"), {"x": X}, "The call is given twice"),
     "shapes that do not fit": ((Product, (numbers(3), numbers(2))), {}, "forward raised RuntimeError"),
     "one for which there is no other": ((Riddle,), {"tol": numbers(2)}, "'key'"),
     "an option and an argument": ((Window,), {"width": 3.0}, "write width_=3.0 for the argument"),
-    "no recipe": ((Product,), {"recipe": 3}, 'recipe=3 is no text; write it like recipe="x: float64[7]; k = 2".'),
-    "no element": ((Product,), {"wrt": X}, 'wrt=tensor of [3] is no text; write it like wrt="weight[0,1]".'),
-    "no interval": ((Product,), {"x": 1.0}, "x=1.0 is no interval; give its two ends, like x=(-3, 3), or a tensor"),
+    "no recipe": ((Product,), {"recipe": 3}, 'recipe=3 is not a text; write it like recipe="x: float64[7]; k = 2".'),
+    "no element": ((Product,), {"wrt": X}, 'wrt=tensor of [3] is not a text; write it like wrt="weight[0,1]".'),
+    "no interval": ((Product,), {"x": 1.0}, "x=1.0 is not an interval; give its two ends, like x=(-3, 3), or a tensor"),
     "words for numbers": ((Product,), {"grad_output": ["a"]}, "grad_output=['a'] cannot be asked for"),
     "a tensor for an Op": ((OPS["exp"], (X,)), {}, "An Op declares itself how it is called"),
     "an object that no recipe writes": ((Product, (X.to("meta"), W)), {}, "give it other arguments."),
@@ -258,7 +258,7 @@ def test_what_does_not_work_is_answered_in_a_sentence(answer: str) -> None:
 
 
 def test_the_height_of_a_figure_is_a_number_of_pixels() -> None:
-    assert "height='tall' is no number of pixels" in gradloupe.look(Product, height="tall").checked.sentence
+    assert "height='tall' is not a number of pixels" in gradloupe.look(Product, height="tall").checked.sentence
 
 
 def test_a_figure_says_what_has_no_slider_and_why() -> None:

@@ -40,9 +40,9 @@ def test_a_default_that_is_no_choice_is_refused():
 
 @pytest.mark.parametrize("element", ["y", "x[0]", "x[3,0]", "x[0,0,0]"])
 def test_an_element_to_look_at_first_must_be_one(element):
-    with pytest.raises(BadDeclaration, match="is no element of its inputs"):
+    with pytest.raises(BadDeclaration, match="is not an element of its inputs"):
         replace(ONE, inputs=(Input("x", shape=(3, 2)),), wrt=element)
-    with pytest.raises(BadDeclaration, match="of='z' is no element of its outputs"):
+    with pytest.raises(BadDeclaration, match="of='z' is not an element of its outputs"):
         replace(ONE, of="z")
 
 

@@ -30,7 +30,7 @@ def test_an_error_is_open_with_what_was_seen_what_torch_made_of_it_and_advice(pa
 
 def test_the_line_is_brought_into_sight_and_marked(page: Page) -> None:
     xray(page, WRITES)
-    link = page.locator(".finding[data-level='error'] a")
+    link = page.locator(".finding[data-level='error'] .refer a")
     number = link.inner_text().removeprefix("line ")
     link.press("Enter")
     line = page.locator(f"#L{number}")

@@ -51,6 +51,8 @@ def test_a_lesson_in_the_frame_of_a_course_page_has_its_words_its_figure_and_its
     page.locator('html[data-ready="/ops/incorrect_clipped_relu?clip=1.5"]').wait_for()
     page.get_by_role("slider", name="clip").press("Home")
     page.locator('html[data-ready="/ops/incorrect_clipped_relu?clip=0"]').wait_for()
+    page.get_by_role("button", name="Reset clip to 1.5").click()  # where the lesson begins, not where its Function does
+    page.locator('html[data-ready="/ops/incorrect_clipped_relu?clip=1.5"]').wait_for()
     expect(page.get_by_role("navigation")).to_have_count(0)
     assert violations(page) == []
 
@@ -72,3 +74,6 @@ def test_a_term_says_what_it_means_to_pointer_keyboard_and_finger(page: Page) ->
     term.evaluate("(link) => link.click()")
     expect(definition).to_be_visible()
     assert len(page.context.pages) == 1
+    page.goto("/ops/gradient_changed_in_place?view=contract")
+    page.locator("#companion-panel .finding .term").first.hover()
+    expect(definition).to_contain_text("How much the loss changes")

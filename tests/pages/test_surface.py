@@ -186,7 +186,7 @@ def test_another_element_is_chosen_by_the_field_or_in_the_table_of_pairs(page: P
     page.get_by_role("button", name="a, c").click()
     shows(page, "/ops/image_alpha?wrt=a")
     closer(page, "/ops/image_alpha?wrt=a&view=surface&wrt2=c")
-    expect(page.get_by_role("table", name="Every two elements").get_by_role("row")).to_have_count(4)
+    expect(page.get_by_role("table", name="Every pair of elements").get_by_role("row")).to_have_count(4)
 
 
 def test_what_is_wrong_is_said_and_the_last_good_maps_stay(page: Page) -> None:

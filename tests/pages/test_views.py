@@ -13,7 +13,7 @@ from support.browser import drag, enter, here, opened, place_of, settles, shows,
 
 LOOKS = {
     "area": "Area",
-    "map": "grad_output map",
+    "map": "what backward returns for many grad_output",
     "precision": "Precision",
     "wide": "Whole range",
     "step": "Step",
@@ -135,7 +135,7 @@ def test_the_map_shows_what_depends_on_grad_output(page: Page) -> None:
 def test_precision_lists_every_dtype(page: Page) -> None:
     page.goto("/ops/exp?view=precision")
     closer(page, "/ops/exp?view=precision")
-    table = page.get_by_role("table", name="Worst in sight")
+    table = page.get_by_role("table", name="Largest errors in this range")
     for dtype in ("float64", "float32", "bfloat16", "float16"):
         expect(table.get_by_role("row").filter(has_text=dtype).first).to_be_visible()
     assert {"forward in float32", "gradient in float16"} <= set(drawn(page))

@@ -111,7 +111,7 @@ def test_what_never_comes_back_is_not_judged_and_its_last_line_is_named(
     report = check(text)
     result = only(report)
     assert (result.word, report.code) == ("unsolved", 2)
-    assert f"{where} was not back after" in result.sentence
+    assert f"{where} did not return within" in result.sentence
     known = {"burns": lines.index("x = torch.cos(x)") + 1, "own": lines.index(deed) + 1 if deed in lines else 0}
     assert place.format(**known) in result.sentence
 
@@ -119,7 +119,7 @@ def test_what_never_comes_back_is_not_judged_and_its_last_line_is_named(
 def test_what_only_the_xray_hangs_in_is_named_there_with_its_line(check: Check) -> None:
     text = function(backward="if torch.is_grad_enabled():\n            burns(grad_output)")
     report = check(BURNS + text, deadline=60)
-    seen = [each.seen for each in only(report).findings if "was not back" in each.seen]
+    seen = [each.seen for each in only(report).findings if "did not return" in each.seen]
     assert seen
     assert all("last line: my_ops.py, line 9, in burns: `x = torch.cos(x)`" in each for each in seen)
 

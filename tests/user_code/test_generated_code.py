@@ -167,7 +167,7 @@ def test_example_inputs_may_hold_objects_and_tensors_that_do_not_learn():
     [
         ((torch.ones(2), 1, 2, 3), "It gives 4 arguments, and forward takes x, min, max"),
         ((torch.arange(3),), "It gives no floating tensor that can be swept"),
-        ({"x": torch.ones(2), "limit": 3}, "'limit' is no argument of forward"),
+        ({"x": torch.ones(2), "limit": 3}, "'limit' is not an argument of forward"),
         ({"x": torch.ones(2), "max": 3}, "It leaves out 'min'"),
         ((torch.ones(20_000),), "'x' has 20000 elements, and at most 16384"),
     ],

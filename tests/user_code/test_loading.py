@@ -75,7 +75,7 @@ def test_an_op_is_described_when_somebody_asks(here: Path) -> None:
 def test_a_recipe_that_cannot_be_read_is_refused(here: Path) -> None:
     written(here, {"my_ops": SQUARE})
     with worker("my_ops.py") as loaded:
-        assert "no dtype of a recipe" in loaded.describe("Square", "x: float[7]")["refusals"][0][1]
+        assert "not a dtype of a recipe" in loaded.describe("Square", "x: float[7]")["refusals"][0][1]
 
 
 RAISES = """import sys
@@ -191,7 +191,7 @@ def test_a_base_that_only_raises_is_left_out_and_alone_it_is_said_what_to_name(h
     assert found("base.py", "more.py") == ["Whole"]
     assert found("base.py:Square") == ["Square"]
     with worker("base.py") as loaded:
-        assert "name a class that derives from it" in loaded.trouble["sentence"]
+        assert "name a subclass" in loaded.trouble["sentence"]
 
 
 def test_a_class_that_is_named_is_taken_as_its_file_declares_it(here: Path) -> None:
@@ -280,7 +280,7 @@ def test_what_the_file_says_of_its_arguments_is_taken_before_inference(here: Pat
         assert described(loaded, first)["assumed"] == [["x", "example_inputs says so"]]
         assert [each["values"] for each in described(loaded, first)["inputs"]] in ([[1.0, 2.0]], [[1.0]], [[2.0]])
         assert described(loaded, second)["recipe"] == "x: float64[3] positive"
-        assert "'y' is no argument of forward" in loaded.describe(third)["op"]["sentence"]
+        assert "'y' is not an argument of forward" in loaded.describe(third)["op"]["sentence"]
         assert described(loaded, third, "x: float64[2]")["recipe"] == "x: float64[2]"
 
 

@@ -104,4 +104,4 @@ def _tried(name: str, make: Callable[[], CapabilityBadge], until: float) -> Capa
     except TookTooLong as error:
         return CapabilityBadge(name, "unknown", f"The Function did not finish in time{error.place}.")
     except Exception as error:  # noqa: BLE001 what a Function raises, or gives us to raise, is a result
-        return CapabilityBadge(name, "unknown", f"It could not be tried: it met {exception_summary(error)}.")
+        return CapabilityBadge(name, "unknown", f"It could not be tried: it raised {exception_summary(error)}.")

@@ -74,13 +74,15 @@ def vmap_badge(call: Call) -> CapabilityBadge:
     # If forward is random, single calls differ too, and nothing can be compared.
     repeated = call.holding({name: each[0] for name, each in turned.items()})
     if not _same(alone[0], _numbers(repeated)):
-        return CapabilityBadge("vmap", "unknown", "It runs, but forward returns other numbers each time it is called.")
+        return CapabilityBadge(
+            "vmap", "unknown", "It runs, but forward returns different numbers each time it is called."
+        )
     if all(_same([out[i] for out in together], alone[i]) for i in range(_BATCH)):
         return CapabilityBadge(
             "vmap", "yes", f"A batch of {_BATCH} under torch.func.vmap gives what {_BATCH} calls give."
         )
     return CapabilityBadge(
-        "vmap", "wrong", f"A batch of {_BATCH} under torch.func.vmap gives other numbers than {_BATCH} calls."
+        "vmap", "wrong", f"A batch of {_BATCH} under torch.func.vmap gives different numbers from {_BATCH} calls."
     )
 
 
@@ -108,7 +110,7 @@ def func_grad_badge(call: Call) -> CapabilityBadge:
     expected = [torch.zeros_like(t) if wanted[name] is None else wanted[name] for name, t in call.tensors.items()]
     if _same(found, expected):
         return CapabilityBadge("func.grad", "yes", "torch.func.grad returns the gradients that backward returns.")
-    return CapabilityBadge("func.grad", "wrong", "torch.func.grad returns other gradients than autograd does.")
+    return CapabilityBadge("func.grad", "wrong", "torch.func.grad returns different gradients from autograd.")
 
 
 def jvp_badge(call: Call) -> CapabilityBadge:
@@ -276,7 +278,7 @@ def complex_badge(section: Section) -> CapabilityBadge:
     """Whether backward returns the gradient that torch defines for complex numbers."""
     if section.sweeps_parameter:
         return CapabilityBadge(
-            "complex", "unknown", f"{section.wrt} is no tensor. Sweep an input to try complex numbers."
+            "complex", "unknown", f"{section.wrt} is not a tensor. Sweep an input to try complex numbers."
         )
     if whole := complex_inputs(section):
         are = "is complex: it is" if len(whole) == 1 else "are complex: they are"

@@ -71,9 +71,9 @@ def try_compile(call: Call) -> CompileResult:
         return "no", f"torch.compile raises {exception_summary(error)}."
     values = call.run().outputs
     if not all(_same(outputs[name].detach(), value.detach()) for name, value in values.items()):
-        return "wrong", "Compiled, forward returns other numbers."
+        return "wrong", "Compiled, forward returns different numbers."
     if not all(_same(one, wanted[name]) for name, one in zip(fresh.leaves, found, strict=True)):
-        return "wrong", "Compiled, the gradients are others, and nothing is raised."
+        return "wrong", "Compiled, the gradients are different, and nothing is raised."
     return "yes", "It compiles as one graph, and its gradients are the same."
 
 
@@ -102,11 +102,11 @@ def in_this_process(work: Callable[[], CompileResult], patience: float) -> Compi
 
 
 def _late(patience: float) -> CompileResult:
-    return "unknown", f"torch.compile was not done after {patience:g} seconds."
+    return "unknown", f"torch.compile did not finish in {patience:g} seconds."
 
 
 def _raises_before(error: Exception) -> CompileResult:
-    return "unknown", f"What should be compiled raises {exception_summary(error)} already before."
+    return "unknown", f"The Function raises {exception_summary(error)} before it is compiled."
 
 
 def in_a_copy(work: Callable[[], CompileResult], patience: float) -> CompileResult:
@@ -133,7 +133,7 @@ def in_a_copy(work: Callable[[], CompileResult], patience: float) -> CompileResu
     try:
         state, sentence = json.loads(answer)
     except ValueError:
-        return "unknown", "The process in which torch.compile was tried has ended without an answer."
+        return "unknown", "The process in which torch.compile was tried ended without an answer."
     return state, sentence
 
 

@@ -40,8 +40,8 @@ def _gradout_inplace(session: CheckSession) -> Iterator[CheckFinding]:
     yield CheckFinding(
         "error",
         seen,
-        "That tensor belongs to the engine: after y.sum() all of its elements are one number in memory, and writing to "
-        "one of them writes to all.",
+        "That tensor belongs to the engine. After y.sum() all of its elements share one number in memory, so writing "
+        "to one writes to all.",
         f"Write to a copy: {name}.clone().",
         session.source.edited(name, *BACKWARD_METHODS) or session.source.defined(*BACKWARD_METHODS),
     )
@@ -56,7 +56,7 @@ def _gradout_inplace(session: CheckSession) -> Iterator[CheckFinding]:
 )
 def _gradout_strides(session: CheckSession) -> Iterator[CheckFinding]:
     if "GRADOUT-INPLACE" in session.broken:
-        yield CheckFinding("note", "backward writes to grad_output, which no layout in memory bears alike.")
+        yield CheckFinding("note", "backward writes to grad_output, so other memory layouts cannot be tried.")
         return
     if parts := [name for name in session.first.grad_outputs if complex_part(name)[1]]:
         whole = complex_part(parts[0])[0]
@@ -103,7 +103,7 @@ def _laid(session: CheckSession, call: Call, laid: Layout, how: str) -> CheckFin
     name = next((name for name in plain if not gradients_close(plain[name], found[name])), None)
     if name is None:
         return None
-    return _astray(session, f"Where {how}, the gradient of {name} is another one for the same grad_output.")
+    return _astray(session, f"Where {how}, the gradient of {name} is different for the same grad_output.")
 
 
 def _astray(session: CheckSession, seen: str, line: int | None = None) -> CheckFinding:
@@ -135,8 +135,8 @@ def _nonlinear(session: CheckSession) -> Iterator[CheckFinding]:
     yield CheckFinding(
         "note" if declared else "error",
         f"{seen} {SURROGATE_SENTENCE}" if declared else seen,
-        "The engine adds up what comes back from every path: what is not linear depends on the order and the size of "
-        "the parts.",
+        "The engine adds up the gradients of all paths: if backward is not linear, the sum depends on their order "
+        "and size.",
         "" if declared else "Every term of a gradient has grad_output as a factor, once.",
         session.source.returned(),
     )

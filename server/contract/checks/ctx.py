@@ -45,7 +45,7 @@ def _ctx_tensor(session: CheckSession) -> Iterator[CheckFinding]:
 
 @contract_check(
     "CTX-CYCLE",
-    "Letting go of memory",
+    "Freeing memory",
     SAVE_FOR_BACKWARD,
     "The node is freed with its outputs: no reference cycle.",
     ("forward",),
@@ -71,7 +71,7 @@ def _ctx_cycle(session: CheckSession) -> Iterator[CheckFinding]:
         "error" if forever else "warning",
         f"The node outlives its outputs: {what} holds an output, whose grad_fn is ctx itself.",
         "Its memory is never freed." if forever else "Its memory is freed only when Python's garbage collector runs.",
-        "Save an output with ctx.save_for_backward, which knows how to let go of it.",
+        "Save an output with ctx.save_for_backward, which makes no cycle.",
         session.source.kept(names[0]) if names else session.source.defined("forward"),
     )
 
@@ -110,7 +110,7 @@ def _stale_input(session: CheckSession) -> Iterator[CheckFinding]:
                 "warning",
                 f"When {name} is edited in place after the call, the gradient of {affected} silently changes "
                 f"from {was} to {is_}.",
-                "A tensor given to save_for_backward would have made the engine raise.",
+                "With save_for_backward the engine would have raised an error.",
                 "Give inputs to ctx.save_for_backward.",
                 session.source.kept(own.name) if own else None,
             )
@@ -188,7 +188,8 @@ def _ctx_shadow(session: CheckSession) -> Iterator[CheckFinding]:
         broken = session.first.failed != ""
         yield CheckFinding(
             "error" if broken else "warning",
-            f"forward puts {join_words(['ctx.' + name for name in hidden])} on ctx, which ctx has already.",
+            f"forward puts {join_words(['ctx.' + name for name in hidden])} on ctx, which has an attribute of that "
+            "name.",
             "ctx is the node of the graph, and the engine uses these names itself.",
             f"Give it another name, such as ctx.my_{hidden[0]}.",
             session.source.kept(hidden[0]),

@@ -26,7 +26,7 @@ def _no_backward(session: CheckSession) -> Iterator[CheckFinding]:
     """There is exactly one of backward and vjp, and the methods are static."""
     function = session.function
     if session.first.ran and not session.first.forward:
-        yield CheckFinding("note", f"The op was called, and {function.__name__} was not seen to be.")
+        yield CheckFinding("note", f"The op ran without calling {function.__name__}.")
         return
     own = [name for name in ("backward", "vjp") if getattr(function, name) is not getattr(_SingleLevelFunction, name)]
     if len(own) == 2:
@@ -81,7 +81,7 @@ def _nested_arg(session: CheckSession) -> Iterator[CheckFinding]:
                 "error" if tracked else "note",
                 f"{name} is a {type(argument).__name__} that holds {len(tensors)} "
                 f"tensor{'s' * (len(tensors) > 1)}{', of which gradients are asked' if tracked else ''}.",
-                "Autograd does not look inside: these tensors get no gradient, without a word.",
+                "Autograd does not look inside: these tensors silently get no gradient.",
                 "Give every tensor as an argument of its own: apply(*tensors).",
                 session.source.defined("forward"),
             )
@@ -95,16 +95,14 @@ def _inside(argument: Any) -> list[torch.Tensor]:
     return [each for each in values if isinstance(each, torch.Tensor)]
 
 
-@contract_check(
-    "SETUP-CONTEXT", "forward and ctx", TORCH_FUNC, "forward goes without ctx, and setup_context has it.", ()
-)
+@contract_check("SETUP-CONTEXT", "forward and ctx", TORCH_FUNC, "forward does not take ctx; setup_context does.", ())
 def _setup_context(session: CheckSession) -> Iterator[CheckFinding]:
     if not has_setup_context(session.function):
         yield CheckFinding(
             "note",
             "forward takes ctx.",
             "torch.func refuses it: no vmap, jacrev or func.grad.",
-            "Move what has to do with ctx to a static method setup_context(ctx, inputs, output).",
+            "Move everything that uses ctx to a static method setup_context(ctx, inputs, output).",
             session.source.defined("forward"),
         )
 

@@ -84,10 +84,11 @@ def _nonfinite(session: CheckSession) -> Iterator[CheckFinding]:
             "warning" if nan and not beyond else "note",
             f"At {name} = {format_number(x)} forward is {format_number(value)} "
             f"and the gradient is {format_number(gradient)}.",
-            "One NaN spoils every parameter that it reaches."
+            "One NaN turns every parameter that it reaches into NaN."
             if nan
-            else "It may be right, and still it spoils every parameter that it reaches.",
-            "Choose what is safe before it is divided or rooted: torch.where(x == 0, 1, x) inside, not a mask behind."
+            else "It may be right, and still it ruins every parameter that it reaches.",
+            "Replace unsafe values before dividing or taking a root: torch.where(x == 0, 1, x) on the input, not a "
+            "mask on the result."
             if nan
             else "",
             session.source.returned(),
@@ -137,7 +138,7 @@ def _empty(session: CheckSession) -> Iterator[CheckFinding]:
             "note",
             f"With no elements at all it raised {describe_exception(error)}.",
             "",
-            "An empty batch does occur; often it is not meant to work.",
+            "Empty batches occur in practice, but need not always be supported.",
             session.source.line_of(error) or session.source.defined(*BACKWARD_METHODS),
         )
 

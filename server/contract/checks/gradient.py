@@ -38,7 +38,7 @@ _DRAWS, _CHANCE = 64, 5.0
 _EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE", "NESTED-ARG"}
 _EXPLAIN |= {"DIRTY-MISSING", "GRAD-DTYPE"}
 _SMALL = "It is only a remark: torch's own special functions are off by as much, and float32 by more."
-_DIFFERS = "The derivative of its surrogate is yet another."
+_DIFFERS = "It is not the derivative of its surrogate either."
 # sample: declared inputs are moved by 0.5 to 2 times this fraction of their domain, to irregular values.
 _SPREAD = 0.02
 
@@ -91,7 +91,7 @@ def _finding(session: CheckSession, element: str, seen: str) -> CheckFinding:
     return CheckFinding(
         "error",
         seen,
-        "Nothing notices: the engine delivers whatever backward returns.",
+        "Nothing reports it: the engine delivers whatever backward returns.",
         _conjugated(session, name) or f"Compare what backward returns for {name} with the derivative of forward.",
         session.source.returned(),
         name if session.call.stacked else element,
@@ -238,7 +238,7 @@ def _run(checker: Callable[..., bool], name: str, session: CheckSession) -> Iter
         )
     except Exception as error:  # noqa: BLE001 a result
         yield CheckFinding(
-            "note", f"{name} cannot run: it met a {describe_exception(error)}.", "", "", session.source.line_of(error)
+            "note", f"{name} cannot run: it raised {describe_exception(error)}.", "", "", session.source.line_of(error)
         )
 
 

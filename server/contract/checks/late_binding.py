@@ -24,7 +24,7 @@ _MAX_NUMBERS = 12  # budget: numbers that are changed, one after another
 
 @contract_check(
     "LATE-READ",
-    "Numbers read at backward time",
+    "Numbers read during backward",
     FUNCTION,
     "backward reads no number of its class or module by name.",
     ("backward", "deterministic"),
@@ -46,7 +46,7 @@ def _late_read(session: CheckSession) -> Iterator[CheckFinding]:
             yield CheckFinding(
                 "warning" if changes else "note",
                 f"backward reads {called} when it runs, not when forward did.",
-                "What it is then counts: a value set between forward and backward changes the gradient.",
+                "Its value at that time counts: a change between forward and backward changes the gradient.",
                 f"Put it on ctx in forward: ctx.{last} = {called}."
                 if changes
                 else "It is set once in its file; put it on ctx in forward if it is ever to change.",

@@ -161,7 +161,7 @@ def _returns_input(session: CheckSession) -> Iterator[CheckFinding]:
         yield CheckFinding(
             "note",
             f"forward returns {join_words(returned)} itself.",
-            "torch makes a view of it, and forbids to edit the result in place.",
+            "torch makes a view of it, and forbids editing the result in place.",
             f"Return {returned[0]}.clone() if the result is ever to be edited, or {returned[0]}.view_as({returned[0]}) "
             "to say what is meant.",
             session.source.output(),
@@ -192,7 +192,7 @@ def _returns_view(session: CheckSession) -> Iterator[CheckFinding]:
                 yield CheckFinding(
                     "note",
                     f"An output of forward is a view of {name}: both lie in the same memory.",
-                    "torch forbids to edit the result in place.",
+                    "torch forbids editing the result in place.",
                     "Return a clone if the result is ever to be edited.",
                     session.source.output(),
                 )

@@ -33,13 +33,13 @@ def _grad_count(session: CheckSession) -> Iterator[CheckFinding]:
         f"{_raised(session)}.",
         "Return a tuple, not a list."
         if in_a_list
-        else "Return one value for each argument, None for what is no tensor.",
+        else "Return one value for each argument, None for what is not a tensor.",
         session.source.returned(),
     )
 
 
 @contract_check(
-    "GRAD-NONTENSOR", "Gradients of numbers", EXTENDING, "None for every argument that is no tensor.", ("watched",)
+    "GRAD-NONTENSOR", "Gradients of numbers", EXTENDING, "None for every argument that is not a tensor.", ("watched",)
 )
 def _grad_nontensor(session: CheckSession) -> Iterator[CheckFinding]:
     if "different than None" not in _message(session):
@@ -51,7 +51,7 @@ def _grad_nontensor(session: CheckSession) -> Iterator[CheckFinding]:
                 "error",
                 f"backward returned a gradient for {name}, which is {describe_result(argument, 1)}.",
                 f"{_raised(session)}.",
-                f"Return None in the place of {name}.",
+                f"Return None for {name}.",
                 session.source.returned(),
             )
             return

@@ -27,8 +27,8 @@ def _once_diff(session: CheckSession) -> Iterator[CheckFinding]:
         yield CheckFinding(
             "note",
             "backward is decorated with once_differentiable: it must not be differentiated.",
-            "Only backward() through the gradient raises; torch.autograd.grad with allow_unused returns zeros without "
-            "a word.",
+            "Only backward() through the gradient raises; torch.autograd.grad with allow_unused silently returns "
+            "zeros.",
             "Take it off if second derivatives are wanted and backward is made of torch's own operations.",
             session.source.defined(*BACKWARD_METHODS),
         )

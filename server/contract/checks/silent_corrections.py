@@ -42,7 +42,7 @@ def _grad_shape_reduced(session: CheckSession) -> Iterator[CheckFinding]:
             yield CheckFinding(
                 "note",
                 f"backward returned shape {tuple(value.shape)} for {name}, which has {tuple(argument.shape)}.",
-                f"The engine summed it to {tuple(argument.shape)} without a word.",
+                f"The engine silently summed it to {tuple(argument.shape)}.",
                 f"The sum is right{_memory(times)}: sum_to_size({name}.shape) says what is meant.",
                 session.source.returned(),
             )
@@ -123,7 +123,7 @@ def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
         yield CheckFinding(
             "error" if moves and not by_design else "note",
             _constant(name, slopes) if slopes and moves else f"backward returned None for {name}, {still}.",
-            "The engine takes None for zeros, and leaves .grad as it was.",
+            "The engine treats None as zeros, and leaves .grad as it was.",
             (SURROGATE_SENTENCE if by_design else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
             line,
             own,

@@ -56,8 +56,8 @@ def _random_backward(session: CheckSession) -> Iterator[CheckFinding]:
         yield CheckFinding(
             "warning",
             f"backward draws random numbers of {join_words(libraries)}.",
-            "The same loss has another gradient every time.",
-            "Draw in forward and save what was drawn, or say that the noise is meant.",
+            "The same loss has a different gradient every time.",
+            "Draw in forward and save what was drawn, or declare that the noise is intended.",
             session.source.drawn(*BACKWARD_METHODS),
         )
 
@@ -222,7 +222,7 @@ def _fwd_gradmode(session: CheckSession) -> Iterator[CheckFinding]:
                     "warning",
                     f"Where {where}, {name} is {is_} in place of {was}.",
                     "Training and inference compute different numbers.",
-                    "forward should not ask for ctx.needs_input_grad or requires_grad to choose what it returns.",
+                    "forward should not use ctx.needs_input_grad or requires_grad to choose what it returns.",
                     session.source.read("needs_input_grad", *FORWARD_METHODS)
                     or session.source.read("requires_grad", *FORWARD_METHODS),
                 )

@@ -177,7 +177,7 @@ class CheckSession:
         if "watched" in needs and "backward" in needs and not first.backward:
             return "backward was not called"
         if "deterministic" in needs and self.broken & _NONDETERMINISM:
-            return "the Function does not repeat itself"
+            return "two equal calls of the Function differ"
         return ""
 
     @property

@@ -55,7 +55,7 @@ def parse_recipe(text: str, names: Sequence[str] | None = None, objects: Mapping
     ``BadRecipe``.
     """
     if len(text) > _MAX_TEXT:
-        raise BadRecipe(f"The recipe has {len(text)} characters, and at most {_MAX_TEXT} are read; say less.")
+        raise BadRecipe(f"The recipe has {len(text)} characters, and at most {_MAX_TEXT} are allowed; shorten it.")
     example = _LIKE.match(text)
     pieces = [piece.strip() for piece in _PIECES.findall(text[example.end() if example else 0 :]) if piece.strip()]
     if len(pieces) > MOST_ARGUMENTS:
@@ -80,7 +80,7 @@ def _ordered(
     for name in arguments:
         if name not in order:
             takes = ", ".join([each for each in names if not each.startswith("*")] + [f"{each}0 ..." for each in rest])
-            raise BadRecipe(f"{name!r} is no argument of forward, which takes {takes}; name one of those.")
+            raise BadRecipe(f"{name!r} is not an argument of forward, which takes {takes}; name one of those.")
     last = max(order.index(name) for name in arguments)
     for name in order[: last + 1]:
         if name not in arguments:
@@ -98,13 +98,13 @@ def _argument(piece: str, objects: Mapping[str, Any]) -> TensorArgument | Consta
     if value:
         return _constant(value[1], value[2].strip(), objects)
     raise BadRecipe(
-        f"{_short(piece)} is no argument of a recipe, which is `name: dtype[shape]` or `name = value`; {_EXAMPLE}."
+        f"{_short(piece)} is not an argument of a recipe; those are `name: dtype[shape]` or `name = value`; {_EXAMPLE}."
     )
 
 
 def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> TensorArgument:
     if dtype not in RECIPE_DTYPES:
-        raise BadRecipe(f"{dtype!r} is no dtype of a recipe, which are {', '.join(RECIPE_DTYPES)}; {_EXAMPLE}.")
+        raise BadRecipe(f"{dtype!r} is not a dtype of a recipe; those are {', '.join(RECIPE_DTYPES)}; {_EXAMPLE}.")
     shape = _shape(piece, dimensions)
     fill, below, grad = "normal", 2, True
     for option in re.findall(r"<\s*\d+|\S+", words):
@@ -172,8 +172,8 @@ def _constant(name: str, text: str, objects: Mapping[str, Any]) -> Constant:
         value = ...
     if not _is_writable(value):
         raise BadRecipe(
-            f"{_short(f'{name} = {text}')} is no value of a recipe, which are a number, True, False, a 'string', None, "
-            f"a tuple, list or dict of those, one of {', '.join(NAMED_VALUES)}, or {NAMESPACE_CLASS}(k=2) for an "
+            f"{_short(f'{name} = {text}')} cannot stand in a recipe; values are a number, True, False, a 'string', "
+            f"None, a tuple, list or dict of those, one of {', '.join(NAMED_VALUES)}, or {NAMESPACE_CLASS}(k=2) for an "
             f"object with attributes; write for example {name} = 2."
         )
     return Constant(name, value)

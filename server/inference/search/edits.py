@@ -211,7 +211,7 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
     (r"floating|not implemented for", _of_dtype("float64")),
     (r"Boolean value|truth value|Scalar", _scalar),
     (
-        r"finite|domain|positive|probab|greater than|> 0|>= 0|division|not back",
+        r"finite|domain|positive|probab|greater than|> 0|>= 0|division|did not return",
         _tensors(lambda each: replace(each, fill="positive")),
     ),
     (r"-1\b.*\b1\b|±\s?1|\+/-\s?1|\b1 (?:and|or) -1\b", _tensors(lambda each: replace(each, fill="signs"))),

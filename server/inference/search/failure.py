@@ -92,8 +92,8 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
     where, text = _method(search, outcome), _shortened(blamed.message)
     if _unbound(function, search, blamed):
         return (
-            f"forward of {name} is no static method, and reads what only an object of the class has: {text}; decorate "
-            "it with @staticmethod, and take what __init__ took as arguments of forward."
+            f"forward of {name} is not a static method, and reads what only an object has: {text}; decorate it with "
+            "@staticmethod, and take what __init__ took as arguments."
         )
     if is_missing_here(blamed):
         return (

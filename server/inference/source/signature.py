@@ -97,7 +97,7 @@ def not_static(function: Any) -> bool:
 def _plain_signature(function: Any) -> Signature:
     name = getattr(function, "__name__", type(function).__name__)
     if not callable(function):
-        raise Unfit(f"{name} can not be called; name a Function or a function of tensors.")
+        raise Unfit(f"{name} cannot be called; name a Function or a function of tensors.")
     if isinstance(function, type):
         raise Unfit(
             f"{name} is a class, but no torch.autograd.Function; name a class that derives from it, or a function of "
@@ -111,8 +111,8 @@ def _refuse_incomplete(function: Any) -> None:
     name = function.__name__
     if function.forward is _BASE.forward:
         raise Unfit(
-            f"{name} has no forward of its own, so it cannot be called; write a static method forward(ctx, x), or name "
-            "a class that derives from it."
+            f"{name} has no forward of its own, so it cannot be called; write a static method forward(ctx, x), or "
+            "name a subclass."
         )
     if function.backward is _BASE.backward and function.vjp is _BASE.vjp:
         raise Unfit(f"{name} has no backward, so there is no gradient to look at. {_BACKWARD}.")
@@ -133,8 +133,8 @@ def _arguments(parameters: list[inspect.Parameter], name: str) -> tuple[Signatur
     for each in parameters:
         if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is NO_DEFAULT:
             raise Unfit(
-                f"{name} has to be given {each.name!r} by keyword, and apply passes arguments by position only; take "
-                f"the * out of its signature, or give {each.name!r} a default.",
+                f"{name} takes {each.name!r} by keyword only, and apply passes arguments by position; remove the * "
+                f"from its signature, or give {each.name!r} a default.",
                 each.name,
             )
         if each.kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD):

@@ -42,8 +42,8 @@ def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> 
     times = format_measured(-factor if part == PARTS[1] else factor, max(within, data.precision))
     times = {"1": "", "−1": "minus "}.get(times, f"{times} times ")
     return "conjugated", (
-        f"For {name} backward returns {times}the complex conjugate of the slope {rows}: torch asks for "
-        "∂L/∂Re z + i ∂L/∂Im z, which is conj(f′) · grad_output for a holomorphic f."
+        f"For {name} backward returns {times}the complex conjugate of the slope {rows}: torch’s convention is "
+        "∂L/∂Re z + i ∂L/∂Im z, for a holomorphic f conj(f′) · grad_output."
     )
 
 

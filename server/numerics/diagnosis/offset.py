@@ -56,8 +56,8 @@ def float32_rounding(data: Evidence) -> Hypothesis | None:
         return None
     worst = float(off.max() / largest_magnitude(slope))
     return "low precision", (
-        "backward is right but for rounding: what it returns has 24 significant bits instead of 53, as if it computed "
-        f"in torch.float32, and is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
+        "backward is right except for rounding, as if it computed in torch.float32: it returns 24 significant bits "
+        f"instead of 53. It is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
     )
 
 
@@ -77,9 +77,8 @@ def low_precision(data: Evidence) -> Hypothesis | None:
         bits, full = (1 - int(np.log2(eps)) for eps in (info.eps, own))
         worst = float(off[rows].max() / steepest)
         return "low precision", (
-            f"backward is right but for rounding: what it returns has {bits} significant bits instead of {full}, "
-            f"as if it computed in {info.dtype}, and is off "
-            f"by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
+            f"backward is right except for rounding, as if it computed in {info.dtype}: it returns {bits} significant "
+            f"bits instead of {full}. It is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
         )
     return _partly_float32(data)
 
@@ -97,8 +96,8 @@ def _partly_float32(data: Evidence) -> Hypothesis | None:
         return None
     worst = float(np.abs(off).max() / top)
     return "low precision", (
-        "backward is right but for rounding: part of it is computed in torch.float32, though what goes in and comes "
-        f"out is torch.float64, and it is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
+        "backward is right except for rounding: part of it is computed in torch.float32, though its inputs and outputs "
+        f"are torch.float64. It is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
     )
 
 

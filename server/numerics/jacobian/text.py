@@ -26,8 +26,8 @@ _KIND_NAMES = {
 }
 _MAX_PAIRS = 3  # budget: pairs of tensors that are named; of more the number is told
 _NONE_HINT = (
-    "For an output that the loss does not use, a Function that calls set_materialize_grads(False) is handed None:"
-    " backward has to test for it."
+    "With set_materialize_grads(False), backward is given None for an output that the loss does not use, and has to "
+    "test for it."
 )
 
 
@@ -210,7 +210,7 @@ def other_tensors_sentence(influence: Dependence, of: str, wrt: str) -> str:
     if not wrong:
         return ""
     some = [*wrong[:_MAX_PAIRS], f"{len(wrong) - _MAX_PAIRS} more"] if len(wrong) > _MAX_PAIRS else wrong
-    return f"Not right for other tensors: {join_words(some)}; see below which input reaches which output."
+    return f"Wrong for other tensors: {join_words(some)}; see below which input reaches which output."
 
 
 def loss_name(influence: Dependence, loss: LossLinks) -> str:

@@ -119,8 +119,8 @@ def _unsupported(evaluation: Evaluation, names: Names) -> str:
     slopes = evaluation.numerical.slopes.value
     finite = slopes[np.isfinite(slopes)]
     sentence = (
-        "The second derivative is declared unsupported: backward is decorated with @once_differentiable, so no"
-        " analytical curve is drawn. .backward() through it raises, but torch.autograd.grad with allow_unused=True"
+        "The second derivative is declared unsupported: backward is decorated with @once_differentiable, so there is "
+        "no analytical curve. .backward() through it raises, but torch.autograd.grad with allow_unused=True"
         " silently gives 0"
     )
     if not finite.size:
@@ -160,7 +160,7 @@ def _notes(evaluation: Evaluation, verdict: Verdict, names: Names, first: Verdic
                 "which is right here."
             )
         if first == "differs":
-            notes.append(f"That says nothing of {names.of} itself: the first derivative differs.")
+            notes.append(f"That says nothing about {names.of} itself: the first derivative differs.")
         if first == "matches its surrogate":
             notes.append(f"{names.of} itself is the derivative of the surrogate, by design.")
     return notes
@@ -172,15 +172,15 @@ def _no_history(saved: list[str], names: Names) -> str:
         values = join_words(saved)
         return f"{first}: what forward computed and kept, {values}, is a plain number to autograd; {_REMEDY}."
     return (
-        f"{first}. No tensor that forward computed is kept on ctx, so it is cut off elsewhere, as detach(), .data,"
-        " .item(), NumPy and torch.no_grad() do: compute with tensors that keep theirs, or declare"
-        " @once_differentiable."
+        f"{first}. No tensor that forward computed is kept on ctx, so it is cut off elsewhere: detach(), .data, "
+        ".item(), NumPy and torch.no_grad() do that. Compute with tensors that keep their history, or declare "
+        "@once_differentiable."
     )
 
 
 def _not_differentiable(message: str) -> str:
     sentence = "backward itself can be called, but not be differentiated: with create_graph=True it fails."
     if "detach()" in message:
-        sentence += " Not by detach(), with which the second derivative would silently be 0: compute with torch"
+        sentence += " Not with detach(), which would silently make the second derivative 0: compute with torch"
         return f"{sentence}, or declare @once_differentiable."
     return f"{sentence} Fix that, or declare @once_differentiable."

@@ -21,7 +21,7 @@ MOST_WORDS = 20  # budget: words of a headline
 _MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the headline says how many
 _BROKEN_LAWS: dict[Law, str] = {
-    "repeats": "the same call returns another gradient the second time",
+    "repeats": "the same call returns a different gradient the second time",
     "untouched": "backward changes grad_output, which it was only lent",
     "zero": "a grad_output of 0 does not give a gradient of 0",
     "scales": "twice the grad_output does not give twice the gradient",
@@ -88,7 +88,7 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Ter
     if kinks:
         yield f"{main}; at {'the kink' if kinks == 1 else f'{kinks} kinks'} it returns a subgradient."
     yield f"{main}."
-    yield f"Matches{draw}: {terms.backward} is the derivative that is asked for."
+    yield f"Matches{draw}: {terms.backward} is the derivative it should be."
 
 
 def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Ter
         yield f"Differs: at {names.wrt} = {x} {numbers}."
     yield f"Differs {where}: {numbers}."
     yield f"Differs {where}."
-    yield f"Differs: {terms.backward} is not the derivative that is asked for."
+    yield f"Differs: {terms.backward} is not the derivative it should be."
 
 
 def _differs_at_kink(

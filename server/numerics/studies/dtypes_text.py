@@ -55,7 +55,7 @@ def _narrow_inside(rows: tuple[DtypeErrors, ...]) -> list[str]:
         for part, narrow in (("forward", row.forward_in), ("backward", row.backward_in))
         if narrow
     ]
-    return [f"Given {row.dtype}, {join_words(parts)} inside: its numbers are no better than that."]
+    return [f"Given {row.dtype}, {join_words(parts)} inside, so its numbers have no more digits than that."]
 
 
 def _in_dtypes(some: list[str], named: list[tuple[str, DtypeErrors]]) -> str:

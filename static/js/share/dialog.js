@@ -193,7 +193,7 @@ function sizer(place, link) {
       const count = told.sections === 1 ? "1 section" : `${told.sections} sections`;
       say(response.ok ? `${count}, ${bytes(told.bytes)}` : told.detail, !response.ok);
     } catch (error) {
-      if (error.name !== "AbortError") say("The server did not answer, so nobody knows how large it would be.", true);
+      if (error.name !== "AbortError") say("The server did not answer, so the size is unknown.", true);
     }
   }
   return {

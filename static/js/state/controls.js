@@ -43,8 +43,8 @@ export function readForm(form) {
   return state;
 }
 
-/** Show `state`; `usual` are the defaults that the reset buttons go back to. What is being typed is left, unless `all` is. */
-export function writeForm(form, state, usual, all = false) {
+/** Show `state`. What is being typed is left, unless `all` is. */
+export function writeForm(form, state, all = false) {
   for (const element of form.elements) {
     if (!(element.name in state)) continue;
     if (element.type === "radio") element.checked = element.value === state[element.name];
@@ -54,7 +54,7 @@ export function writeForm(form, state, usual, all = false) {
       element.value = shown(element, state[element.name]);
     }
   }
-  updateWidgets(form, state, usual);
+  updateWidgets(form, state);
 }
 
 /** An element beyond those offered can still be asked for. */
@@ -63,7 +63,7 @@ function offer(select, text) {
 }
 
 /** Bring everything that is not state into line with it: sliders, resets, and what is swept cannot also be held. */
-export function updateWidgets(form, state, usual) {
+export function updateWidgets(form, state) {
   for (const slider of form.querySelectorAll("[data-slider]")) {
     const field = fieldOf(form, slider.dataset.slider);
     const value = valueOf(field);
@@ -73,7 +73,7 @@ export function updateWidgets(form, state, usual) {
     if (own) slider.setAttribute("aria-valuetext", field.value);
   }
   for (const button of form.querySelectorAll("[data-reset]")) {
-    const [now, then] = [state, usual].map((texts) => String(asciiNumbers(texts[button.dataset.reset])));
+    const [now, then] = [state[button.dataset.reset], button.value].map((text) => String(asciiNumbers(text)));
     button.disabled = now === then;
   }
   for (const control of form.querySelectorAll("[data-control]")) {
@@ -113,9 +113,10 @@ function noteBeside(element, sentence) {
 
 /**
  * Calls `changed(name, live, deed)` after every change; `live` while a slider is held, so that more is to come, `deed` for
- * one that Back takes back: a button, or one of a few words. `usual()` gives the defaults at that moment. Returns `put(name, text, live)`, which changes a field as a hand would.
+ * one that Back takes back: a button, or one of a few words. Returns `put(name, text, live)`, which changes a field as a
+ * hand would.
  */
-export function listenToForm(form, usual, changed) {
+export function listenToForm(form, changed) {
   const put = (field, text, live = false, deed = false) => {
     field.value = shown(field, text);
     changed(field.name, live, deed);
@@ -140,10 +141,11 @@ export function listenToForm(form, usual, changed) {
     }
   });
   form.addEventListener("click", ({ target }) => {
-    const { reset, flip, set } = target.closest("button")?.dataset ?? {};
-    if (reset) restore(form, reset, usual()[reset], changed, put);
+    const button = target.closest("button");
+    const { reset, flip, set } = button?.dataset ?? {};
+    if (reset) restore(form, reset, button.value, changed, put);
     if (flip) put(fieldOf(form, flip), flipped(valueOf(fieldOf(form, flip))), false, true);
-    if (set) put(fieldOf(form, set), target.closest("button").value, false, true);
+    if (set) put(fieldOf(form, set), button.value, false, true);
   });
   hear("keydown", (event) => {
     const { target, key, shiftKey } = event;

@@ -49,7 +49,7 @@ export class Session {
     this.#ending = ending;
     this.#ask = latestOnly(source, (answer, address) => this.#show(answer, address), (...why) => this.complain(...why));
     /** Changes a field as a hand would: `put(name, text, live)`. */
-    this.put = listenToForm(this.#form, () => this.usual, (...change) => this.#changed(...change));
+    this.put = listenToForm(this.#form, (...change) => this.#changed(...change));
   }
 
   on(event, hear) {
@@ -133,7 +133,7 @@ export class Session {
   }
 
   #write(all = false) {
-    writeForm(this.#form, this.state, this.usual, all);
+    writeForm(this.#form, this.state, all);
   }
 
   /** Where another element is swept, its range is its own and nothing is looked at. */
@@ -196,7 +196,7 @@ export class Session {
       this.state = { ...this.state, start2: "", stop2: "" };
       this.#write();
     }
-    updateWidgets(this.#form, this.state, this.usual);
+    updateWidgets(this.#form, this.state);
     const again = this.#askedAlready(live);
     this.dragging = live;
     if (isOfView(name)) this.#point(this.parts().section, deed);

@@ -26,7 +26,7 @@ const drawFigure = (plotly, element, { data, layout }, view) =>
   hasRoom(layout.margin, view) && plotly.react(element, data, layout, PLOTLY_CONFIG);
 const SURROGATE = "matches its surrogate"; // right, as the derivative of another function
 const kindOf = ({ view }) => (view === "map" ? "maps" : "curves");
-const TABLES = { precision: (answer) => ["Worst in sight", precisionTable(answer)] };
+const TABLES = { precision: (answer) => ["Largest errors in this range", precisionTable(answer)] };
 const [TOP, BOTTOM] = [0.5, 3];
 const REST = 2; // while a slider is dragged the page rests for so many times as long as the last picture took
 

@@ -104,8 +104,8 @@ function line({
   return [
     dtype + inside,
     place,
-    yardstick ? "the yardstick" : worst(forward_ulp),
-    yardstick ? "the yardstick" : worst(gradient_ulp),
+    yardstick ? "reference" : worst(forward_ulp),
+    yardstick ? "reference" : worst(gradient_ulp),
     overflows(overflow),
     nan_gradients ? format(nan_gradients) : "none",
   ];
@@ -114,6 +114,6 @@ function line({
 const worst = (ulp) => (ulp && ulp.max !== null && ulp.max !== undefined ? `${format(ulp.max, 2)} ULP` : "–");
 
 function overflows(ends) {
-  if (!ends || ends.every((end) => end === null)) return "not in sight";
+  if (!ends || ends.every((end) => end === null)) return "not in this range";
   return ends.map((end) => (end === null ? "–" : format(end, 3))).join(" … ");
 }

@@ -77,7 +77,7 @@ STORIES = [
     ),
     ("not finite", torch.square, lambda x: torch.where(x == 0, math.nan, 2 * x), "NaN at x = 0", "right elsewhere"),
     ("not finite", torch.square, lambda x: torch.where(x > 1, math.inf, 2 * x), "for x > 1"),
-    ("low precision", lambda x: -2.18 * x, lambda x: (-2.18 * one(x)).float().double(), "right but for", "float32"),
+    ("low precision", lambda x: -2.18 * x, lambda x: (-2.18 * one(x)).float().double(), "right except for", "float32"),
     (
         "low precision",
         lambda x: F.leaky_relu(x, 0.1),

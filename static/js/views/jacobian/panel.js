@@ -18,7 +18,7 @@ const SAID = {
   subgradient: "A kink: any slope between its sides is right.",
   jump: "Forward jumps here.",
   edge: "Forward can be followed on one side only.",
-  undecided: "Differences cannot tell.",
+  undecided: "The differences are too uncertain to tell.",
   differs: "They differ.",
   gap: "",
 };
@@ -166,7 +166,7 @@ export function panel(place, { move, palette, loadSheet }) {
   function legend({ columns, statuses, designed }) {
     const words = new Set(columns.status.map((code) => statuses[code]));
     const items = block.most > 0 ? [ramp("numerical and returned", block.most)] : [];
-    if (block.apart > 0) items.push(ramp(designed ? "difference, meant" : "difference", block.apart));
+    if (block.apart > 0) items.push(ramp(designed ? "difference, intended" : "difference", block.apart));
     const right = words.has("agrees") || words.has("subgradient");
     if (right) items.push(legendItem("blank", "within the error bound"));
     const marked = block.marked();
@@ -191,7 +191,7 @@ function ramp(name, most) {
   return h("li", {}, ends[0], h("i", { class: "ramp" }), ends[1]);
 }
 
-const MARKED = { kink: "kink", jump: "jump", cross: "no number, or none that can be told" };
+const MARKED = { kink: "kink", jump: "jump", cross: "no number, or undecided" };
 const listed = (texts) => (texts.length > 1 ? `${texts.slice(0, -1).join(", ")} or ${texts.at(-1)}` : texts[0]);
 const SAMPLES = {
   cross: "M6 4 14 12M14 4 6 12",

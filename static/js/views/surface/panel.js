@@ -149,7 +149,7 @@ export function panel(element, { place, move, loadPlotly, drawFigure, palette, l
     const { answer, grid } = shown;
     if (spot === null) {
       built.reading.textContent = [
-        "A click holds the point, and the curves above are the section through it; a drag chooses a part.",
+        "Click to fix a point (the curves above run through it); drag to zoom.",
         space && "In 3-D, drag or arrow keys turn it.",
       ]
         .filter(Boolean)
@@ -307,7 +307,7 @@ function key({ chart, legend }, name, [low, high], { wrt, wrt2, columns, failure
   }
   const needed = component === "length" ? ["x", "y"] : [component];
   const missing = needed.some((axis) => !columns[`analytical_${axis}`]);
-  const none = failure ? "none: backward failed" : missing ? "none is returned" : "nowhere a number";
+  const none = failure ? "none: backward failed" : missing ? "none is returned" : "no number anywhere";
   legend.replaceChildren(h("span", {}, name === "difference" && !missing ? "none beyond the error bound" : none));
 }
 
@@ -327,7 +327,7 @@ function ramp(kind) {
 function pairs({ pairs: list, wrt, wrt2 }, open) {
   if (list.length < 2) return [];
   const table = document.createElement("table");
-  table.append(h("caption", {}, "Every two elements"));
+  table.append(h("caption", {}, "Every pair of elements"));
   const head = table.createTHead().insertRow();
   head.append(
     ...["elements", "what is returned is the gradient of"].map((text) =>
