@@ -114,7 +114,7 @@ def test_what_the_pointer_is_at_is_read_on_all_maps(page: Page) -> None:
     expect(reading).to_contain_text("returned")
     expect(page.locator(".panel path.hairline:not([hidden])")).to_have_count(8)
     page.mouse.move(5, 5)
-    expect(reading).to_contain_text("A click holds the point")
+    expect(reading).to_contain_text("Click to fix a point")
 
 
 def test_a_drag_zooms_all_maps_and_the_curves_and_a_double_click_goes_back(page: Page) -> None:

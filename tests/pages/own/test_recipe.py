@@ -320,7 +320,7 @@ def test_a_function_that_cannot_be_called_yet_says_why_and_how(own: Own, mine: P
     assert 1 <= mine.locator(".tried > div").count() <= 5
     assert mine.get_by_label("The line of the docstring").input_value().startswith("Gradloupe: x: float64[")
     assert mine.get_by_label("The arguments").input_value().startswith("example_inputs = {")
-    expect(mine.locator(".prose")).to_contain_text("what you would pass in the place of ...")
+    expect(mine.locator(".prose")).to_contain_text("what you would pass instead of ...")
     assert violations(mine) == []
     field = mine.get_by_label("Recipe")
     field.fill("x: float64[7]; config = 'turn by 2'")
@@ -351,7 +351,7 @@ def test_where_an_object_is_wanted_no_recipe_is_asked_for_and_the_file_says_it(
         expect(page.locator(".unsolved")).to_contain_text("'router' has to be an object")
         assert page.get_by_label("Recipe").count() == 0
         assert page.get_by_label("The line of the docstring").count() == 0
-        expect(page.locator(".given")).to_contain_text("with what you would pass in the place of ...")
+        expect(page.locator(".given")).to_contain_text("with what you would pass instead of ...")
         assert violations(page) == []
         given = page.get_by_label("The arguments").input_value()
         (tmp_path / "my_ops.py").write_text(f"{ROUTED}\n\n{given.replace('...', 'Router()')}\n")
