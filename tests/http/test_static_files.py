@@ -120,7 +120,7 @@ def test_the_editor_is_installed_with_the_licences_of_all_that_is_in_it(server: 
     assert "eval(" not in bundle
     assert "new Function" not in bundle
     licences = (EDITOR_FOLDER / "editor.LICENSE").read_text()
-    for package in ("@codemirror/view", "@codemirror/lang-python", "@lezer/python", "style-mod", "crelt", "w3c-keyname"):
+    for package in ("@codemirror/view", "@codemirror/lang-python", "@lezer/python", "style-mod", "crelt"):
         assert f"{package}/LICENSE" in licences
     assert licences.count("Permission is hereby granted") == licences.count("/LICENSE\n")
 
