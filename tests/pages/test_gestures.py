@@ -55,6 +55,18 @@ def back_undoes_each_deed(page: Page) -> None:
     assert here(page) == flipped
 
 
+def test_a_zoom_that_is_refused_leaves_no_step_of_back(page: Page) -> None:
+    narrow = "/ops/exp?start=1&stop=1.00000000001"
+    opened(page, HOME)
+    page.goto(narrow)
+    page.locator("html[data-ready]").wait_for()
+    zoom(page, 0.25, 0.27)
+    expect(page.locator("#trouble")).to_contain_text("start must be below stop")
+    assert here(page) == narrow
+    page.go_back()
+    shows(page, HOME)
+
+
 def test_a_zoom_is_left_by_a_button_and_an_entry_of_the_legend_hides_its_curve(page: Page) -> None:
     opened(page, f"{HOME}?start=0&stop=1")
     button = page.get_by_role("button", name="Reset zoom")

@@ -13,7 +13,7 @@ from support.browser import drag, enter, here, opened, place_of, settles, shows,
 
 LOOKS = {
     "area": "Area",
-    "map": "what backward returns for many grad_output",
+    "map": "grad_output map",
     "precision": "Precision",
     "wide": "Whole range",
     "step": "Step",

@@ -51,7 +51,13 @@ export function updateLegend(figure, { scene: { axes, legend, nouns } }, layout)
   for (const word of figure.querySelectorAll("[data-noun]")) {
     if (word.textContent !== nouns[word.dataset.noun]) word.textContent = nouns[word.dataset.noun];
   }
-  for (const item of figure.querySelectorAll("[data-curve]")) item.hidden = !legend.curves.includes(item.dataset.curve);
+  const same = figure.dataset.drawn === nouns.drawn; // what was shown keeps its room then: the others stay where they are
+  figure.dataset.drawn = nouns.drawn;
+  for (const item of figure.querySelectorAll("[data-curve]")) {
+    const drawn = legend.curves.includes(item.dataset.curve);
+    item.hidden = !drawn && (item.hidden || !same);
+    item.classList.toggle("absent", !drawn);
+  }
 }
 
 /** A title that speaks of forward and backward, with these nouns instead. */

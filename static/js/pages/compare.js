@@ -113,8 +113,8 @@ function hideIdle() {
   }
 }
 
-session.on("address", (_, deed) => {
-  showInAddressBar(session.path + session.query, deed);
+session.on("address", (_, deed, refused) => {
+  showInAddressBar(session.path + session.query, deed, refused);
   for (const kind of ["svg", "png", "pdf"]) find(`#pair-${kind}`).href = `${session.path}.${kind}${session.query}`;
   hideIdle();
 });

@@ -78,9 +78,9 @@ function compareInputs() {
 }
 
 /** The address of the page and those of the files beside it. */
-function linkFiles(said, deed) {
+function linkFiles(said, deed, refused) {
   const { pathname } = location;
-  showInAddressBar(pathname + session.query, deed);
+  showInAddressBar(pathname + session.query, deed, refused);
   for (const each of FILES) find(`#${each}`).href = `${pathname}.${each}${said}`;
   find("#compare").href = `/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
 }

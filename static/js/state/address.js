@@ -49,16 +49,24 @@ const LATER = 1000; // ms until it is tried again
 
 let retry = 0;
 let step = false; // is there one that the history does not have yet?
+let before = ""; // what stood there before the last step, if nothing has followed it
 
 /**
  * Put `address`, of a page of this host, into the bar of the browser; what stood there stays behind the button Back if this
  * is a `deed`, as a zoom is and a movement of a slider is not. The bar bears only so many changes in a short time, and a
- * long drag makes more: one that comes too soon is written later, and nothing else is lost by it.
+ * long drag makes more: one that comes too soon is written later, and nothing else is lost by it. A deed that is `refused`
+ * leaves no step behind.
  */
-export function showInAddressBar(address, deed = false) {
+export function showInAddressBar(address, deed = false, refused = false) {
   clearTimeout(retry);
+  if (refused && address === before) {
+    before = "";
+    history.back();
+    return;
+  }
   step = (step || deed) && !isShown(address);
   if (isShown(address)) return;
+  before = step ? location.pathname + location.search : "";
   try {
     history[step ? "pushState" : "replaceState"](null, "", address);
   } catch {

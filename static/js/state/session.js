@@ -119,7 +119,7 @@ export class Session {
     if (!sentence) return;
     this.#tell("complaint");
     // A link to what cannot be would lose everything else it says: the address stays that of the picture.
-    if (wrong && this.answer) this.#point(this.#query(this.answer));
+    if (wrong && this.answer) this.#point(this.#query(this.answer), false, true);
     if (!this.#waiting && this.answer) setReady("figure", this.answer.address);
   }
 
@@ -158,10 +158,10 @@ export class Session {
     this.#ask(this.#asked);
   }
 
-  #point(said, deed = false) {
+  #point(said, deed = false, refused = false) {
     const { appearance, view } = this.parts();
     this.query = joinQueries(said, appearance, view);
-    this.#tell("address", said, deed);
+    this.#tell("address", said, deed, refused);
   }
 
   #take(given) {

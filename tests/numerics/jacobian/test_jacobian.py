@@ -437,6 +437,6 @@ def test_another_pair_of_tensors_that_is_wrong_is_named() -> None:
     cut = section(op_of(Both.apply, normal(2), outputs=("d", "e")), wrt="x[0]", of="d[0]")
     seen = measure_dependence(cut, lambda _: SPAN)
     assert seen is not None
-    told = "Not right for other tensors: e by x is dropped; see below which input reaches which output."
+    told = "Wrong for other tensors: e by x is dropped; see below which input reaches which output."
     assert other_tensors_sentence(seen, "d", "x") == told
     assert other_tensors_sentence(seen, "e", "x") == ""

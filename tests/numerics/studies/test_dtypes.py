@@ -241,7 +241,7 @@ def test_the_sentence_tells_where_each_dtype_ends_and_what_it_loses():
     said = dtypes_sentence(through(written(naive_sigmoid, naive_slope), -110, 10), "x")
     assert "In float32 and bfloat16 backward returns NaN for 71 points from x = −110 to −89, where forward is" in said
     said = dtypes_sentence(through(op_of(FloatedGradient.apply)), "x")
-    assert said.startswith("Given float64, backward computes in float32 inside: its numbers are no better than that.")
+    assert said.startswith("Given float64, backward computes in float32 inside, so its numbers have no more digits")
     assert "The gradient is exact in float32, bfloat16 and float16: " in dtypes_sentence(through("square"), "x")
     said = dtypes_sentence(through(written(lambda x: x.abs().sqrt(), lambda x: x.sign() / (2 * x.abs().sqrt()))), "x")
     assert "In every dtype backward returns NaN at x = 0, where forward is finite. The" in said
