@@ -75,7 +75,7 @@ PANEL_VIEWS = ("contract", "node")  # which the server writes as HTML
 # The macros of parts/fragments.html, and the element that each fills.
 FRAGMENTS = {
     **{"verdict": "verdict", "summary": "summary", "marks": "marks", "method": "method"},
-    **{"values": "rows", "notes": "notes"},
+    **{"values": "rows", "notes": "notes", "linearity": "linearity"},
 }
 _STARTING = "torch is still loading. This takes a few seconds after a start."
 

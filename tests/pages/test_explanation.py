@@ -45,3 +45,10 @@ def test_every_verdict_has_a_mark(page: Page) -> None:
     words = (*said, "measuring")
     drawings = [page.locator(f"#mark-{word.replace(' ', '-')}").inner_html() for word in words]
     assert len(set(drawings)) == len(words)
+
+
+def test_it_is_said_beside_grad_output_whether_its_sign_matters(server: str) -> None:
+    says = {"clamp_with_grad": "its sign matters: flip it", "round_straight_through": "only scales the gradient"}
+    for name, words in says.items():
+        assert http.get(f"{server}/ops/{name}.page.json").json()["words"]["linearity"] == words
+        assert f'<span id="linearity">{words}</span>' in http.get(f"{server}/ops/{name}").text
