@@ -12,8 +12,6 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 PLOTLY := $(VENV)/share/gradloupe/plotly
-EDITOR := $(VENV)/share/gradloupe/editor
-EDITOR_SOURCES := $(wildcard static/codemirror/*)
 COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(open(f, "rb").read())) for f in sys.argv[1:]]
 
 # Python compiles each file that it imports, once, whatever the environment says: pip would compile ten times as many.
@@ -21,8 +19,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: run test quick bench lint record screenshot clean
 
-# Without npm's registry the larger plotly.js of its wheel is served, and source is edited as plain text; the next start
-# tries again.
+# Without npm's registry the larger plotly.js of its wheel is served; the next start tries again.
 run: $(VENV)/app
 	@PIP_RETRIES=0 npm_config_fetch_retries=0 $(MAKE) --silent $(VENV)/light >/dev/null 2>&1 || true
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
@@ -78,13 +75,12 @@ $(VENV)/browser: $(VENV)/dev
 	sh tests/install_nginx.sh
 	touch $@
 
-$(VENV)/light: package.json package-lock.json $(EDITOR_SOURCES) $(VENV)/node
-	mkdir -p $(VENV)/npm $(PLOTLY) $(EDITOR)
-	cp package.json package-lock.json $(EDITOR_SOURCES) $(VENV)/npm
+$(VENV)/light: package.json package-lock.json $(VENV)/node
+	mkdir -p $(VENV)/npm $(PLOTLY)
+	cp package.json package-lock.json $(VENV)/npm
 	cd $(VENV)/npm && PATH="$$PATH:$(abspath $(BIN))" npm ci --ignore-scripts --no-audit --no-fund
 	cp $(VENV)/npm/node_modules/*/plotly-*.min.js $(PLOTLY)
-	cd $(VENV)/npm && PATH="$$PATH:$(abspath $(BIN))" sh bundle.sh $(abspath $(EDITOR))
-	$(BIN)/python -c '$(COMPRESS)' $(PLOTLY)/*.js $(EDITOR)/*.js
+	$(BIN)/python -c '$(COMPRESS)' $(PLOTLY)/*.js
 	touch $@
 
 $(VENV)/bench: tests/bench/requirements.txt $(VENV)/dev

@@ -19,7 +19,6 @@ from .op_markup import highlight_style_sheet
 from .script_bundle import bundled_script
 
 _OURS = Path(STATIC)
-_UNBUNDLED = "codemirror"  # read when the editor is put together, by `make`
 _COMMON = ("base", "contrast", "print")
 _FIGURE = ("result", "figure", "reading", "controls")
 # The files of each kind of page, in order: of two rules of equal specificity the later one holds.
@@ -84,9 +83,6 @@ _PACKAGE_FILES = {
 PLOTLY_BUNDLES_FOLDER = Path(sys.prefix, "share", "gradloupe", "plotly")
 PLOTLY_BUNDLES = {"curves": "plotly-basic.min.js", "maps": "plotly-cartesian.min.js"}  # by what they can draw
 _FULL_PLOTLY = "plotly.min.js"
-# The editor of source, where it is installed: CodeMirror and static/codemirror as one module.
-EDITOR_FOLDER = Path(sys.prefix, "share", "gradloupe", "editor")
-EDITOR = "editor.min.js"
 _MEDIA_TYPES = {  # not from `mimetypes`, whose answers depend on the system
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -115,11 +111,9 @@ class Assets:
         return cls()
 
     def __init__(self) -> None:
-        ours = [path for path in _OURS.rglob("*") if path.suffix in _MEDIA_TYPES and path.parent.name != _UNBUNDLED]
-        files = {path.relative_to(_OURS).as_posix(): path for path in ours}
+        files = {path.relative_to(_OURS).as_posix(): path for path in _OURS.rglob("*") if path.suffix in _MEDIA_TYPES}
         files |= {name: _inside(*place) for name, place in _PACKAGE_FILES.items()}
         bundles = {name: PLOTLY_BUNDLES_FOLDER / name for name in PLOTLY_BUNDLES.values()}
-        bundles[EDITOR] = EDITOR_FOLDER / EDITOR
         files |= {name: path for name, path in bundles.items() if path.is_file()}
         digest = hashlib.blake2b(digest_size=6)
         for page in STYLE_SHEETS:
@@ -155,10 +149,6 @@ class Assets:
     def plotly(self, kind: str) -> str:
         """The address of a plotly.js that draws "curves" or "maps": a partial bundle if installed, else all of it."""
         return self.address(PLOTLY_BUNDLES[kind] if PLOTLY_BUNDLES[kind] in self._assets else _FULL_PLOTLY)
-
-    def editor(self) -> str:
-        """The address of the editor of source, empty where it is not installed."""
-        return self.address(EDITOR) if EDITOR in self._assets else ""
 
 
 def _asset(path: Path) -> Asset:

@@ -100,8 +100,7 @@ def test_the_light_bundles_come_from_the_lock_and_can_be_left_out():
     (light,) = [arguments for word, arguments in instructions() if word == "RUN" and "npm ci" in arguments]
     assert "--ignore-scripts" in light
     assert 'if [ "$PLOTLY" = light ]' in light
-    for folder in ("plotly", "editor"):
-        assert f"--from=light /light/{folder} /venv/share/gradloupe/{folder}" in DOCKERFILE
+    assert "--from=light /light/plotly /venv/share/gradloupe/plotly" in DOCKERFILE
     assert last("USER") == "10001:10001"
 
 
