@@ -52,3 +52,4 @@ def test_it_is_said_beside_grad_output_whether_its_sign_matters(server: str) -> 
     for name, words in says.items():
         assert http.get(f"{server}/ops/{name}.page.json").json()["words"]["linearity"] == words
         assert f'<span id="linearity">{words}</span>' in http.get(f"{server}/ops/{name}").text
+    assert 'id="linearity"' not in http.get(f"{server}/lessons/clamp_sign").text  # whose question it is
