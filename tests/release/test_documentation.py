@@ -275,6 +275,19 @@ def test_every_module_that_is_named_is_there():
     assert [each for each in named if not (ROOT / each).exists()] == []
 
 
+def test_every_identifier_that_is_named_beside_a_module_stands_there():
+    """Names of code: with a capital, or an underscore, in an entry of a list, a table or a paragraph that names files."""
+    named = []
+    for name, text in TEXTS.items():
+        for entry in re.split(r"\n(?=\d+\. |\| |\n)", text):
+            files = [file for path in paths(entry) for file in ((ROOT / path), *(ROOT / path).rglob("*.py"))]
+            code = "\n".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+            identifiers = re.findall(r"`(?=\w*[A-Z_])(_?[A-Za-z]\w*)`", entry) if files else ()
+            named += [(name, word, bool(re.search(rf"\b{word}\b", code))) for word in identifiers]
+    assert named
+    assert [place for place in named if not place[2]] == []
+
+
 def test_every_option_is_explained(tmp_path):
     explained = [row[0] for name in ("docs/operating.md", "docs/own-functions.md") for row in rows(name)]
     explained = [each for cell in explained for each in re.findall(r"`(--[a-z-]+)`", cell)]
