@@ -276,11 +276,12 @@ def test_every_module_that_is_named_is_there():
 
 
 def test_every_identifier_that_is_named_beside_a_module_stands_there():
-    """Names of code: with a capital, or an underscore, in an entry of a list, a table or a paragraph that names files."""
+    """Words with a capital or an underscore, in an entry of a list or table or a paragraph that names modules."""
     named = []
     for name, text in TEXTS.items():
         for entry in re.split(r"\n(?=\d+\. |\| |\n)", text):
-            files = [file for path in paths(entry) for file in ((ROOT / path), *(ROOT / path).rglob("*.py"))]
+            modules = [ROOT / path for path in paths(entry) if "/" in path]
+            files = [file for path in modules for file in (path, *path.rglob("*.py"))]
             code = "\n".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
             identifiers = re.findall(r"`(?=\w*[A-Z_])(_?[A-Za-z]\w*)`", entry) if files else ()
             named += [(name, word, bool(re.search(rf"\b{word}\b", code))) for word in identifiers]
