@@ -50,7 +50,7 @@ ENV GRADLOUPE_HOST=0.0.0.0 GRADLOUPE_PORT=8000
 WORKDIR /work
 USER 10001:10001
 EXPOSE 8000
-# Without a proxy: the question is asked inside the container.
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["python", "-I", "-c", "from urllib.request import *; build_opener(ProxyHandler({})).open('http://127.0.0.1:8000/healthz', timeout=4)"]
+# Healthy once torch is loaded. Without a proxy: the question is asked inside the container.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=120s --retries=3 \
+  CMD ["python", "-I", "-c", "import os; from urllib.request import *; build_opener(ProxyHandler({})).open(f'http://127.0.0.1:{os.getenv(\"GRADLOUPE_PORT\") or 8000}/healthz?ready=1', timeout=4)"]
 ENTRYPOINT ["gradloupe"]

@@ -78,13 +78,22 @@ NAME_PARAMETER = {
     "description": "the op, as in the address of its page",
     "examples": {"clamp": {"value": "clamp_with_grad"}},
 }
-WAIT_PARAMETER = {
-    "name": "wait",
-    "in": "query",
-    "required": False,
-    "schema": {"type": "string", "enum": ["0", "1"], "default": "0"},
-    "description": "`1`: answer when torch is loaded, not before",
-}
+HEALTH_PARAMETERS = [
+    {
+        "name": "wait",
+        "in": "query",
+        "required": False,
+        "schema": {"type": "string", "enum": ["0", "1"], "default": "0"},
+        "description": "`1`: answer when torch is loaded, not before",
+    },
+    {
+        "name": "ready",
+        "in": "query",
+        "required": False,
+        "schema": {"type": "string", "enum": ["1"]},
+        "description": "`1`: answer at once, with 503 while torch is loading",
+    },
+]
 # The schema of each view's document, in the order of ``VIEW_NAMES``.
 SECTION_SCHEMAS = tuple(component_name(SHAPES[view].header.__name__) for view in VIEW_NAMES)
 _STATUS_TEXTS = {

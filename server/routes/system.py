@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..http.metrics import Collector, prometheus_text
-from ..http.openapi import WAIT_PARAMETER, json_responses, problem_responses
+from ..http.openapi import HEALTH_PARAMETERS, json_responses, problem_responses
 from ..http.responses import reply, uncached_reply
 from ..http.static_files import StaticFiles
 from ..url.numbers import BadQuery
@@ -36,17 +36,19 @@ async def docs(request: Request) -> Response:
     summary="Whether torch is loaded",
     responses={200: json_responses("Health"), **problem_responses(422, 503)},
     response_class=Response,
-    openapi_extra={"parameters": [WAIT_PARAMETER]},
+    openapi_extra={"parameters": HEALTH_PARAMETERS},
 )
 async def healthz(request: Request) -> Response:
     """`starting`, then `ready`; 503 with a sentence when the ops cannot be loaded."""
     engine = Site.serving(request).engine
     given = parse_qsl(query_string(request), keep_blank_values=True)
-    if given not in ([], [("wait", "0")], [("wait", "1")]):
-        raise BadQuery("The query of /healthz is not one it knows; allowed are wait=0 and wait=1.", "wait")
+    if given not in ([], [("wait", "0")], [("wait", "1")], [("ready", "1")]):
+        raise BadQuery("The query of /healthz is not one it knows; allowed are wait=0, wait=1 and ready=1.", "wait")
     if engine.broken or given == [("wait", "1")]:
         await engine.wait_ready()
-    status = "ready" if engine.ready else "starting"
+    if engine.starting and given == [("ready", "1")]:
+        raise HTTPException(503, "torch is still loading; ask again in a second.")
+    status = "starting" if engine.starting else "ready"
     return uncached_reply(request, json.dumps({"status": status}).encode(), "application/json")
 
 

@@ -258,6 +258,8 @@ def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_t
         data = pool.submit(server.get, "/ops/exp.json")
         health = pool.submit(server.get, "/healthz?wait=1")
         assert server.get("/healthz").json() == {"status": "starting"}
+        not_ready = server.get("/healthz?ready=1")
+        assert (not_ready.status_code, not_ready.headers["retry-after"]) == (503, "1")
         for address, held in (("/", "/?wait=1"), ("/ops/exp?grad_output=-1", "/ops/exp.json?grad_output=-1")):
             page = server.get(address)
             assert page.status_code == 200
@@ -265,6 +267,7 @@ def test_pages_answer_at_once_while_torch_is_loading_and_data_as_soon_as_it_is_t
             assert f'data-address="{held}"' in page.text
         loaded()
         assert health.result().json() == {"status": "ready"}
+        assert server.get("/healthz?ready=1").json() == {"status": "ready"}
         assert data.result().json()["verdict"]["word"] == "matches"
         assert 'data-still="1"' in server.get("/ops/exp").text
 

@@ -6,10 +6,11 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 import yaml
-from support.servers import HERE
+from support.servers import HERE, serving_in_thread, torch_loading
 
 from gradloupe.server.config.settings import OPTIONS, parse_settings
 
@@ -80,13 +81,19 @@ def test_files_are_looked_for_where_the_readme_mounts_them():
         assert 'docker run --rm -p 127.0.0.1:8000:8000 -v "$PWD:/work:ro" gradloupe my_ops.py' in text
 
 
-def test_the_health_check_asks_the_server_with_python_alone():
-    options, command = last("HEALTHCHECK").split("CMD")
+def test_the_health_check_is_passed_once_torch_is_loaded_at_the_port_that_was_chosen(running, monkeypatch):
+    options, command = last("HEALTHCHECK").split("CMD", 1)
     program, *_, question = json.loads(command)
     assert "--start-period" in options
     assert program == "python"
-    assert "http://127.0.0.1:8000/healthz" in question
-    compile(question, "HEALTHCHECK", "exec")
+    with torch_loading(running) as loaded, serving_in_thread() as server:
+        monkeypatch.setenv("GRADLOUPE_PORT", server.url.rpartition(":")[2])
+        with pytest.raises(HTTPError) as refused:
+            exec(question)  # noqa: S102
+        assert refused.value.code == 503
+        loaded()
+        server.wait_until_ready()
+        exec(question)  # noqa: S102
 
 
 def test_the_dockerfile_has_one_base_and_asks_for_no_builder_extension():

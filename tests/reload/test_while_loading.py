@@ -30,6 +30,13 @@ def test_the_gallery_is_there_while_a_file_hangs_at_its_import(tmp_path: Path) -
         assert "still being imported" not in page.text
 
 
+def test_a_server_is_ready_with_a_file_that_cannot_be_imported(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text("def")
+    with serving_in_thread("my_ops.py", cwd=tmp_path) as server:
+        server.get("/own?wait=1")
+        assert server.get("/healthz?ready=1").json() == {"status": "ready"}
+
+
 def test_a_server_that_ends_while_a_file_hangs_says_nothing_of_it(tmp_path: Path) -> None:
     (tmp_path / "my_ops.py").write_text(MY_OPS + HELD)
     with (tmp_path / "log").open("w") as log, serving("my_ops.py", cwd=tmp_path, log=log) as server:
