@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from ..protocol.suggest import closest_match
 from .options import (
     LOG_FORMATS,
     OPTION_GROUPS,
@@ -38,7 +40,11 @@ examples:
 
 Every option may also be given in the environment: --port as GRADLOUPE_PORT, and so on.
 """
-_KUBERNETES = "tcp://"  # Kubernetes sets GRADLOUPE_PORT=tcp://… where a service is called gradloupe
+_PREFIX = "GRADLOUPE_"
+# Kubernetes sets variables like GRADLOUPE_PORT=tcp://… and GRADLOUPE_SERVICE_HOST where a service is called gradloupe.
+_KUBERNETES = re.compile(
+    r"\w+=(tcp|udp|sctp)://\S*|\w+_(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)=\S*"
+)
 
 
 @dataclass(frozen=True)
@@ -88,11 +94,12 @@ def parse_settings(arguments: Sequence[str], environment: Mapping[str, str], ver
     """Parse the settings from arguments and environment; ends the process with a sentence where they are invalid."""
     given = vars(_parser(version).parse_intermixed_args(arguments))
     chosen: dict[str, Any] = {"targets": tuple(dict.fromkeys(given["targets"]))}
+    variables = _variables(environment)
     for name, option in OPTIONS.items():
-        variable = f"GRADLOUPE_{name.upper()}"
         where, text = f"--{name.replace('_', '-')}", given[name]
-        if text is None and environment.get(variable, "") and not environment[variable].startswith(_KUBERNETES):
-            where, text = variable, environment[variable]
+        if text is None:
+            where = _PREFIX + name.upper()
+            text = variables.get(where)
         if text is None:
             continue
         try:
@@ -106,6 +113,21 @@ def parse_settings(arguments: Sequence[str], environment: Mapping[str, str], ver
     chosen["names"] = chosen.pop("name", ())
     _check_combination(Settings(**chosen), given)
     return Settings(**chosen)
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that set an option; ends the process with a sentence where one is of no option."""
+    ours = {
+        name: text
+        for name, text in environment.items()
+        if name.startswith(_PREFIX) and text and _KUBERNETES.fullmatch(f"{name}={text}") is None
+    }
+    allowed = [_PREFIX + name.upper() for name in OPTIONS]
+    for name in sorted(ours.keys() - allowed):
+        close = closest_match(name.removeprefix(_PREFIX), [each.removeprefix(_PREFIX) for each in allowed])
+        hint = f"did you mean {_PREFIX}{close}? Allowed" if close else "allowed"
+        end_with(f"{name} in the environment sets no option; {hint} are {', '.join(allowed)}.")
+    return ours
 
 
 def _check_combination(chosen: Settings, arguments: Mapping[str, Any]) -> None:

@@ -34,11 +34,15 @@ def test_the_environment_says_what_the_command_line_does_not() -> None:
     said = {"GRADLOUPE_PORT": "81", "GRADLOUPE_LOG": "json", "GRADLOUPE_FRAME_ANCESTORS": "'self' https://a.example"}
     assert chosen(**said) == Settings(port=81, log="json", frame_ancestors="'self' https://a.example")
     assert chosen("--port 82", **said).port == 82
-    assert chosen(GRADLOUPE_PORT="", GRADLOUPE_UNKNOWN="1") == Settings()
+    assert chosen(GRADLOUPE_PORT="", GRADLOUPE_UNKNOWN="", ANOTHER="1") == Settings()
 
 
-def test_what_kubernetes_calls_a_port_is_not_taken_for_one() -> None:
-    assert chosen(GRADLOUPE_PORT="tcp://10.0.0.1:80").port == 8000
+def test_what_kubernetes_says_of_a_service_called_gradloupe_is_not_for_it() -> None:
+    port, web = "GRADLOUPE_PORT_80_TCP", "GRADLOUPE_WEB"
+    service = {"GRADLOUPE_SERVICE_HOST": "10.0.0.1", "GRADLOUPE_SERVICE_PORT": "80", f"{web}_SERVICE_PORT_HTTP": "80"}
+    links = {f"{port}_PROTO": "tcp", f"{port}_PORT": "80", f"{port}_ADDR": "10.0.0.1", port: "tcp://10.0.0.1:80"}
+    ports = dict.fromkeys(("GRADLOUPE_PORT", f"{web}_PORT"), "tcp://10.0.0.1:80")
+    assert chosen(**service, **links, **ports) == Settings()
 
 
 def test_names_add_up_and_are_written_as_they_are_compared() -> None:
@@ -112,6 +116,21 @@ def test_a_mistake_in_the_environment_names_the_variable(capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         chosen(GRADLOUPE_DEADLINE="soon")
     assert capsys.readouterr().err.startswith("gradloupe: GRADLOUPE_DEADLINE must be a number of seconds")
+
+
+@pytest.mark.parametrize(
+    ("variable", "near"),
+    [("GRADLOUPE_PUBLICC", "GRADLOUPE_PUBLIC"), ("GRADLOUPE_FRAME-ANCESTORS", "GRADLOUPE_FRAME_ANCESTORS")],
+)
+def test_a_misspelt_variable_is_refused_by_name_with_those_there_are(
+    variable: str, near: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        chosen(**{variable: "1"})
+    assert ended.value.code == 2
+    first, allowed = capsys.readouterr().err.split("? ")
+    assert (first.split()[1], first.split()[-1]) == (variable, near)
+    assert set(re.findall(r"GRADLOUPE_(\w+)", allowed)) == {name.upper() for name in OPTIONS}
 
 
 def test_the_help_names_every_option(tmp_path: Path) -> None:
