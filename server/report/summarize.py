@@ -58,7 +58,7 @@ def summarize(
     assumed = tuple((name, because) for name, because in op["assumed"])
     recipe = op["recipe"] or op["usual_recipe"]
     forgiven = tuple(sorted({*allowed} - {VERDICT_ID}))
-    place = (op["group"], op["file"], op["first_line"], op["claim"], op["declared"])
+    place = (op["group"], op["file"], op["line"], op["claim"], op["declared"])
     outcome = (op["name"], word, sentence, recipe, sweeps, findings, assumed)
     return CheckResult(*outcome, *place, VERDICT_ID in allowed, forgiven, tuple(unswept), left, strict, passed_over)
 

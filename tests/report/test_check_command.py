@@ -254,7 +254,9 @@ BOXES = re.compile("[\u2500-\u257f\x1b]")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a file of Functions good and bad, one of good ones, and one that cannot be read."""
     folder = tmp_path_factory.mktemp("visitor")
-    (folder / "my_ops.py").write_text(f"import os\n\nimport torch\n\n{GOOD}\n{STRAIGHT}\n{FAULTY}")
+    (folder / "my_ops.py").write_text(
+        f"import os\nfrom typing import final\n\nimport torch\n\n{GOOD}\n@final{STRAIGHT}\n{FAULTY}"
+    )
     (folder / "fine.py").write_text(f"import torch\n\n{GOOD}\n{STRAIGHT}")
     (folder / "here.py").write_text(f"import torch\n\n{HERE}")
     (folder / "open.py").write_text(f"import torch\n\n{OPEN}")
@@ -505,7 +507,7 @@ def test_the_document_says_everything_of_every_function(folder: Path, told: dict
     assert found["Riddle"]["tried"]
 
 
-def test_junit_has_a_case_for_the_gradient_and_for_each_check(forms: dict[str, Ran]) -> None:
+def test_junit_has_a_case_for_the_gradient_and_for_each_check(forms: dict[str, Ran], folder: Path) -> None:
     assert forms["junit"].returncode == 1
     root = parsed(forms["junit"].stdout)
     (suite,) = root
@@ -518,6 +520,8 @@ def test_junit_has_a_case_for_the_gradient_and_for_each_check(forms: dict[str, R
     failure = cases["Product.gradient"].find("failure")
     assert failure is not None
     assert re.search(r"my_ops.py:\d+", failure.text or "")
+    defined = (folder / "my_ops.py").read_text().splitlines()[int(cases["Through.gradient"].get("line", 0)) - 1]
+    assert defined == "class Through(torch.autograd.Function):"
     assert cases["Cube.NO-BACKWARD"].find("failure") is None
     assert {each.get("name") for each in suite.iter("property")} == {"gradloupe", "python", "torch", "device"}
 
