@@ -31,13 +31,19 @@ def read_float(name: str, text: str, minimum: float = -LARGEST, maximum: float =
     if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
         raise BadQuery(f"{culprit} is not finite; give a number {_between(minimum, maximum)}.", name)
     if not _DECIMAL.fullmatch(text):
-        meant = text.replace(",", ".", 1)
-        hint = f"with a point, {meant}" if _DECIMAL.fullmatch(meant) else "in plain digits, like -1.5 or 2e-3"
+        meant = with_a_point(text)
+        hint = f"with a point, {meant}" if meant else "in plain digits, like -1.5 or 2e-3"
         raise BadQuery(f"{culprit} is not a number; write it {hint}.", name)
     value = float(text)
     if not minimum <= value <= maximum:
         raise BadQuery(f"{culprit} is out of bounds; give a number {_between(minimum, maximum)}.", name)
     return value
+
+
+def with_a_point(text: str) -> str:
+    """The number in ``text`` with a point in place of its decimal comma; empty where it is no such number."""
+    meant = text.replace(",", ".", 1)
+    return meant if _DECIMAL.fullmatch(meant) else ""
 
 
 def read_int(name: str, text: str, minimum: float = -LARGEST, maximum: float = LARGEST, label: str = "") -> int:

@@ -26,7 +26,7 @@ from ..protocol.parameter_kinds import (
 from ..protocol.question import DTYPES, QUESTION_PARAMETERS, ParameterValue, Question
 from ..schema.op import DeviceSummary, InputDescription, OpDescription, ParameterDescription
 from .address import ADDRESS_PARAMETERS, PARAMETERS, Address, SliderCount, default_address, value_bounds
-from .numbers import BadQuery, printable_excerpt, read_float, read_int
+from .numbers import BadQuery, printable_excerpt, read_float, read_int, with_a_point
 from .swept_elements import outside, read_element, shapes_by_name, suggestion, sweepable_shapes, with_second_axis
 
 QueryWords = Mapping[str, str]  # the parameters of a query as text, by name
@@ -185,9 +185,10 @@ def _input_values(declared: InputDescription, text: str) -> tuple[float, ...]:
     texts = _split_values(text) if count or text.strip() else []
     if len(texts) != count:
         shape = " of shape [" + ",".join(map(str, declared["shape"])) + "]" if declared["shape"] else ""
+        meant = with_a_point(text) if count == 1 else ""
+        how = f"written with a point: {meant}" if meant else "separated by commas"
         raise BadQuery(
-            f"{name}={printable_excerpt(text)} holds {len(texts)} values; "
-            f"{name}{shape} needs {count}, separated by commas.",
+            f"{name}={printable_excerpt(text)} holds {len(texts)} values; {name}{shape} needs {count}, {how}.",
             name,
         )
     return tuple(read_float(name, each) for each in texts)
