@@ -8,12 +8,13 @@ import secrets
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .problem_details import send_problem
-from .security_headers import UNSPECIFIC_PATHS
+from .security_headers import UNSPECIFIC_PATHS, is_picture
 
 _SAFE_METHODS = ("GET", "HEAD")
 _SAME_SITE = (b"same-origin", b"none")  # Sec-Fetch-Site of our own pages, and of an address typed in
 PAGE = (b"document",)
 FRAMES = (b"document", b"iframe", b"frame")
+PICTURES = (*FRAMES, b"object", b"embed")  # a navigation, too; as an image it is none
 _PORTS = {"http": ":80", "https": ":443"}
 TOKEN_HEADER = b"x-gradloupe-token"
 
@@ -66,8 +67,11 @@ class CrossSiteGuard:
             return not origin or _is_host(scope, origin)
         if site in _SAME_SITE:
             return True
-        places = FRAMES if self._framed and scope["path"].startswith("/embed/") else PAGE
-        return _header(scope, b"sec-fetch-mode") == b"navigate" and _header(scope, b"sec-fetch-dest") in places
+        way, place = _header(scope, b"sec-fetch-mode"), _header(scope, b"sec-fetch-dest")
+        if self._framed and is_picture(scope["path"]):
+            return (way, place) == (b"no-cors", b"image") or (way == b"navigate" and place in PICTURES)
+        framed = self._framed and scope["path"].startswith("/embed/")
+        return way == b"navigate" and place in (FRAMES if framed else PAGE)
 
 
 def _is_same_site(scope: Scope) -> bool:

@@ -37,7 +37,8 @@ SHARED = _FRAMED | {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "retry-after",  # read by a figure in a sandboxed frame, too
 }
-DATA_SUFFIXES = (".json", ".csv", ".svg", ".png", ".pdf", ".py")
+_PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
+DATA_SUFFIXES = (".json", ".csv", *_PICTURE_SUFFIXES, ".py")
 UNSPECIFIC_PATHS = re.compile(r"/static/|/grad-loupe\.js$")  # the same on every server
 OWN_SITE_ANCESTORS = ("'self'", "'none'")  # values of --frame-ancestors that exclude other sites
 
@@ -55,7 +56,8 @@ class SecurityHeaders:
         framed = "" if frame_ancestors == "*" else f"; frame-ancestors {frame_ancestors}"
         self._picture = _PICTURE + framed
         at_home = own and frame_ancestors in OWN_SITE_ANCESTORS
-        self._figure = HEADERS | ({} if at_home else _FRAMED) | {"content-security-policy": SOURCES + framed}
+        self._own_picture = HEADERS | ({} if at_home else _FRAMED)
+        self._figure = self._own_picture | {"content-security-policy": SOURCES + framed}
         if not at_home:
             del self._figure["cross-origin-opener-policy"]
 
@@ -72,7 +74,7 @@ class SecurityHeaders:
                     del headers[name]
                 headers.update(added)
                 # A 304 has no Content-Type, and its policy replaces that of the client's copy.
-                if scope["path"].endswith(".svg") and message["status"] in (200, 304):
+                if is_picture(scope["path"]) and message["status"] in (200, 304):
                     headers["content-security-policy"] = self._picture
                 if headers.get("allow") == "GET":
                     headers["allow"] = "GET, HEAD"
@@ -85,10 +87,18 @@ class SecurityHeaders:
     def _added(self, path: str) -> dict[str, str]:
         if path.startswith("/embed/"):
             return self._figure
-        return HEADERS if self._own and not UNSPECIFIC_PATHS.match(path) else headers_for(path)
+        if not self._own or UNSPECIFIC_PATHS.match(path):
+            return headers_for(path)
+        return self._own_picture if is_picture(path) else HEADERS
+
+
+def is_picture(path: str) -> bool:
+    """Whether a picture of a section or of a pair is at this path: what a page of another site may show."""
+    return path.startswith(("/ops/", "/compare.")) and path.endswith(_PICTURE_SUFFIXES)
 
 
 def headers_for(path: str) -> dict[str, str]:
     """The headers for responses at this path, unless it is a figure to embed."""
     data = path.startswith("/ops/") and path.endswith(DATA_SUFFIXES) and not path.endswith(".size.json")
-    return HEADERS | SHARED if data or path.startswith("/static/") or path in ("/oembed", "/grad-loupe.js") else HEADERS
+    shared = data or is_picture(path) or path.startswith("/static/") or path in ("/oembed", "/grad-loupe.js")
+    return HEADERS | SHARED if shared else HEADERS

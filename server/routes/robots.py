@@ -14,8 +14,8 @@ from .context import Site
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 # Not to be crawled: every section has its data and files, and there is no end of sections.
 ENDLESS = (
-    *("/ops/*.json", "/ops/*.csv", "/ops/*.html", "/ops/*.svg", "/ops/*.py"),
-    *("/compare.json", "/openapi.json", "/healthz", "/metrics"),
+    *("/ops/*.json", "/ops/*.csv", "/ops/*.html", "/ops/*.svg", "/ops/*.pdf", "/ops/*.py"),
+    *("/compare.", "/openapi.json", "/healthz", "/metrics"),
 )
 
 router = APIRouter()

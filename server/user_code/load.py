@@ -20,6 +20,7 @@ from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..protocol.errors import LoadFailed
 from ..schema.op import OpStub
+from ..url.representations import REPRESENTATIONS
 from .discover import FoundFunction, abstract_method, find_functions, is_abstract_base
 from .example_inputs import unknown_example_names
 from .import_errors import display_path, encodable, import_error_report
@@ -29,7 +30,8 @@ from .source_loader import UserFileFinder
 
 _MAX_FILES = 500
 _MAX_SOURCE = 2**21  # characters of source in a handshake message
-_ENDINGS = frozenset(("json", "csv", "svg", "png", "html", "py", "size"))  # extensions of the representations of an op
+# No name ends like the address of a representation: the parts of ``page.json`` follow a name each by itself.
+_ENDINGS = frozenset(part for ending in REPRESENTATIONS.keys() - {"embed"} for part in ending.split("."))
 _LoadedFunction = tuple[Target, ModuleType, FoundFunction]
 
 

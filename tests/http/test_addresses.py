@@ -66,7 +66,11 @@ def test_what_the_dtype_cannot_tell_apart_is_refused_everywhere(server: str, pla
     assert "float16" in refused.text
 
 
-@pytest.mark.parametrize("address", ["/ops/exp.json", "/ops/exp.csv", "/ops/exp.svg", "/ops/exp.png", "/static/0/x.js"])
+PLACES = ("/ops/exp.{}", "/compare.{}?left=exp&right=double")
+PICTURES = [place.format(ending) for place in PLACES for ending in ("svg", "png", "pdf")]
+
+
+@pytest.mark.parametrize("address", [*PICTURES, "/ops/exp.json", "/ops/exp.csv", "/static/0/x.js"])
 def test_other_pages_may_read_what_is_everybodys(server: str, address: str) -> None:
     headers = http.get(server + address, headers={"origin": "https://school.example"}).headers
     assert {name: headers[name] for name in SHARED} == SHARED
@@ -75,7 +79,7 @@ def test_other_pages_may_read_what_is_everybodys(server: str, address: str) -> N
 
 @pytest.mark.parametrize(
     "address",
-    ["/", "/ops/exp", "/docs", "/healthz", "/metrics", "/openapi.json", "/ops/exp.html"],
+    ["/", "/ops/exp", "/docs", "/healthz", "/metrics", "/openapi.json", "/ops/exp.html", PLACES[1].format("json")],
 )
 def test_other_pages_may_not_read_or_frame_the_rest(server: str, address: str) -> None:
     headers = http.get(server + address).headers
@@ -91,8 +95,9 @@ def test_a_figure_may_be_framed_by_everybody_and_keeps_the_policy_of_a_page(serv
     assert headers["cross-origin-resource-policy"] == "cross-origin"
 
 
-def test_a_picture_runs_nothing_and_fetches_nothing(server: str) -> None:
-    policy = http.get(f"{server}/ops/exp.svg").headers["content-security-policy"]
+@pytest.mark.parametrize("address", PICTURES)
+def test_a_picture_runs_nothing_and_fetches_nothing(server: str, address: str) -> None:
+    policy = http.get(server + address).headers["content-security-policy"]
     assert policy == "default-src 'none'; style-src 'unsafe-inline'"
 
 

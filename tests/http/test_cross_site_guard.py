@@ -38,6 +38,7 @@ OUGHT_NOT = [
         ("no-cors", "document"),
     )
 ]
+IMAGE = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
 MAY = [
     {},
     {"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"},
@@ -193,16 +194,18 @@ def test_a_strange_page_cannot_fetch(own: Own, stranger: Page) -> None:
         assert stranger.evaluate(kind, own.url + path) in ("opaque", "TypeError")  # the latter by the resource policy
 
 
+LOADS = """([tag, url]) => new Promise((resolve) => {
+    const element = document.createElement(tag);
+    element.onload = () => resolve("loaded");
+    element.onerror = () => resolve("refused");
+    element.src = url;
+    document.body.append(element);
+})"""
+
+
 def test_a_strange_page_cannot_load_pictures_or_scripts(own: Own, stranger: Page) -> None:
-    loads = """([tag, url]) => new Promise((resolve) => {
-        const element = document.createElement(tag);
-        element.onload = () => resolve("loaded");
-        element.onerror = () => resolve("refused");
-        element.src = url;
-        document.body.append(element);
-    })"""
     for tag, path in (("img", "/ops/Clamp.svg"), ("img", "/ops/Clamp.png"), ("script", "/ops/Clamp.json")):
-        assert stranger.evaluate(loads, [tag, own.url + path]) == "refused"
+        assert stranger.evaluate(LOADS, [tag, own.url + path]) == "refused"
 
 
 def test_a_strange_page_cannot_frame(own: Own, stranger: Page) -> None:
@@ -247,7 +250,7 @@ def test_a_page_under_a_name_that_was_bent_reads_nothing(own: Own, browser: Brow
         assert page.evaluate(post) == 421
 
 
-def test_who_asks_for_embedding_gets_frames_and_nothing_else(
+def test_who_asks_for_embedding_gets_frames_and_pictures_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, evil: Host, browser: Browser
 ) -> None:
     frame = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}
@@ -256,8 +259,17 @@ def test_who_asks_for_embedding_gets_frames_and_nothing_else(
         assert embedded.status_code == 200
         assert embedded.headers["content-security-policy"].endswith(f"frame-ancestors {evil.url}")
         assert "access-control-allow-origin" not in embedded.headers
-        for address in ("/ops/Clamp", "/own", "/", "/ops/Clamp.json"):
-            assert got(open_, address, frame).status_code == 403
+        pair = "left=Clamp&right=exp"
+        pictures = [f"{place}.{ending}" for ending in ("svg", "png", "pdf") for place in ("/ops/Clamp", "/compare")]
+        for address in (f"{each}?{pair}" if each.startswith("/compare") else each for each in pictures):
+            for place in (IMAGE, frame, frame | {"sec-fetch-dest": "object"}):
+                shown = got(open_, address, place)
+                assert (shown.status_code, shown.headers["cross-origin-resource-policy"]) == (200, "cross-origin")
+                assert shown.headers["content-security-policy"].endswith(f"frame-ancestors {evil.url}")
+                assert "access-control-allow-origin" not in shown.headers
+            assert got(open_, address, OUGHT_NOT[0]).status_code == 403
+        for address in ("/ops/Clamp", "/own", "/", "/ops/Clamp.json", f"/compare?{pair}", f"/compare.json?{pair}"):
+            assert [got(open_, address, place).status_code for place in (frame, IMAGE)] == [403, 403]
         evil.pages["/framing"] = f'<!doctype html><iframe width="800" height="600" src="{open_.url}/embed/Clamp">'
         page = browser.new_page()
         page.goto(f"{evil.url}/framing")
@@ -266,4 +278,7 @@ def test_who_asks_for_embedding_gets_frames_and_nothing_else(
         inside.locator("#field-grad_output").fill("-1")
         inside.locator("#field-grad_output").press("Tab")
         expect(inside.locator("html")).to_have_attribute("data-ready", "/ops/Clamp?grad_output=-1")
+        loaded = [page.evaluate(LOADS, ["img", f"{open_.url}/ops/Clamp.{ending}"]) for ending in ("svg", "png")]
+        assert loaded == ["loaded", "loaded"]
+        assert page.evaluate(LOADS, ["script", f"{open_.url}/ops/Clamp.json"]) == "refused"
         page.close()

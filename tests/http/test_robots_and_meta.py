@@ -127,8 +127,10 @@ def test_a_public_site_offers_its_ops_but_not_their_endless_sections(public: Ser
     rules = public.get("/robots.txt").text
     assert f"Sitemap: {PUBLIC}/sitemap.xml" in rules
     assert refused(rules, "/ops/exp.json?stop=1")
-    assert refused(rules, "/ops/exp.html")
-    for path in ("/", "/ops/exp", "/ops/exp.png?stop=1", "/oembed?url=x", "/embed/exp", "/sitemap.xml"):
+    endless = [f"/ops/exp.{ending}" for ending in ("html", "svg", "pdf", "csv", "py", "page.json", "size.json")]
+    for path in (*endless, *(f"/compare.{ending}?left=exp" for ending in ("json", "svg", "png", "pdf"))):
+        assert refused(rules, path), path
+    for path in ("/", "/ops/exp", "/ops/exp.png?stop=1", "/oembed?url=x", "/embed/exp", "/compare", "/sitemap.xml"):
         assert not refused(rules, path), path
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from support.own_worker import SQUARE, Worker, worker, written
 from support.servers import HERE
+
+from gradloupe.server.url.representations import REPRESENTATIONS
 
 SWISH = SQUARE.replace("Square", "Swish")
 UNFINISHED = """import torch
@@ -344,6 +347,18 @@ def test_names_in_addresses_are_ascii_and_nobody_elses(here: Path) -> None:
     with worker("first.py", "second.py", "second.py:Square", "third.py") as loaded:
         assert loaded.names == ["Square", "Grou00dfe", "second.Square", "second.exp", "u042fu0434u0440u043e"]
         assert loaded.hello["catalogue"][1]["title"] == "Größe"
+
+
+def test_no_name_of_a_nested_function_is_the_address_of_a_representation_of_another(here: Path) -> None:
+    endings = [ending for ending in REPRESENTATIONS if ending not in ("", "embed")]
+    nested = dict.fromkeys(part for ending in (*endings, "embed") for part in ending.split("."))
+    inner = "\n\n".join(indent(SQUARE.partition("\n")[2].replace("Square", each), "    ") for each in nested)
+    written(here, {"my_ops": f"import torch\n\n\nclass Normal:\n{inner}"})
+    names = found("my_ops.py")
+    assert len(names) == len(nested)
+    assert "Normal.embed" in names
+    taken = {f"Normal.{ending}" for ending in endings}
+    assert taken.isdisjoint(f"{name}{ending}" for name in names for ending in ("", *(f".{each}" for each in endings)))
 
 
 def test_an_installed_module_is_loaded_with_what_it_exports() -> None:
