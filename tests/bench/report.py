@@ -42,7 +42,7 @@ class Report:
 
 HEADER = """# Measured
 
-<!-- Written by `make bench`, a section as soon as it is measured. Do not edit by hand. -->
+<!-- Written by `make bench`, a section as soon as it is measured; by hand the last two, which need a reader. -->
 
 One thread. Everything is a ratio of medians or a median of ratios, measured in turns in one run; absolute times are for
 orientation only.
