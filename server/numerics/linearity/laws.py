@@ -185,11 +185,11 @@ def surrogate_explains_scaling(section: Section, x: Array, grad_output: float, l
 
     The surrogate is differentiated by autograd, at a few of the points ``x``.
     """
-    if not (section.op.follows_sign and grad_output and linearity.breaks("scales")):
+    if not (section.op.follows_sign and linearity.breaks("scales")):
         return False
-    at = x[(WITNESS_SHARES * x.size).astype(np.intp)]
+    at, base = x[(WITNESS_SHARES * x.size).astype(np.intp)], _scalable(section, grad_output)
     try:
-        return all(_follows_surrogate(section, at, size * grad_output) for size in _FACTORS)
+        return all(_follows_surrogate(section, at, size * base) for size in _FACTORS)
     except FunctionFailed:
         return False
 

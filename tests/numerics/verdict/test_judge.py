@@ -247,6 +247,10 @@ def test_a_surrogate_may_depend_on_the_size_of_grad_output(grad_output):
     assert look(normalised, grad_output=grad_output)[1].word == "differs"
 
 
+def test_a_grad_output_of_zero_accuses_no_surrogate_that_depends_on_its_size():
+    assert look("gradient_clip", grad_output=0.0)[1].word == "matches its surrogate"
+
+
 def test_a_gradient_that_is_right_for_one_sign_only_is_told_to_match_its_surrogate():
     for grad_output in (1.0, -1.0):
         assert look("guided_relu", grad_output=grad_output)[1].word == "matches its surrogate"
