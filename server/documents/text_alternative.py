@@ -132,19 +132,35 @@ def kink_table(answer: SectionDocument) -> TextTable | None:
     curves = _CurveDocument.of_answer(answer)
     if not curves.marks:
         return None
-    jumps = any(mark["kind"] == "jump" for mark in curves.marks)
-    sides = ["left of it", "right of it"] if jumps else ["slope left", "slope right"]
-    rows = [_row(mark, curves.span, jumps) for mark in curves.marks[:_MAX_ROWS]]
-    return TextTable([answer["wrt"], "", *sides, nouns(answer).backward], rows, len(curves.marks) - len(rows))
+    named = nouns(answer)
+    sides = _sides_in_words(curves.marks, bool(named.scale))
+    rows = [
+        [
+            number_within_span(mark["x"], curves.span),
+            mark["kind"],
+            *(_side_cells(mark, sides) if sides else ()),
+            typeset_number(_finite(mark["analytical"])),
+        ]
+        for mark in curves.marks[:_MAX_ROWS]
+    ]
+    return TextTable([answer["wrt"], "", *sides, named.backward], rows, len(curves.marks) - len(rows))
 
 
-def _row(mark: KinkRecord | JumpRecord, span: float, jumps: bool) -> list[str]:
+_VALUES, _GRADIENTS = ("left of it", "right of it"), ("grad left", "grad right")
+
+
+def _sides_in_words(marks: list[KinkRecord | JumpRecord], asked: bool) -> tuple[str, ...]:
+    """What the columns beside marks hold; none where gradients are all there is, and nothing is ``asked`` of them."""
+    if any(mark["kind"] == "jump" for mark in marks):
+        return _VALUES
+    return _GRADIENTS if asked else ()
+
+
+def _side_cells(mark: KinkRecord | JumpRecord, sides: tuple[str, ...]) -> list[str]:
     if mark["kind"] == "jump" or mark["kind"] == "pole":
-        sides = [typeset_number(_finite(value)) for value in (mark["below"], mark["above"])]
-    else:
-        slopes = [_side(_finite(slope)) for slope in (mark["left"], mark["right"])]
-        sides = [f"slope {slope}" if jumps else slope for slope in slopes]
-    return [number_within_span(mark["x"], span), mark["kind"], *sides, typeset_number(_finite(mark["analytical"]))]
+        return [typeset_number(_finite(value)) for value in (mark["below"], mark["above"])]
+    gradients = [_side(_finite(gradient)) for gradient in (mark["left"], mark["right"])]
+    return [f"grad {each}" for each in gradients] if sides == _VALUES else gradients
 
 
 def _finite(value: float | None) -> float | None:
@@ -184,8 +200,8 @@ _GAPS = {
     "+inf": "+∞",
     "-inf": "−∞",
     "jump": "jumps",
-    "kink": "two slopes",
-    "cusp": "two slopes",
+    "kink": "two gradients",
+    "cusp": "two gradients",
     "undecided": "uncertain",
 }
 _UNBOUNDED = "unbounded"
@@ -272,8 +288,8 @@ class _Reader:
         if column == "forward" and row in self.poles:
             return _UNBOUNDED
         if column == "numerical" and _GAPS[reason] == _GAPS["kink"]:
-            columns = self.answer["columns"]
-            return f"{_side(columns['left'][row])} left, {_side(columns['right'][row])} right"
+            left, right = (_side(self.answer["columns"][side][row]) for side in ("left", "right"))
+            return left if left == right else f"{left} left, {right} right"
         return _GAPS[reason]
 
     def _value(self, column: Literal["forward", "analytical", "numerical"], row: int) -> str:
@@ -284,7 +300,7 @@ class _Reader:
         return next((self._gap(column, reason, row) for reason, rows in reasons.items() if row in rows), "–")
 
     def _measured(self, row: int) -> str:
-        """The numerical gradient with its bound; on a kink the slopes of the two sides."""
+        """The numerical gradient with its bound; on a kink those of the two sides."""
         columns, text = self.answer["columns"], self._value("numerical", row)
         error = columns["error"][row]
         return f"{text} ± {typeset_number(error, 2)}" if columns["numerical"][row] is not None and error else text
@@ -298,15 +314,17 @@ class _Reader:
             return f"cannot be compared: {nouns(answer).forward} {grows}"
         if status == "subgradient":
             left, right = columns["left"][row], columns["right"][row]
+            if left == right == 0:  # as every gradient is for a grad_output of 0
+                return self.status_words["agrees"]
             between = "between the two sides"
             if left is not None and right is not None:
                 between = f"from {typeset_number(min(left, right))} to {typeset_number(max(left, right))}"
-            return f"agree: at a kink any slope {between} is right"
+            return f"agree: at a kink any gradient {between} is right"
         return self.status_words[status]
 
 
-def _side(slope: float | None) -> str:
-    return _UNBOUNDED if slope is None else typeset_number(slope)
+def _side(gradient: float | None) -> str:
+    return _UNBOUNDED if gradient is None else typeset_number(gradient)
 
 
 _FAR = 3  # ranges away; beyond, the new range no longer includes the present one

@@ -20,7 +20,7 @@ _RIGHT = ("matches", "matches here")
 
 @dataclass(frozen=True)
 class Mark:
-    """A special point: at a kink the slopes on its ``left`` and ``right``, at a jump the values there."""
+    """A special point: at a kink the gradients on its ``left`` and ``right``, at a jump the values there."""
 
     kind: str
     x: float

@@ -91,7 +91,7 @@ def mark_layers(section: DrawnSection) -> list[Layer]:
 
 
 def _kinks(marks: list[Mark]) -> Iterator[Layer]:
-    """The marks, and vertical lines between the one-sided slopes, each value of which is a subgradient."""
+    """The marks, and vertical lines between the one-sided gradients, each value of which is right."""
     if not marks:
         return
     ends = [(mark.left, mark.right) if None not in (mark.left, mark.right) else (None, None) for mark in marks]

@@ -129,7 +129,11 @@ class CellsRecord(TypedDict):
 
 
 class ColumnsRecord(TypedDict):
-    """One number for each x, null at gaps. All gradients are grad_input for this grad_output."""
+    """One number for each x, null at gaps.
+
+    All gradients are grad_input for this grad_output: analytical, numerical with its error, and left and right, those
+    on the two sides of x.
+    """
 
     x: list[float]
     forward: NumberColumn
@@ -153,7 +157,10 @@ class MarkRecord(TypedDict):
 
 
 class KinkRecord(MarkRecord):
-    """Where forward is continuous and its slopes on the two sides differ; at a cusp one of them has no bound."""
+    """Where forward is continuous and its slopes on the two sides differ; at a cusp one of them has no bound.
+
+    left and right are the gradients on the two sides: those slopes times grad_output.
+    """
 
     kind: Literal["kink", "cusp"]
     left: float | None

@@ -223,9 +223,9 @@ def _reason(value: float) -> str:
 
 
 def point_marks(evaluation: Evaluation) -> list[KinkRecord | JumpRecord]:
-    """The special points from left to right: kinks and cusps with their slopes, jumps and poles with their values.
+    """The special points from left to right: kinks and cusps with their gradients, jumps and poles with their values.
 
-    Slopes are ``grad_input``; what is not finite is None.
+    Gradients are ``grad_input``; what is not finite is None.
     """
     kinds = {float(each.x): each.kind for each in evaluation.special}
     x, slopes, gap = evaluation.rows.x, evaluation.numerical.slopes, evaluation.rows.gap

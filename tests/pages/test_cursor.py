@@ -85,7 +85,8 @@ def test_m_goes_from_mark_to_mark(page: Page) -> None:
     cursor(page).press("Home")
     cursor(page).press("m")
     assert spoken(page) == (
-        "u 0.000, y 0, analytical 0, numerical −2 left, 2 right, they agree: at a kink any slope from −2 to 2 is right"
+        "u 0.000, y 0, analytical 0, numerical −2 left, 2 right, "
+        "they agree: at a kink any gradient from −2 to 2 is right"
     )
     opened(page, "/ops/round_straight_through")
     cursor(page).focus()

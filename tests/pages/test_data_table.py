@@ -21,7 +21,7 @@ def test_the_rows_are_evenly_spaced_and_every_mark_has_one(page: Page) -> None:
     head, *rows = table(page)
     assert head == ["input", "y", "analytical", "numerical", "agreement"]
     assert [row[0] for row in rows[:3]] == ["−3.000", "−2.700", "−2.400"]
-    assert ["−1.000", "−1", "1", "0 left, 1 right", "agree: at a kink any slope from 0 to 1 is right"] in rows
+    assert ["−1.000", "−1", "1", "0 left, 1 right", "agree: at a kink any gradient from 0 to 1 is right"] in rows
     assert len(rows) == 23
 
 

@@ -20,6 +20,7 @@ from .places import Names, describe_point
 MOST_WORDS = 20  # budget: words of a headline
 _MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the headline says how many
+_NOTHING_ASKED = "for grad_output 0 nothing comes back, as it should"
 _BROKEN_LAWS: dict[Law, str] = {
     "repeats": "the same call returns a different gradient the second time",
     "untouched": "backward changes grad_output, which it was only lent",
@@ -76,7 +77,7 @@ def _of_contract(specimen: Specimen) -> Iterator[str]:
 
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
     if evaluation.grad_output == 0:
-        yield "Matches, which says little: with grad_output 0 every gradient is 0."
+        yield f"Matches, which says little: {_NOTHING_ASKED}."
     draw = " for one random draw" if evaluation.one_draw else ""
     judged = verdict.against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)
     at = evaluation.rows
@@ -96,8 +97,10 @@ def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names, terms:
 
 
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+    if evaluation.grad_output == 0:
+        yield f"Matches its surrogate, which says little: {_NOTHING_ASKED}."
     sign, other = ("positive", "negative") if evaluation.grad_output > 0 else ("negative", "positive")
-    one_sided = evaluation.linearity.breaks("odd") and evaluation.grad_output
+    one_sided = evaluation.linearity.breaks("odd")
     if verdict.forward.intervals:
         follows = "backward follows the dotted surrogate, not forward"
         if one_sided:
@@ -155,7 +158,7 @@ def _differs_at_kink(
     at = f"Differs at {place}: {terms.backward} returns {format_number(returned)}"
     if not np.isfinite(sides).all():
         yield f"{at}, where {terms.function} has a cusp."
-    yield f"{at}, but slopes from {format_number(sides[0])} to {format_number(sides[1])} are right."
+    yield f"{at}, but gradients from {format_number(sides[0])} to {format_number(sides[1])} are right."
 
 
 def _constant(values: np.ndarray) -> bool:

@@ -37,14 +37,20 @@ def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> 
 
 
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    sentence = f"backward returns {names.derivative} {describe_finite_range(evaluation, names)}."
     if evaluation.grad_output == 0:
-        return [sentence, "That says little: with grad_output 0 every gradient is 0."]
+        return _nothing_asked(evaluation, names)
+    sentence = f"backward returns {names.derivative} {describe_finite_range(evaluation, names)}."
     if names.claim == "surrogate":
         return [sentence, "Elsewhere it is designed to follow its surrogate."]
     if names.claim == "broken":
         return [sentence, "The bug in this specimen shows in no curve, but in its contract."]
     return [sentence]
+
+
+def _nothing_asked(evaluation: Evaluation, names: Names) -> list[str]:
+    """For a ``grad_output`` of 0."""
+    where = describe_finite_range(evaluation, names)
+    return [f"For grad_output 0 backward returns 0 {where}, as it should.", "That says little of any other."]
 
 
 def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -53,6 +59,8 @@ def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names) -> lis
 
 
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
+    if evaluation.grad_output == 0:
+        return _nothing_asked(evaluation, names)
     sentences = [f"{describe_finite_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
     if verdict.forward.intervals:
         where = describe_intervals(verdict.forward.intervals, evaluation, names)
@@ -61,7 +69,7 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -
         sentences = [f"Whether backward is {names.derivative} is undecided, but {sentences[0]}"]
     else:
         sentences = [f"For this grad_output backward returns {names.derivative}, and {sentences[0]}"]
-    if evaluation.linearity.breaks("odd") and evaluation.grad_output:
+    if evaluation.linearity.breaks("odd"):
         other = "negative" if evaluation.grad_output > 0 else "positive"
         sentences.append(f"For {other} grad_output it follows a different surrogate: flip the sign to see it.")
     elif evaluation.surrogate_nonlinear:
@@ -71,16 +79,15 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -
 
 def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     compared, row = verdict.against, verdict.against.worst
-    target, has = names.derivative, "forward has"
+    target, owner = names.derivative, "forward"
     if compared is not verdict.forward:
-        target, has = f"{names.derivative}, nor of its surrogate,", "its surrogate has"
+        target, owner = f"{names.derivative}, nor of its surrogate,", "its surrogate"
     if compared.worst_cell is not None:
         return [f"backward does not return {target} {_between_points(evaluation, verdict, names)}"]
     if row is None or evaluation.analytical is None:
         return [_nonlinear(evaluation, names)]
     curve = judged_curve(evaluation, verdict)
     returned, expected = evaluation.analytical[row], evaluation.grad_output * curve.slopes.value[row]
-    factor = "" if evaluation.grad_output == 1 else f" (times grad_output {format_number(evaluation.grad_output)})"
     claim = f"backward does not return {target} {describe_intervals(compared.intervals, evaluation, names)}"
     x = float(evaluation.rows.x[row])
     example = "" if compared.intervals == ((x, x),) else f"at {names.wrt} = {describe_point(x, evaluation)} "
@@ -89,11 +96,13 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
     size = describe_size(found.off, found.slope, found.nearby)
     if curve.slopes.kind[row] == PointKind.KINK:
         if not np.isfinite([curve.slopes.left[row], curve.slopes.right[row]]).all():
-            return [f"{claim}: {example}, where {has} a cusp."]
-        right = f"a kink, and only slopes {_slopes(evaluation, curve, row)} are right"
+            return [f"{claim}: {example}, where {owner} has a cusp."]
+        right = f"{owner} has a kink, and only gradients {_sides(evaluation, curve, row)} are right"
+    elif evaluation.grad_output == 1:
+        right = f"{owner} has slope {format_distinct(expected, returned)}"
     else:
-        right = f"slope {format_distinct(expected, returned)}{factor}"
-    return [f"{claim}: {example}, where {has} {right}{size}."]
+        right = f"grad_output times the slope of {owner} is {format_distinct(expected, returned)}"
+    return [f"{claim}: {example}, where {right}{size}."]
 
 
 def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
@@ -125,7 +134,8 @@ def _nonlinear(evaluation: Evaluation, names: Names) -> str:
     return f"{right_here} But {violation[0].lower()}{violation[1:]}{size}."
 
 
-def _slopes(evaluation: Evaluation, curve: Curve, row: int) -> str:
+def _sides(evaluation: Evaluation, curve: Curve, row: int) -> str:
+    """From which gradient to which, of the two sides of a kink."""
     sides = sorted(evaluation.grad_output * side[row] for side in (curve.slopes.left, curve.slopes.right))
     return f"from {format_number(sides[0])} to {format_number(sides[1])}"
 
@@ -191,17 +201,17 @@ def _remark(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]
 
 def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     rows = np.flatnonzero(verdict.against.status == Status.SUBGRADIENT)
-    if not rows.size or evaluation.analytical is None:
+    if not rows.size or evaluation.analytical is None or evaluation.grad_output == 0:
         return []
     if rows.size == 1:
         row = int(rows[0])
         where, returned = describe_point(evaluation.rows.x[row], evaluation), format_number(evaluation.analytical[row])
-        right = f"any slope {_slopes(evaluation, judged_curve(evaluation, verdict), row)} is right there."
+        right = f"any gradient {_sides(evaluation, judged_curve(evaluation, verdict), row)} is right there."
         return [f"At the kink at {where} it returns {returned}: {right}"]
     places = join_words(
         [describe_point(x, evaluation) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else [])
     )
-    return [f"At the kinks at {places} it returns a slope between those of the two sides, which is right."]
+    return [f"At the kinks at {places} it returns a gradient between those of the two sides, which is right."]
 
 
 def _at_jumps(evaluation: Evaluation) -> list[str]:

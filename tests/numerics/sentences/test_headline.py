@@ -21,7 +21,7 @@ def line(name: str, start: float = -3.0, stop: float = 3.0, grad_output: float =
     [
         ("exp", 1.0, "Matches: backward is the derivative of forward."),
         ("relu", 1.0, "Matches: backward is the derivative of forward; at the kink it returns a subgradient."),
-        ("exp", 0.0, "Matches, which says little: with grad_output 0 every gradient is 0."),
+        ("exp", 0.0, "Matches, which says little: for grad_output 0 nothing comes back, as it should."),
         (
             "clamp_with_grad",
             -1.0,

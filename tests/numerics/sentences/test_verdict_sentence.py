@@ -24,7 +24,7 @@ def test_a_match_names_its_range():
 def test_a_match_says_what_happens_at_a_kink():
     assert sentence("abs_product", wrt="u") == (
         "backward returns the derivative of forward on all of −3 ≤ u ≤ 3. "
-        "At the kink at 0 it returns 0: any slope from −2 to 2 is right there. "
+        "At the kink at 0 it returns 0: any gradient from −2 to 2 is right there. "
         "Outside this range backward agrees with forward, wherever forward is finite."
     )
 
@@ -95,7 +95,9 @@ def test_an_undecided_verdict_says_why():
 
 
 def test_a_zero_grad_output_is_no_proof():
-    assert "with grad_output 0 every gradient is 0" in sentence("exp", grad_output=0.0)
+    for name, claim in (("exp", "exact"), ("clamp_with_grad", "surrogate")):
+        said = sentence(name, claim=claim, grad_output=0.0)
+        assert said.startswith("For grad_output 0 backward returns 0 on all of −3")
 
 
 def test_what_failed_is_quoted():
@@ -143,3 +145,8 @@ def test_a_grad_output_changed_in_place_is_told_once():
     said = sentence("gradient_changed_in_place", claim="broken")
     assert said.startswith("For grad_output 1 backward is right. But backward changes grad_output in place.")
     assert "belongs to autograd" not in said
+
+
+def test_the_number_that_is_right_is_not_called_a_slope_where_it_is_scaled():
+    said = sentence("incorrect_clipped_relu", -1.0, 3.0, claim="broken", grad_output=-2.0)
+    assert "it returns −2, where grad_output times the slope of forward is 0, off by 2" in said
