@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -130,9 +131,9 @@ def _rate(section: Section, truth: TrueForward, loss: Loss, asked: DescentReques
     y = truth.outputs(start[None])[0]
     least, count = _MIN_GRADIENT * float(np.linalg.norm(loss.residual(y))), y.size
     steepest = max(size for each in path for size in (_steepness(truth, each), *_norms(section, loss, each, least)))
-    if not 0 < steepest < math.sqrt(np.finfo(np.float64).max):
+    largest = _STABLE_RATE * count / steepest / steepest if steepest else math.inf  # a square might be 0
+    if not sys.float_info.min < largest < sys.float_info.max:
         return _STABLE_RATE * count
-    largest = _STABLE_RATE * count / steepest**2
     decade = 10.0 ** math.floor(math.log10(largest))
     return float(f"{next(each for each in _MANTISSAS if each * decade <= largest * (1 + _RTOL)) * decade:.2g}")
 

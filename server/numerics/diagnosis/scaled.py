@@ -57,7 +57,7 @@ def constant_factor(data: Evidence) -> Hypothesis | None:
     if exceptions is None or not factor:
         return None
     # A crooked number may be what the derivative by another input happens to be at what is held.
-    unnamed = not (_plain_name(abs(factor), within) or _plain_name(1 / abs(factor), within / factor**2))
+    unnamed = not (_plain_name(abs(factor), within) or _plain_name(*_inverse(abs(factor), within)))
     if unnamed and (story := swapped_inputs(data)):
         return story
     text, rows = format_measured(factor, within), data.everywhere(exceptions)
@@ -75,14 +75,21 @@ def _factor_names(data: Evidence, size: float, within: float) -> list[str]:
     if name_power := held_value_behind(data, size):
         which, power = name_power
         return [f"a factor {which}{'²' * (abs(power) == 2)} is {'too many' if power > 0 else 'missing'}"]
-    if size < 1 and (missing := _plain_name(1 / size, within / size**2)):
+    if size < 1 and (missing := _plain_name(*_inverse(size, within))):
         return [f"a factor {missing} is missing"]
     name = constant_name(size, within)
     return [f"a factor {name} is too many"] if name else []
 
 
+def _inverse(value: float, within: float) -> tuple[float, float]:
+    """The inverse of a number known to ± ``within``, and how far it is known; infinite where float64 ends."""
+    return 1 / value, within / value / value  # a square might be 0
+
+
 def _plain_name(value: float, within: float) -> str:
-    """The name of a constant, or a number of few digits; empty if it is neither."""
+    """The name of a constant, or a number of few digits; empty if it is neither, or infinite."""
+    if np.isinf(value):
+        return ""
     near = simplest_number(value - within, value + within)
     return constant_name(value, within) or format_number(near) * (near == float(f"{near:.4g}"))
 
@@ -145,13 +152,15 @@ def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool
     some = data.moving & nonzero
     share = data.returned[some] / data.slope[some]
     constant, within = data.typical(share * factor[some] if missing else share / factor[some])
+    if not constant or np.isinf(1 / constant):
+        return None
     scale = constant / factor if missing else constant * factor
     exceptions = data.exceptions(np.where(nonzero, scale, 0.0), np.where(nonzero, 0.0, data.returned))
-    if exceptions is None or not constant:
+    if exceptions is None:
         return None
     at = data.everywhere(exceptions)
     response, error = data.typical(data.returned[data.judged])
-    inverse = format_measured(1 / constant, within / constant**2)
+    inverse = format_measured(*_inverse(constant, within))
     is_constant = bool((np.abs(data.returned - response)[data.judged] <= data.precision * abs(response)).all())
     if is_constant:
         factor_ = _product(inverse, symbol) if missing else f"{inverse}/{symbol}"
@@ -184,12 +193,17 @@ def held_value_behind(data: Evidence, size: float) -> tuple[str, int] | None:
     """The name of a held value, and the power of it that a factor of this ``size`` is whatever the value; or None."""
     tolerance = max(_RTOL, data.precision) * size
     for each in _held_values(data.section):
-        powers = [power for power in _POWERS if abs(abs(each.value) ** power - size) <= tolerance]
+        powers = [power for power in _POWERS if abs(_power(each.value, power) - size) <= tolerance]
         factor = _factor_in(data, each.section) if powers else None
         for power in powers:
-            if factor is not None and abs(abs(each.moved) ** power - factor) <= max(_RTOL, data.precision) * factor:
+            if factor is not None and abs(_power(each.moved, power) - factor) <= max(_RTOL, data.precision) * factor:
                 return each.name, power
     return None
+
+
+def _power(value: float, exponent: int) -> float:
+    """A power of the magnitude, which may be 0 or infinite."""
+    return float(np.float64(abs(value)) ** exponent)
 
 
 def _factor_in(data: Evidence, moved: Section) -> float | None:

@@ -332,3 +332,9 @@ def test_float32_moves_in_float32():
 def test_a_parameter_of_a_function_may_not_bear_these_names():
     with pytest.raises(Exception, match="'lr' is a reserved word"):
         section(torch.exp, parameters=(Parameter("lr", 1.0),))
+
+
+@pytest.mark.parametrize("factor", [5e-324, 1e-300, 1e-160, 1e160, 1e300])
+def test_a_learning_rate_is_chosen_for_slopes_whose_square_float64_does_not_hold(factor):
+    found, _ = down(lambda x: factor * x, at=1.0)
+    assert 0 < found.plan.lr < np.inf

@@ -4,9 +4,9 @@ import math
 
 import pytest
 import torch
-from support.sections import explanation, op_of, section, written
+from support.sections import Written, explanation, op_of, section, written
 
-from gradloupe.ops import OPS
+from gradloupe.ops import OPS, Input
 
 F = torch.nn.functional
 one, cos, sin, exp, tanh, sigmoid = torch.ones_like, torch.cos, torch.sin, torch.exp, torch.tanh, torch.sigmoid
@@ -85,6 +85,10 @@ STORIES = [
         "24 significant bits instead of 53",
         "by up to 1e−9 of the largest slope",  # a kink is left out: there slopes between both sides are right
     ),
+    ("constant factor", sin, lambda x: 1e-170 * cos(x), "1e−170 times the slope", "a factor 1e170 is missing"),
+    ("constant factor", sin, lambda x: 1e-320 * cos(x), "1e−320 times the slope of forward everywhere."),
+    ("missing factor", torch.square, lambda x: 1e-170 * one(x), "the factor 2e170 x is missing"),
+    ("straight-through", torch.square, lambda x: 1e-310 * one(x), "returns 1e−310 times grad_output everywhere"),
 ]
 
 
@@ -100,6 +104,12 @@ def test_the_story_that_was_planted_is_told(kind, value, derivative, words, subt
                     assert word in story.sentence
     if "1.37" not in words[-1]:
         assert {count: explanation(op, count=count).kind for count in (101, 1001)} == {101: kind, 1001: kind}
+
+
+@pytest.mark.parametrize("held", [torch.finfo(torch.float64).tiny, 1e-160])
+def test_a_held_value_near_0_does_not_hide_the_factor(held):
+    op = op_of(lambda x, eps: Written.apply(x, sin, lambda x: 3 * cos(x)) + eps, Input("x"), Input("eps", value=held))
+    assert "3 times the slope of forward everywhere" in explanation(op, wrt="x").sentence
 
 
 @pytest.mark.parametrize("row", [0, 1, 4 + 1, 9, 11, 13, 17, 19, 23, 25, 28, 30, 37, 39, 41])
