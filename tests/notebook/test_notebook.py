@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Browser, FrameLocator, Page, expect
-from support.browser import POLICY, curves
+from support.browser import POLICY, curves, resized, settles
+from support.exports import words_astray
 
 import gradloupe
 from gradloupe.ops import OPS, Input, Op
@@ -351,6 +352,9 @@ def test_an_exported_notebook_draws_the_live_figure(notebook: Page) -> None:
     expect(frame.locator("input[data-slider=steepness]")).to_be_in_viewport()
     steep = frame.locator("input[data-slider=steepness]")
     inside = next(each for each in notebook.frames if each is not notebook.main_frame)
+    for width in (1280, 390):
+        resized(notebook, width, 1000)
+        settles(lambda: words_astray(inside), [])
     before = curves(inside)  # type: ignore[arg-type]
     assert before["forward"][1][0] == pytest.approx(4.0)
     steep.press("End")

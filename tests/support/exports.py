@@ -10,10 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Frame, Page
 
 from support import http
 from support.browser import POLICY, WINDOW
+
+# What of the words around the plot lies outside the figure, or on a panel of the plot.
+ASTRAY = """() => {
+  const shown = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());
+  const boxes = (selector) => shown(selector).map((element) => [element, element.getBoundingClientRect()]);
+  const [[, figure]] = boxes(".figure"), panels = boxes("#plot .nsewdrag").map(([, box]) => box);
+  const inside = (a, b) => a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom;
+  const over = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  const page = document.documentElement.getBoundingClientRect();
+  if (panels.length === 0 || boxes(".legend").length < 2) return ["nothing is drawn"];
+  const words = [...boxes(".legend, .measured").map((word) => [...word, figure]),
+    ...boxes(".layouts, .links").map((word) => [...word, page])];
+  const astray = ([, box, room]) => !inside(box, room) || panels.some((panel) => over(box, panel));
+  return words.filter(astray).map(([element, box]) => `${element.className} ${JSON.stringify(box)}`);
+}"""
 
 
 def got(server: str, address: str, **headers: str) -> httpx2.Response:
@@ -43,3 +58,9 @@ def from_disk(browser: Browser, path: Path, **options: Any) -> Iterator[Page]:
     assert complaints == []
     assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
     context.close()
+
+
+def words_astray(page: Page | Frame) -> list[str]:
+    """The legends, titles and tools that lie outside the figure or on a panel of its plot."""
+    astray: list[str] = page.evaluate(ASTRAY)
+    return astray

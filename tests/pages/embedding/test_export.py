@@ -16,8 +16,8 @@ from axe_playwright_python.sync_playwright import Axe
 from functions.misbehaving_op import OWN
 from playwright.sync_api import Browser, Page, expect
 from support import event_loop
-from support.browser import curves, drag, shows
-from support.exports import from_disk, got, stored
+from support.browser import curves, drag, resized, settles, shows
+from support.exports import from_disk, got, stored, words_astray
 from support.own_server import showing
 
 from gradloupe.server.cache.answer_cache import AnswerCache
@@ -109,6 +109,26 @@ def test_a_file_is_not_zoomed_and_points_nowhere_else(browser: Browser, clamp: P
         page.mouse.move(5, 5)
         expect(page.locator("#keys")).to_be_visible()
         expect(page.locator("#keys")).not_to_contain_text("zoom")
+
+
+def test_legends_and_tools_of_a_file_lie_beside_its_curves_at_every_width(browser: Browser, clamp: Path) -> None:
+    with from_disk(browser, clamp) as page:
+        shows(page, "/ops/clamp_with_grad")
+        for layout in ("stacked", "overlaid"):
+            page.get_by_label(layout).check()
+            for width in (1280, 700, 390):
+                resized(page, width, 800)
+                settles(lambda: words_astray(page), [])
+
+
+def test_in_a_low_frame_the_sliders_of_a_file_are_in_sight_with_its_curves(browser: Browser, clamp: Path) -> None:
+    with from_disk(browser, clamp) as page:
+        shows(page, "/ops/clamp_with_grad")
+        for width in (1280, 700):
+            resized(page, width, 560)
+            expect(page.locator("#plot .nsewdrag").first).to_be_in_viewport(ratio=1)
+            for name in ("min", "grad_output"):
+                expect(slider(page, name)).to_be_in_viewport(ratio=1)
 
 
 def test_a_file_may_fetch_nothing(browser: Browser, clamp: Path) -> None:
