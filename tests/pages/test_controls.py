@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from functions.seeds import SEEDS
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from support.browser import (
     alike,
     alone,
@@ -200,3 +200,20 @@ def test_the_field_of_a_large_tensor_scrolls_and_leaves_the_page_as_it_is(page: 
     field = page.locator("textarea.field")
     field.evaluate("field => { field.rows = 64; field.value = field.value.repeat(40) }")
     assert field.evaluate("field => field.clientHeight < 300 && field.scrollHeight > 600")
+
+
+def test_a_proxy_that_writes_a_date_when_to_come_back_is_not_asked_for_ever(page: Page) -> None:
+    opened(page, "/ops/exp")
+    busy = {"status": 429, "headers": {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, "json": {"detail": "Too busy."}}
+    asked: list[Route] = []
+
+    def refuse(route: Route) -> None:
+        asked.append(route)
+        route.fulfill(**busy)
+
+    page.route("**/exp.page.json?grad_output=-1", refuse)
+    page.get_by_role("button", name="Flip sign").click()
+    expect(page.locator("#trouble")).to_have_text("Too busy.")
+    enter(page.locator("#field-grad_output"), "2")
+    shows(page, "/ops/exp?grad_output=2")
+    assert len(asked) == 1

@@ -67,5 +67,8 @@ const sentence = (problem, status) => problem.detail ?? `The server answered ${s
 export async function askServer(address, signal) {
   const response = await fetch(address, { signal, headers: { Accept: "application/json" } });
   const { ok, status, headers } = response;
-  return { ok, status, body: await response.json(), retryAfter: Number(headers.get("Retry-After") ?? 0) };
+  return { ok, status, body: await response.json(), retryAfter: secondsOf(headers.get("Retry-After") ?? "0") };
 }
+
+/** Retry-After has seconds, or a date where a proxy writes it; 0 for anything else, and for a date that is over. */
+const secondsOf = (text) => Math.max(0, Number.isFinite(Number(text)) ? Number(text) : (Date.parse(text) - Date.now()) / 1000 || 0);
