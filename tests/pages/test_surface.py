@@ -17,6 +17,7 @@ return {x: xaxis.range, y: yaxis.range, heat: data[0], names: data.map(({name}) 
   arrows: data.find(({name}) => name === 'arrows')} }"""
 HEIGHT = """([map, row, column, value]) =>
 Math.abs(document.querySelector(`[data-map=${map}] .map`).data[0].z[row][column] - value) <= 1e-6"""
+PREVENTED = "({key, defaultPrevented}) => key !== 'Alt' && (window.prevented ??= []).push(defaultPrevented)"
 INK = """canvas => { const {width, height} = canvas;
 const {data} = canvas.getContext('2d').getImageData(0, 0, width, height);
 return data.filter((value, i) => i % 4 === 3 && value > 0).length / (width * height) }"""
@@ -163,9 +164,12 @@ def test_forward_stands_in_space_and_is_turned_by_keys_and_by_hand(page: Page) -
     expect(button).to_have_attribute("aria-pressed", "true")
     canvas = page.locator("canvas.solid")
     assert 0.1 < canvas.evaluate(INK) < 0.9
+    canvas.evaluate(f"canvas => canvas.addEventListener('keydown', {PREVENTED})")
+    page.keyboard.press("Alt+ArrowUp")  # which is the browser's, as Alt and an arrow to the left is
     before = seen(canvas)
     page.keyboard.press("ArrowRight")
     settles(lambda: seen(canvas) != before, True)
+    assert page.evaluate("window.prevented") == [False, True]
     before = seen(canvas)
     box = place_of(canvas)
     page.mouse.move(box["x"] + 100, box["y"] + 100)

@@ -35,7 +35,7 @@ export function surfaceCanvas(place, label) {
   for (const event of ["pointerup", "pointercancel"]) canvas.addEventListener(event, () => (held = null));
   canvas.addEventListener("keydown", (event) => {
     const step = KEYS[event.key];
-    if (!step) return;
+    if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     turn(step[0] * STEP, step[1] * STEP);
   });
