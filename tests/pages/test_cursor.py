@@ -67,6 +67,25 @@ def test_leaving_the_figure_brings_the_hint_back(page: Page) -> None:
     expect(page.locator("#overlay")).to_be_hidden()
 
 
+def test_a_click_keeps_the_reading_and_hands_the_keys_to_the_curves(page: Page) -> None:
+    opened(page, "/ops/exp?view=step")
+    point_at(page, 0.75)
+    page.mouse.down()
+    page.mouse.up()
+    shows(page, "/ops/exp")
+    expect(cursor(page)).to_be_focused()
+    expect(page.locator("#field-at")).not_to_have_value("")
+    read, at = cell(page, "x").text_content() or "", page.locator("#field-at").input_value()
+    page.mouse.move(5, 5)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(cell(page, "x")).to_have_text(re.compile(r"^\d"))
+    assert float(cell(page, "x").text_content() or "") > float(read)
+    page.get_by_role("button", name="numerical", exact=False).first.click()  # it lies on the plot
+    expect(page.locator("#plot .scatterlayer path").first).to_be_visible()
+    expect(page.locator("#field-at")).to_have_value(at)
+
+
 def test_the_keyboard_walks_the_curves_and_is_spoken(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     cursor(page).focus()

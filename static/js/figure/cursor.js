@@ -61,14 +61,18 @@ export function curveCursor({ canvas, overlay, cursor }, plot, read, picked) {
   };
   for (const event of ["pointermove", "pointerdown"]) canvas.addEventListener(event, point);
   let down = null; // plotly swallows the click itself
-  canvas.addEventListener("pointerdown", ({ clientX }) => (down = clientX));
-  addEventListener("pointerup", ({ clientX }) => {
+  canvas.addEventListener("pointerdown", ({ clientX, button, target }) => {
+    if (button === 0 && !target.closest(".head")) down = clientX;
+  });
+  addEventListener("pointerup", ({ clientX, pointerType }) => {
     const pixel = clientX - canvas.getBoundingClientRect().left;
     const still = down !== null && Math.abs(clientX - down) < STILL;
     down = null;
     if (!still || !drawn() || pixel < plot.place().left || pixel > plot.place().right) return;
-    const { x: xs } = plot.state().answer.columns;
-    picked(xs[nearest(xs, plot.place().invert(pixel))]);
+    const row = nearest(plot.state().answer.columns.x, plot.place().invert(pixel));
+    show(row);
+    if (pointerType === "mouse") cursor.focus({ preventScroll: true }); // from here the keys go on
+    picked(plot.state().answer.columns.x[row]);
   });
   // A finger that is lifted leaves the reading where it was.
   canvas.addEventListener("pointerleave", ({ pointerType }) => pointerType !== "touch" && hide());
