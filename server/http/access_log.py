@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 _MAX_WAITING = 10_000  # lines in the queue; more are dropped
 _END = ""
+_OF_A_WORKER = ("op", "ended", "seconds")  # where a record of the log says how one has ended
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,15 @@ class _Lines(logging.Formatter):
     """The server's own log as JSON: of an exception only type and place, as its message may quote a client."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = {"time": _now(), "level": record.levelname.lower(), "message": record.getMessage().strip()}
+        message = record.getMessage().strip()
+        line: dict[str, Any] = {"time": _now(), "level": record.levelname.lower(), "message": message}
         if record.exc_info and record.exc_info[1]:
             problem, place = record.exc_info[1], record.exc_info[2]
             while place is not None and place.tb_next is not None:
                 place = place.tb_next
             line["kind"] = type(problem).__name__
             line["place"] = f"{place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place else ""
+        line |= {name: vars(record)[name] for name in _OF_A_WORKER if name in vars(record)}
         return json.dumps(line)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -31,9 +32,11 @@ class WorkerConnection:
         self._reply: asyncio.Future[Frame[Any]] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._killed = False
+        self._limit: ExceededLimit | None = None
+        self._since = time.monotonic()
         self.ended: asyncio.Task[str] | None = None  # the exit status, once the process is gone
         self.greeted = False
-        self.asked = False
+        self.asked = ""  # the op that it was last asked for
 
     @property
     def listens(self) -> bool:
@@ -44,6 +47,16 @@ class WorkerConnection:
     def pid(self) -> int:
         """The process id, 0 until it is known."""
         return self._process.pid
+
+    @property
+    def dropped(self) -> bool:
+        """Whether it was killed only because nobody waits for its answer any more."""
+        return self._killed and self._limit is None
+
+    @property
+    def seconds(self) -> float:
+        """How long ago it was last asked, or started."""
+        return time.monotonic() - self._since
 
     async def begin(self) -> Greeting:
         """Connect, and return the greeting; raises ``WorkerLost``."""
@@ -61,7 +74,8 @@ class WorkerConnection:
     async def ask(self, request: WorkerRequest) -> Frame[WorkerReply]:
         """The answer; raises ``WorkerLost``. At the deadline, or when cancelled, it kills the process."""
         assert self._writer is not None
-        self.asked = True
+        self.asked = request["question"]["op"] if request["kind"] == "question" else request["op"]
+        self._since = time.monotonic()
         reply = self._expect_reply()
         self._writer.write(pack(Frame(request)))
         deadline = self._process.job.deadline
@@ -93,19 +107,23 @@ class WorkerConnection:
         assert self.ended is not None
         futures: set[asyncio.Future[Any]] = {reply, self.ended}
         try:
-            limit = await self._exceeded_limit(futures, ExceededLimit("Timeout", limit_name), seconds)
-            if limit is not None:
+            self._limit = await self._exceeded_limit(futures, ExceededLimit("Timeout", limit_name), seconds)
+            if self._limit is not None:
                 await self._locate(futures)
         finally:
             if not (reply.done() or self.ended.done()):  # a late reply would be taken for that of the next question
                 self._killed = True
                 self._process.kill()
         if reply.done():
+            self._limit = None
             return reply.result()
-        if self.ended.done():
-            limit = FORK_LIMIT if self._process.hit_fork_limit else limit
-            raise WorkerLost(self.ended.result(), limit, self._process.stack_dump())
-        raise WorkerLost("signal 9, SIGKILL", limit, self._process.stack_dump())
+        raise self.loss()
+
+    def loss(self) -> WorkerLost:
+        """How the process has ended, or will now that it was killed."""
+        ended = self.ended.result() if self.ended is not None and self.ended.done() else "signal 9, SIGKILL"
+        limit = FORK_LIMIT if self._process.hit_fork_limit else self._limit
+        return WorkerLost(ended, limit, self._process.stack_dump())
 
     async def _exceeded_limit(
         self, futures: set[asyncio.Future[Any]], time_limit: ExceededLimit, seconds: float

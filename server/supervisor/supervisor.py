@@ -18,6 +18,7 @@ from .connection import WorkerConnection
 from .crash_report import GpuLost, WorkerLost, startup_crash
 from .worker_process import WorkerProcess
 
+_LOG = logging.getLogger("gradloupe")
 MAX_FAILED_STARTS = 3  # workers in a row that may die while they load
 RESTART_PAUSE = 1.0  # seconds before a restart, where a worker could not be started or died unasked
 _MAX_IDLE_DEATHS = 3  # workers in a row that died before any question
@@ -82,6 +83,7 @@ class Supervisor:
             failed_starts = idle_deaths = 0
             while not self.broken:
                 lost = await self._run_until_it_ends(self.connection)
+                self._log(lost)
                 idle_deaths = 0 if self.connection.asked else idle_deaths + 1
                 failed_starts = 0 if self.connection.greeted else failed_starts + 1
                 if failed_starts == MAX_FAILED_STARTS or (failed_starts and self._is_users_fault(lost)):
@@ -104,11 +106,9 @@ class Supervisor:
 
     async def _run_until_it_ends(self, connection: WorkerConnection) -> WorkerLost:
         """Do the handshake, wait for the end of the worker, and return how it ended."""
-        loss: WorkerLost | None = None
         try:
             greeting = await connection.begin()
         except WorkerLost as lost:
-            loss = lost
             if lost.at_limit:
                 self.broken = self._startup_failure(lost)
         else:
@@ -118,8 +118,8 @@ class Supervisor:
                 self.last_hello, self.catalogue = greeting, {op["name"]: op for op in greeting["catalogue"]}
             await self._notify()
         assert connection.ended is not None
-        ended = await asyncio.shield(connection.ended)  # the process is reaped even if this task is cancelled
-        return loss or WorkerLost(ended)
+        await asyncio.shield(connection.ended)  # the process is reaped even if this task is cancelled
+        return connection.loss()
 
     async def _replace(self) -> None:
         """Start the next worker; retried every second where the system refuses."""
@@ -134,6 +134,18 @@ class Supervisor:
             else:
                 self.broken = ""
                 return
+
+    def _log(self, lost: WorkerLost) -> None:
+        """Log how the present worker has ended, where no report, no load error and no caller that has gone says so."""
+        if self.job.report or self.connection.dropped or (self.job.targets and not self.connection.greeted):
+            return
+        op, seconds = self.connection.asked, round(self.connection.seconds, 1)
+        since = f"it was asked for {op}" if op else "it was started"
+        _LOG.warning(
+            "The worker process %s, %s s after %s.",
+            *(lost, seconds, since),
+            extra={"op": op, "ended": lost.ended, "seconds": seconds},
+        )
 
     async def _notify(self) -> None:
         async with self._change:

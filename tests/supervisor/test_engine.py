@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -16,6 +17,9 @@ from functions.misbehaving_op import OWN
 from support.documents import without_results
 from support.own_server import Own, showing
 from support.servers import Server, serving, serving_in_thread, to_the_last, witnessed
+from support.waiting import until
+
+from gradloupe.server.http.access_log import logging_config
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +47,7 @@ def test_a_function_that_prints_disturbs_neither_the_answers_nor_the_log(tmp_pat
     ],
 )
 def test_a_function_that_ends_its_process_is_explained_and_the_server_goes_on(
-    misbehaving: Own, deed: str, kind: str, line: str
+    misbehaving: Own, deed: str, kind: str, line: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     response = misbehaving.get(f"/ops/Misbehaving.json?deed={deed}")
     answer = response.json()
@@ -62,6 +66,17 @@ def test_a_function_that_ends_its_process_is_explained_and_the_server_goes_on(
     assert answer["columns"]["x"] == []
     assert response.headers["cache-control"] == "no-store"
     assert misbehaving.get("/ops/Misbehaving.json").json()["verdict"]["word"] == "matches"
+    written_in_the_log(caplog, "SIGKILL" if kind == "Timeout" else kind)
+
+
+def written_in_the_log(caplog: pytest.LogCaptureFixture, ended: str) -> None:
+    """Each worker that was lost is a line, as text and as JSON."""
+    json_lines = logging_config("json")["formatters"]["one"]["()"]()
+    asked = 1 if ended == "SIGKILL" else 2  # once more where no limit was exceeded
+    for record in until(lambda: caplog.records[asked - 1 :] and caplog.records):
+        line = json.loads(json_lines.format(record))
+        assert (line["op"], line["ended"].rpartition(", ")[2]) == ("Misbehaving", ended)
+        assert f"{line['seconds']} s after it was asked for Misbehaving" in record.getMessage()
 
 
 def test_a_function_that_raises_is_a_result_with_its_message(misbehaving: Own) -> None:

@@ -15,6 +15,7 @@ import pytest
 from support import event_loop
 from support.engines import engine_of, kill_forkservers, question_of
 
+from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor.engine import Engine
@@ -119,3 +120,24 @@ def test_no_answer_is_lost_or_wrong_however_many_workers_are_killed(
     assert found.wrong == []
     assert found.right > kills
     assert restarts >= kills
+
+
+def test_a_worker_that_is_ended_because_nobody_waits_is_none_that_was_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "my_ops.py").write_text(SQUARE.replace("return x * x", "while True: pass"))
+
+    async def ask_and_go() -> None:
+        async with engine_of(tmp_path / "my_ops.py") as engine:
+            await engine.catalogue()
+            asking = asyncio.create_task(engine.op("Square"))
+            for _ in range(30):  # until it is asked
+                await asyncio.sleep(0)
+            asking.cancel()
+            with pytest.raises(EngineBusy):
+                await asking
+            await engine.wait_ready()
+            assert engine.restarts == 1
+
+    event_loop.run(asyncio.wait_for(ask_and_go(), 60))
+    assert caplog.records == []
