@@ -47,9 +47,16 @@ def test_every_verdict_has_a_mark(page: Page) -> None:
     assert len(set(drawings)) == len(words)
 
 
-def test_it_is_said_beside_grad_output_whether_its_sign_matters(server: str) -> None:
-    says = {"clamp_with_grad": "its sign matters: flip it", "round_straight_through": "only scales the gradient"}
-    for name, words in says.items():
-        assert http.get(f"{server}/ops/{name}.page.json").json()["words"]["linearity"] == words
-        assert f'<span id="linearity">{words}</span>' in http.get(f"{server}/ops/{name}").text
+def test_it_is_said_beside_grad_output_what_it_does_beyond_scaling(server: str) -> None:
+    says = {
+        "clamp_with_grad": "its sign matters: flip it",
+        "round_straight_through": "only scales the gradient",
+        "weight_decay_in_backward": "gradient not in proportion to it",
+        "gradient_clip?grad_output=0.3": "gradient not in proportion to it",
+        "clamp_with_grad?order=2": "",
+    }
+    for address, words in says.items():
+        name, _, query = address.partition("?")
+        assert http.get(f"{server}/ops/{name}.page.json?{query}").json()["words"]["linearity"] == words
+        assert f'<span id="linearity">{words}</span>' in http.get(f"{server}/ops/{address}").text
     assert 'id="linearity"' not in http.get(f"{server}/lessons/clamp_sign").text  # whose question it is

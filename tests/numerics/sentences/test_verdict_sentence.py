@@ -128,7 +128,7 @@ def test_a_surrogate_for_every_size_of_grad_output_is_told_from_one_for_either_s
     assert sentence("gradient_clip", claim="surrogate").startswith(
         "By design, backward is not the derivative of forward anywhere on −3 ≤ x ≤ 3: on all of −3 ≤ x ≤ 3 it is the "
         "derivative of its surrogate, the dotted curve. "
-        "For a larger or smaller grad_output it follows a different surrogate."
+        "Its surrogate depends on the size of grad_output: what backward returns is not in proportion to it."
     )
     assert sentence("guided_relu", claim="surrogate").startswith(
         "For this grad_output backward returns the derivative of forward, and on all of −3 ≤ x ≤ 3 it is the "
