@@ -73,7 +73,8 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -
         other = "negative" if evaluation.grad_output > 0 else "positive"
         sentences.append(f"For {other} grad_output it follows a different surrogate: flip the sign to see it.")
     elif evaluation.surrogate_nonlinear:
-        sentences.append("Its surrogate depends on the size of grad_output: what backward returns is not in proportion to it.")
+        size = "Its surrogate depends on the size of grad_output"
+        sentences.append(f"{size}: what backward returns is not in proportion to it.")
     return sentences
 
 
