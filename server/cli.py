@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import signal
 import socket
 import sys
@@ -16,6 +17,7 @@ from .. import __version__
 from .config.settings import Settings, end_with, parse_settings
 from .config.target import BadTarget, parse_target
 from .protocol.job import Job
+from .standard_streams import discard_output, open_closed_streams
 from .supervisor.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from .reload.composite_engine import AnyEngine
 
 _MAX_PORTS = 100  # tried one after the other where no port was asked for
+_MIN_FILES = 32  # of itself, its worker and the first visitors
 _INTERRUPTED = 130
 _EXPOSED = """\
 gradloupe: it listens on {host}, not on this machine alone. Everybody who reaches port {port} can read the source of
@@ -42,7 +45,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.getpid() == 1:  # in a container: process 1 only gets the signals that it handles
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    _open_closed_streams()
+    open_closed_streams()
     try:
         run(sys.argv[1:])
     except KeyboardInterrupt:
@@ -64,6 +67,9 @@ def run(arguments: Sequence[str]) -> None:
         _report(chosen, problem)
     if problem:
         end_with(problem)
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if 0 <= files < _MIN_FILES:  # below zero: no limit
+        raise SystemExit(f"gradloupe may open {files} files, and to serve it needs {_MIN_FILES}: see ulimit -n.")
     try:
         listener = _listener(chosen)
     except (OSError, OverflowError) as refused:
@@ -73,15 +79,12 @@ def run(arguments: Sequence[str]) -> None:
     except OSError as refused:
         raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
     with suppress(KeyboardInterrupt):
-        _greet(chosen, listener)
+        try:
+            _greet(chosen, listener)
+        except OSError as refused:
+            discard_output()
+            raise SystemExit(f"gradloupe cannot write to its standard output: {refused.strerror}.") from None
         _serve(listener, make_engine, chosen)
-
-
-def _open_closed_streams() -> None:
-    """Open /dev/null in the place of standard streams that are closed."""
-    for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - until the end
 
 
 def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
@@ -129,9 +132,6 @@ def _report(chosen: Settings, problem: str) -> NoReturn:
         code = report_bad_target(problem, chosen) if process is None else run_report(process, chosen)
     except KeyboardInterrupt:
         code = _INTERRUPTED
-    except BrokenPipeError:  # the reader of the pipe has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
     raise SystemExit(code)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from ..config.settings import Settings
 from ..protocol.errors import EngineBusy
 from ..protocol.load_error import load_error
+from ..standard_streams import discard_output
 from ..supervisor.worker_process import WorkerProcess
 from . import terminal
 from .allowlist import UnknownAllowance
@@ -26,7 +27,7 @@ def run_report(process: WorkerProcess, chosen: Settings) -> int:
     """Report on what ``process`` imports, as ``chosen`` says; returns the exit code.
 
     0: all is well, or ``--check`` was not given; 1: something differs, fails, is undecided or cannot be called; 2: a
-    target could not be loaded, nothing be judged, or the page not be written. Raises ``KeyboardInterrupt``, after
+    target could not be loaded, nothing be judged, or the report not be written. Raises ``KeyboardInterrupt``, after
     printing the results so far.
     """
     began, results, progress = time.monotonic(), dict[int, ExaminedFunction](), ReportTotal()
@@ -42,7 +43,7 @@ def run_report(process: WorkerProcess, chosen: Settings) -> int:
         if results and chosen.check and chosen.format == "text":
             left = progress.total - len(results)
             until_now = Report(chosen.targets, in_order(results), seconds=time.monotonic() - began, left=left)
-            terminal.print_report(until_now, terminal.console(sys.stdout))
+            _print_report(until_now, chosen)
         raise KeyboardInterrupt from None
     return write_report(report, chosen)
 
@@ -54,12 +55,7 @@ def report_bad_target(sentence: str, chosen: Settings) -> int:
 
 def write_report(report: Report, chosen: Settings) -> int:
     """Write the report in the formats that were asked for; returns the exit code."""
-    code = report.code
-    if chosen.check and chosen.format != "text":
-        sys.stdout.buffer.write(json_report(report) if chosen.format == "json" else junit_report(report))
-        sys.stdout.buffer.flush()
-    elif chosen.check:
-        terminal.print_report(report, terminal.console(sys.stdout))
+    written = not chosen.check or _print_report(report, chosen)
     for each in report.troubles if chosen.format != "text" or not chosen.check else ():
         sys.stderr.write(f"gradloupe: {each['sentence']}\n")
     if chosen.save_html:
@@ -72,4 +68,22 @@ def write_report(report: Report, chosen: Settings) -> int:
             well = "not all loaded" if report.troubles else "all is well"
             wrong = f"{len(report.faulty)} need{'s' * (len(report.faulty) == 1)} attention" if report.faulty else well
             sys.stderr.write(f"Wrote {chosen.save_html}: {len(report.found)} Functions, {wrong}.\n")
-    return code if chosen.check or report.troubles else 0
+    if not written:
+        return 2
+    return report.code if chosen.check or report.troubles else 0
+
+
+def _print_report(report: Report, chosen: Settings) -> bool:
+    """Write the report to the standard output; whether it could be, or its reader has closed it, having read enough."""
+    try:
+        if chosen.format == "text":
+            terminal.print_report(report, terminal.console(sys.stdout))
+        else:
+            sys.stdout.buffer.write(json_report(report) if chosen.format == "json" else junit_report(report))
+            sys.stdout.buffer.flush()
+    except OSError as problem:
+        discard_output()
+        if not isinstance(problem, BrokenPipeError):
+            sys.stderr.write(f"gradloupe: the report cannot be written: {problem.strerror}.\n")
+            return False
+    return True

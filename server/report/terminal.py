@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from io import StringIO
 from typing import IO
 
 from rich.box import SIMPLE_HEAD
@@ -46,9 +47,9 @@ def print_report(report: Report, out: Console) -> None:
     if out.is_terminal:
         _write(report, out)
         return
-    with out.capture() as captured:
-        _write(report, out)
-    text = "\n".join(line.rstrip() for line in captured.get().splitlines())
+    written = StringIO()
+    _write(report, console(written))
+    text = "\n".join(line.rstrip() for line in written.getvalue().splitlines())
     out.file.write(f"{text}\n")
     out.file.flush()
 

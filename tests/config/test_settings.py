@@ -283,6 +283,14 @@ def test_who_listens_to_everybody_is_told_what_everybody_can_do(folder: Path) ->
     assert f"ssh -L {found[1]}:127.0.0.1:{found[1]} " in said
 
 
+@pytest.mark.parametrize("shell", ["ulimit -n 12", "exec > /dev/full"])
+def test_a_server_that_cannot_open_files_or_say_where_it_is_ends_with_a_sentence(shell: str) -> None:
+    command = f'{shell}; exec "{sys.executable}" -m gradloupe --port 0'
+    refused = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert refused.returncode == 1
+    assert re.fullmatch(r"gradloupe [^\n]+\.\n", refused.stderr)
+
+
 @pytest.mark.parametrize("target", ["nowhere.py", "no_such_package.kernels", ".", "my_ops.py:"])
 def test_a_target_that_is_not_there_ends_it_with_a_sentence(folder: Path, target: str) -> None:
     refused = ran(folder, target)

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,13 @@ from support.faulty_source import FAULTY
 from support.own_worker import LAST
 from support.waiting import written_into
 
+from gradloupe.server.config.options import REPORT_FORMATS
+from gradloupe.server.config.settings import Settings
 from gradloupe.server.protocol import load_error
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.protocol.question import Element
 from gradloupe.server.report import terminal as text
+from gradloupe.server.report.command import write_report
 from gradloupe.server.report.examine import examine_function
 from gradloupe.server.report.findings import SweptSection, WorstPoint, XrayFinding
 from gradloupe.server.report.html_page import html_report
@@ -731,6 +734,22 @@ def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(mo
         stream = io.StringIO()
         text.print_report(Report(("my.py",), (ExaminedFunction(long),)), text.console(stream))
         assert wide - 10 < max(map(len, stream.getvalue().splitlines())) <= wide
+
+
+@pytest.mark.parametrize("form", REPORT_FORMATS)
+def test_who_stops_reading_the_report_gets_its_exit_code_and_a_full_disk_is_a_sentence(
+    form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = replace(WRONG, word="matches", sweeps=(replace(SWEPT, word="matches", fault=False),), findings=())
+    for result, code in ((WRONG, 1), (right, 0)):
+        report, chosen = Report(("my.py",), (ExaminedFunction(result),)), Settings(check=True, format=form)
+        reading, writing = os.pipe()
+        os.close(reading)
+        with os.fdopen(writing, "w") as pipe, redirect_stdout(pipe):
+            assert write_report(report, chosen) == code
+        with open("/dev/full", "w") as full, redirect_stdout(full):
+            assert write_report(report, chosen) == 2
+    assert re.fullmatch(r"(gradloupe: [^\n]+\.\n){2}", capsys.readouterr().err)
 
 
 def test_what_xml_has_no_place_for_is_replaced() -> None:
