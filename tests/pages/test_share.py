@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 from support import http
-from support.browser import alone, enter, opened
+from support.browser import alone, enter, opened, settles
 from support.embedding_site import Host, fitted, framed, hosting, visiting
 from support.servers import HERE
 
@@ -24,6 +24,8 @@ PLACES = (
 )
 STATIC = HERE / "static"
 NO_CLIPBOARD = "delete Navigator.prototype.clipboard; document.execCommand = () => false"
+# How much of a page is out of sight of its frame, across and down.
+HIDDEN = "page => [page.scrollWidth - innerWidth, page.scrollHeight - innerHeight]"
 BOTH = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 
@@ -155,9 +157,9 @@ def test_the_frame_is_valid_and_nothing_but_a_frame(page: Page, server: str, pla
     settled(page)
     tags = Tags(snippet(page, place))
     frame = tags.only("iframe")
-    assert frame["data-src" if place == "reveal.js" else "src"] == server + EMBED
-    assert frame["title"] == "Clamp with grad, a live figure"
     assert int(frame["height"] or 0) > 200
+    assert frame["data-src" if place == "reveal.js" else "src"] == f"{server}{EMBED}&height={frame['height']}"
+    assert frame["title"] == "Clamp with grad, a live figure"
     assert {tag for tag, _ in tags.found} <= {"iframe", "section", "p"}
 
 
@@ -169,6 +171,26 @@ def test_the_frame_works_where_it_is_pasted(page: Page, browser: Browser, host: 
         inner = elsewhere.frame_locator("iframe").locator("html")
         expect(inner).to_have_attribute("data-ready", CLAMP, timeout=20_000)
         framed(elsewhere).wait_for_function("() => document.documentElement.scrollHeight - innerHeight <= 1")
+
+
+def test_the_frame_fits_every_column(page: Page, browser: Browser, host: Host) -> None:
+    sharing(page)
+    settled(page)
+    frame = snippet(page, "HTML").replace(' loading="lazy"', "")
+    columns = (320, 358, 390, 600, 1000)
+    frames = "<p>".join(frame.replace('width="100%"', f'width="{width}"') for width in columns)
+    with visiting(browser, host, frames) as elsewhere:
+        for place, width in enumerate(columns):
+            element = elsewhere.locator("iframe").nth(place)
+            element.scroll_into_view_if_needed()
+            figure = element.content_frame
+            expect(figure.locator("html[data-ready]")).to_be_attached()
+            expect(figure.locator("html")).to_have_js_property("clientWidth", width)
+            settles(lambda figure=figure: figure.locator("html").evaluate(HIDDEN), [0, 0])
+            if figure.locator(".drawer summary").is_visible():
+                figure.locator(".drawer summary").click()
+                expect(figure.get_by_role("slider", name="grad_output")).to_be_in_viewport(ratio=1)
+                settles(lambda figure=figure: figure.locator("html").evaluate(HIDDEN), [0, 0])
 
 
 def test_the_element_works_where_it_is_pasted(page: Page, browser: Browser, host: Host) -> None:
@@ -215,8 +237,8 @@ def test_python_reads_the_cell_of_jupyter(page: Page, server: str) -> None:
     _, call = ast.parse(snippet(page, "Jupyter")).body
     assert isinstance(call, ast.Expr)
     assert isinstance(call.value, ast.Call)
-    assert ast.literal_eval(call.value.args[0]) == server + EMBED
     sizes = {each.arg: ast.literal_eval(each.value) for each in call.value.keywords}
+    assert ast.literal_eval(call.value.args[0]) == f"{server}{EMBED}&height={sizes['height']}"
     assert sizes["width"] == "100%"
     assert sizes["height"] > 200
 
@@ -277,7 +299,7 @@ def test_whatever_an_op_is_called_and_takes_the_snippets_hold(page: Page) -> Non
     frame = Tags(texts["HTML"]).only("iframe")
     assert frame["title"] == 'A "quoted" <op> & [its] *friends*, a live figure'
     query = urlsplit(frame["src"] or "").query
-    assert parse_qs(query) == {name: [text] for name, text in TOO_MUCH}
+    assert parse_qs(query) == {name: [text] for name, text in [*TOO_MUCH, ["height", "400"]]}
     assert not re.search(r"['\"()<>\s\[\]]", query)
     tag = Tags(texts["Web component"]).only("grad-loupe")
     assert parse_qs(tag["data-query"] or "") == {"X": ["1"], "title": ['a"<&>']}

@@ -39,6 +39,8 @@ const asPicture = (figure) => {
 
 export const page = (figure) => addressOf(figure);
 export const frame = (figure) => addressOf(figure, "embed", "", ["theme", "hide", "height"]);
+/** The frame of a page that does not hear how high the figure is: it fills what it is given, on a phone, too. */
+const filling = (figure) => frame({ ...figure, dress: { ...figure.dress, height: String(figure.height) } });
 export const picture = (figure, ending, dressed = ["theme", "hide"]) =>
   addressOf(asPicture(figure), "ops", ending, dressed);
 const pasted = (figure) => addressOf(figure, "ops", "", ["theme", "hide", "width", "height"]);
@@ -52,7 +54,7 @@ const fence = (kind, ...lines) => [`\`\`\`${kind}`, ...lines, "```"].join("\n");
 
 function iframe(figure, source = "src", more = ` loading="lazy" sandbox="${SANDBOX}"`) {
   const size = `width="${wide(figure)}" height="${figure.height}"`;
-  return `<iframe ${source}="${escaped(frame(figure))}" title="${escaped(name(figure))}" ${size}${more} frameborder="0"></iframe>`;
+  return `<iframe ${source}="${escaped(filling(figure))}" title="${escaped(name(figure))}" ${size}${more} frameborder="0"></iframe>`;
 }
 
 function element(figure) {
@@ -96,7 +98,7 @@ const quarto = (figure) =>
 
 function jupyter(figure) {
   const width = JSON.stringify(wide(figure));
-  return `from IPython.display import IFrame\n\nIFrame(${JSON.stringify(frame(figure))}, width=${width}, height=${figure.height})`;
+  return `from IPython.display import IFrame\n\nIFrame(${JSON.stringify(filling(figure))}, width=${width}, height=${figure.height})`;
 }
 
 /** Where a figure can go, in the order of the dialog: its name, what one does there, and what one pastes. */
