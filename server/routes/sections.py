@@ -34,7 +34,7 @@ from ..protocol.errors import Unsolved
 from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import Address, canonical_address, curves_only, without_display_options
 from ..url.numbers import printable_excerpt
-from ..url.parse import parse_query, read_address
+from ..url.parse import parse_query, read_address, undressed_query
 from ..url.representations import check_representation
 from .context import Site, query_string
 from .reply import Computation, computed_once
@@ -224,7 +224,8 @@ async def section_page(request: Request, place: SectionPlace, name: str, render:
     """
     site = Site.serving(request)
     if await site.engine.waits_for(place.op):
-        numbers_of = f"/ops/{quote(place.op)}.json" + (f"?{place.query}" if place.query else "")
+        query = undressed_query(place.query)
+        numbers_of = f"/ops/{quote(place.op)}.json" + (f"?{query}" if query else "")
         framed = request.url.path.startswith("/embed/")
         return uncached_reply(request, site.pages.waiting(printable_excerpt(place.op), numbers_of, framed), "text/html")
     base, public = site.base(request), site.settings.public

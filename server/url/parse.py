@@ -25,7 +25,16 @@ from ..protocol.parameter_kinds import (
 )
 from ..protocol.question import DTYPES, QUESTION_PARAMETERS, ParameterValue, Question
 from ..schema.op import DeviceSummary, InputDescription, OpDescription, ParameterDescription
-from .address import ADDRESS_PARAMETERS, PARAMETERS, Address, SliderCount, default_address, value_bounds
+from .address import (
+    ADDRESS_PARAMETERS,
+    PARAMETERS,
+    Address,
+    SliderCount,
+    default_address,
+    encoded_query,
+    names_of_scope,
+    value_bounds,
+)
 from .numbers import BadQuery, printable_excerpt, read_float, read_int, with_a_point
 from .swept_elements import outside, read_element, shapes_by_name, suggestion, sweepable_shapes, with_second_axis
 
@@ -57,6 +66,12 @@ def parse_query(query: str) -> dict[str, str]:
         if not _TRACKING_PARAMETER.fullmatch(name):
             words[name] = text
     return words
+
+
+def undressed_query(query: str) -> str:
+    """What a query says of the figure itself: without theme, hidden parts and sizes; raises ``BadQuery``."""
+    dress = names_of_scope("dress")
+    return encoded_query({name: text for name, text in parse_query(query).items() if name not in dress})
 
 
 def read_address(op: OpDescription, device: DeviceSummary, words: QueryWords) -> Address:

@@ -418,9 +418,10 @@ def test_a_verdict_that_was_cut_short_is_read_by_pointing_at_it(page: Page) -> N
 
 def test_while_torch_is_loading_the_frame_says_so_and_the_figure_follows(browser: Browser, running: InThread) -> None:
     with torch_loading(running) as loaded, serving_in_thread() as starting, alone(browser, starting.url) as page:
-        page.goto("/embed/exp?hide=source", wait_until="commit")
+        page.goto("/embed/exp?hide=source&grad_output=2&theme=dark&height=500", wait_until="commit")
         expect(page.get_by_text("torch is still loading")).to_be_visible()
+        expect(page.locator("[data-address]")).to_have_attribute("data-address", "/ops/exp.json?grad_output=2")
         assert page.locator(".masthead, .colophon").count() == 0
         loaded()
-        shows(page, "/ops/exp")
+        shows(page, "/ops/exp?grad_output=2")
         assert "analytical" in curves(page)
