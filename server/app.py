@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -51,9 +52,11 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await engine.connect()
+        prepared = asyncio.create_task(asyncio.to_thread(site.pages.prepare))  # while torch is loading
         try:
             yield
         finally:
+            await prepared
             await site.thumbnails.close()
             await site.own_thumbnails.close()
             await site.rasterizer.close()

@@ -5,15 +5,29 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from html import unescape
+from importlib import import_module
+from threading import Lock
 from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup, escape
+
+# What formulas and sources are written with, and the first page does without.
+MARKUP_LIBRARIES = ("latex2mathml.converter", "pygments.formatters.html", "pygments.lexers.python")
+_IMPORTING = Lock()
+
+
+def load_markup_libraries() -> None:
+    """Import the ``MARKUP_LIBRARIES``, in one thread at a time: another would get half of those that replace themselves."""
+    with _IMPORTING:
+        for name in MARKUP_LIBRARIES:
+            import_module(name)
 
 
 @lru_cache(maxsize=1024)
 def mathml(latex: str) -> Markup:
     """The ``<math>`` element of a formula; the LaTeX itself, as code, where it cannot be parsed."""
-    from latex2mathml.converter import convert_to_element  # not needed while the first page is on its way
+    load_markup_libraries()
+    from latex2mathml.converter import convert_to_element
     from latex2mathml.exceptions import NoAvailableTokensError
 
     try:
@@ -76,9 +90,10 @@ def highlighted_source(source: str, first: int = 1) -> Markup:
 @lru_cache(maxsize=256)
 def highlighted_lines(source: str) -> tuple[str, ...]:
     """The highlighted lines of a source as HTML."""
+    load_markup_libraries()
     from pygments import highlight as paint
-    from pygments.formatters import HtmlFormatter
-    from pygments.lexers import PythonLexer
+    from pygments.formatters.html import HtmlFormatter
+    from pygments.lexers.python import PythonLexer
 
     return tuple(paint(source, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n").split("\n"))
 
@@ -91,7 +106,7 @@ def highlight_style_sheet() -> bytes:
 
 
 def _rules(style: str, root: str = "") -> str:
-    from pygments.formatters import HtmlFormatter
+    from pygments.formatters.html import HtmlFormatter
 
     formatter = HtmlFormatter(style=style)
     place = f"{root}.source"

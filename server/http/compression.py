@@ -6,6 +6,8 @@ import gzip
 import re
 from functools import lru_cache
 
+import brotli
+
 CODINGS = ("br", "gzip")  # best first
 _MAX_HEADER = 512  # characters of a header; longer ones are ignored
 _WEIGHTED_CODING = re.compile(
@@ -47,7 +49,5 @@ def compress_well(body: bytes, coding: str) -> bytes:
 def _compressed(body: bytes, coding: str, level: int) -> bytes:
     if coding == "gzip":
         return gzip.compress(body, level, mtime=0)
-    import brotli
-
     compressed: bytes = brotli.compress(body, quality=level)
     return compressed
