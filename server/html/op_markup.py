@@ -17,7 +17,7 @@ _IMPORTING = Lock()
 
 
 def load_markup_libraries() -> None:
-    """Import the ``MARKUP_LIBRARIES``, in one thread at a time: another would get half of those that replace themselves."""
+    """Import them, in one thread at a time: another would get half of those that replace themselves."""
     with _IMPORTING:
         for name in MARKUP_LIBRARIES:
             import_module(name)
