@@ -18,9 +18,11 @@ from pathlib import Path
 import brotli
 import httpx2
 import pytest
+import yaml
 from support import http
 from support.raw_http import connected, send
 from support.servers import HERE, Server, serving
+from support.waiting import until
 
 from gradloupe.server.supervisor.engine import QUEUE_SIZE
 
@@ -39,6 +41,7 @@ class Front:
 
     url: str
     behind: tuple[Server, ...]
+    peers: Path  # the address of whoever has asked, a line each
 
     def get(self, address: str, **headers: str) -> httpx2.Response:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -54,11 +57,12 @@ def free_port() -> int:
 def configured(folder: Path, port: int, behind: tuple[Server, ...]) -> Path:
     """The shipped file, with the ports and folders of this test."""
     servers = " ".join(f"server {server.url.removeprefix('http://')} max_fails=0;" for server in behind)
-    text = SHIPPED.replace("server replica:8000 max_fails=0;", servers).replace(
+    text = SHIPPED.replace("server replica:8000 resolve max_fails=0;", servers).replace(
         "listen 8080", f"listen 127.0.0.1:{port}"
     )
     text = text.replace("/tmp/", f"{folder}/").replace("/var/cache/nginx", str(folder))  # noqa: S108
-    assert text.count(str(folder)) == 8
+    text = text.replace("access_log off;", f"log_format peer $remote_addr; access_log {folder}/peers peer;")
+    assert text.count(str(folder)) == 9
     (folder / "nginx.conf").write_text(text)
     return folder / "nginx.conf"
 
@@ -77,7 +81,7 @@ def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
             try:
                 until_it_listens(process, port)
-                yield Front(f"http://127.0.0.1:{port}", behind)
+                yield Front(f"http://127.0.0.1:{port}", behind, folder / "peers")
             finally:
                 process.send_signal(signal.SIGQUIT)
                 try:
@@ -178,6 +182,25 @@ def test_another_name_is_refused_by_those_behind(front: Front) -> None:
 def test_a_page_names_the_address_it_was_asked_at(front: Front) -> None:
     for host in ("localhost:1234", "a.localhost"):
         assert f"http://{host}/ops/double" in front.get("/ops/double", host=host).text
+
+
+def test_a_proxy_with_the_certificate_says_who_asks_and_by_which_scheme(front: Front) -> None:
+    asked = {"x_forwarded_for": "192.0.2.1, 203.0.113.9", "x_forwarded_proto": "https"}
+    links = [f"{scheme}://{front.url.removeprefix('http://')}/ops/double" for scheme in ("https", "http")]
+    for headers, link, other in ((asked, *links), ({}, *links[::-1])):
+        page = front.get("/ops/double", **headers).text
+        assert link in page
+        assert other not in page
+    assert until(lambda: "203.0.113.9" in front.peers.read_text().splitlines())
+
+
+def test_replicas_that_are_made_again_are_found_by_the_nginx_that_compose_runs() -> None:
+    image = yaml.safe_load((HERE / "compose.yaml").read_text())["services"]["nginx"]["image"]
+    assert tuple(map(int, image.removeprefix("nginx:").split("."))) >= (1, 28)
+    upstream = SHIPPED.partition("upstream gradloupe {")[2].partition("}")[0]
+    assert "zone " in upstream
+    assert "server replica:8000 resolve " in upstream
+    assert "resolver 127.0.0.11 " in SHIPPED
 
 
 def test_the_metrics_stay_inside(front: Front) -> None:
