@@ -1,6 +1,7 @@
 # make run    set everything up and serve on http://127.0.0.1:8000 (HOST=… PORT=… to change)
-# make test   set everything up, lint, and pass every test, browser included
-# make quick  lint, and pass the tests that need neither a browser nor patience
+# make test   set everything up, lint, and pass the tests of each push, browser included
+# make quick  lint, and pass the core: what is run before every commit
+# make nightly  all tests: in full what `make test` samples, and what drives the programs of others
 # make bench  measure everything, and write docs/measured.md (SUBJECTS="speed load" for these alone)
 # make lint   ruff, mypy and the direction of imports alone
 # make record INTO=folder   keep what servers and commands answer, to be compared: tests/recorded_answers.py says how
@@ -17,21 +18,26 @@ COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(ope
 # Python compiles each file that it imports, once, whatever the environment says: pip would compile ten times as many.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test quick bench lint record screenshot clean
+.PHONY: run test quick nightly bench lint record screenshot clean
 
 # Without npm's registry the larger plotly.js of its wheel is served; the next start tries again.
 run: $(VENV)/app
 	@PIP_RETRIES=0 npm_config_fetch_retries=0 $(MAKE) --silent $(VENV)/light >/dev/null 2>&1 || true
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
 
-PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal --durations 40
+PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal --durations 0 --durations-min 0.5
+PREPARE = $(MAKE) -j 3 lint $(VENV)/browser $(VENV)/light
 
 test: $(VENV)/node
-	$(MAKE) -j 3 lint $(VENV)/browser $(VENV)/light
+	$(PREPARE)
+	$(PYTEST) -m "not nightly"
+
+nightly: $(VENV)/node
+	$(PREPARE)
 	$(PYTEST)
 
 quick: lint $(VENV)/light
-	$(PYTEST) -m "not browser and not release and not slow"
+	$(PYTEST) -m core
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

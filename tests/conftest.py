@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, Page, expect
 from support.browser import WITHIN, chromium, visitor, watched
-from support.servers import InThread, copy_of_the_package, serving_in_thread
+from support.servers import HERE, InThread, copy_of_the_package, serving_in_thread
 
 from gradloupe.server.protocol.python_command import ONE_THREAD
 
 # Two threads take ten times as long for tensors of a few numbers; whoever is started by a test inherits this.
 os.environ |= ONE_THREAD
-# What `make quick` leaves out: folders whose tests start and end processes, and files that look at one fact again and
-# again, for every Function that is right or wrong, in every dtype, or for every request that nobody should send.
-SLOW_FOLDERS = {"notebook", "png", "reload", "report", "supervisor", "user_code", "worker"}
-SLOW_FILES = {
-    *("test_bad_input", "test_capabilities", "test_diagnosis", "test_examination", "test_hostile_requests"),
-    *("test_learned_scalars", "test_linearity", "test_planted_bugs", "test_right_functions", "test_same_answers"),
-    *("test_scene", "test_shutdown", "test_sliders", "test_slow_clients", "test_symmetric_inputs", "test_timing"),
-    *("test_views", "test_whole_range"),
+
+# What `make quick` runs: the claims of the gallery, the judge, the X-ray, addresses and documents.
+CORE = {
+    *("ops/test_claims.py", "ops/test_declaration.py", "ops/test_seed_values.py", "numerics/verdict/test_judge.py"),
+    *("numerics/verdict/test_planted_bugs.py", "numerics/sentences/test_verdict_sentence.py", "contract/test_xray.py"),
+    *("url/test_address.py", "url/test_representations.py", "protocol/test_suggest.py", "config/test_target.py"),
+    *("inference/test_recipe.py", "views/test_documents.py", "documents/test_compact.py", "http/test_allowed_hosts.py"),
 }
 
 expect.set_options(timeout=1000 * WITHIN)
@@ -33,12 +34,24 @@ settings.load_profile("tests")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a browser, itself or by what it uses, and what is slow."""
+    """Mark what needs a browser, itself or by what it uses, and what `make quick` runs."""
     for item in items:
+        if item.path.relative_to(HERE / "tests").as_posix() in CORE:
+            item.add_marker("core")
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-        if item.path.stem in SLOW_FILES or item.path.parent.name in SLOW_FOLDERS:
-            item.add_marker("slow")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The seconds that the tests of each package took, the slowest first."""
+    seconds: Counter[str] = Counter()
+    for report in chain.from_iterable(terminalreporter.stats.values()):
+        if isinstance(report, pytest.TestReport):
+            seconds[Path(report.nodeid.partition("::")[0]).parts[1]] += report.duration
+    if seconds:
+        terminalreporter.section("seconds of each package")
+    for package, total in seconds.most_common():
+        terminalreporter.line(f"{total:7.1f}  {package}")
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import sys
 import pytest
 import torch
 from functions.basics import with_backward
+from support.sampling import sampled
 from support.sections import section
 from support.servers import children
 
@@ -300,9 +301,9 @@ def test_all_badges_come_in_one_order_and_leave_the_class_alone():
     assert dict(vars(cut.op.function)) == before
 
 
-@pytest.mark.parametrize("op", [pytest.param(op, id=name) for name, op in OPS.items() if op.claim != "broken"])
-def test_no_op_that_is_right_is_accused_but_of_a_missing_conjugate(op):
-    cut = section(op)
+@pytest.mark.parametrize("name", sampled(name for name, op in OPS.items() if op.claim != "broken"))
+def test_no_op_that_is_right_is_accused_but_of_a_missing_conjugate(name):
+    cut = section(OPS[name])
     wrong = [each for each in capability_badges(cut, Call.of(cut)) if each.state == "wrong"]
     assert [each.name for each in wrong] in ([], ["complex"])
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from functions.contract_broken import HidesAHook
 from support.answers import asked
+from support.sampling import sampled
 from support.sections import Plain, op_of, section
 
 from gradloupe.ops import OPS, Input, Op, Parameter
@@ -299,8 +300,9 @@ def test_every_value_is_told_in_few_words(value, text):
     assert len(told) <= MAX_CHARS
 
 
-@pytest.mark.parametrize("op", [pytest.param(op, id=name) for name, op in OPS.items()])
-def test_every_op_of_the_gallery_can_be_opened(op):
+@pytest.mark.parametrize("name", sampled(OPS))
+def test_every_op_of_the_gallery_can_be_opened(name):
+    op = OPS[name]
     picture, functions, said = seen(op, tried=False)
     assert said.endswith(".")
     assert functions[0].arguments

@@ -109,6 +109,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("phases", ["examples,coverage", "fuzzing"])
 def test_what_the_description_allows_and_forbids_is_answered_as_described(
     server: str, tmp_path: Path, phases: str

@@ -344,6 +344,7 @@ def framed(page: Page) -> FrameLocator:
     return frame
 
 
+@pytest.mark.nightly
 def test_an_exported_notebook_draws_the_live_figure(notebook: Page) -> None:
     frame = framed(notebook)
     expect(frame.locator("#verdict .word")).to_have_text("differs")
@@ -362,6 +363,7 @@ def test_an_exported_notebook_draws_the_live_figure(notebook: Page) -> None:
     assert curves(inside)["forward"][1][0] != pytest.approx(4.0)  # type: ignore[arg-type]
 
 
+@pytest.mark.nightly
 def test_an_exported_notebook_shows_the_verdict_and_the_text(notebook: Page) -> None:
     card = notebook.locator("div.gradloupe")
     expect(card).to_contain_text("Bent: differs")

@@ -57,6 +57,7 @@ def test_a_file_dropped_into_ops_appears_in_gallery_page_and_api(package_copy: P
         assert server.get("/ops/newcomer.json?factor=-2").json()["verdict"]["word"] == "matches"
 
 
+@pytest.mark.nightly
 def test_a_file_dropped_into_ops_is_judged_by_the_tests(package_copy: Path) -> None:
     (package_copy / "ops" / "right_newcomer.py").write_text(NEWCOMER.format(slope=2))
     (package_copy / "ops" / "wrong_newcomer.py").write_text(NEWCOMER.format(slope=3))

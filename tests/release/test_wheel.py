@@ -139,6 +139,7 @@ def checked(installed: Path, repository: Path) -> dict[str, tuple[int, str]]:
     return dict(zip(CHECKS, json.loads(ran.stdout), strict=True))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_check_of_the_wheel_finds_what_stands_in_a_repository(
     checked: dict[str, tuple[int, str]], target: str
@@ -148,6 +149,7 @@ def test_a_check_of_the_wheel_finds_what_stands_in_a_repository(
     assert code == 0
 
 
+@pytest.mark.nightly
 def test_the_command_checks_the_functions_of_a_repository(installed: Path, repository: Path) -> None:
     command = [installed.with_name("gradloupe"), "my_ops.py", "--check"]
     ran = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=False)
@@ -155,6 +157,7 @@ def test_the_command_checks_the_functions_of_a_repository(installed: Path, repos
     assert ran.returncode == 0
 
 
+@pytest.mark.nightly
 def test_the_wheel_reports_in_every_form(checked: dict[str, tuple[int, str]], repository: Path) -> None:
     code, text = checked["my_ops.py --check --save-html report.html"]
     assert re.search(r"Double .* matches", text)
@@ -164,6 +167,7 @@ def test_the_wheel_reports_in_every_form(checked: dict[str, tuple[int, str]], re
     assert (code, code_of_junit) == (0, 0)
 
 
+@pytest.mark.nightly
 def test_the_wheel_shows_the_functions_of_a_repository(installed: Path, repository: Path) -> None:
     with serving("my_ops.py", python=str(installed), cwd=repository) as printed:
         server = replace(printed, url=printed.url.partition("/own#")[0])
@@ -173,6 +177,7 @@ def test_the_wheel_shows_the_functions_of_a_repository(installed: Path, reposito
         assert server.get("/ops/Double.json").json()["verdict"]["word"] == "matches"
 
 
+@pytest.mark.nightly
 def test_the_wheel_looks_and_checks_in_a_script(installed: Path, repository: Path) -> None:
     program = (
         "import gradloupe; from my_ops import Double;"

