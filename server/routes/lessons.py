@@ -11,12 +11,13 @@ from functools import partial
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..html.glossary import glossary_entries
-from ..html.lessons import LessonPlace, all_lessons, lesson_place
+from ..html.lessons import Lesson, LessonPlace, all_lessons, lesson_place
 from ..html.pages import Pages, SectionPage
 from ..http.responses import cached_reply, reply_lasting
 from ..protocol.fingerprint import fingerprint
 from ..protocol.suggest import closest_match
 from ..url.numbers import printable_excerpt
+from ..url.parse import undressed_query
 from .context import Site, query_string
 from .sections import SectionPlace, section_page
 
@@ -65,10 +66,15 @@ async def _words(request: Request, kind: str, render: Callable[[str, bool], byte
 
 async def _lesson(request: Request, framed: bool) -> Response:
     place = _place(request.path_params["lesson"])
-    figure = SectionPlace(place.lesson.op, query_string(request) or place.lesson.query)
+    figure = SectionPlace(place.lesson.op, _query(place.lesson, query_string(request)))
     return await section_page(
         request, figure, f"lesson {framed}", partial(_render, place=place, framed=framed), _PATIENCE
     )
+
+
+def _query(lesson: Lesson, asked: str) -> str:
+    """What was asked, and where that says nothing of the figure, the beginning of the lesson with it."""
+    return asked if undressed_query(asked) else "&".join(filter(None, (lesson.query, asked)))
 
 
 def _render(pages: Pages, view: SectionPage, place: LessonPlace, framed: bool) -> bytes:

@@ -62,6 +62,13 @@ def test_a_lesson_shows_what_its_query_says_and_refuses_what_cannot_be(server: s
     assert 'href="/lessons"' in refused.text
 
 
+def test_a_lesson_that_is_only_dressed_begins_where_it_begins(server: str) -> None:
+    page = http.get(f"{server}/embed/lessons/gradcheck?theme=dark&height=920&utm_source=mail").text
+    assert 'name="clip" value="1.5"' in page
+    assert 'data-theme="dark"' in page
+    assert 'data-high="920"' in page
+
+
 def test_an_unknown_lesson_is_told_the_nearest_name(server: str) -> None:
     page = http.get(f"{server}/lessons/kil_head", headers={"accept": "text/html"})
     assert page.status_code == 404

@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 from support import http
-from support.browser import alone, enter, opened, settles
+from support.browser import HIDDEN, alone, enter, opened, settles
 from support.embedding_site import Host, fitted, framed, hosting, visiting
 from support.servers import HERE
 
@@ -24,8 +24,6 @@ PLACES = (
 )
 STATIC = HERE / "static"
 NO_CLIPBOARD = "delete Navigator.prototype.clipboard; document.execCommand = () => false"
-# How much of a page is out of sight of its frame, across and down.
-HIDDEN = "page => [page.scrollWidth - innerWidth, page.scrollHeight - innerHeight]"
 BOTH = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 

@@ -48,6 +48,10 @@ WITHIN = 20.0  # seconds in which even a busy machine comes to what is waited fo
 # As text: what is handed over as objects is checked number by number, ten times as long as it takes to read.
 CURVES = "plot => JSON.stringify(document.querySelector(plot).data.map(({name, x, y}) => [name, [...x], [...y]]))"
 
+# How much of a page is out of sight of its window or frame, across and down.
+HIDDEN = """() => { const { scrollWidth, scrollHeight } = document.documentElement;
+return [scrollWidth - innerWidth, scrollHeight - innerHeight] }"""
+
 # Where an element is in the window, brought into sight, once five frames in a row have it there.
 PLACE = """element => new Promise(resolve => {
   let last = "", frames = 0;

@@ -5,7 +5,7 @@ import { whenVisible } from "../figure/in_sight.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { loadPlotly } from "../figure/plot.js";
 import { messenger } from "../share/parent_page.js";
-import { showInAddressBar } from "../state/address.js";
+import { joinQueries, showInAddressBar } from "../state/address.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
 
@@ -14,9 +14,9 @@ const NEEDS_ARROWS = "input, select, textarea, pre, [role=slider]";
 const THEMES = ["auto", "light", "dark"];
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
-const { start: beginning, control } = find("#controls").dataset;
+const { start: beginning, search, control } = find("#controls").dataset;
 
-const session = new Session(askServer, location.search || beginning);
+const session = new Session(askServer, search);
 soleFigure(session, { load: () => whenVisible(find("#canvas")).then(() => loadPlotly("curves")) });
 
 session.on("address", (said) => {
@@ -26,9 +26,9 @@ session.on("address", (said) => {
 
 /** Without a query a lesson is as it begins; where everything is as by default, the query says so of the control. */
 function queryOfPage() {
-  const query = session.query.replace(/^\?/, "");
-  if (query === beginning) return "";
-  return `?${query || `${control}=${encodeURIComponent(session.state[control])}`}`;
+  const { section, appearance } = session.parts();
+  if (section.slice(1) === beginning) return appearance;
+  return joinQueries(section || `?${control}=${encodeURIComponent(session.state[control])}`, appearance);
 }
 
 document.addEventListener("keydown", (event) => {
@@ -43,7 +43,8 @@ if (parent !== window) {
     moved: (state) => control in (state ?? {}) && session.move({ [control]: String(state[control]) }),
     themed: (theme) => THEMES.includes(theme) && (page.dataset.theme = theme),
   });
-  new ResizeObserver(() => around.resized(Math.ceil(document.body.getBoundingClientRect().height))).observe(document.body);
+  const measure = () => around.resized(Math.ceil(document.body.getBoundingClientRect().height));
+  if (!page.dataset.high) new ResizeObserver(measure).observe(document.body);
 }
 
 if (parent === window) showDefinitions(); // in a frame a term opens the glossary
