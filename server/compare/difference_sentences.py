@@ -13,6 +13,7 @@ from ..documents.pole_rows import nearest_row
 from ..documents.typography import number_within_span, typeset_number
 from ..protocol.answer import CurvesAnswer
 from ..schema.section import Ends, SectionRecord
+from ..schema.verdict_words import verdict_name
 
 _FEW_SHARED = 0.5  # of the x: where less are common to both (as with two dtypes), their number is mentioned
 _MAX_STRETCHES = 3  # stretches that are listed one by one
@@ -118,7 +119,7 @@ class _Comparison:
             yield f"For {one}, and not for {other}, {laws.get('odd') or next(iter(laws.values()))}"
 
     def verdicts(self) -> str:
-        words = [header["verdict"]["word"] for header in self.headers]
+        words = [verdict_name(header["verdict"]["word"], header["claim"]) for header in self.headers]
         if words[0] == words[1]:
             return f"The verdict is the same, “{words[0]}”."
         return f"The verdicts are “{words[0]}” for {self.names[0]} and “{words[1]}” for {self.names[1]}."

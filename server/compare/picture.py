@@ -57,7 +57,7 @@ def _shapes(pen: Pen, both: ComparedPair, answers: tuple[CurvesAnswer, CurvesAns
         title = truncated_text(op["title"], wide * 0.6, 21, "bold")
         yield pen.write(title, start, y, 21, "bold")
         after = text_width(title, 21, "bold") + 14
-        setting = ", ".join(part for part in (both.own(side), scene.section.word) if part)
+        setting = ", ".join(part for part in (both.own(side), scene.section.verdict_name) if part)
         yield pen.write(truncated_text(setting, wide - after, 17), start + after, y, 17, fill="muted")
     count = 2 if scenes[0].lower else 1
     rows = [

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from ..protocol.parameter_kinds import LARGEST
 from ..schema.page import ReadingsRecord
 from ..schema.section import Ends, JumpRecord, KinkRecord, SectionDocument, WorstRecord
+from ..schema.verdict_words import DESIGNED, FAILING_WORDS
 from .nouns import nouns
 from .pole_rows import nearest_row, rows_beside, with_gaps
 from .typography import (
@@ -261,7 +262,7 @@ class _Reader:
     def of_document(cls, answer: SectionDocument) -> _Reader:
         xs = answer["columns"]["x"]
         words = _STATUS_WORDS | {
-            "differs": "differ, by design" if answer["verdict"]["word"] == "matches its surrogate" else "differ"
+            "differs": "differ" if answer["verdict"]["word"] in FAILING_WORDS else f"differ {DESIGNED}"
         }
         return cls(answer, {nearest_row(xs, mark["x"]) for mark in answer["marks"] if mark["kind"] == "pole"}, words)
 

@@ -12,10 +12,10 @@ from ..documents.nouns import Nouns, nouns
 from ..documents.pole_rows import rows_beside, with_gaps
 from ..protocol.answer import CurvesAnswer
 from ..schema.section import FailureRecord, JumpRecord, KinkRecord
+from ..schema.verdict_words import FORWARD_WORDS, verdict_mark, verdict_name
 
 Numbers = list[float | None]
 _UNSEEN, _NOTHING = 1e-3, 1e-9
-_RIGHT = ("matches", "matches here")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class DrawnSection:
     nouns: Nouns
     start: float
     stop: float
+    claim: str
     word: str
     sentence: str
     intervals: tuple[tuple[float, float], ...]
@@ -65,6 +66,7 @@ class DrawnSection:
             nouns=nouns(header),
             start=header["start"],
             stop=header["stop"],
+            claim=header["claim"],
             word=verdict["word"],
             sentence=_failed(header["failure"]) or verdict["sentence"],
             intervals=tuple((low, high) for low, high in verdict["intervals"]),
@@ -77,13 +79,23 @@ class DrawnSection:
     def column(self, name: str) -> Numbers:
         return self.columns.get(name, [])
 
+    @property
+    def verdict_name(self) -> str:
+        """The word as people read it."""
+        return verdict_name(self.word, self.claim)
+
+    @property
+    def mark(self) -> str:
+        """The name of its mark."""
+        return verdict_mark(self.word, self.claim)
+
     @cached_property
     def visible_implied(self) -> Numbers | None:
         """The column ``implied``; None where there is none, where the verdict is that all matches, or where its curve
         could not be told from forward."""
         suggested, forward = self.columns.get("implied"), self.column("forward")
         values = [value for value in forward if value is not None]
-        if self.word in _RIGHT or not suggested or not values:
+        if self.word in FORWARD_WORDS or not suggested or not values:
             return None
         low, high = min(values), max(values)
         seen = max(_UNSEEN * (high - low), _NOTHING * max(abs(low), abs(high)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..documents.nouns import Nouns, nouns
 from ..protocol.answer import CurvesAnswer
 from ..schema.section import TermsRecord
+from ..schema.verdict_words import FAILING_WORDS, VERDICTS
 from .drawn_section import DrawnSection
 
 _USUAL = frozenset({"forward", "analytical", "numerical"})
@@ -57,7 +58,7 @@ def bend_words(marks: Iterable[str]) -> str:
 
 def stripe_label(word: str) -> str:
     """The label of the stripes, where the slopes differ, by the ``word`` of the verdict."""
-    return "differs" if word == "differs" else "differs by design"
+    return VERDICTS["differs" if word in FAILING_WORDS else "matches its surrogate"].name
 
 
 def legend_curves(section: DrawnSection) -> frozenset[str]:

@@ -105,7 +105,7 @@ def _sentences(text: str) -> list[str]:
 def _arranged(drawn: Scene, wide: float, high: float, unit: float, parts: SheetParts) -> Sheet:
     room, lines = wide - 2 * _PAD * unit, []
     if parts.said is not None:
-        before = ICON_WIDTH * unit + text_width(f"{drawn.section.word}. ", VERDICT_SIZE * unit, "bold")
+        before = ICON_WIDTH * unit + text_width(f"{drawn.section.verdict_name}. ", VERDICT_SIZE * unit, "bold")
         lines = wrapped_lines(parts.said, room, VERDICT_SIZE * unit, before)
     glossed, plain = (_heads(drawn, parts.legend, glossed, room, _SMALL * unit) for glossed in (True, False))
     shorter = sum(len(head.rows) for head in plain) < sum(len(head.rows) for head in glossed)

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from ..documents.typography import exact_number, typeset_powers, typeset_sentence
 from ..protocol.answer import Answer, CurvesAnswer, curves_of
+from ..schema.verdict_words import MARKS
 from ..url.address import HEIGHT_BOUNDS, WIDTH_BOUNDS, Address, value_text
 from .font_metrics import text_width, truncated_text
 from .palette import FONT_FAMILIES, Pen, dark_scheme_rules, palette
@@ -23,34 +24,15 @@ PREVIEW_SIZE = (1200, 630)  # pixels of a link preview (Open Graph)
 _TITLE_SIZE, _FOOTER_SIZE = 1.4, 0.72  # in units
 _APP_NAME = "Gradloupe"
 _MAX_DESCRIPTION = 2000  # letters
-# The icon of each verdict, a small picture of two curves. As in templates/parts/icons.html.
-_UPPER, _LOWER = "M2.5 5.5H13.5", "M2.5 10.5H13.5"
-_CROSSED = "M4.5 15 11.5 1"
-_ICON_STROKES = {
-    "matches": (("analytical", _UPPER), ("numerical", _LOWER)),
-    "matches here": (
-        *(("analytical", "M2.5 5.5H8"), ("numerical", "M2.5 10.5H8")),
-        *(("analytical", "M11 5.5h.01M14.5 5.5h.01"), ("numerical", "M11 10.5h.01M14.5 10.5h.01")),
-    ),
-    "matches its surrogate": (
-        ("analytical", _UPPER),
-        ("surrogate", "M2.5 10.5h.01M6.1 10.5h.01M9.7 10.5h.01M13.3 10.5h.01"),
-    ),
-    "differs": (("analytical", _UPPER), ("numerical", _LOWER), ("disagreement", _CROSSED)),
-    "undecided": (("muted", "M5 5.6C5 1.8 11 1.8 11 5.2 11 7.6 8 7.4 8 10M8 13.2V13.3"),),
-    "no gradient": (("rule", _UPPER), ("numerical", _LOWER)),
-    "unsupported": (("rule", _UPPER), ("numerical", _LOWER)),
-    "failed": (("disagreement", "M3 3 13 13M13 3 3 13"),),
-}
 _ICON_WIDTHS = {"muted": 1.8, "disagreement": 2.0}
 
 
-def _verdict_icon(pen: Pen, word: str, x: float, y: float, size: float) -> Markup:
-    """The icon of a verdict in a square of ``size``."""
+def _verdict_icon(pen: Pen, mark: str, x: float, y: float, size: float) -> Markup:
+    """The mark of a verdict in a square of ``size``."""
     scale = f"translate({x:.2f} {y:.2f}) scale({size / 16:.4f})"
     strokes = (
         pen.draw("path", {"d": d, "stroke-width": _ICON_WIDTHS.get(name, 2.4)}, fill="none", stroke=name)
-        for name, d in _ICON_STROKES.get(word, ())
+        for name, d in MARKS.get(mark, ())
     )
     return pen.draw("g", {"transform": scale, "stroke-linecap": "round"}, *strokes)
 
@@ -118,7 +100,7 @@ def _accessible_text(pen: Pen, drawn: Scene) -> Iterator[Markup]:
     section = drawn.section
     panels = f"{section.nouns.of} and its gradient with respect to {section.wrt}"
     description = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:_MAX_DESCRIPTION]}"
-    return _accessible(pen, f"{section.title}: {section.word}", typeset_powers(typeset_sentence(description)))
+    return _accessible(pen, f"{section.title}: {section.verdict_name}", typeset_powers(typeset_sentence(description)))
 
 
 def _accessible(pen: Pen, title: str, description: str) -> Iterator[Markup]:
@@ -138,8 +120,8 @@ def _above(pen: Pen, drawn: Scene, page: Sheet) -> Iterator[Markup]:
         base, x = y + (LINE * row + 0.9) * unit, page.pad
         inside = [escape_xml(text)]
         if row == 0:
-            word = drawn.section.word
-            yield _verdict_icon(pen, word, x, base - 0.84 * unit, 1.1 * unit)
+            word = drawn.section.verdict_name
+            yield _verdict_icon(pen, drawn.section.mark, x, base - 0.84 * unit, 1.1 * unit)
             x += ICON_WIDTH * unit
             bold = escape_xml(f"{word[:1].upper()}{word[1:]}.")
             inside = [pen.draw("tspan", {"font-weight": "bold"}, bold, fill="ink"), Markup(" "), *inside]

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from ..schema.op import OpStub, ThumbnailCurves
+from ..schema.verdict_words import verdict_name
 
 _Op = TypeVar("_Op", bound=OpStub)
 
@@ -61,6 +62,7 @@ class SearchedCard:
 def searched_card(card: GalleryCard) -> SearchedCard:
     """The words of a card: group, name, claim and verdict are its keywords, prose and source its text."""
     keywords = f"{card['group']} {card['name'].replace('_', ' ')} {card['claim']} {card['word']} {card['check']}"
+    keywords += f" {verdict_name(card['word'], card['claim'])}"
     return SearchedCard(card["name"], card["title"], keywords, f"{card['doc']} {card['reference']}")
 
 

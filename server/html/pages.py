@@ -45,6 +45,7 @@ from ..protocol.fingerprint import fingerprint
 from ..schema.node import NodeRecord
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
 from ..schema.page import PagePanelRecord, PageSectionRecord
+from ..schema.verdict_words import MARKS, verdict_mark, verdict_name
 from ..schema.views import ContractRecord
 from ..url.address import (
     HEIGHT_BOUNDS,
@@ -130,6 +131,9 @@ class Pages:
             "sparkline": sparkline,
             "tabled": data_table,
             "beyond": range_out_of_view,
+            "marks": MARKS,
+            "mark": verdict_mark,
+            "verdict_name": verdict_name,
             "retold": reworded_for_order,
             "coded": code_markup,
             "call_shown": shown_call,

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from ..figure.sheet_svg import PREVIEW_SIZE
 from ..schema.op import OpDescription
 from ..schema.section import SectionRecord
+from ..schema.verdict_words import verdict_name
 from ..url.address import Address, canonical_address, without_display_options
 from ..url.representations import pictured_address
 
@@ -81,7 +82,7 @@ def _said(op: OpDescription, header: SectionRecord | None) -> str:
     if header is None or header["failure"] is not None:
         said = op["doc"].split("\n\n")[0]
     else:
-        word = header["verdict"]["word"]
+        word = verdict_name(header["verdict"]["word"], header["claim"])
         first = re.split(r"(?<=[.:]) (?=[A-Z])", header["verdict"]["sentence"], maxsplit=1)[0]
         said = f"{word[:1].upper()}{word[1:]}: {first}"
     return " ".join(said.replace("`", "").split())

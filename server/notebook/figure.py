@@ -19,9 +19,9 @@ from ..html.pages import Pages, SectionPage
 from ..protocol.answer import CurvesAnswer, curves_of
 from ..report.atomic_write import atomic_write
 from ..report.result import CheckResult, ExaminedFunction
-from ..report.words import FAILING_WORDS
 from ..schema.op import OpDescription
 from ..schema.page import PageSectionRecord
+from ..schema.verdict_words import FAILING_WORDS
 from ..standalone.export import export_bundle, export_page
 from ..standalone.sliders import SliderAxis, address_at, section_addresses, section_count, slider_axes
 from ..standalone.string_pool import StringPool

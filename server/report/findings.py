@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .words import FAILING_WORDS, OVERRULED_WORDS, WRONG_GRADIENT_IDS
+from ..schema.verdict_words import FAILING_WORDS
+from .words import OVERRULED_WORDS, WRONG_GRADIENT_IDS
 
 GRAVE_LEVELS = ("error", "warning")
 

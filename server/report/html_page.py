@@ -21,13 +21,13 @@ from ..html.assets import style_sheet
 from ..html.op_markup import highlighted_lines, prose
 from ..paths import TEMPLATES
 from ..schema.op import is_described
+from ..schema.verdict_words import MARKS, verdict_mark
 from ..url.address import default_address
 from .findings import XrayFinding
 from .result import CheckResult, ExaminedFunction, Report
 
 _WIDE, _NARROW = (920, 620), (280, 380)  # pixels of the pictures
 _HIDDEN = ("title", "verdict")  # parts of a picture that the page has as text
-_SAME_MARK = {"lost": "failed", "unsolved": "undecided"}  # words that share the mark of another
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Card:
 def html_report(report: Report) -> bytes:
     """The HTML of a report."""
     cards = [_card(each, place) for place, each in enumerate(report.found, 1)]
-    count = Counter(each.checked.word for each in report.found)
+    count = Counter(each.checked.verdict_name for each in report.found)
     style = Markup(style_sheet("report").decode())  # noqa: S704 - our own files
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; base-uri 'none'"
     context = {
@@ -89,7 +89,8 @@ def _environment() -> Environment:
         "prose": prose,
         "typeset": lambda text: typeset_powers(typeset(text)),
         "number": typeset_number,
-        "mark": _mark,
+        "marks": MARKS,
+        "mark": verdict_mark,
     }
     return environment
 
@@ -113,10 +114,6 @@ def _pictures(examined: ExaminedFunction) -> tuple[str, str] | None:
         figure_svg(examined.curves, replace(address, width=width, height=height)) for width, height in (_WIDE, _NARROW)
     )
     return _data(wide), _data(narrow)
-
-
-def _mark(word: str) -> str:
-    return _SAME_MARK.get(word, word).replace(" ", "-")
 
 
 def _data(picture: bytes) -> str:

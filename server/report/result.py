@@ -13,6 +13,7 @@ from ..documents.text_alternative import code_markup
 from ..documents.typography import typeset_number, typeset_sentence
 from ..protocol.answer import CurvesAnswer
 from ..schema.op import LoadError, OpStub
+from ..schema.verdict_words import FAILING_WORDS, verdict_name
 from ..schema.views import ContractRecord
 from .findings import (
     GRAVE_LEVELS,
@@ -25,7 +26,6 @@ from .findings import (
 )
 from .words import (
     DEFAULT_ID,
-    FAILING_WORDS,
     FORGIVABLE_WORDS,
     PASSED_OVER_ID,
     REMARK_ID,
@@ -85,6 +85,11 @@ class CheckResult:
     left: tuple[tuple[str, str], ...] = ()
     strict: bool = False
     passed_over: str = ""
+
+    @property
+    def verdict_name(self) -> str:
+        """The word as people read it."""
+        return verdict_name(self.word, self.claim)
 
     @property
     def accused(self) -> XrayFinding | None:
@@ -250,7 +255,7 @@ class Report:
 
 def _lines(result: CheckResult) -> Iterator[str]:
     """The result as text: word, sentences, call, sweeps, findings."""
-    yield f"{result.name}: {', but '.join([result.word, *_remarks(result)])}"
+    yield f"{result.name}: {', but '.join([result.verdict_name, *_remarks(result)])}"
     yield from _wrapped("", typeset_sentence(result.sentence))
     if result.swept and result.swept.explanation:
         yield from _wrapped("", typeset_sentence(result.swept.explanation))
@@ -259,7 +264,7 @@ def _lines(result: CheckResult) -> Iterator[str]:
     if result.recipe:
         yield from _wrapped_recipe(result.recipe)
     for each in result.sweeps:
-        word = "" if each.word == result.word else f": {each.word}"
+        word = "" if each.word == result.word else f": {verdict_name(each.word)}"
         yield from _wrapped(
             "swept", typeset_sentence(f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}{word}")
         )
@@ -299,7 +304,7 @@ def result_html(result: CheckResult) -> str:
     """The result as HTML for notebooks: word, sentences, call, sweeps, findings."""
     colour = RIGHT_COLOUR if result.ok else WRONG_COLOUR
     head = Markup('<p style="margin:.2em 0"><b>{}</b>: <b style="color:{}">{}</b>. {}</p>').format(
-        result.name, colour, result.word, code_markup(result.sentence)
+        result.name, colour, result.verdict_name, code_markup(result.sentence)
     )
     rows = Markup("").join(_ROW.format(_CELL, label, said) for label, said in _rows(result))
     table = Markup('<table style="margin:.4em 0;border:0">{}</table>').format(rows) if rows else Markup("")

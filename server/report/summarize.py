@@ -10,10 +10,11 @@ from typing import TypeGuard
 from ..protocol.source_lines import source_lines
 from ..schema.op import OpDescription, OpStub, is_described
 from ..schema.section import FailureRecord, SectionRecord
+from ..schema.verdict_words import FAILING_WORDS
 from ..schema.views import CheckRecord, ContractRecord
 from .findings import SmallDifference, SweptSection, WorstPoint, XrayFinding, deciding_finding, gravest_sweep
 from .result import CheckResult
-from .words import FAILING_WORDS, VERDICT_ID
+from .words import VERDICT_ID
 
 # A difference beyond the range counts in full where it begins within so many times the range: tensors hold such
 # numbers.

@@ -18,14 +18,17 @@ from rich.text import Text
 
 from ..documents.typography import number_apart_from, typeset_number, typeset_powers, typeset_sentence
 from ..schema.op import LoadError
+from ..schema.verdict_words import FAILING_WORDS, VERDICTS, verdict_name
 from .findings import XrayFinding, count_findings
 from .result import CheckFailure, CheckResult, Report
-from .words import FAILING_WORDS, VERDICT_ID
+from .words import VERDICT_ID
 
 _MIN_WIDTH, _MAX_WIDTH = 100, 160  # columns outside of a terminal; the upper bound is for the table
-COLOURS = {"matches": "green", "matches its surrogate": "green", "differs": "red", "failed": "red", "lost": "red"}
-COLOURS |= {"unsolved": "red", "undecided": "yellow", "error": "red", "warning": "yellow", "note": "dim"}
-_OPEN_WORDS = ("undecided", "no gradient", "unsupported")  # words that are neither right nor a failure
+_TONES = {"good": "green", "bad": "red", "doubtful": "yellow", "plain": ""}
+COLOURS = {word: _TONES[each.tone] for word, each in VERDICTS.items()} | {"error": "red", "warning": "yellow"}
+COLOURS["note"] = "dim"
+# Words that are neither right nor a failure.
+_OPEN_WORDS = tuple(word for word, each in VERDICTS.items() if not each.follows and each.tone in ("doubtful", "plain"))
 _HINT = (
     "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
     "op = Op(..., surrogate=...), or pass --allow NAME."
@@ -91,7 +94,7 @@ def _table(report: Report, framed: bool) -> Table:
 
 
 def _verdict(result: CheckResult) -> Text:
-    text = Text(result.word, COLOURS.get(result.word, ""))
+    text = Text(result.verdict_name, COLOURS.get(result.word, ""))
     if result.word in FAILING_WORDS and result.ok:
         text.append(", a specimen" if result.claim == "broken" else ", allowed", "dim")
     for each in result.call_remarks:
@@ -136,8 +139,8 @@ def _details(result: CheckResult) -> list[RenderableType]:
         if result.file:
             parts.append(Padding(Text(result.place(fault.line), "dim"), (0, 0, 0, 2)))
     if result.word in _OPEN_WORDS and not _is_of_verdict(result):
-        parts.append(_paragraph(result.word, result.sentence))
-    parts += [_paragraph("matches here", each) for each in result.beyond]
+        parts.append(_paragraph(result.verdict_name, result.sentence))
+    parts += [_paragraph(verdict_name("matches here"), each) for each in result.beyond]
     parts += [_paragraph("not swept", result.left_out)] * bool(result.left_out)
     told = {each.sentence for each in result.faults} | {*result.beyond}
     parts += [
@@ -158,7 +161,7 @@ def _paragraph(head: str, sentence: str, colour: str = "") -> RenderableType:
 
 def _summary(report: Report, timed: bool) -> Text:
     """How many there are of each word, and what comes of it; how long that took only where it is ``timed``."""
-    count = Counter(each.checked.word for each in report.found)
+    count = Counter(each.checked.verdict_name for each in report.found)
     words = ", ".join(f"{word} {number}" for word, number in count.most_common())
     total = len(report.found)
     text = Text(f"{total} Function{'s' * (total != 1)}: {words}. ")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-# Words of a verdict that make a check fail, the gravest first; "matches here" and "no gradient" do not.
-FAILING_WORDS = ("differs", "failed", "lost", "unsolved", "undecided")
+from ..schema.verdict_words import VERDICTS
+
 # Words of what could not be judged at all.
-UNJUDGED_WORDS = ("lost", "unsolved")
+UNJUDGED_WORDS = tuple(word for word, each in VERDICTS.items() if not each.judged)
 # Words of a verdict that --allow forgives.
-FORGIVABLE_WORDS = ("differs", "undecided")
+FORGIVABLE_WORDS = tuple(word for word, each in VERDICTS.items() if each.forgivable)
 VERDICT_ID = "gradient"  # the id of the verdict, among those of the X-ray
 # Those of warnings that are of no check: a default that was left, a difference that is a remark, a likelier call in
 # which backward raises.
@@ -16,4 +16,4 @@ DEFAULT_ID, REMARK_ID, PASSED_OVER_ID = WARNING_IDS = ("default", "remark", "bac
 DIFFERENCE_IDS = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
 # Errors of the X-ray by which a gradient is wrong, and the words of a verdict that they override.
 WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
-OVERRULED_WORDS = ("matches", "matches here", "matches its surrogate", "undecided")
+OVERRULED_WORDS = (*(word for word, each in VERDICTS.items() if each.follows), "undecided")

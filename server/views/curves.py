@@ -33,6 +33,7 @@ from ..schema.section import (
     VerdictRecord,
     WorstRecord,
 )
+from ..schema.verdict_words import FORWARD_WORDS
 from . import area, whole_range
 from .common import (
     STATUS_WORDS,
@@ -88,7 +89,7 @@ def curves_answer(
 ) -> tuple[SectionRecord, ColumnArrays]:
     """The answer for an evaluation that is already judged, with these sentences."""
     columns = curve_columns(evaluation, verdict)
-    if not verdict.word.startswith("matches") or verdict.word == "matches its surrogate":
+    if verdict.word not in FORWARD_WORDS:
         implied = implied_forward(evaluation, verdict)
         columns |= {} if implied is None else {"implied": implied}
     slopes = evaluation.numerical.slopes

@@ -18,6 +18,7 @@ from support.servers import HERE
 from gradloupe.server.figure.palette import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
 from gradloupe.server.figure.sheet_svg import figure_svg
 from gradloupe.server.png.process import FACE_FILES
+from gradloupe.server.schema.verdict_words import verdict_name
 
 STATIC = HERE / "static"
 SIZES = (
@@ -56,11 +57,12 @@ def test_every_op_has_a_picture_that_says_what_it_shows(server: str, name: str, 
     root = picture(answer, layout=layout, theme="light")
     title, description = root.find(f"{NAME}title"), root.find(f"{NAME}desc")
     assert title is not None
-    assert title.text == f"{answer['title']}: {answer['verdict']['word']}"
+    name = verdict_name(answer["verdict"]["word"], answer["claim"])
+    assert title.text == f"{answer['title']}: {name}"
     assert description is not None
     assert answer["wrt"] in (description.text or "")
     assert answer["title"] in said(root)
-    assert answer["verdict"]["word"][1:] in said(root)
+    assert name[1:] in said(root)
     assert "forward" in said(root)
     assert "analytical" in said(root)
     assert len(list(root.iter(f"{NAME}svg"))) == (2 if layout == "overlaid" else 3)  # the sheet, and its panels

@@ -24,11 +24,11 @@ def test_it_is_a_page_of_the_size_of_the_picture_whose_words_are_text(server: st
     assert len(answer.content) < 150_000
     found = PdfReader(BytesIO(answer.content))
     assert found.metadata is not None
-    assert found.metadata.title == "Clamp with grad: matches its surrogate"
+    assert found.metadata.title == "Clamp with grad: differs by design"
     (page,) = found.pages
     assert [float(each) for each in page.mediabox[2:]] == [600, 450]
     words = page.extract_text()
-    assert all(each in words for each in ("Clamp with grad", "Matches its surrogate.", "grad of input", "Gradloupe"))
+    assert all(each in words for each in ("Clamp with grad", "Differs by design.", "grad of input", "Gradloupe"))
     assert not page.images
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...runtime.arrays import Interval
+from ...schema.verdict_words import verdict_name
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import PointKind
 from ..formatting.difference_size import two_digits
@@ -93,27 +94,29 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Ter
 
 
 def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
-    yield f"Matches on this range, but {terms.backward} differs beyond it."
+    what = "Matches" if verdict.against is verdict.forward else "Matches its surrogate"
+    yield f"{what} on this range, but {terms.backward} differs beyond it."
 
 
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
-    if evaluation.grad_output == 0:
-        yield f"Matches its surrogate, which says little: {_NOTHING_ASKED}."
-    sign, other = ("positive", "negative") if evaluation.grad_output > 0 else ("negative", "positive")
-    one_sided = evaluation.linearity.breaks("odd")
-    if verdict.forward.intervals:
+    differs = verdict_name(verdict.word).capitalize()
+    grad_output, one_sided = evaluation.grad_output, evaluation.linearity.breaks("odd")
+    sign, other = ("positive", "negative") if grad_output > 0 else ("negative", "positive")
+    if grad_output == 0:
+        yield f"{differs}, which does not show here: {_NOTHING_ASKED}."
+    elif verdict.forward.intervals:
+        where = _where(verdict.forward.intervals, evaluation, names)
         follows = "backward follows the dotted surrogate, not forward"
         if one_sided:
-            where = _where(verdict.forward.intervals, evaluation, names)
-            yield f"Differs by design {where}, for a {sign} grad_output: {follows}."
-        yield f"Differs by design {_where(verdict.forward.intervals, evaluation, names)}: {follows}."
-        yield f"Differs by design: {follows}."
+            yield f"{differs} {where}, for a {sign} grad_output: {follows}."
+        yield f"{differs} {where}: {follows}."
+        yield f"{differs}: {follows}."
     elif verdict.forward.count(Status.UNDECIDED):
-        yield "Follows its surrogate, the dotted curve, by design; whether forward too is undecided."
+        yield f"{differs}, if at all: backward follows the dotted surrogate; whether forward too is undecided."
     elif one_sided:
-        yield f"For a {sign} grad_output backward is the derivative of forward, for a {other} one it is not."
+        yield f"{differs} for a {other} grad_output: for a {sign} one backward is the derivative of forward."
     else:
-        yield "For this grad_output backward is the derivative of forward, and of its surrogate."
+        yield f"{differs}, but not for grad_output {format_number(grad_output)}: here it is the derivative of forward."
 
 
 def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:

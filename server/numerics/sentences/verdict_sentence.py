@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...runtime.arrays import Interval
+from ...schema.verdict_words import DESIGNED
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import PointKind
@@ -61,14 +62,14 @@ def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names) -> lis
 def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     if evaluation.grad_output == 0:
         return _nothing_asked(evaluation, names)
-    sentences = [f"{describe_finite_range(evaluation, names)} it is the derivative of its surrogate, the dotted curve."]
+    follows = f"{describe_finite_range(evaluation, names)} it is that of its surrogate, the dotted curve."
     if verdict.forward.intervals:
         where = describe_intervals(verdict.forward.intervals, evaluation, names)
-        sentences = [f"By design, backward is not {names.derivative} {where}: {sentences[0]}"]
+        sentences = [f"backward is not {names.derivative} {where}, {DESIGNED}: {follows}"]
     elif verdict.forward.count(Status.UNDECIDED):
-        sentences = [f"Whether backward is {names.derivative} is undecided, but {sentences[0]}"]
+        sentences = [f"Whether backward is {names.derivative} is undecided, but {follows}"]
     else:
-        sentences = [f"For this grad_output backward returns {names.derivative}, and {sentences[0]}"]
+        sentences = [f"For this grad_output backward is {names.derivative}, and {follows}"]
     if evaluation.linearity.breaks("odd"):
         other = "negative" if evaluation.grad_output > 0 else "positive"
         sentences.append(f"For {other} grad_output it follows a different surrogate: flip the sign to see it.")

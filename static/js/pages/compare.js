@@ -49,8 +49,9 @@ function side(root, name, other) {
   function tell(answer) {
     write(answer);
     find("own").textContent = answer.own;
-    find("found").querySelector("use").setAttribute("href", `#mark-${answer.verdict.word.replaceAll(" ", "-")}`);
-    find("found").querySelector("span").textContent = answer.verdict.word;
+    const [found, verdict] = [find("found"), find("verdict")];
+    found.querySelector("use").setAttribute("href", verdict.querySelector("use").getAttribute("href"));
+    found.querySelector("span").textContent = verdict.querySelector(".word").textContent;
     find("alone").href = answer.address;
     for (const line of document.querySelectorAll(`[id^=${name}-L].failed`)) line.classList.remove("failed");
     if (answer.failure?.line) document.querySelector(`#${name}-L${answer.failure.line}`)?.classList.add("failed");

@@ -170,7 +170,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     for (const word of section.querySelectorAll("[data-noun]")) word.textContent = scene.nouns[word.dataset.noun];
     section.toggleAttribute("data-designed", designed);
     for (const item of section.querySelectorAll(".differing")) {
-      item.textContent = designed ? "differs by design" : "differs";
+      item.textContent = designed ? scene.legend.differing : "differs";
     }
     section.toggleAttribute("data-empty", names.length === 0);
     return names.length > 0;

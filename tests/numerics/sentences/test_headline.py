@@ -34,6 +34,16 @@ def line(name: str, start: float = -3.0, stop: float = 3.0, grad_output: float =
             "Differs where input < 0 or input > 2: backward returns 1, forward’s slope is 0.",
         ),
         ("incorrect_clipped_relu", 2.0, "Differs where input < 0 or input > 2: backward returns 2, 0 is right."),
+        (
+            "lower_bound",
+            1.0,
+            "Differs by design for a negative grad_output: for a positive one backward is the derivative of forward.",
+        ),
+        (
+            "gradient_clip",
+            0.25,
+            "Differs by design, but not for grad_output 0.25: here it is the derivative of forward.",
+        ),
         ("gradient_none_added", 1.0, "Fails: backward raised TypeError."),
     ],
 )

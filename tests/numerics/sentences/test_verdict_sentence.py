@@ -38,9 +38,9 @@ def test_the_forgotten_mask_is_told_with_its_places_and_an_example():
 def test_clamp_with_grad_says_that_its_surrogate_depends_on_the_sign():
     ahead = sentence("clamp_with_grad", claim="surrogate")
     back = sentence("clamp_with_grad", claim="surrogate", grad_output=-1.0)
-    assert "By design, backward is not the derivative of forward for x > 1" in ahead
+    assert "backward is not the derivative of forward for x > 1, by design: " in ahead
     assert "For negative grad_output it follows a different surrogate: flip the sign to see it." in ahead
-    assert "By design, backward is not the derivative of forward for x < −1" in back
+    assert "backward is not the derivative of forward for x < −1, by design: " in back
     assert "For positive grad_output it follows a different surrogate: flip the sign to see it." in back
 
 
@@ -126,13 +126,13 @@ def test_numbers_are_written_as_one_writes_them(value, text):
 
 def test_a_surrogate_for_every_size_of_grad_output_is_told_from_one_for_either_sign():
     assert sentence("gradient_clip", claim="surrogate").startswith(
-        "By design, backward is not the derivative of forward anywhere on −3 ≤ x ≤ 3: on all of −3 ≤ x ≤ 3 it is the "
-        "derivative of its surrogate, the dotted curve. "
+        "backward is not the derivative of forward anywhere on −3 ≤ x ≤ 3, by design: on all of −3 ≤ x ≤ 3 it is that "
+        "of its surrogate, the dotted curve. "
         "Its surrogate depends on the size of grad_output: what backward returns is not in proportion to it."
     )
     assert sentence("guided_relu", claim="surrogate").startswith(
-        "For this grad_output backward returns the derivative of forward, and on all of −3 ≤ x ≤ 3 it is the "
-        "derivative of its surrogate, the dotted curve. For negative grad_output it follows a different surrogate: "
+        "For this grad_output backward is the derivative of forward, and on all of −3 ≤ x ≤ 3 it is that of its "
+        "surrogate, the dotted curve. For negative grad_output it follows a different surrogate: "
         "flip the sign to see it."
     )
 

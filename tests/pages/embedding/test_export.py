@@ -142,7 +142,7 @@ def test_a_file_may_fetch_nothing(browser: Browser, clamp: Path) -> None:
 def test_a_file_shows_its_figure_without_javascript(browser: Browser, clamp: Path) -> None:
     with from_disk(browser, clamp, java_script_enabled=False) as page:
         expect(page.locator("#still svg").first).to_be_visible()
-        expect(page.locator("#verdict .word")).to_have_text("matches its surrogate")
+        expect(page.locator("#verdict .word")).to_have_text("differs by design")
         page.locator("#values summary").click()
         expect(page.locator("#values tbody tr")).to_have_count(23)
 
