@@ -135,7 +135,13 @@ def _check_file(place: str, path: str) -> None:
     if not os.path.isfile(path):
         raise BadTarget(f"{place} is neither a file nor a folder; name a Python file, such as my_ops.py.")
     if not os.access(path, os.R_OK):
-        raise BadTarget(f"{place} may not be read by you; allow it (chmod u+r {place}), or name another file.")
+        raise BadTarget(f"{place} may not be read by you; {_permission_advice(place, os.stat(path).st_uid)}.")
+
+
+def _permission_advice(place: str, owner: int) -> str:
+    if owner == os.geteuid():
+        return f"allow it (chmod u+r {place}), or name another file"
+    return f"it is of user {owner}: start a container with --user {owner}, or let others read it (chmod o+r {place})"
 
 
 def _source_of(compiled: str) -> str:

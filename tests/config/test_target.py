@@ -128,13 +128,17 @@ except BadTarget as problem:
 
 
 def test_a_file_that_may_not_be_read_says_how_to_allow_it() -> None:
+    root, reader = os.getuid() == 0, os.getuid() or 65534
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)  # noqa: S103 whoever runs the tests, another user is to see it
         path = Path(folder, "secret.py")
         path.write_text(SQUARE)
         path.chmod(0)
-        told = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith(f"{path} may not be read by you; allow it (chmod u+r {path})")
+        for owner, advice in [(0, "--user 0")] * root + [(reader, f"chmod u+r {path}")]:
+            os.chown(path, owner, -1)
+            told = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
+            assert told.stdout.startswith(f"{path} may not be read by you; ")
+            assert advice in told.stdout
 
 
 def test_nothing_is_imported_to_find_out(here: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 import yaml
 from support.servers import HERE, serving_in_thread, torch_loading
 
-from gradloupe.server.config.settings import OPTIONS, parse_settings
+from gradloupe.server.config.options import OPTION_GROUPS, OPTIONS
+from gradloupe.server.config.settings import parse_settings
 
 pytestmark = pytest.mark.release
 
@@ -20,6 +21,8 @@ ROOT = HERE
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICE = COMPOSE["services"]["gradloupe"]
+SERVING = ("gradloupe", "own", "replica")
+OF_THE_CONTAINER = {"host", "port", "open"}
 
 
 def instructions():
@@ -118,8 +121,9 @@ def test_no_file_names_a_host_but_this_machine(name):
 
 def test_the_extra_package_index_is_empty_unless_the_operator_names_one():
     assert 'ARG EXTRA_INDEX=""' in DOCKERFILE
-    for name in ("gradloupe", "replica"):
-        assert COMPOSE["services"][name]["build"]["args"] == {"EXTRA_INDEX": "${EXTRA_INDEX:-}"}
+    for name in SERVING:
+        args = COMPOSE["services"][name]["build"]["args"]
+        assert args == {"EXTRA_INDEX": "${EXTRA_INDEX:-}", "PLOTLY": "${PLOTLY:-light}"}
 
 
 def test_the_image_is_given_every_package_and_what_the_build_reads():
@@ -141,12 +145,14 @@ def test_the_image_is_given_no_tests_documentation_history_or_environment():
 
 def test_compose_serves_this_machine_only():
     published = {name: service.get("ports", []) for name, service in COMPOSE["services"].items()}
-    assert published == {"gradloupe": ["127.0.0.1:8000:8000"], "replica": [], "nginx": ["127.0.0.1:8080:8080"]}
+    itself = ["127.0.0.1:8000:8000"]
+    assert published == {"gradloupe": itself, "own": itself, "replica": [], "nginx": ["127.0.0.1:8080:8080"]}
 
 
-@pytest.mark.parametrize("name", ["gradloupe", "replica", "nginx"])
-def test_compose_takes_every_privilege_away(name):
+@pytest.mark.parametrize("name", [*SERVING, "nginx"])
+def test_compose_takes_every_privilege_away_and_bounds_what_is_used(name):
     service = COMPOSE["services"][name]
+    assert service["logging"] == {"driver": "json-file", "options": {"max-size": "10m", "max-file": "3"}}
     assert service["read_only"] is True
     assert "/tmp" in service["tmpfs"]  # noqa: S108
     assert service["cap_drop"] == ["ALL"]
@@ -159,12 +165,33 @@ def test_compose_takes_every_privilege_away(name):
         assert service["mem_limit"] == "3g"
 
 
-def test_nginx_and_those_behind_it_are_started_only_when_they_are_asked_for():
+def test_nginx_and_those_behind_it_and_an_own_file_are_started_only_when_they_are_asked_for():
     for name in ("replica", "nginx"):
         assert COMPOSE["services"][name]["profiles"] == ["nginx"]
+    assert COMPOSE["services"]["own"]["profiles"] == ["own"]
     assert "profiles" not in SERVICE
     assert COMPOSE["services"]["nginx"]["depends_on"] == {"replica": {"condition": "service_healthy"}}
     assert (ROOT / "nginx.conf").read_text().count("server replica:8000 ") == 1
+
+
+def test_every_option_of_a_server_reaches_it_through_compose():
+    of_a_server = {name for name, option in OPTIONS.items() if option.group != OPTION_GROUPS[0]} - OF_THE_CONTAINER
+    for name in SERVING:
+        assert {f"GRADLOUPE_{option.upper()}" for option in of_a_server} <= set(
+            COMPOSE["services"][name]["environment"]
+        )
+
+
+def test_an_own_file_is_watched_in_its_folder_with_less_memory_than_the_container_has():
+    own = COMPOSE["services"]["own"]
+    assert own["command"] == ["${OWN_TARGET:-my_ops.py}"]
+    assert own["volumes"] == [f"${{OWN_FOLDER:-.}}:{last('WORKDIR')}:ro"]
+    usual = own["environment"]["GRADLOUPE_MEMORY"].removeprefix("${GRADLOUPE_MEMORY:-").removesuffix("}")
+    assert int(usual) < 3 * 1024
+
+
+def test_nginx_is_healthy_when_one_behind_it_is_ready():
+    assert COMPOSE["services"]["nginx"]["healthcheck"]["test"][-1] == "http://127.0.0.1:8080/healthz?ready=1"
 
 
 def test_what_compose_sets_are_settings_that_there_are():

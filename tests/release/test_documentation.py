@@ -118,8 +118,8 @@ def test_a_docker_command_that_is_shown_names_what_there_is(command):
         assert f"${{{name}:-" in text
     _, verb, *arguments = words(command)
     if verb == "compose":
-        assert arguments[0] == "up"
-        assert {each for each in arguments[1:] if each[0] != "-"} <= {*compose["services"]}
+        profiles = {each for service in compose["services"].values() for each in service.get("profiles", ())}
+        assert {each for each in arguments if each[0] != "-"} <= {"up", "down", *compose["services"], *profiles}
     elif verb == "build":
         declared = re.findall(r"^ARG (\w+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
         given = [each.partition("=")[0] for before, each in pairwise(arguments) if before == "--build-arg"]
