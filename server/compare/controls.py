@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..schema.op import InputDescription, OpDescription
-from ..url.address import default_address, default_ranges, query_values
+from ..url.address import GRAD_OUTPUT_RANGE, default_address, default_ranges, query_values
 from ..url.parse import QueryWords
 from .pair_query import SIDES, SectionPair
 
 _FIRST, _HELD, _ELEMENT, _SENT, _PRECISION = "first", "held", "element", "sent", "precision"
-_GRAD_OUTPUTS = (-3.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def _idle(control: Control, pair: SectionPair) -> Control:
 def _declared(op: OpDescription, dtypes: tuple[str, ...]) -> Iterator[Control]:
     """The fields of one op, without those that always apply to both sides."""
     usual, spans = query_values(default_address(op)), default_ranges(op)
-    yield Control("grad_output", "float", usual["grad_output"], _SENT, extent=_GRAD_OUTPUTS)
+    yield Control("grad_output", "float", usual["grad_output"], _SENT, extent=GRAD_OUTPUT_RANGE)
     for each in op["parameters"]:
         name = each["name"]
         choices = ("true", "false") if each["kind"] == "switch" else tuple(each["choices"])

@@ -71,8 +71,8 @@ class AxisRanges:
         return (self.both, self.both) if layout == "overlaid" else (self.upper, self.lower)
 
 
-def axis_ranges(whole: DrawnSection) -> AxisRanges:
-    """The ranges of the axes of a section, in either layout."""
+def axis_ranges(whole: DrawnSection, implied: bool = True) -> AxisRanges:
+    """The ranges of the axes of a section, in either layout; with or without room for the curve that is implied."""
     section, quiet = without_poles(whole), without_pole_surroundings(whole)
     bends: Numbers = [slope for mark in section.marks if mark.bent for slope in (mark.left, mark.right)]
     seen, still = _sides(section, bends), _sides(quiet, bends)
@@ -81,7 +81,8 @@ def axis_ranges(whole: DrawnSection) -> AxisRanges:
 
     def in_sight(column: Numbers | None) -> list[Numbers]:
         reach = (low - rise, high + rise)
-        return [[y if y is not None and reach[0] <= y <= reach[1] else None for y in column]] if column else []
+        wanted = column if implied and column else []
+        return [[y if y is not None and reach[0] <= y <= reach[1] else None for y in wanted]]
 
     values = [*seen.values, *in_sight(section.visible_implied)]
     calm_values = [*still.values, *in_sight(quiet.visible_implied)]

@@ -115,12 +115,10 @@ def scene_document(answer: CurvesAnswer, held: AxisRanges | None = None) -> Scen
     """
     whole = DrawnSection.of_answer(answer)
     section, ranges = without_poles(whole), held or axis_ranges(whole)
+    least = held or axis_ranges(whole, implied=False)
     few, many = _x_axes(section)
     return {
-        "axes": {
-            "stacked": _axes_document(section, "stacked", ranges),
-            "overlaid": _axes_document(section, "overlaid", ranges),
-        },
+        "axes": {layout: _axes_document(section, layout, ranges, least) for layout in ("stacked", "overlaid")},
         "few": _ticks_document(few),
         "many": _ticks_document(many),
         "stripes": [_stripe(section, interval) for interval in section.intervals],
@@ -138,18 +136,17 @@ def scene_document(answer: CurvesAnswer, held: AxisRanges | None = None) -> Scen
     }
 
 
-def _axes_document(section: DrawnSection, layout: str, ranges: AxisRanges) -> AxesRecord:
+def _axes_document(section: DrawnSection, layout: str, ranges: AxisRanges, least: AxisRanges) -> AxesRecord:
     upper, lower = _y_axes(section, layout, ranges)
     return {
-        "upper": _axis_document(upper),
-        "lower": _axis_document(lower) if lower else None,
-        "left": _left(upper, lower),
+        "upper": _axis_document(upper, least.of(layout)[0]),
+        "lower": _axis_document(lower, least.of(layout)[1]) if lower else None,
         "words": axis_words(section.nouns, section.wrt, section.word, layout == "overlaid"),
     }
 
 
-def _axis_document(axis: Axis) -> AxisRecord:
-    return {"range": axis.span, "ticks": _ticks_document(axis)}
+def _axis_document(axis: Axis, least: AxisRange) -> AxisRecord:
+    return {"range": axis.span, "least": least, "ticks": _ticks_document(axis)}
 
 
 def _ticks_document(axis: Axis) -> list[tuple[float, str]]:

@@ -11,6 +11,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from ..paths import TEMPLATES
+from ..schema.op import OpDescription
+from ..url.address import GRAD_OUTPUT_RANGE, default_ranges
+from ..url.numbers import write_number
 
 _FOLDER = Path(TEMPLATES, "lessons")
 WORD_BOUNDS = (40, 120)  # of the text of a lesson
@@ -76,6 +79,20 @@ def lesson_place(name: str) -> LessonPlace | None:
             before, after = lessons[i - 1] if i else None, lessons[i + 1] if i + 1 < len(lessons) else None
             return LessonPlace(lesson, len(lessons), before, after)
     return None
+
+
+def control_positions(lesson: Lesson, op: OpDescription) -> tuple[str, ...]:
+    """Where the control can be, as texts of the address: all it offers, or the ends and the middle of its slider."""
+    name, parameters = lesson.control, op["parameters"]
+    words = {"of": op["elements"]["of"], "wrt": op["elements"]["wrt"], "order": ["1", "2"]}
+    words |= {each["name"]: each["choices"] for each in parameters if each["kind"] == "choice"}
+    words |= {each["name"]: ["true", "false"] for each in parameters if each["kind"] == "switch"}
+    if lesson.choices or name in words:
+        return lesson.choices or tuple(words[name])
+    low, high = GRAD_OUTPUT_RANGE if name == "grad_output" else default_ranges(op)[name]
+    middle = (low + high) / 2
+    whole = any(each["name"] == name and each["kind"] == "int" for each in parameters)
+    return tuple(map(write_number, (low, round(middle) if whole else middle, high)))
 
 
 def read_lesson(file: str, content: str) -> Lesson:

@@ -34,6 +34,7 @@ from ..documents.text_alternative import (
 )
 from ..documents.typography import typeset_number
 from ..documents.typography import typeset_sentence as typeset
+from ..figure.axis_range import AxisRanges
 from ..figure.graph_svg import graph_svg
 from ..figure.inline_svg import static_figure
 from ..figure.legend import legend
@@ -48,6 +49,7 @@ from ..schema.page import PagePanelRecord, PageSectionRecord
 from ..schema.verdict_words import MARKS, verdict_mark, verdict_name
 from ..schema.views import ContractRecord
 from ..url.address import (
+    GRAD_OUTPUT_RANGE,
     HEIGHT_BOUNDS,
     PARAMETERS,
     SLIDER_VALUE_BOUNDS,
@@ -88,7 +90,8 @@ class SectionPage:
     ``figure`` is the canonical address of its curves and ``base`` that of the site; ``answer`` is None while the curves
     are being measured. ``indexed`` allows search engines to index it. ``beside`` is what there is to say of the
     Function in addition to the verdict on this section, ``remark`` what there is to say of its sliders.
-    ``closer`` is the answer of the contract or the node, where one of them is open.
+    ``closer`` is the answer of the contract or the node, where one of them is open. ``held`` are y-axes on which the
+    curves are drawn, None where these have their own.
     """
 
     op: OpDescription
@@ -101,6 +104,7 @@ class SectionPage:
     beside: str = ""
     remark: str = ""
     closer: ContractRecord | NodeRecord | None = None
+    held: AxisRanges | None = None
 
 
 class Pages:
@@ -152,7 +156,10 @@ class Pages:
             "kinks": kink_table,
             "method_paragraph": method_paragraph,
             "view_fields": [each for each in PARAMETERS.values() if each.hint],
-            "bounds": {"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
+            "bounds": {
+                **{"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
+                "grad_output": GRAD_OUTPUT_RANGE,
+            },
             "sizes": {"svg": SHEET_SIZE, "png": PREVIEW_SIZE, "pdf": SHEET_SIZE},
         }
 
@@ -210,7 +217,9 @@ class Pages:
         context = _context(replace(view, indexed=False), f"/embed{address}" if framed else address)
         text = " ".join(place.lesson.text.replace("`", "").split())
         social = plain_tags(view.base + address, place.lesson.title, text, view.indexed and not framed)
-        context |= {"place": place, "lesson": place.lesson, "framed": framed}
+        context |= {"place": place, "lesson": place.lesson, "framed": framed, "ranges": None}
+        if view.held is not None:
+            context["ranges"] = dict(zip(("upper", "lower"), view.held.of(view.address.layout), strict=True))
         return self._render("pages/lesson.html", context | {"social": replace(social, image=context["social"].image)})
 
     def lessons(self, lessons: Sequence[Lesson], base: str, indexed: bool) -> bytes:
@@ -315,8 +324,8 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
         "base": view.base,
         "social": section_tags(view.base, op, address, None if answer is None else answer.header, view.indexed),
         "answer": document,
-        "packed": "" if answer is None else script_json(page_document(answer, view.figure)),
-        "still": "" if answer is None else static_figure(answer, address.layout),
+        "packed": "" if answer is None else script_json(page_document(answer, view.figure, view.held)),
+        "still": "" if answer is None else static_figure(answer, address.layout, view.held),
     }
 
 

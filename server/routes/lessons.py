@@ -11,13 +11,16 @@ from functools import partial
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..html.glossary import glossary_entries
-from ..html.lessons import Lesson, LessonPlace, all_lessons, lesson_place
+from ..html.lessons import Lesson, LessonPlace, all_lessons, control_positions, lesson_place
 from ..html.pages import Pages, SectionPage
 from ..http.responses import cached_reply, reply_lasting
 from ..protocol.fingerprint import fingerprint
+from ..protocol.question import Question
 from ..protocol.suggest import closest_match
+from ..schema.op import DeviceSummary, OpDescription
+from ..url.address import Address, canonical_address, curves_only
 from ..url.numbers import printable_excerpt
-from ..url.parse import undressed_query
+from ..url.parse import parse_query, read_address, undressed_query
 from .context import Site, query_string
 from .sections import SectionPlace, section_page
 
@@ -68,7 +71,12 @@ async def _lesson(request: Request, framed: bool) -> Response:
     place = _place(request.path_params["lesson"])
     figure = SectionPlace(place.lesson.op, _query(place.lesson, query_string(request)))
     return await section_page(
-        request, figure, f"lesson {framed}", partial(_render, place=place, framed=framed), _PATIENCE
+        request,
+        figure,
+        f"lesson {framed}",
+        partial(_render, place=place, framed=framed),
+        _PATIENCE,
+        partial(_at_every_position, place.lesson),
     )
 
 
@@ -79,6 +87,15 @@ def _query(lesson: Lesson, asked: str) -> str:
 
 def _render(pages: Pages, view: SectionPage, place: LessonPlace, framed: bool) -> bytes:
     return pages.lesson(view, place, framed)
+
+
+def _at_every_position(lesson: Lesson, op: OpDescription, device: DeviceSummary, address: Address) -> list[Question]:
+    """The questions of the figure with the control of the lesson at each of its positions, for axes that hold still."""
+    _, _, query = canonical_address(op, curves_only(address)).partition("?")
+    words = parse_query(query)
+    return [
+        read_address(op, device, {**words, lesson.control: text}).question for text in control_positions(lesson, op)
+    ]
 
 
 def _place(name: str) -> LessonPlace:

@@ -17,6 +17,7 @@ from ..cache.answer_cache import IsDisconnected, is_lasting
 from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_source
+from ..figure.axis_range import common_axis_ranges
 from ..figure.sheet_svg import figure_svg, preview_svg, print_svg
 from ..html.pages import PANEL_VIEWS, Pages, SectionPage
 from ..http.openapi import (
@@ -31,6 +32,7 @@ from ..http.openapi import (
 from ..http.responses import uncached_reply
 from ..protocol.answer import Answer, curves_of, panel_of
 from ..protocol.errors import Unsolved
+from ..protocol.question import Question
 from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import Address, canonical_address, curves_only, without_display_options
 from ..url.numbers import printable_excerpt
@@ -43,6 +45,7 @@ _Shown = Callable[[Address], Address]
 _WriteSection = Callable[["_Asked"], Awaitable[tuple[bytes, bool]]]
 _WriteAnswer = Callable[[Answer, "_Asked"], Awaitable[bytes]]
 _Render = Callable[[Pages, SectionPage], bytes]
+_Further = Callable[[OpDescription, DeviceSummary, Address], list[Question]]
 _Handler = Callable[[Request], Awaitable[Response]]
 
 _PARAMETERS = [NAME_PARAMETER, *QUERY_PARAMETERS]
@@ -138,7 +141,7 @@ async def printed(request: Request) -> Response:
 @router.get("/ops/{name}", include_in_schema=False)
 async def op_page(request: Request) -> Response:
     """The page; while torch is loading, one that says so."""
-    return await section_page(request, _of_path(request), "op", Pages.op, 1.0)
+    return await section_page(request, _of_path(request), "op", Pages.op, 1.0, _panel_question)
 
 
 @router.get("/embed/{name}", include_in_schema=False)
@@ -217,10 +220,18 @@ async def _answer(
     return await _section(request, ending, kind or media_type, media_type, shown, written)
 
 
-async def section_page(request: Request, place: SectionPlace, name: str, render: _Render, patience: float) -> Response:
+async def section_page(
+    request: Request,
+    place: SectionPlace,
+    name: str,
+    render: _Render,
+    patience: float,
+    further: _Further = lambda *_: [],
+) -> Response:
     """A page with the figure of ``place``; without it, where the answer is not there after ``patience`` seconds.
 
-    ``name`` is the kind of the page.
+    ``name`` is the kind of the page. Of the answers to ``further`` questions it shows the contract or the node; for
+    curves it has room on the axes of the figure.
     """
     site = Site.serving(request)
     if await site.engine.waits_for(place.op):
@@ -232,15 +243,16 @@ async def section_page(request: Request, place: SectionPlace, name: str, render:
 
     async def rendered(asked: _Asked) -> tuple[bytes, bool]:
         figure = curves_only(asked.address)
-        questions = [figure.question]
-        if name == "op" and asked.address.question.view in PANEL_VIEWS:
-            questions.append(asked.address.question)
+        questions = [figure.question, *further(asked.op, asked.device, asked.address)]
         soon = (site.answers.soon(asked.op, asked.device, each, patience) for each in questions)
-        answer, *closer = found = await asyncio.gather(*soon)
+        found = await asyncio.gather(*soon)
         address = canonical_address(asked.op, without_display_options(figure))
-        drawn = None if answer is None else curves_of(answer)
-        panel = panel_of(closer[0]) if closer and closer[0] else None
-        view = SectionPage(asked.op, asked.device, asked.address, address, drawn, base, public, closer=panel)
+        drawn = None if found[0] is None else curves_of(found[0])
+        panels = [panel for panel in (panel_of(each) for each in found if each is not None) if panel is not None]
+        panel = panels[0] if panels else None
+        curves = [curves_of(each) for each in found if each is not None and each.header["view"] == "curves"]
+        held = common_axis_ranges(curves) if len(curves) > 1 else None
+        view = SectionPage(asked.op, asked.device, asked.address, address, drawn, base, public, closer=panel, held=held)
         body = await asyncio.to_thread(render, site.pages, view)
         return body, all(one and is_lasting(one, each) for one, each in zip(found, questions, strict=True))
 
@@ -250,6 +262,10 @@ async def section_page(request: Request, place: SectionPlace, name: str, render:
         return await _section(request, ending, kind, "text/html", _same, rendered, place)
     except Unsolved as unsolved:
         return uncached_reply(request, site.pages.unsolved(unsolved.told), "text/html")
+
+
+def _panel_question(op: OpDescription, device: DeviceSummary, address: Address) -> list[Question]:
+    return [address.question] if address.question.view in PANEL_VIEWS else []
 
 
 def _same(address: Address) -> Address:

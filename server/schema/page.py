@@ -23,18 +23,18 @@ Labels = list[tuple[float, str]]
 
 
 class AxisRecord(TypedDict):
-    """From where to where, and the labels with their places."""
+    """From where to where, what of it has to be in sight, and the labels with their places."""
 
     range: Ends
+    least: Ends
     ticks: Labels
 
 
 class AxesRecord(TypedDict):
-    """The y-axes of one layout, the room before them in rem, and what the upper and the lower one measure."""
+    """The y-axes of one layout, and what the upper and the lower one measure."""
 
     upper: AxisRecord
     lower: AxisRecord | None
-    left: float
     words: tuple[str, str]
 
 

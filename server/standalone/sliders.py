@@ -10,10 +10,9 @@ from typing import Any
 
 from ..protocol.question import ParameterValue, Question
 from ..schema.op import OpDescription
-from ..url.address import Address, curves_only, default_ranges, without_display_options
+from ..url.address import GRAD_OUTPUT_RANGE, Address, curves_only, default_ranges, without_display_options
 from ..url.numbers import BadQuery
 
-_GRAD_OUTPUTS = (-3.0, 3.0)
 _FINEST = 500  # the resolution to which values of a slider are rounded, as parts of the extent
 _MOST = 400  # sections in one file
 _EACH = 6
@@ -77,7 +76,7 @@ def _axis(op: OpDescription, asked: Question, name: str, count: int) -> SliderAx
         culprit = f"sliders: the curves are drawn along {name}, so it cannot be a slider too"
         raise BadQuery(f"{culprit}; leave it out.", "sliders")
     if name == "grad_output":
-        return _signed(_numeric(name, "float", _GRAD_OUTPUTS, asked.grad_output, count), count)
+        return _signed(_numeric(name, "float", GRAD_OUTPUT_RANGE, asked.grad_output, count), count)
     parameter = next(each for each in op["parameters"] if each["name"] == name)
     present, kind = asked.parameters[name], parameter["kind"]
     if kind in ("float", "int"):

@@ -31,6 +31,7 @@ HIDEABLE_PARTS = ("title", "verdict", "legend", "controls", "source", "reading")
 _HIDE = f"what is left out, separated by commas: {', '.join(HIDEABLE_PARTS)}"
 _HEIGHT = "of a picture or an embed, in pixels"
 _SLIDERS = "what stays live in the `.html` file, with how many values: `min:9,grad_output:3`"
+GRAD_OUTPUT_RANGE = (-3.0, 3.0)  # of its slider
 _DEFAULT_REACH = 3  # a parameter without a bound is swept this far to either side of its default
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from support import http
@@ -45,6 +47,29 @@ def test_a_lesson_has_its_question_its_figure_and_its_one_control_without_a_scri
         assert set(visible) == {lesson.control}
         for choice in lesson.choices:
             assert form.count(f">{choice}</option>") == 1
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_the_axes_of_a_lesson_have_room_for_every_position_of_its_control(server: str, name: str) -> None:
+    lesson = LESSONS[name]
+    page = http.get(f"{server}/lessons/{name}", headers={"accept": "text/html"}).text
+    held = json.loads(re.findall(r"data-ranges='([^']*)'", page)[0])
+    packed = json.loads(re.findall(r'<script type="application/json" id="answer">(.*?)</script>', page, re.S)[0])
+    slider = re.search(r'type="range" [^>]*min="([^"]*)" max="([^"]*)"[^>]* value="[^"]*"( data-whole)?', page)
+    offered = re.findall(r"<option[^>]*>([^<]*)</option>", page) or re.findall(r'name="order" value="(.)"', page)
+    if slider:
+        low, high = float(slider[1]), float(slider[2])
+        places = [low + (high - low) * share / 8 for share in range(9)]
+        offered = sorted({f"{round(each) if slider[3] else each:g}" for each in places})
+    assert len(offered) > 1
+    for text in offered:
+        query = urlencode({**lesson.start, lesson.control: text})
+        axes = http.get(f"{server}/ops/{lesson.op}.page.json?{query}").json()["scene"]["axes"]["stacked"]
+        for panel in ("upper", "lower"):
+            assert packed["scene"]["axes"]["stacked"][panel]["range"] == held[panel]
+            low, high = axes[panel]["least"]
+            spare = 0.08 * (high - low)  # as figure.js has it
+            assert held[panel][0] - spare <= low < high <= held[panel][1] + spare, text
 
 
 def test_the_list_asks_every_question(server: str) -> None:

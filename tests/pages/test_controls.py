@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from functions.seeds import SEEDS
 from playwright.sync_api import Browser, Page, Route, expect
@@ -52,6 +54,29 @@ def test_every_op_has_a_slider_that_moves_its_curves(page: Page, name: str) -> N
     number = page.locator(f"#field-{control}").input_value().replace("−", "-")
     shows(page, f"/ops/{name}?{control}={number}")
     assert curves(page) != before
+
+
+def test_an_axis_stands_still_while_a_slider_is_held_and_seldom_leaps(page: Page) -> None:
+    opened(page, "/ops/square")
+    ranges = "() => document.querySelector('#plot').layout.yaxis2.range"
+    settled = page.evaluate(ranges)
+    slider = page.get_by_role("slider", name="grad_output")
+    box = place_of(slider)
+    seen = []
+    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * 2 / 3, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    for share in range(27, 40):
+        page.mouse.move(box["x"] + 9 + (box["width"] - 18) * share / 39, box["y"] + box["height"] / 2)
+        expect(page.locator("html")).to_have_attribute("data-ready", here(page))
+        seen.append(page.evaluate(ranges))
+    page.mouse.move(box["x"] + 9 + (box["width"] - 18) * 2 / 3, box["y"] + box["height"] / 2)
+    expect(page.locator("html")).to_have_attribute("data-ready", here(page))
+    assert page.evaluate(ranges) == seen[-1]
+    leaps = [(before, after) for before, after in pairwise(seen) if before != after]
+    assert 1 <= len(leaps) <= 3
+    assert all(after[0] < before[0] < before[1] < after[1] for before, after in leaps)
+    page.mouse.up()
+    settles(lambda: page.evaluate(ranges)[1] == pytest.approx(settled[1], rel=0.05), True)
 
 
 def test_an_axis_does_not_shrink_while_a_slider_is_held(page: Page) -> None:

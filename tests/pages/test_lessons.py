@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 from support.axe import violations
-from support.browser import HIDDEN, curves, resized, settles
+from support.browser import HIDDEN, curves, drag, enter, resized, settles, shows
 
+FRAME = """() => { const {xaxis, yaxis, yaxis2, margin} = document.querySelector('#plot').layout;
+return [xaxis.range, yaxis.range, yaxis2.range, margin.l, yaxis.ticktext, yaxis2.ticktext]; }"""
 PHONE = {"width": 390, "height": 844}
 
 
@@ -28,6 +30,26 @@ def test_lessons_are_walked_by_keyboard(page: Page) -> None:
     expect(page.locator("#verdict .headline")).to_be_visible()
     page.locator("body").press("ArrowLeft")
     expect(page.get_by_role("heading", level=1)).to_have_text("What is a backward?")
+
+
+def test_in_a_lesson_the_curve_moves_and_not_its_axis(page: Page) -> None:
+    page.goto("/lessons/grad_output")
+    page.locator("html[data-ready]").wait_for()
+    frame, before = page.evaluate(FRAME), curves(page)["analytical"]
+    slider = page.get_by_role("slider", name="grad_output")
+    drag(page, slider, 0.9, lambda: page.mouse.move(5, 5))
+    typed = page.locator("#field-grad_output")
+    shows(page, f"/ops/square?grad_output={typed.input_value()}")
+    assert page.evaluate(FRAME) == frame
+    enter(typed, "2")
+    shows(page, "/ops/square?grad_output=2")
+    assert page.evaluate(FRAME) == frame
+    assert curves(page)["analytical"][1] == [y and 2 * y for y in before[1]]
+    page.goto("/lessons/linear")  # on a range of its own, which is no zoom
+    page.locator("html[data-ready]").wait_for()
+    expect(page.get_by_role("button", name="Reset zoom")).to_be_hidden()
+    page.locator("#canvas").dblclick(position={"x": 200, "y": 60})
+    assert page.evaluate(FRAME)[0] == [-20, 20]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

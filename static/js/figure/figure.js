@@ -5,8 +5,9 @@ import { axisStyle, axisTitle, baseLayout, labelsOf, verticalStripe, ticks, wide
 import { traces } from "./traces.js";
 
 const LABELS = { stacked: 4, overlaid: 7 }; // about so many beside a panel whose axis is held, however high it is
+const SPARE = 0.08; // of the air that server/figure/axis_range.py leaves around the curves
 // The margins in rem: those of the grid in figure.css, and of server/figure, which draws the same figure.
-const MARGIN = { right: 0.9, top: 0.5, bottom: 3 };
+const MARGIN = { left: 3.6, right: 0.9, top: 0.5, bottom: 3 };
 
 /** What lies where, in pixels from the top of the figure: {upper: [top, bottom], lower: [top, bottom]}. */
 export function panelPlaces({ layout, height, rem, gap }) {
@@ -20,12 +21,12 @@ export function panelPlaces({ layout, height, rem, gap }) {
 /**
  * {data, layout, ranges} for `Plotly.react`; `ranges` are those of the y-axes, {upper, lower}, equal when overlaid.
  * `view`: {layout: "stacked" | "overlaid", width, height, rem, gap (pixels), held, zoomable, at, hidden}; the ranges `held` stay
- * in sight, so that an axis does not breathe while a slider is dragged.
+ * as they are while the curves fit in, so that these move and not the axis.
  */
 export function figure(answer, view, palette) {
   const { scene } = answer;
   const axes = scene.axes[view.layout];
-  const [upper, lower] = [axes.upper, axes.lower].map((axis, i) => axis && around(axis, view.held?.[i ? "lower" : "upper"], view));
+  const [upper, lower] = [axes.upper, axes.lower].map((axis, i) => axis && shownAxis(axis, view.held?.[i ? "lower" : "upper"], view));
   const place = panelPlaces(view);
   const [top, bottom] = [MARGIN.top, MARGIN.bottom].map((length) => Math.round(length * view.rem));
   const inner = view.height - top - bottom;
@@ -39,8 +40,8 @@ export function figure(answer, view, palette) {
     ...labels,
     title: axisTitle("", palette),
   });
-  const held = [upper, lower].flatMap((axis) => axis?.labels.ticktext ?? []);
-  const left = Math.round(Math.max(axes.left, Math.ceil(4 * (0.7 + widest(held))) / 4) * view.rem);
+  const labels = [upper, lower].flatMap((axis) => axis?.labels.ticktext ?? []);
+  const left = Math.round((Math.ceil(4 * Math.max(MARGIN.left, 0.7 + widest(labels))) / 4) * view.rem);
   const layout = {
     ...baseLayout({ l: left, r: Math.round(MARGIN.right * view.rem), t: top, b: bottom }, false, palette),
     dragmode: view.zoomable ? "zoom" : false,
@@ -53,11 +54,21 @@ export function figure(answer, view, palette) {
   return { data: traces(answer, Boolean(lower), view.hidden, palette), layout, ranges };
 }
 
-/** The axis of the scene, widened by the range `held`, and with labels for that. */
-function around({ range: [low, high], ticks: marked }, held, { layout }) {
-  const range = held ? [Math.min(low, held[0]), Math.max(high, held[1])] : [low, high];
-  const same = range[0] === low && range[1] === high;
-  return { range, labels: same ? labelsOf(marked) : ticks(range, LABELS[layout]) };
+/** The axis of the scene, or the one that is `held`, with labels. */
+function shownAxis({ range, least, ticks: marked }, held, { layout }) {
+  const seen = !held ? range : fits(least, held) ? held : widened(held, range);
+  const same = seen[0] === range[0] && seen[1] === range[1];
+  return { range: seen, labels: same ? labelsOf(marked) : ticks(seen, LABELS[layout]) };
+}
+
+/** Are curves for which an axis from `low` to `high` is wanted in sight on one that is `held`? They may come near its ends. */
+const fits = ([low, high], held) => held[0] - low <= SPARE * (high - low) && high - held[1] <= SPARE * (high - low);
+
+/** `held`, widened by more than it lacks of `low` to `high`, so that what comes next fits in as well. */
+function widened(held, [low, high]) {
+  const [below, above] = [Math.max(0, held[0] - low), Math.max(0, high - held[1])];
+  const more = 1 + (high - low) / (2 * (below + above));
+  return [held[0] - below * more, held[1] + above * more];
 }
 
 const disagreements = ({ stripes, opacity }, lower, palette) =>

@@ -17,7 +17,7 @@ export function liveFigure(session, prefix, { load, drawn, picked = () => {}, re
   const find = (name) => document.querySelector(`#${prefix}${name}`);
   const travel = ({ start, stop }) => session.move({ start, stop });
   const zoomed = (start, stop) => travel({ start: roundForSpan(start, stop - start), stop: roundForSpan(stop, stop - start) });
-  const widened = () => travel(session.usual);
+  const widened = () => travel(session.home());
   const hidden = legendButtons(find("canvas").closest("figure"), () => plot.redraw());
   const plot = plotter(find("canvas"), { load, zoomed, widened, hidden, drawn: () => drawn(plot.state().answer) });
   hearPinch(find("canvas"), plot, zoomed);
@@ -36,13 +36,16 @@ function wayOut(session, button, cursor, widened) {
     widened();
   });
   session.on("address", () => {
-    const { state, usual } = session;
-    if (button) button.disabled = state.start === usual.start && state.stop === usual.stop;
+    const [{ start, stop }, home] = [session.state, session.home()];
+    if (button) button.disabled = start === home.start && stop === home.stop;
   });
 }
 
-/** The figure of a page that has one: draws each answer; while a slider is held its heights only grow. */
-export function soleFigure(session, { load, drawn = () => {}, picked }) {
+/**
+ * The figure of a page that has one: draws each answer. Its y-axes are those of the answer; while a slider is held, those
+ * that were there before, and on a page that gives some as `ranges`, {upper, lower}, always these.
+ */
+export function soleFigure(session, { load, drawn = () => {}, picked, ranges = null }) {
   const figure = liveFigure(session, "", {
     load,
     picked,
@@ -54,19 +57,19 @@ export function soleFigure(session, { load, drawn = () => {}, picked }) {
   });
   const { plot, write } = figure;
 
-  function draw(held) {
+  function draw(held = ranges) {
     plot.draw(session.answer, session.state.layout, held).catch((error) => session.complain(displayError(error)));
   }
 
   session.on("answer", (answer) => {
     document.documentElement.dataset.order = answer.order;
-    draw(session.dragging ? (plot.state()?.ranges ?? null) : null);
+    draw(session.dragging ? plot.state()?.ranges : undefined);
   });
   session.on("words", (answer) => {
     write(answer);
     document.querySelector("#values")?.toggleAttribute("hidden", answer.columns.x.length === 0);
   });
-  session.on("control", (name) => name === "layout" && session.answer && draw(null));
+  session.on("control", (name) => name === "layout" && session.answer && draw());
   onPaletteChange(plot.redraw);
   return figure;
 }

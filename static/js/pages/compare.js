@@ -81,7 +81,7 @@ function tell(answer) {
   for (const each of figures) each.tell(answer[each.name]);
 }
 
-/** Both figures, on the same heights; while a slider is held these only grow. */
+/** Both figures, on the same heights; while a slider is held these stay as long as the curves fit in. */
 async function draw() {
   const [mine, answer, { layout }] = [(drawing += 1), session.answer, session.state];
   const held = session.dragging ? figures.map((each) => each.plot.state()?.ranges).find(Boolean) : null; // those of both

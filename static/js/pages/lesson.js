@@ -14,10 +14,14 @@ const NEEDS_ARROWS = "input, select, textarea, pre, [role=slider]";
 const THEMES = ["auto", "light", "dark"];
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
-const { start: beginning, search, control } = find("#controls").dataset;
+const { start: beginning, search, control, ranges } = find("#controls").dataset;
 
 const session = new Session(askServer, search);
-soleFigure(session, { load: () => whenVisible(find("#canvas")).then(() => loadPlotly("curves")) });
+session.home = () => session.stateOf(`?${beginning}`);
+soleFigure(session, {
+  load: () => whenVisible(find("#canvas")).then(() => loadPlotly("curves")),
+  ranges: JSON.parse(ranges),
+});
 
 session.on("address", (said) => {
   find("#whole").href = session.path + said;

@@ -121,14 +121,20 @@ export function listenToForm(form, changed) {
     field.value = shown(field, text);
     changed(field.name, live, deed);
   };
-  let held = false;
+  let held = ""; // the name of what a slider in hand sets
   // Some controls belong to the form but stand with the figures.
   const hear = (event, heard) => document.addEventListener(event, (each) => each.target.form === form && heard(each));
-  form.addEventListener("pointerdown", ({ target }) => (held = target.matches("[data-slider]")));
-  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (held = false));
+  form.addEventListener("pointerdown", ({ target }) => (held = target.dataset.slider ?? ""));
+  for (const end of ["pointerup", "pointercancel"]) {
+    addEventListener(end, () => {
+      const name = held;
+      held = "";
+      if (name) changed(name, false); // a browser reports no change where it was before
+    });
+  }
   form.addEventListener("submit", (event) => event.preventDefault());
   hear("input", ({ target }) => {
-    if (target.matches("[data-slider]")) put(fieldOf(form, target.dataset.slider), String(onSlider(target)), held);
+    if (target.matches("[data-slider]")) put(fieldOf(form, target.dataset.slider), String(onSlider(target)), held !== "");
     else if (target.matches("[data-number]") && Number.isFinite(valueOf(target))) changed(target.name, false);
   });
   hear("change", ({ target }) => {

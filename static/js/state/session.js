@@ -36,6 +36,7 @@ export class Session {
   dragging = false; // is a slider held?
   answer = null; // the one that is shown
   keeps = () => false; // does an answer without curves leave those that are drawn?
+  home = () => this.usual; // the range that a zoom is left for, among others
 
   /**
    * `source` answers addresses, as `askServer` does, those of answers with this `ending`; `search` is the query of the page,
