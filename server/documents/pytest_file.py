@@ -14,7 +14,7 @@ from .shown_call import shown_call
 _SENTENCES = {
     "exact": "The backward of {} is the derivative of its forward.",
     "surrogate": "The backward of {} is the derivative of its declared surrogate.",
-    "broken": "{} is broken on purpose, and Gradloupe finds what is wrong.",
+    "broken": "{} is a bug, kept as a specimen, and Gradloupe finds it.",
 }
 _WITHOUT = {
     "exact": "Gradloupe asks the question of its page again. Without it, torch.autograd.gradcheck asks at a single "

@@ -27,7 +27,7 @@ GALLERY_GROUPS = (
     "Specimens",
 )
 GROUP_NOTES = {
-    "Specimens": "Broken on purpose, each in one way. Next to the verdict is the check of the "
+    "Specimens": "Bugs, each kept to show what it looks like. Next to the verdict is the check of the "
     "contract that finds it: some are wrong where no curve can show it."
 }
 # The first ops of their groups; the others follow by title.

@@ -75,7 +75,7 @@ def curves_view(section: Section, question: Question, asked: AskedRecord) -> Vie
 
 
 def specimen(section: Section) -> Specimen:
-    """What the op says of itself, if it is broken on purpose."""
+    """What the op says of itself, if it is a specimen."""
     return Specimen(section.op.broken, section.op.check)
 
 

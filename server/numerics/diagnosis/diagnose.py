@@ -40,6 +40,10 @@ _HYPOTHESES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
     constant_response,
     partly_right,
 )
+_NO_EXPLANATION = (
+    "No simple explanation was found: what backward returns is no multiple of the slope, no mask and no window"
+)
+_ANOTHER_FUNCTION = "What backward returns is the slope of another function, the surrogate that is declared"
 # Kinds of story about grad_output that may be reported together with one about the slopes.
 _COMBINABLE = ("layout", "written to", "does not add")
 
@@ -100,9 +104,7 @@ def _wrong_between_points(evaluation: Evaluation, verdict: Verdict, data: Eviden
 
 
 def _unexplained(data: Evidence) -> Hypothesis:
-    sentence = (
-        "No simple explanation was found: what backward returns is no multiple of the slope, no mask and no window"
-    )
+    sentence = _ANOTHER_FUNCTION if data.designed else _NO_EXPLANATION
     if data.all_flat:
         returned = _range_text(data.returned[data.wrong])
         return "unexplained", f"{sentence}. {data.owner} is flat; backward returns {returned} times grad_output."

@@ -133,6 +133,11 @@ class Evidence:
         return median, scatter + torch.finfo(self.evaluation.dtype).eps * abs(median)
 
     @property
+    def agrees(self) -> str:
+        """The verb phrase for a backward where it returns the slope; one that is declared to differ is not judged."""
+        return f"follows {self.owner}" if self.designed else "is right"
+
+    @property
     def wrt(self) -> str:
         """The element that is swept, as the page calls it."""
         return self.names.wrt

@@ -35,11 +35,11 @@ def wrong_mask(data: Evidence) -> Hypothesis | None:
     borders = _borders(data, leaks)
     leap = np.abs(np.diff(data.returned[borders])).max(initial=0.0)
     continuous = bool(borders.size) and leap <= _MAX_LEAP * largest_magnitude(data.returned[data.judged])
-    right = f"backward is right where {data.owner} moves"
+    right = f"backward {data.agrees} where {'that' if data.designed else data.owner} moves"
     if np.count_nonzero(leaks) >= (1 - EXCEPTIONS) * np.count_nonzero(data.flat):
         sentence = f"{right}, but where it is flat, {data.where(leaks)}, backward {_answer_or_bounds(data, leaks)}"
         if not continuous:
-            return "leaky mask", f"{sentence}: the mask leaks."
+            return "leaky mask", f"{sentence}{': the mask leaks' * (not data.designed)}."
         return (
             "mask missing",
             f"{sentence}: {'it has no mask' if data.designed else 'the mask is missing'}.{_unused_sentence(data)}",
@@ -47,7 +47,7 @@ def wrong_mask(data: Evidence) -> Hypothesis | None:
     if not continuous or len(borders) < len(runs_among(leaks, data.judged)) or len(borders) > MOST_PLACES:
         return None
     sentence = f"{right}, but {_answer_or_bounds(data, leaks)} also {data.where(leaks)}, where {data.owner} is flat"
-    return "mask misplaced", f"{sentence}: the border of the mask is in the wrong place."
+    return "mask misplaced", f"{sentence}{': the border of the mask is in the wrong place' * (not data.designed)}."
 
 
 def partly_right(data: Evidence) -> Hypothesis | None:
@@ -66,11 +66,11 @@ def partly_right(data: Evidence) -> Hypothesis | None:
         answers[answer] = answers.get(answer, np.zeros_like(rows)) | rows
     if all(first == last for first, last in runs):
         wrong = [f"{answer} {data.where(rows)}" for answer, rows in answers.items()]
-        return "only in part", f"backward {join_words(wrong)}, and is right everywhere else."
+        return "only in part", f"backward {join_words(wrong)}, and {data.agrees} everywhere else."
     if len(answers) == 1:
-        return "only in part", f"backward is right only {data.where(right)}: elsewhere it {next(iter(answers))}."
+        return "only in part", f"backward {data.agrees} only {data.where(right)}: elsewhere it {next(iter(answers))}."
     wrong = [f"{data.where(rows)} it {answer}" for answer, rows in answers.items()]
-    return "only in part", f"backward is right only {data.where(right)}: {join_words(wrong)}."
+    return "only in part", f"backward {data.agrees} only {data.where(right)}: {join_words(wrong)}."
 
 
 def _borders(data: Evidence, leaks: Mask) -> NDArray[np.intp]:

@@ -74,7 +74,12 @@ def _factor_names(data: Evidence, size: float, within: float) -> list[str]:
     """Which factor is too many, or missing, if it has a name or is a plain number."""
     if name_power := held_value_behind(data, size):
         which, power = name_power
-        return [f"a factor {which}{'²' * (abs(power) == 2)} is {'too many' if power > 0 else 'missing'}"]
+        factor = f"{which}{'²' * (abs(power) == 2)}"
+        if data.designed:
+            return [f"it is {'multiplied' if power > 0 else 'divided'} by {factor}"]
+        return [f"a factor {factor} is {'too many' if power > 0 else 'missing'}"]
+    if data.designed:
+        return []
     if size < 1 and (missing := _plain_name(*_inverse(size, within))):
         return [f"a factor {missing} is missing"]
     name = constant_name(size, within)
@@ -165,13 +170,18 @@ def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool
     if is_constant:
         factor_ = _product(inverse, symbol) if missing else f"{inverse}/{symbol}"
         does = describe_factor(format_measured(response, error))
-        return "missing factor", f"backward {does} {at}: the factor {factor_} is missing."
+        return "missing factor", f"backward {does} {at}{_missing(factor_, data)}."
     if missing:
         factor_ = _product(inverse, symbol)
         sentence = f"Times {factor_}, what backward returns is the slope of {data.owner}"
-        return "missing factor", f"{sentence} {at}: the factor {factor_} is missing."
+        return "missing factor", f"{sentence} {at}{_missing(factor_, data)}."
     factor_ = _product(format_measured(constant, within), symbol)
     return "extra factor", f"backward returns {factor_} times the slope of {data.owner} {at}."
+
+
+def _missing(factor: str, data: Evidence) -> str:
+    """What a factor that would make backward right is said to be, where its absence is not declared."""
+    return "" if data.designed else f": the factor {factor} is missing"
 
 
 def _product(constant: str, symbol: str) -> str:

@@ -37,7 +37,7 @@ _BROKEN_LAWS: dict[Law, str] = {
 
 @dataclass(frozen=True)
 class Specimen:
-    """What an op that is broken on purpose says of itself, and the check of the contract that finds it."""
+    """What a specimen, a bug that is kept, says of itself, and the check of the contract that finds it."""
 
     broken: str
     check: str

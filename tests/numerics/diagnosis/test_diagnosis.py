@@ -214,3 +214,9 @@ def test_beside_a_surrogate_the_story_is_told_of_that():
 @pytest.mark.parametrize("value", [torch.detach, torch.acosh, lambda x: x + torch.rand_like(x)])
 def test_where_nothing_can_be_judged_nothing_is_explained(value):
     assert explanation(op_of(value), -0.5, 0.5) is None
+
+
+@pytest.mark.parametrize("name", ["gradient_scale", "gelu_by_tanh", "sparse_straight_through", "truncated_exp"])
+def test_what_is_declared_is_not_told_as_a_defect(name):
+    said = explanation(name, -4.0, 4.0).sentence
+    assert not [each for each in ("too many", "missing", "wrong", "leaks", "is right", "No simple") if each in said]
