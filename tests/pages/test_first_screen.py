@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
-from support.browser import opened
+from support.browser import drag, opened, shows
 
 SCREENS: list[ViewportSize] = [
     {"width": 1280, "height": 720},
@@ -36,11 +36,21 @@ PLACES = """() => ['#canvas', '#controls'].map(each => {
 })"""
 
 
-def test_details_stay_open_and_nothing_moves_while_verdicts_change(page: Page) -> None:
-    page.set_viewport_size({"width": 1280, "height": 1400})
+HIDDEN_PIXELS = "(box) => [box.scrollHeight - box.clientHeight, box.scrollWidth - box.clientWidth]"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_details_stay_open_and_whole_and_nothing_moves_while_verdicts_change(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 1400})
     opened(page, "/ops/clamp_with_grad")
     page.locator("#details").click()
+    assert page.locator(".found > div").evaluate(HIDDEN_PIXELS) == [0, 0]
     places = page.evaluate(PLACES)
+    drag(page, page.get_by_role("slider", name="max"), 0.9)
+    expect(page.locator(".held")).to_have_count(0)
+    page.get_by_role("button", name="Reset max to 1").click()
+    shows(page, "/ops/clamp_with_grad")
+    assert page.locator(".found > div").evaluate(HIDDEN_PIXELS) == [0, 0]
     page.get_by_role("button", name="Flip sign").click()
     expect(page.locator(".headline")).to_contain_text("for a negative grad_output")
     expect(page.locator("#verdict .sentence")).to_be_visible()

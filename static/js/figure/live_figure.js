@@ -26,7 +26,7 @@ export function liveFigure(session, prefix, { load, drawn, picked = () => {}, re
   const trace = curveCursor({ canvas: find("canvas"), overlay: find("overlay"), cursor: find("cursor") }, plot, read, picked);
   const write = verdictWriter(find("verdict"), { link: (range) => session.link(range), follow: travel });
   session.on("complaint", plot.unzoom);
-  return { plot, trace, write: (answer) => write(answer, prefix) };
+  return { plot, trace, write: (answer) => write(answer, prefix, session.dragging) };
 }
 
 /** The button out of a zoom, if there is one: it rests where there is none to leave, and hands its focus on then. */

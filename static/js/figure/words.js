@@ -18,7 +18,8 @@ function writeWords(words, side = "") {
 
 /**
  * The verdict in `box`, if there is one: `link(range)` is the address of the section with the range of the link in it,
- * `follow(range)` goes there. Returns `tell(answer, side)`, which writes the words of an answer.
+ * `follow(range)` goes there. Returns `tell(answer, side, live)`, which writes the words of an answer; `live` while a slider
+ * is held, which may lie below them.
  */
 export function verdictWriter(box, { link, follow }) {
   const rangeOf = ({ dataset }) => ({ start: Number(dataset.start), stop: Number(dataset.stop) });
@@ -28,12 +29,20 @@ export function verdictWriter(box, { link, follow }) {
     event.preventDefault();
     follow(rangeOf(onward));
   });
-  return ({ verdict, words }, side) => {
+  return ({ verdict, words }, side, live) => {
+    if (box) keepHeight(box, live);
     writeWords(words, side);
     if (box) box.dataset.word = verdict.word;
     const onward = box?.querySelector("[data-start]");
     if (onward) onward.href = link(rangeOf(onward));
   };
+}
+
+/** What is said in the details will be at least as high as what was, and just so as long as it is `live`. */
+function keepHeight(box, live) {
+  const details = box.querySelector("details[open] > div");
+  if (details) box.style.setProperty("--details-height", `${details.getBoundingClientRect().height}px`);
+  box.classList.toggle("held", live);
 }
 
 /** Bring the words around `figure`, the element, into line with the scene of `answer`. Some of them may be left out. */
