@@ -74,10 +74,8 @@ class GradLoupe extends HTMLElement {
     this.#frame.setAttribute("sandbox", SANDBOX);
     this.#frame.style.height = `${clamped(Number(height) || USUAL)}px`;
     this.#frame.style.maxWidth = Number(width) ? `${Number(width)}px` : "";
-    this.#frame.src = new URL(`embed/${encodeURIComponent(op)}?${this.#words()}`, this.#origin()).href.replace(
-      /\?$/,
-      "",
-    );
+    const path = (op ?? "").split("/").map(encodeURIComponent).join("/"); // that of a lesson is lessons/backward
+    this.#frame.src = new URL(`embed/${path}?${this.#words()}`, this.#origin()).href.replace(/\?$/, "");
     this.#speaks = false;
     this.#room.replaceChildren(this.#slot, ...(op ? [this.#frame] : []));
   }

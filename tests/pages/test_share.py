@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 from support import http
-from support.browser import HIDDEN, alone, enter, opened, settles
+from support.browser import HIDDEN, alone, enter, opened, settles, shows
 from support.embedding_site import Host, fitted, framed, hosting, visiting
 from support.servers import HERE
 
@@ -189,6 +189,28 @@ def test_the_frame_fits_every_column(page: Page, browser: Browser, host: Host) -
                 figure.locator(".drawer summary").click()
                 expect(figure.get_by_role("slider", name="grad_output")).to_be_in_viewport(ratio=1)
                 settles(lambda figure=figure: figure.locator("html").evaluate(HIDDEN), [0, 0])
+
+
+def test_a_lesson_is_shared_with_the_same_dialog(page: Page, browser: Browser, host: Host, server: str) -> None:
+    page.goto("/lessons/gradcheck")
+    shows(page, "/ops/incorrect_clipped_relu?clip=1.5")
+    page.get_by_role("button", name="Share").click()
+    settled(page)
+    places = [each.get_attribute("value") for each in dialog(page).locator("[name=place]").all()]
+    assert places == [each for each in PLACES if each not in ("WordPress", "oEmbed")]
+    frame = Tags(snippet(page, "HTML")).only("iframe")
+    assert frame["src"] == f"{server}/embed/lessons/gradcheck?clip=1.5&height={frame['height']}"
+    picture = f"{server}/ops/incorrect_clipped_relu.svg?clip=1.5"
+    assert snippet(page, "Markdown").endswith(f"]({picture})]({server}/lessons/gradcheck?clip=1.5)")
+    pasted = snippet(page, "HTML").replace('width="100%"', 'width="320"') + snippet(page, "Web component")
+    dialog(page).get_by_role("button", name="Copy").press("ArrowRight")  # turns no page
+    expect(dialog(page)).to_be_visible()
+    with visiting(browser, host, pasted) as elsewhere:
+        for frame_of in (elsewhere.locator("iframe").first, elsewhere.locator("grad-loupe iframe")):
+            frame_of.scroll_into_view_if_needed()
+            lesson = frame_of.content_frame
+            expect(lesson.locator("html")).to_have_attribute("data-ready", "/ops/incorrect_clipped_relu?clip=1.5")
+            settles(lambda lesson=lesson: lesson.locator("html").evaluate(HIDDEN), [0, 0])
 
 
 def test_the_element_works_where_it_is_pasted(page: Page, browser: Browser, host: Host) -> None:

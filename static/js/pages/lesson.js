@@ -4,13 +4,14 @@ import { showDefinitions } from "../definitions.js";
 import { whenVisible } from "../figure/in_sight.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { loadPlotly } from "../figure/plot.js";
+import { shareButton } from "../share/button.js";
 import { messenger } from "../share/parent_page.js";
 import { joinQueries, showInAddressBar } from "../state/address.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
 
 const TURNS = { ArrowLeft: "prev", ArrowRight: "next" };
-const NEEDS_ARROWS = "input, select, textarea, pre, [role=slider]";
+const NEEDS_ARROWS = "input, select, textarea, pre, [role=slider], dialog";
 const THEMES = ["auto", "light", "dark"];
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
@@ -49,7 +50,7 @@ if (parent !== window) {
   });
   const measure = () => around.resized(Math.ceil(document.body.getBoundingClientRect().height));
   if (!page.dataset.high) new ResizeObserver(measure).observe(document.body);
-}
+} else showDefinitions(); // in a frame a term opens the glossary
 
-if (parent === window) showDefinitions(); // in a frame a term opens the glossary
+if (find("#share")) shareButton(find("#share"), find("#sharing"), () => session.parts().section || queryOfPage());
 session.start();

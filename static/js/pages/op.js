@@ -1,7 +1,7 @@
 // The page of one op: its session and its figure, and around it what only this page has.
 
 import { showDefinitions } from "../definitions.js";
-import { h, makeScrollable, styleSheet } from "../dom.js";
+import { h, makeScrollable } from "../dom.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { afterFirstPaint, loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
@@ -9,6 +9,7 @@ import { titleFor } from "../figure/words.js";
 import { otherInputs } from "../own/other_inputs.js";
 import { showCall } from "../own/shown_call.js";
 import { copyText, testDialog } from "../share/clipboard.js";
+import { shareButton } from "../share/button.js";
 import { isOfView, joinQueries, showInAddressBar } from "../state/address.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
@@ -148,33 +149,7 @@ find("#copy").addEventListener("click", async ({ target }) => {
   setTimeout(() => (target.textContent = "Copy link"), 1500);
 });
 testDialog(find("#py"), find("#pytest"));
-shareButton({
-  dialog: find("#sharing"),
-  button: find("#share"),
-  current: () => {
-    const { pathname: path } = location;
-    return { path, query: session.query, title: find("#title").textContent, op: path.split("/").at(-1) };
-  },
-});
+shareButton(find("#share"), find("#sharing"), () => session.query);
 plotly().catch(() => {}); // whoever draws says that it is not there
 session.start();
 if (find("#following")) import("../own/refresh.js").then(({ refreshOnSave }) => refreshOnSave(session, closeLook));
-
-/** `current()` tells what is shown: {path, query, title, op}. Without JavaScript there is no button. */
-function shareButton({ dialog, button, current }) {
-  let fetched = null;
-  const fetchDialog = () => (fetched ??= Promise.all([import("../share/dialog.js"), styleSheet(dialog.dataset.sheet)]).catch(forgotten));
-  const forgotten = (error) => {
-    fetched = null; // the next click tries again
-    throw error;
-  };
-  let open = null;
-  for (const coming of ["pointerenter", "focus"]) button.addEventListener(coming, () => fetchDialog().catch(() => {}), { once: true });
-  button.addEventListener("click", async () => {
-    const [{ shareDialog }] = await fetchDialog();
-    open ??= shareDialog(dialog, current);
-    open();
-  });
-  button.hidden = false;
-}
-

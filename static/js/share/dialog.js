@@ -3,22 +3,23 @@
 import { h } from "../dom.js";
 import { isOfSection } from "../state/address.js";
 import { copyText } from "./clipboard.js";
-import { frame, page, picture, PLACES, SANDBOX } from "./snippets.js";
+import { frame, page, picture, placesFor, SANDBOX } from "./snippets.js";
 
 const STRICT = SANDBOX.replace(" allow-same-origin", ""); // here the frame would have the origin of the page
 const USUAL = 480; // pixels, until the frame has told its height
 const PATIENCE = 150; // milliseconds without a change, before the server is asked
 
-/** Returns `open()`, which shows the dialog for what `current()` tells. */
-export function shareDialog(dialog, current) {
+/** Returns `open()`, which shows the dialog for the section that `query()` says. */
+export function shareDialog(dialog, query) {
+  const { base, op, lesson, title } = dialog.dataset;
   const find = (selector) => dialog.querySelector(selector);
   const form = find("form");
   const sight = preview(find(".preview"), () => refresh());
   const sizes = sizer(find(".weight [role=status]"), find(".fetch"));
-  addPlaces(find(".places"));
+  const places = placesFor({ lesson });
+  addPlaces(find(".places"), places);
 
   function figure() {
-    const { op, title, query } = current();
     const chosen = new FormData(form);
     const parts = [...form.querySelectorAll("[name=show]")];
     const dress = {
@@ -29,10 +30,11 @@ export function shareDialog(dialog, current) {
         .join(","),
       ...pixels(form),
     };
-    const said = [...new URLSearchParams(query)].filter(([name]) => isOfSection(name));
+    const said = [...new URLSearchParams(query())].filter(([name]) => isOfSection(name));
     return {
-      base: dialog.dataset.base,
+      base,
       op,
+      lesson,
       title,
       said,
       dress,
@@ -48,7 +50,7 @@ export function shareDialog(dialog, current) {
       way,
       shown,
       ending,
-      PLACES.find(([name]) => name === place),
+      places.find(([name]) => name === place),
     );
   }
 
@@ -113,8 +115,8 @@ export function shareDialog(dialog, current) {
 }
 
 /** One word for each place. */
-function addPlaces(row) {
-  const words = PLACES.map(([name], index) => {
+function addPlaces(row, places) {
+  const words = places.map(([name], index) => {
     const input = h("input", { type: "radio", name: "place", value: name, checked: index === 0 });
     return h("label", {}, input, h("span", {}, name));
   });

@@ -2,7 +2,7 @@
 //
 // A figure is {base, op, title, said, dress, height}: where the site is, the op and its title, what the address says of
 // the section as [name, text] pairs, how it is dressed (theme, hide, width, height; empty texts left out), and how high it
-// stands in pixels.
+// stands in pixels. That of a lesson has the name of it as `lesson`.
 
 // These two stand in grad-loupe.js as well, which is loaded alone. With its own origin a frame has a cache, which without
 // one every frame would fill anew.
@@ -22,12 +22,16 @@ const quoted = (text) =>
     each.startsWith("%") ? decodeURIComponent(each) : `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-/** The address of a figure as a page, a picture (`ending` ".svg") or a frame. */
-function addressOf({ base, op, said, dress }, place = "ops", ending = "", dressed = []) {
+/** The address of a figure at a place of the site. */
+function addressOf({ base, said, dress }, place, dressed = []) {
+  const path = place.split("/").map(encodeURIComponent).join("/");
   const pairs = [...said, ...Object.entries(dress).filter(([name, text]) => dressed.includes(name) && text)];
   const query = pairs.map(([name, text]) => `${encodeURIComponent(name)}=${quoted(text)}`);
-  return `${base}/${place}/${encodeURIComponent(op)}${ending}${query.length > 0 ? `?${query.join("&")}` : ""}`;
+  return `${base}/${path}${query.length > 0 ? `?${query.join("&")}` : ""}`;
 }
+
+/** What a frame and the element call it. */
+const embedded = ({ op, lesson }) => (lesson ? `lessons/${lesson}` : op);
 
 const PICTURED = ["title", "verdict", "legend", "controls"]; // the parts that a picture has, too
 
@@ -37,16 +41,16 @@ const asPicture = (figure) => {
   return { ...figure, dress: { ...figure.dress, hide: hide.join(",") } };
 };
 
-export const page = (figure) => addressOf(figure);
-export const frame = (figure) => addressOf(figure, "embed", "", ["theme", "hide", "height"]);
+export const page = (figure) => addressOf(figure, figure.lesson ? embedded(figure) : `ops/${figure.op}`);
+export const frame = (figure) => addressOf(figure, `embed/${embedded(figure)}`, ["theme", "hide", "height"]);
 /** The frame of a page that does not hear how high the figure is: it fills what it is given, on a phone, too. */
 const filling = (figure) => frame({ ...figure, dress: { ...figure.dress, height: String(figure.height) } });
 export const picture = (figure, ending, dressed = ["theme", "hide"]) =>
-  addressOf(asPicture(figure), "ops", ending, dressed);
-const pasted = (figure) => addressOf(figure, "ops", "", ["theme", "hide", "width", "height"]);
+  addressOf(asPicture(figure), `ops/${figure.op}${ending}`, dressed);
+const pasted = (figure) => addressOf(figure, `ops/${figure.op}`, ["theme", "hide", "width", "height"]);
 const oembed = (figure) => `${figure.base}/oembed?format=json&url=${encodeURIComponent(pasted(figure))}`;
 
-const name = ({ title }) => `${title}, a live figure`;
+const name = ({ title, lesson }) => (lesson ? `${title}, a lesson with a live figure` : `${title}, a live figure`);
 const wide = ({ dress }) => dress.width || "100%";
 const paper = (figure) => picture(figure, ".png", ["hide"]); // light, whatever the screen has
 const linked = (figure, source) => `[![${plain(figure.title)}](${source})](${page(figure)})`;
@@ -61,7 +65,7 @@ function element(figure) {
   const dress = Object.entries(figure.dress).filter(([, text]) => text);
   const words = figure.said.filter(([each]) => /^[a-z_][a-z0-9_]*$/.test(each) && !HTML.test(each));
   const others = new URLSearchParams(figure.said.filter((each) => !words.includes(each))).toString();
-  const attributes = [["op", figure.op], ...words, ...dress, ...(others ? [["data-query", others]] : [])];
+  const attributes = [["op", embedded(figure)], ...words, ...dress, ...(others ? [["data-query", others]] : [])];
   const tag = attributes.map(([each, text]) => `${each}="${escaped(text)}"`).join(" ");
   return [
     `<script type="module" src="${escaped(figure.base)}/grad-loupe.js"></script>`,
@@ -133,3 +137,6 @@ export const PLACES = [
   ],
   ["Jupyter", "In a cell of code.", jupyter],
 ];
+
+/** Those of this figure: oEmbed, which WordPress asks, does not know lessons. */
+export const placesFor = ({ lesson }) => PLACES.filter(([, , write]) => !lesson || ![pasted, oembed].includes(write));
