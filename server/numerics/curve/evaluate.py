@@ -131,6 +131,9 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
             target = Antiderivative(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
             surrogate_area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty, areas)
     return Evaluation(
+        section=section,
+        reference=reference,
+        meant=meant,
         rows=at,
         grid=grid,
         grad_output=grad_output,

@@ -9,6 +9,7 @@ import torch
 from ...runtime.arrays import Array
 from ...runtime.batching import structure_name
 from ...runtime.failure import Failure
+from ...runtime.section import Section
 from ...runtime.vjp import CopyAxis
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, Rows
@@ -33,10 +34,14 @@ class Evaluation:
     breaks, ``whole_range`` the check beyond the range. ``follows_sign`` says that the surrogate changes with the
     sign of ``grad_output``, ``surrogate_nonlinear`` that it is not in proportion to it. ``refused`` are the few
     points at which forward raises, and what. ``mirror`` is the element across the diagonal that was moved too.
-    ``returned_none`` says that backward returned None, and ``failure`` that it raised. With ``order`` 2 all this is
-    said of what backward returned, in the place of forward, and of double backward.
+    ``section`` is what was asked, ``reference`` the same in double precision, and ``meant`` the one through the
+    surrogate. ``returned_none`` says that backward returned None, and ``failure`` that it raised. With ``order`` 2 all
+    this is said of what backward returned, in the place of forward, and of double backward.
     """
 
+    section: Section
+    reference: Section
+    meant: Section | None
     rows: Rows
     grid: Grid
     grad_output: float
@@ -75,3 +80,7 @@ class Evaluation:
     def area_under(self, curve: Curve) -> IntegralCheck | None:
         """The area check against this curve: the numerical one, or the surrogate's."""
         return self.area if curve is self.numerical else self.surrogate_area
+
+    def section_of(self, curve: Curve) -> Section:
+        """The section whose forward this curve is: the numerical one, or the surrogate's."""
+        return self.reference if curve is self.numerical or self.meant is None else self.meant

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, Mask, largest_magnitude
+from ...runtime.arrays import Array, Interval, Mask, largest_magnitude
 from ...runtime.section import Section
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
@@ -39,8 +39,9 @@ class Evidence:
 
     ``returned`` is what backward returned divided by ``grad_output``; ``slope``, ``left`` and ``right`` are those of
     ``owner`` (forward, or its surrogate), known to ``band``. ``judged`` are the rows that could be, ``wrong`` those
-    where the two differ. ``precision`` is what backward may lose, as a share of what a story calls for, ``rounding``
-    what it may lose where it has but a product to compute. ``designed`` says that it is meant to differ.
+    where the two differ, and ``differs`` the intervals in which they do. ``precision`` is what backward may lose, as a
+    share of what a story calls for, ``rounding`` what it may lose where it has but a product to compute. ``designed``
+    says that it is meant to differ.
     """
 
     section: Section
@@ -58,6 +59,7 @@ class Evidence:
     kink: Mask
     judged: Mask
     wrong: Mask
+    differs: tuple[Interval, ...]
     precision: float
     rounding: float
 
@@ -153,7 +155,7 @@ class Evidence:
 
     def where(self, rows: Mask) -> str:
         """The places of some of the judged rows, such as ``for x < −1 and for x > 1``."""
-        return describe_rows(rows, self.judged, self.evaluation, self.names)
+        return describe_rows(rows, self.judged, self.evaluation, self.names, self.differs)
 
 
 def gather_evidence(
@@ -179,6 +181,7 @@ def gather_evidence(
         kink=kink,
         judged=JUDGED_STATUSES[compared.status],
         wrong=compared.status == Status.DIFFERS,
+        differs=compared.intervals,
         precision=tolerance_for(1.0, evaluation.dtype).rtol,
         rounding=_PRODUCT_ULPS * torch.finfo(evaluation.dtype).eps,
     )

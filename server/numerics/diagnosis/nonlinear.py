@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, Mask, largest_magnitude
+from ...runtime.arrays import Array, Interval, Mask, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
@@ -18,6 +18,7 @@ from ..formatting.numbers import MOST_DIGITS, format_measured, format_number
 from ..linearity.violation import Law, describe_violation
 from ..sentences.places import MOST_PLACES, Names, describe_point, describe_rows, join_words, runs_among, section_names
 from ..tolerance import tolerance_for
+from ..verdict.point_judge import Comparison
 from ..verdict.verdict import Verdict
 from .evidence import JUDGED_STATUSES, Hypothesis, times_grad_output
 
@@ -48,10 +49,14 @@ _POWER_TOLERANCE = 1e-3  # bound: how far the measured power of grad_output may 
 
 @dataclass(frozen=True)
 class Responses:
-    """What backward returned at the rows ``at`` for grad_output ``base``, −base, factor·base, base/factor and 0."""
+    """What backward returned at the rows ``at`` for grad_output ``base``, −base, factor·base, base/factor and 0.
+
+    ``differs`` are the intervals in which it is not what forward calls for.
+    """
 
     evaluation: Evaluation
     names: Names
+    differs: tuple[Interval, ...]
     at: Mask
     base: float
     factor: float
@@ -94,8 +99,10 @@ class Responses:
         return bool(known.any() and (np.abs(returned - self.slope) <= slack)[known].all())
 
 
-def collect_responses(section: Section, evaluation: Evaluation, at: Mask) -> Responses:
-    """Call the backward of ``section`` at the rows ``at``, or some of them. Raises ``FunctionFailed``."""
+def collect_responses(section: Section, evaluation: Evaluation, compared: Comparison) -> Responses:
+    """Call the backward of ``section`` at the rows that were judged, or some of them. Raises ``FunctionFailed``."""
+    at = JUDGED_STATUSES[compared.status]
+    at = at if at.any() else np.ones_like(at)
     together = evaluation.structure == "together"
     rows, limit = np.flatnonzero(at), _MAX_TOGETHER if together else _MAX_ALONE
     at = np.zeros_like(at)
@@ -107,7 +114,7 @@ def collect_responses(section: Section, evaluation: Evaluation, at: Mask) -> Res
     for value in (base, -base, factor * base, base / factor, 0.0):
         answer = section.backward(x, value).grad_input
         answers.append(np.zeros_like(x) if answer is None else answer)
-    return Responses(evaluation, section_names(section), at, base, factor, *answers)
+    return Responses(evaluation, section_names(section), compared.intervals, at, base, factor, *answers)
 
 
 def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
@@ -117,9 +124,8 @@ def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hyp
     if not broken:
         return None
     if linearity.breaks(*_EXPLAINED) and not linearity.breaks("repeats"):
-        at = JUDGED_STATUSES[verdict.forward.status]
         try:
-            responses = collect_responses(section, evaluation, at if at.any() else np.ones_like(at))
+            responses = collect_responses(section, evaluation, verdict.forward)
         except FunctionFailed:
             violation = next((each for each in broken if each.message), broken[0])
             return "raises", describe_violation(violation, wrt)
@@ -202,7 +208,7 @@ def _answers_by_sign(to: Responses, run: tuple[int, int]) -> str:
     positive, negative = shares if to.base > 0 else shares[::-1]
     if not (positive and negative):
         return ""
-    at = describe_rows(rows & to.at, to.at, to.evaluation, to.names)
+    at = describe_rows(rows & to.at, to.at, to.evaluation, to.names, to.differs)
     return f"{at} it returns {positive} if that is positive and {negative} if it is negative"
 
 

@@ -78,7 +78,7 @@ class Slopes:
         contradicted = ~(off <= EVIDENCE_BOUNDS * self.error + _RECHECK_RTOL * np.abs(self.value))
         return np.flatnonzero((self.kind == PointKind.SMOOTH) & contradicted)
 
-    def at(self, rows: Mask) -> Slopes:
+    def at(self, rows: Mask | NDArray[np.intp]) -> Slopes:
         """The slopes at some of the points."""
         arrays: dict[str, Any] = {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
         return replace(self, **{name: each[rows] for name, each in arrays.items()})

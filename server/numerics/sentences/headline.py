@@ -16,7 +16,7 @@ from ..formatting.numbers import format_distinct, format_number
 from ..linearity.violation import Law
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve
-from .places import Names, describe_point
+from .places import Names, describe_meetings, describe_point, unbroken_stretches
 
 MOST_WORDS = 20  # budget: words of a headline
 _MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
@@ -212,11 +212,16 @@ _CANDIDATES = {
 
 
 def _where(intervals: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
-    """The stretches as ``where x < −1 or x > 1``; ``everywhere``, or how many where there are more."""
-    if len(intervals) > _MOST_PLACES:
-        return f"on {len(intervals)} stretches of this range"
-    places = [_place(each, evaluation, names) for each in intervals]
-    return "everywhere" if not all(places) else f"where {' or '.join(places)}"
+    """The stretches as ``where x < −1 or x > 1``, how many where there are more; ``everywhere but at x = 0``."""
+    stretches, points = unbroken_stretches(intervals)
+    if len(stretches) > _MOST_PLACES:
+        return f"on {len(stretches)} stretches of this range"
+    places = [_place(each, evaluation, names) for each in stretches]
+    where = f"where {' or '.join(places)}" if all(places) else "everywhere"
+    if not points:
+        return where
+    but = "but" if where == "everywhere" else "except"
+    return f"{where} {but} {describe_meetings(points, evaluation, names)}"
 
 
 def _place(interval: Interval, evaluation: Evaluation, names: Names) -> str:

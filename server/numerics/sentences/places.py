@@ -14,6 +14,8 @@ from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number, simplest_number
 from ..verdict.point_judge import unbroken_runs
 
+_MOST_POINTS = 2  # pattern: single points that are named; of more the number is told
+
 
 @dataclass(frozen=True)
 class Names:
@@ -72,11 +74,13 @@ def describe_finite_range(evaluation: Evaluation, names: Names) -> str:
 
 def describe_intervals(intervals: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
     """Up to three of some intervals, and how many more."""
+    stretches, points = unbroken_stretches(intervals)
     phrases = []
-    for low, high in intervals[:3]:
+    for low, high in stretches[:3]:
         before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
         if before and after:
-            return f"anywhere on {describe_range(evaluation, names)}"
+            but = f" but {describe_meetings(points, evaluation, names)}" if points else ""
+            return f"anywhere on {describe_range(evaluation, names)}{but}"
         left, right = describe_point(low, evaluation), describe_point(high, evaluation)
         if low == high:
             phrases.append(f"at {names.wrt} = {left}")
@@ -86,8 +90,28 @@ def describe_intervals(intervals: Sequence[Interval], evaluation: Evaluation, na
             phrases.append(f"for {names.wrt} > {left}")
         else:
             phrases.append(f"for {left} < {names.wrt} < {right}")
-    more = len(intervals) - len(phrases)
-    return join_words([*phrases, f"on {more} more intervals"] if more > 0 else phrases)
+    more = len(stretches) - len(phrases)
+    where = join_words([*phrases, f"on {more} more intervals"] if more > 0 else phrases)
+    return f"{where} except {describe_meetings(points, evaluation, names)}" if points else where
+
+
+def unbroken_stretches(intervals: Sequence[Interval]) -> tuple[list[Interval], list[float]]:
+    """What intervals cover, taken together where two of them meet, and the single points at which they do."""
+    stretches: list[Interval] = []
+    points = []
+    for low, high in intervals:
+        if stretches and stretches[-1][1] == low:
+            points.append(low)
+            low = stretches.pop()[0]
+        stretches.append((low, high))
+    return stretches, points
+
+
+def describe_meetings(points: Sequence[float], evaluation: Evaluation, names: Names) -> str:
+    """The single points at which intervals meet: named, or counted where they are more than two."""
+    if len(points) > _MOST_POINTS:
+        return f"at {len(points)} points"
+    return f"at {join_words([f'{names.wrt} = {describe_point(each, evaluation)}' for each in points])}"
 
 
 def describe_point(x: float, evaluation: Evaluation) -> str:
@@ -110,8 +134,14 @@ def runs_among(rows: Mask, among: Mask) -> list[tuple[int, int]]:
     return [(int(judged[first]), int(judged[last])) for first, last in unbroken_runs(rows[judged])]
 
 
-def describe_rows(rows: Mask, among: Mask, evaluation: Evaluation, names: Names) -> str:
-    """The places of some of the rows ``among``, such as ``for x < −1 and for x > 1``."""
+def describe_rows(
+    rows: Mask, among: Mask, evaluation: Evaluation, names: Names, differs: Sequence[Interval] = ()
+) -> str:
+    """The places of some of the rows ``among``, such as ``for x < −1 and for x > 1``.
+
+    ``differs`` are the intervals in which backward does, whose edges are known better than the rows tell.
+    """
+    edges = [edge for interval in differs for edge in interval]
     x = evaluation.rows.x
     intervals = []
     for first, last in runs_among(rows, among):
@@ -119,8 +149,8 @@ def describe_rows(rows: Mask, among: Mask, evaluation: Evaluation, names: Names)
         if first == last and before.size and after.size:
             intervals.append((float(x[first]), float(x[first])))
             continue
-        low = _border(evaluation, int(before[-1]), first) if before.size else float(x[0])
-        high = _border(evaluation, last, last + 1 + int(after[0])) if after.size else float(x[-1])
+        low = _border(evaluation, edges, int(before[-1]), first) if before.size else float(x[0])
+        high = _border(evaluation, edges, last, last + 1 + int(after[0])) if after.size else float(x[-1])
         intervals.append((low, high))
     return describe_intervals(intervals, evaluation, names)
 
@@ -139,13 +169,13 @@ def _element(name: str, index: tuple[int, ...]) -> str:
     return name + (f"[{','.join(map(str, index))}]" if index else "")
 
 
-def _border(evaluation: Evaluation, one: int, other: int) -> float:
+def _border(evaluation: Evaluation, edges: Sequence[float], one: int, other: int) -> float:
     """Where something changes between two rows: at a special point, at an edge of backward, or at a simple number."""
     rows = evaluation.rows
     low, high = float(rows.x[one]), float(rows.x[other])
-    special = [each.x for each in evaluation.special if low <= each.x <= high]
-    if special:
-        return special[0]
+    located = [each for each in (*(point.x for point in evaluation.special), *edges) if low <= each <= high]
+    if located:
+        return located[0]
     below, above = np.flatnonzero(rows.below[one : other + 1]), np.flatnonzero(rows.above[one : other + 1])
     if below.size and above.size:
         low, high = float(rows.x[one + below[0]]), float(rows.x[one + above[-1]])

@@ -151,7 +151,9 @@ def judge_points(
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
         rounded = conditioning(evaluation, slopes)
-        status = _statuses(evaluation, analytical, slopes, tolerance, share, rounded)
+        lost = evaluation.precision_loss
+        status = judge_returned(evaluation, analytical, slopes, tolerance, share, rounded, lost)
+        status[~np.isfinite(evaluation.forward) & (slopes.kind != PointKind.JUMP)] = Status.GAP
         area = evaluation.area_under(curve)
         cells = _NO_CELLS
         if area is not None:
@@ -221,24 +223,25 @@ def _moves_too_finely(evaluation: Evaluation, analytical: Array, off: Array, slo
     return hidden & (slopes.kind == PointKind.SMOOTH) & np.isfinite(analytical)
 
 
-def _statuses(
-    evaluation: Evaluation, analytical: Array, slopes: Slopes, tolerance: Tolerance, share: Array, rounded: Array
+def judge_returned(
+    evaluation: Evaluation,
+    returned: Array,
+    slopes: Slopes,
+    tolerance: Tolerance,
+    share: Array,
+    rounded: Array,
+    lost: Array,
 ) -> Statuses:
+    """A status for what backward ``returned`` at some points of the range, against the ``slopes`` there.
+
+    The other numbers are those of ``judge_slopes``.
+    """
     # A constant has no slope to measure error bounds by, but it has a height.
     height = abs(evaluation.grad_output) * largest_magnitude(evaluation.numerical.values) / evaluation.grid.span
-    status = judge_slopes(
-        analytical,
-        slopes,
-        evaluation.grad_output,
-        tolerance,
-        evaluation.dtype,
-        evaluation.largest_gradient + height,
-        share,
-        rounded,
-        evaluation.precision_loss,
+    largest = evaluation.largest_gradient + height
+    return judge_slopes(
+        returned, slopes, evaluation.grad_output, tolerance, evaluation.dtype, largest, share, rounded, lost
     )
-    status[~np.isfinite(evaluation.forward) & (slopes.kind != PointKind.JUMP)] = Status.GAP
-    return status
 
 
 def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...runtime.arrays import Array
 from ...schema.section import VerdictWord
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..linearity.violation import Law
 from ..status import Status
 from ..tolerance import Tolerance, tolerance_for
+from .edges import locate_edges
 from .point_judge import Comparison, judge_points
 
 _LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout", "batch")
@@ -37,7 +39,16 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
     tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
     share = evaluation.local_scale if atol is None else np.ones_like(evaluation.local_scale)
     # Who asks for a tolerance wants to know what is beyond it.
-    remarks = atol is None and rtol is None
+    verdict = _judged_by_rows(evaluation, tolerance, share, remarks=atol is None and rtol is None)
+    forward = locate_edges(evaluation, evaluation.numerical, verdict.forward, tolerance, share)
+    if verdict.against is verdict.forward:
+        return replace(verdict, forward=forward, against=forward)
+    curve = judged_curve(evaluation, verdict)
+    return replace(verdict, forward=forward, against=locate_edges(evaluation, curve, verdict.against, tolerance, share))
+
+
+def _judged_by_rows(evaluation: Evaluation, tolerance: Tolerance, share: Array, remarks: bool) -> Verdict:
+    """The verdict with intervals that end at rows."""
     forward = judge_points(evaluation, evaluation.numerical, tolerance, share, remarks)
     if evaluation.failure:
         return Verdict("failed", forward, forward, tolerance)

@@ -1,0 +1,220 @@
+"""The edges of the intervals in which backward differs, located between the rows as precisely as error bounds permit.
+
+An edge is a kink or a jump, of forward or of what backward returns, where one lies between the last row that agrees and
+the first that differs. Elsewhere the difference, backward minus the numerical slope, is narrowed down against its own
+allowance. It outgrows that only a little beyond the edge, and of the numbers in that doubt the simplest is taken: 3,
+and not 3.0000000001. Where the difference crosses zero, on a row or between two, backward agrees at a single point: one
+interval ends there, and the next begins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...runtime.arrays import Array, Interval, Mask
+from ...runtime.failure import FunctionFailed
+from ..curve.curve import Curve, nan_outside_domain
+from ..curve.evaluation import Evaluation
+from ..differentiation.finite_differences import LADDER, LEVELS, Ladder, PointKind, Slopes
+from ..formatting.numbers import simplest_number
+from ..status import Status
+from ..tolerance import Tolerance
+from .point_judge import Comparison, judge_returned
+from .slope_judge import error_band
+
+_MOST = 100  # budget: of more brackets than these none is narrowed
+# budget: the points of a round in one bracket, at most and at least, and in all; and in one where each costs calls.
+_PARTS, _MIN_PARTS, _ALL_PARTS, _PARTS_ALONE = 128, 8, 1024, 3
+_ROUNDS, _ROUNDS_ALONE = 10, 5  # budget: the most rounds; of two calls each where the points share them
+_NARROW = 2e-9  # bound: the width down to which a bracket is narrowed, as a share of the range
+_CLEAR = 4.0  # bound: a difference of this many times its allowance is clear
+# bound: the edge is at most this many times as far from where the difference is within its allowance as that is from
+# where it is clear, if it grows with the distance from the edge, with the square or with the cube of it.
+_REACH = 2.0
+_ULPS = 4.0  # ulps: a Function may miss the number at which it is to jump by so many
+_LEAP = 1e-3  # pattern: a difference that leaps over zero keeps at least this share of its size beside it
+
+
+def locate_edges(
+    evaluation: Evaluation, curve: Curve, comparison: Comparison, tolerance: Tolerance, share: Array
+) -> Comparison:
+    """The comparison with a ``curve``, its intervals from edge to edge; those between the rows stay as they are.
+
+    ``share`` (one a row) is how much of ``tolerance.atol`` holds there. Two calls a round for all edges together.
+    """
+    if comparison.worst is None:
+        return comparison
+    with np.errstate(all="ignore"):
+        brackets = _brackets(evaluation, curve, comparison)
+        try:
+            windows = _narrowed(_Difference(evaluation, curve, tolerance, share), brackets)
+        except FunctionFailed:  # it accepts the rows, and not what lies between them
+            brackets, windows = brackets.where(slice(0)), np.empty((0, 2))
+    return replace(comparison, intervals=tuple(_joined(_pieces(evaluation, comparison, brackets, windows))))
+
+
+@dataclass(frozen=True)
+class _Brackets:
+    """Pairs of neighbouring rows: at ``wrong`` backward differs, at ``other`` it agrees.
+
+    Where it ``crosses`` it differs there too, to the other side.
+    """
+
+    wrong: NDArray[np.intp]
+    other: NDArray[np.intp]
+    crosses: Mask
+
+    def where(self, some: Mask | slice) -> _Brackets:
+        """Some of them."""
+        return _Brackets(self.wrong[some], self.other[some], self.crosses[some])
+
+
+def _brackets(evaluation: Evaluation, curve: Curve, comparison: Comparison) -> _Brackets:
+    """The pairs between which there is an edge, none where asking again would tell nothing."""
+    status, smooth = comparison.status, curve.slopes.kind == PointKind.SMOOTH
+    assert evaluation.analytical is not None
+    off = evaluation.analytical - evaluation.grad_output * curve.slopes.value
+    differs, agrees, side = status == Status.DIFFERS, status == Status.AGREES, np.sign(off) * smooth
+    ends, begins = np.flatnonzero(differs[:-1] & agrees[1:]), np.flatnonzero(agrees[:-1] & differs[1:])
+    crosses = np.flatnonzero(differs[:-1] & differs[1:] & (side[:-1] * side[1:] == -1))
+    found = _Brackets(
+        np.concatenate((ends, begins + 1, crosses)),
+        np.concatenate((ends + 1, begins, crosses + 1)),
+        np.arange(ends.size + begins.size + crosses.size) >= ends.size + begins.size,
+    )
+    vague = not evaluation.deterministic or curve.unseen or evaluation.linearity.breaks("repeats", "batch")
+    found = found.where(~found.crosses) if found.wrong.size > _MOST else found
+    return found.where(slice(0)) if vague or found.wrong.size > _MOST else found
+
+
+@dataclass(frozen=True)
+class _Found:
+    """How far backward is ``off``, in units of its ``allowance`` too, and where it is judged to differ."""
+
+    off: Array
+    size: Array
+    differs: Mask
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """The difference between backward and the slopes of a ``curve``, at any points of the range."""
+
+    evaluation: Evaluation
+    curve: Curve
+    tolerance: Tolerance
+    share: Array
+
+    def at_rows(self, rows: NDArray[np.intp]) -> _Found:
+        """At some of the rows, as measured before."""
+        assert self.evaluation.analytical is not None
+        slopes = self.curve.slopes.at(rows)
+        return self._judged(self.evaluation.rows.x[rows], self.evaluation.analytical[rows], slopes)
+
+    def at(self, points: Array) -> _Found:
+        """At other points, brackets × points: one call of backward and mostly one of forward."""
+        evaluation = self.evaluation
+        x = evaluation.section.snap(points.ravel())
+        returned = evaluation.section.backward(x, evaluation.grad_output).grad_input
+        found = self._judged(x, np.zeros(x.size) if returned is None else returned, self._slopes(x))
+        return _Found(*(each.reshape(points.shape) for each in vars(found).values()))
+
+    def _slopes(self, x: Array) -> Slopes:
+        """The slopes of the curve at these points, with steps as at the rows."""
+        evaluation, known = self.evaluation, self.curve.slopes
+        forward = nan_outside_domain(evaluation.section_of(self.curve), evaluation.rows.x)
+        steps = known.step * LADDER
+        points = np.concatenate((x[None], x + steps, x - steps))
+        values = forward(points.ravel()).reshape(points.shape)
+        above, below = points[1 : LEVELS + 1], points[LEVELS + 1 :]
+        noise = np.interp(x, evaluation.rows.x, known.noise) / 2
+        finite = self.curve.values[np.isfinite(self.curve.values)]
+        sides = values[1 : LEVELS + 1], values[LEVELS + 1 :]
+        ladder = Ladder(x, values[0], *sides, steps, above - below, noise, known.precision)
+        return ladder.slopes(lambda rows: forward, lambda _: np.ptp(finite) / evaluation.grid.span, neighbours=True)
+
+    def _judged(self, x: Array, returned: Array, slopes: Slopes) -> _Found:
+        evaluation, rows, scale = self.evaluation, self.evaluation.rows.x, self.evaluation.grad_output
+        rounded = torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * slopes.curvature
+        share, lost = (np.interp(x, rows, each) for each in (self.share, evaluation.precision_loss))
+        status = judge_returned(evaluation, returned, slopes, self.tolerance, share, rounded, lost)
+        expected = scale * slopes.value
+        allowed = self.tolerance.margin(expected, share) + error_band(slopes.error + rounded, scale) + lost
+        off = np.nan_to_num(returned - expected)
+        return _Found(off, np.abs(off) / allowed, status == Status.DIFFERS)
+
+
+def _narrowed(difference: _Difference, brackets: _Brackets) -> Array:
+    """The window in which the edge of each bracket lies (n × 2), NaN where the difference leaps over zero."""
+    evaluation, count = difference.evaluation, brackets.wrong.size
+    if not count:
+        return np.empty((0, 2))
+    x, stacked = evaluation.rows.x, evaluation.section.stacked
+    parts = min(_PARTS, max(_MIN_PARTS, _ALL_PARTS // count)) if stacked else _PARTS_ALONE
+    shares, column = np.arange(1, parts + 1) / (parts + 1), np.arange(count)
+    wrong, other = x[brackets.wrong], x[brackets.other]
+    towards, width, narrow = np.sign(wrong - other), np.abs(wrong - other), _NARROW * evaluation.grid.span
+    found = difference.at_rows(brackets.wrong)
+    off = np.stack((difference.at_rows(brackets.other).off, found.off))
+    sign, before = np.sign(found.off), np.abs(off).sum(axis=0)
+    clear = wrong + towards * np.where(found.size >= _CLEAR, 0.0, width)
+    for _ in range(_ROUNDS if stacked else _ROUNDS_ALONE):
+        if (np.abs(wrong - other) <= np.maximum(narrow, 4 * np.spacing(np.abs(wrong)))).all():
+            break
+        points = other[:, None] + (wrong - other)[:, None] * shares
+        found = difference.at(points)
+        same = found.differs & (np.sign(found.off) == sign[:, None])
+        last = parts - np.logical_and.accumulate(same[:, ::-1], axis=1).sum(axis=1)
+        beyond = (found.size >= _CLEAR) & (np.arange(parts) >= last[:, None])
+        clear = np.where(beyond.any(axis=1), points[column, beyond.argmax(axis=1)], clear)
+        points = np.column_stack((other, points, wrong))
+        off = np.column_stack((off[0], found.off, off[1]))[column, [last, last + 1]]
+        other, wrong = points[column, [last, last + 1]]
+    reach = _REACH * np.abs(clear - other)
+    far = other - towards * np.where(reach <= evaluation.grid.span / evaluation.grid.count, reach, 0.0)
+    windows = np.sort(np.column_stack((far, wrong)))
+    windows[brackets.crosses & (np.abs(off).sum(axis=0) > _LEAP * before)] = np.nan
+    return windows
+
+
+def _pieces(
+    evaluation: Evaluation, comparison: Comparison, brackets: _Brackets, windows: Array
+) -> Iterator[tuple[Interval, Interval]]:
+    """The windows in which each interval begins and ends, where a crossing divides it one more than before."""
+    x = evaluation.rows.x[brackets.wrong]
+    begins, crosses = brackets.wrong > brackets.other, brackets.crosses
+    first, last = (
+        dict(zip(x[some].tolist(), windows[some].tolist(), strict=True)) for some in (begins, ~begins & ~crosses)
+    )
+    inside = sorted(windows[crosses & ~np.isnan(windows[:, 0])].tolist())
+    for low, high in comparison.intervals:
+        start, end = first.get(low) or _at_jump(evaluation, low), last.get(high) or _at_jump(evaluation, high)
+        cuts = [each for each in inside if low <= each[0] and each[1] <= high]
+        yield from zip((start, *cuts), (*cuts, end), strict=True)
+
+
+def _at_jump(evaluation: Evaluation, end: float) -> Interval:
+    """Between which numbers backward jumps where an interval ends at a row beside that jump; else the end itself."""
+    rows = evaluation.rows
+    for low, high in zip(rows.x[rows.below].tolist(), rows.x[rows.above].tolist(), strict=True):
+        if low <= end <= high and not (rows.gap & (rows.x >= low) & (rows.x <= high)).any():
+            rounding = _ULPS * math.ulp(end)
+            return low - rounding, high + rounding
+    return end, end
+
+
+def _joined(pieces: Iterator[tuple[Interval, Interval]]) -> Iterator[Interval]:
+    """The intervals from and to the simplest numbers of their windows, one for two windows that overlap."""
+    ends: list[Interval] = []
+    for start, end in pieces:
+        if ends and start[0] <= ends[-1][1] and ends[-1][0] <= start[1]:
+            start = ends[-1] = max(start[0], ends[-1][0]), min(start[1], ends[-1][1])
+        ends += [start, end]
+    numbers = [simplest_number(low, high) if low < high else low for low, high in ends]
+    return zip(numbers[::2], numbers[1::2], strict=True)

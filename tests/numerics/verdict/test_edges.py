@@ -1,0 +1,156 @@
+"""The intervals in which backward differs, against their closed forms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from support.sections import look, section, written
+
+from gradloupe.ops import OPS
+from gradloupe.server.numerics.diagnosis.diagnose import diagnose
+from gradloupe.server.numerics.sentences.headline import Specimen, headline
+from gradloupe.server.numerics.sentences.places import section_names
+from gradloupe.server.numerics.sentences.verdict_sentence import verdict_sentence
+
+Ends = list[tuple[float, float]]
+Where = Callable[[float], Ends]
+
+
+def domain(name: str) -> tuple[float, float]:
+    wrt = section(name).wrt
+    return next(each.domain for each in OPS[name].inputs if each.name == wrt)
+
+
+def everywhere(name: str) -> Where:
+    return lambda _: [domain(name)]
+
+
+def everywhere_but(name: str, points: Callable[[float], Sequence[float]]) -> Where:
+    start, stop = domain(name)
+    return lambda value: list(zip((start, *points(value)), (*points(value), stop), strict=True))
+
+
+def root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that changes its sign between two numbers is zero."""
+    rising = function(high) > 0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if (function(middle) > 0) is rising else (middle, high)
+    return (low + high) / 2
+
+
+def gelu_by_tanh_is_off(x: float) -> float:
+    """The derivative of GELU minus that of its approximation by tanh."""
+    density, scale = math.exp(-x * x / 2) / math.sqrt(2 * math.pi), math.sqrt(2 / math.pi)
+    tanh = math.tanh(scale * (x + 0.044715 * x**3))
+    approximate = (1 + tanh) / 2 + x / 2 * (1 - tanh**2) * scale * (1 + 3 * 0.044715 * x**2)
+    return math.erfc(-x / math.sqrt(2)) / 2 + x * density - approximate
+
+
+GELUS = [root(gelu_by_tanh_is_off, *between) for between in ((1, 2), (2.2, 3))]
+SWISH = root(lambda u: u * math.tanh(u / 2) - 2, 2, 3)  # where the slope of swish(z) − swish(−z), halved, is 0
+
+# The op, grad_output, what is moved and to where, and in which intervals backward is not the slope of forward.
+REGIONS: list[tuple[str, float, str, tuple[float, ...], Where]] = [
+    ("truncated_exp", 1.0, "cap", (1.0, 2.37, 3.0), lambda cap: [(-6.0, -cap), (cap, 6.0)]),
+    ("truncated_exp", -2.0, "cap", (1.0, 2.5, 4.75), lambda cap: [(-6.0, -cap), (cap, 6.0)]),
+    ("heaviside_triangle", 1.0, "reach", (0.5, 1.0, 2.0), lambda reach: [(-reach, reach)]),
+    ("heaviside_triangle", -3.0, "reach", (0.2, 0.7371, 2.99), lambda reach: [(-reach, reach)]),
+    ("sign_quadratic", 1.0, "", (0.0,), lambda _: [(-1.0, 1.0)]),
+    ("sign_straight_through_clipped", 1.0, "", (0.0,), lambda _: [(-1.0, 1.0)]),
+    ("sign_swish", 1.0, "beta", (0.9, 2.0, 5.0), everywhere_but("sign_swish", lambda b: (-SWISH / b, SWISH / b))),
+    ("gelu_by_tanh", 1.0, "", (0.0,), everywhere_but("gelu_by_tanh", lambda _: [-GELUS[1], -GELUS[0], 0, *GELUS])),
+    ("weight_decay_in_backward", 1.0, "", (0.0,), everywhere_but("weight_decay_in_backward", lambda _: [0.0])),
+    ("output_ignored", -2.0, "", (0.0,), everywhere_but("output_ignored", lambda _: [0.0])),
+    *(
+        ("swapped_gradients", 1.0, "v", (v,), everywhere_but("swapped_gradients", lambda v: [v / 2]))
+        for v in (1.5, -0.8, 0.437)
+    ),
+    ("clamp_with_grad", 1.0, "max", (-0.7, 0.31, 1.0), lambda most: [(most, 3.0)]),
+    ("clamp_with_grad", -1.0, "min", (-2.9, -1.0, 0.25), lambda least: [(-3.0, least)]),
+    ("lower_bound", -1.0, "bound", (-1.5, 0.0, 1.111), lambda bound: [(-3.0, bound)]),
+    ("deconvolution_relu", 1.0, "", (0.0,), lambda _: [(-3.0, 0.0)]),
+    ("guided_relu", -1.0, "", (0.0,), lambda _: [(0.0, 3.0)]),
+    ("float32_mask", 1.0, "", (0.0,), lambda _: [(-3.0, 0.0)]),
+    ("incorrect_clipped_relu", 1.0, "clip", (0.6, 2.0, 2.75), lambda clip: [(-1.0, 0.0), (clip, 3.0)]),
+    ("dorefa", 1.0, "bits", (1, 2, 4), lambda _: [(0.0, 1.0)]),
+    ("fake_quantize", 1.0, "scale", (0.05, 0.25, 0.31), lambda scale: [(-8.5 * scale, 7.5 * scale)]),
+    ("learned_step_size", 1.0, "high", (1, 3, 5), lambda high: [(-2.0, 0.5 * high)]),
+    ("sparse_straight_through", 1.0, "threshold", (0.1, 0.5, 1.37), lambda threshold: [(-threshold, threshold)]),
+    ("heaviside_atan", 1.0, "alpha", (0.5, 2.0, 9.0), everywhere("heaviside_atan")),
+    ("round_straight_through", 1.0, "", (0.0,), everywhere("round_straight_through")),
+    ("ternary", 1.0, "threshold", (0.1, 0.7, 1.9), everywhere("ternary")),
+    ("gradient_clip", 1.0, "limit", (0.01, 0.5, 0.99), everywhere("gradient_clip")),
+    ("gradient_scale", 1.0, "scale", (0.0, 0.1, 3.0), everywhere("gradient_scale")),
+    ("top_k_mask", 1.0, "k", (1, 3, 5), everywhere("top_k_mask")),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "grad_output", "moved", "value", "where"),
+    [(name, g, moved, value, where) for name, g, moved, values, where in REGIONS for value in values],
+)
+def test_the_intervals_are_those_of_the_closed_form(name, grad_output, moved, value, where):
+    given = {moved: (value,) if moved == "v" else value} if moved else {}
+    _, verdict = look(name, *domain(name), grad_output=grad_output, **given)
+    found = [end for interval in verdict.forward.intervals for end in interval]
+    expected = [end for interval in where(value) for end in interval]
+    assert found == pytest.approx(expected, rel=1e-7, abs=1e-9)
+    short = {float(f"{end:.10g}") for end in expected if len(f"{end:.10g}") < 8}
+    assert not short - set(found)  # 3, and not 3.0000000001
+
+
+@pytest.mark.parametrize("count", [37, 101, 401, 1000])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_an_edge_does_not_depend_on_the_points(count, dtype):
+    _, verdict = look("truncated_exp", -5.875, 6.0, count, cap=2.5, dtype=dtype)
+    assert verdict.forward.intervals == ((-5.875, -2.5), (2.5, 6.0))
+
+
+@pytest.mark.parametrize("start", [-3.0, -2.987])
+def test_a_single_point_of_agreement_is_found_on_a_row_and_between_two(start):
+    _, verdict = look("weight_decay_in_backward", start)
+    assert verdict.forward.intervals == ((start, 0.0), (0.0, 3.0))
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_an_edge_is_where_the_difference_begins_however_softly(power):
+    wrong = written(lambda x: x, lambda x: 1 + (x - 0.7).clamp(min=0) ** power)
+    assert look(wrong)[1].forward.intervals == ((0.7, 3.0),)
+
+
+def test_a_difference_that_leaps_over_zero_agrees_nowhere():
+    wrong = written(lambda x: x, lambda x: 1 + torch.where(x < 0.123, -0.5, 0.5))
+    assert look(wrong)[1].forward.intervals == ((-3.0, 3.0),)
+
+
+def test_a_wave_meets_the_slope_at_each_of_its_extremes():
+    _, verdict = look(written(torch.sin, torch.zeros_like), -10.0, 10.0)
+    meets = [end for _, end in verdict.forward.intervals[:-1]]
+    assert meets == pytest.approx([(each + 0.5) * math.pi for each in range(-3, 3)], abs=1e-7)
+
+
+def test_headline_details_and_diagnosis_name_the_same_edges():
+    evaluation, verdict = look("truncated_exp", -6.0, 6.0, cap=2.371)
+    cut = section("truncated_exp", cap=2.371)
+    names = section_names(cut)
+    explanation = diagnose(cut, evaluation, verdict)
+    assert explanation
+    for said in (
+        headline(evaluation, verdict, names, Specimen("", "")),
+        verdict_sentence(evaluation, verdict, names),
+        explanation.sentence,
+    ):
+        assert "−2.371" in said
+        assert " 2.371" in said
+
+
+def test_only_what_is_not_everywhere_has_an_edge_in_words():
+    for name, phrase in (("weight_decay_in_backward", "but at x = 0"), ("gelu_by_tanh", "but at 5 points")):
+        evaluation, verdict = look(name, *domain(name))
+        names = section_names(section(name))
+        assert f"everywhere {phrase}" in headline(evaluation, verdict, names, Specimen("", ""))
+        assert phrase in verdict_sentence(evaluation, verdict, names)
