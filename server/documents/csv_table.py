@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import product, repeat
-from typing import Any, Final
+from typing import Any, cast
 
 from ..protocol.answer import Answer
 from ..protocol.question import element_names
+from ..protocol.views import VIEWS
 from ..schema.jacobian import SideRecord
 from .columns import DOCUMENT_COLUMNS, text_columns
 
 _Columns = Mapping[str, Any]
-
-# The axes of views on a two-dimensional grid; their other columns have one row for each point of it.
-_AXES = {"map": ("x", "grad_output"), "surface": ("x", "y")}
-
-_JUDGED: Final = ("curves", "area", "wide", "jacobian", "surface")  # views with a column of statuses
 
 
 def csv_table(answer: Answer) -> bytes:
@@ -24,15 +20,15 @@ def csv_table(answer: Answer) -> bytes:
 
     A Function that failed has a last line after ``#`` that says why.
     """
-    header, view = answer.header, answer.header["view"]
+    header, view = answer.header, VIEWS[answer.header["view"]]
     columns: _Columns = answer.columns or text_columns(header)
-    if view in _AXES and columns:
-        columns = _long(columns, *_AXES[view])
+    if view.axes and columns:
+        columns = _long(columns, *view.axes)
     if header["view"] == "jacobian" and header["rows"] and header["across"]:
         columns = _by_name(columns, header["rows"], header["across"])
-    names = tuple(dict.fromkeys((*DOCUMENT_COLUMNS[view], *columns)))
+    names = tuple(dict.fromkeys((*DOCUMENT_COLUMNS[view.name], *columns)))
     size = len(next(iter(columns.values()), ()))
-    statuses = header["statuses"] if header["view"] in _JUDGED else []
+    statuses = cast("dict[str, list[str]]", header).get("statuses", [])
     cells = [_cells(columns[name], name, statuses) if name in columns else repeat("", size) for name in names]
     text = "".join(",".join(line) + "\r\n" for line in (names, *zip(*cells, strict=True)))
     failure = answer.header["failure"]

@@ -7,14 +7,15 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from ..paths import STATIC
-from ..url.address import names_of_scope
+from ..protocol.views import WRITTEN_VIEWS
+from ..url.address import PARAMETERS, names_of_scope
 from .op_markup import highlight_style_sheet
 from .script_bundle import bundled_script
 
@@ -55,8 +56,11 @@ _PARAMETERS_SCRIPT = "js/state/parameters.js"
 
 
 def parameters_script() -> str:
-    """The module with the names of an address that say how a section is shown, and what is looked at more closely."""
-    names = {"DRESS": names_of_scope("dress"), "VIEW": names_of_scope("view")}
+    """The module with the names of an address that say how a section is shown, and what is looked at more closely; the
+    views that look at one place, and those that the server writes.
+    """
+    names: dict[str, Sequence[str]] = {"DRESS": names_of_scope("dress"), "VIEW": names_of_scope("view")}
+    names |= {"PLACED": PARAMETERS["at"].views, "WRITTEN": WRITTEN_VIEWS}
     return "".join(f"export const {name} = {json.dumps(found)};\n" for name, found in names.items())
 
 

@@ -43,6 +43,7 @@ from ..figure.sparkline import sparkline
 from ..paths import TEMPLATES
 from ..protocol.answer import CurvesAnswer
 from ..protocol.fingerprint import fingerprint
+from ..protocol.views import VIEWS, WRITTEN_VIEWS
 from ..schema.node import NodeRecord
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
 from ..schema.page import PagePanelRecord, PageSectionRecord
@@ -74,7 +75,6 @@ from .page_document import page_document
 from .search import ranked, suggestions
 from .social_tags import GLOSSARY_DESCRIPTION, LESSONS_DESCRIPTION, SocialTags, plain_tags, section_tags
 
-PANEL_VIEWS = ("contract", "node")  # which the server writes as HTML
 # The macros of parts/fragments.html, and the element that each fills.
 FRAGMENTS = {
     **{"verdict": "verdict", "summary": "summary", "marks": "marks", "method": "method"},
@@ -118,6 +118,7 @@ class Pages:
 
     def __init__(self, assets: Assets, own: bool = False, framed: bool = True) -> None:
         """``own``: the app shows a visitor's own Functions; ``framed``: other sites may embed figures."""
+        sheets = {name: f"css/views/{name}.css" for name in VIEWS}
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, auto_reload=False
         )
@@ -155,6 +156,8 @@ class Pages:
             "summary_sentences": summary_sentences,
             "kinks": kink_table,
             "method_paragraph": method_paragraph,
+            "views": [*VIEWS.values()],
+            "sheets": {name: assets.address(sheet) for name, sheet in sheets.items() if assets.find(sheet)},
             "view_fields": [each for each in PARAMETERS.values() if each.hint],
             "bounds": {
                 **{"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
@@ -204,7 +207,7 @@ class Pages:
         panel = "" if view.closer is None else self.panel(view.closer, view.op)
         return self._render(
             "pages/op.html",
-            _context(view) | {"panel": panel, "closer": view.closer, "written": PANEL_VIEWS},
+            _context(view) | {"panel": panel, "closer": view.closer, "written": WRITTEN_VIEWS},
         )
 
     def embed(self, view: SectionPage) -> bytes:

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from ..protocol.parameter_kinds import SMALLEST, Kind, Number, QueryParameter, Switch, WordChoice
-from ..protocol.question import VIEW_NAMES
-from ..schema.shapes import SHAPES, component_name
+from ..protocol.views import VIEWS
 from ..url.address import PARAMETERS
 
-API_DESCRIPTION = """\
-One address, many representations. `/ops/{name}` is the page of an op; the same address with an ending is
+_VIEWS = ",\n".join(f"- `{view.name}`: {view.gist}" for view in VIEWS.values())
+API_DESCRIPTION = f"""\
+One address, many representations. `/ops/{{name}}` is the page of an op; the same address with an ending is
 
 - `.json` its numbers, `.csv` its table,
 - `.svg`, `.png` and `.pdf` its picture,
 - `.html` one file that works offline, `.py` a test for pytest.
 
-`/embed/{name}` is for the frame of another page. All state is in the query. Beside the names below, the query may set
+`/embed/{{name}}` is for the frame of another page. All state is in the query. Beside the names below, the query may set
 every **parameter** of the op (`min=-1`, a switch as `true` or `false`). It may also hold every **input** at values
 (`weight=1,2,3;-1,0.5,2`, flattened row by row). The page of the op shows the names.
 
 A section has several `view`s, and each is a document of its own:
 
-- `curves`: the curves and the verdict,
-- `area`: how far forward rises between neighbouring x, against the area under what backward returned,
-- `map`: what backward returns for many `grad_output`,
-- `precision`: the dtypes and devices side by side,
-- `wide`: all numbers that the dtype can hold,
-- `step`: the differences `at` one x with steps of every size,
-- `surface`: two elements swept at once, `wrt` and `wrt2`, and whether what backward returned is the gradient of any
-  function; at most 101 × 101 points,
-- `jacobian`: every element of one output by every element of one input, and which input reaches which output,
-- `contract`: what autograd expects of a Function and does not report, row by row,
-- `node`: the graph around one call, and what its ctx holds,
-- `descent`: gradient descent on a loss of the output, with this backward and with the numerical gradient.
+{_VIEWS}.
 
 With `order=2` what backward returned is looked at instead of forward, and the second derivative instead of the first.
 `/compare` shows two ops over one range, side by side; `/compare.svg`, `.png` and `.pdf` are its picture.
@@ -94,8 +82,6 @@ HEALTH_PARAMETERS = [
         "description": "`1`: answer at once, with 503 while torch is loading",
     },
 ]
-# The schema of each view's document, in the order of ``VIEW_NAMES``.
-SECTION_SCHEMAS = tuple(component_name(SHAPES[view].header.__name__) for view in VIEW_NAMES)
 _STATUS_TEXTS = {
     404: "There is no such op.",
     414: "The query is too long.",
@@ -105,15 +91,25 @@ _STATUS_TEXTS = {
 }
 
 
-def json_responses(*names: str, views: Iterable[str] = VIEW_NAMES) -> dict[str, Any]:
-    """A 200 response with JSON of this schema, or of one of these by its ``view``, one of ``views``."""
-    schema: dict[str, Any] = _reference(names[0])
-    if len(names) > 1:
-        mapping = {view: _reference(name)["$ref"] for view, name in zip(views, names, strict=True)}
-        schema = {
-            "oneOf": [_reference(name) for name in dict.fromkeys(names)],
-            "discriminator": {"propertyName": "view", "mapping": mapping},
-        }
+def component_name(name: str) -> str:
+    """The name in the description of the API of a type with this name."""
+    return name.removesuffix("Record")
+
+
+def json_response(name: str) -> dict[str, Any]:
+    """A 200 response with JSON of this schema."""
+    return _measured(_reference(name))
+
+
+def view_responses(names: dict[str, str]) -> dict[str, Any]:
+    """A 200 response with JSON of one of these schemas, by its ``view``."""
+    references = {view: _reference(name) for view, name in names.items()}
+    distinct = {each["$ref"]: each for each in references.values()}
+    mapping = {view: each["$ref"] for view, each in references.items()}
+    return _measured({"oneOf": [*distinct.values()], "discriminator": {"propertyName": "view", "mapping": mapping}})
+
+
+def _measured(schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": "Measured.", "content": {"application/json": {"schema": schema}}}
 
 

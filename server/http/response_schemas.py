@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
+from ..protocol.views import VIEWS, View
 from ..schema.page import PagePanelRecord, PageSectionRecord
 from ..schema.section import HealthRecord, NumberColumn, ProblemRecord, SizeRecord
-from ..schema.shapes import SHAPES, AnswerShape, component_name
+from .openapi import component_name
 
 _TEMPLATE = "#/components/schemas/{model}"
 
@@ -24,21 +25,21 @@ class ComponentNames(GenerateJsonSchema):
         return component_name(super().normalize_name(name))
 
 
-def document_type(shape: AnswerShape) -> type[Any]:
+def document_type(view: View) -> type[Any]:
     """The type of the JSON document of a view: its header, canonical address and columns."""
-    columns = dict[str, NumberColumn] if shape.more else shape.columns
+    columns = dict[str, NumberColumn] if view.more else view.columns
     members = {
         "__annotations__": {"address": str, "columns": columns},
-        "__doc__": shape.header.__doc__,
+        "__doc__": view.header.__doc__,
         "__module__": __name__,
     }
-    return new_class(shape.header.__name__, (shape.header,), exec_body=lambda body: body.update(members))
+    return new_class(view.header.__name__, (view.header,), exec_body=lambda body: body.update(members))
 
 
 def response_schemas() -> dict[str, Any]:
     """The JSON schemas that the responses refer to, by name."""
     schemas = dict[str, Any]()
-    documents = map(document_type, SHAPES.values())
+    documents = map(document_type, VIEWS.values())
     for sent in (HealthRecord, ProblemRecord, SizeRecord, *documents, PageSectionRecord, PagePanelRecord):
         with warnings.catch_warnings():  # that nothing keeps a dictionary from being changed where a type is ReadOnly
             warnings.simplefilter("ignore", UserWarning)

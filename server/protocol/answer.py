@@ -11,10 +11,10 @@ from typing_extensions import get_type_hints, is_typeddict
 from ..schema.node import NodeRecord
 from ..schema.op import Claim
 from ..schema.section import AskedRecord, FailureRecord, PlaceRecord, SectionRecord
-from ..schema.shapes import SHAPES, AnswerRecord
 from ..schema.views import ContractRecord
 from .frames import Frame
 from .question import Question
+from .views import VIEWS, WRITTEN_VIEWS, AnswerRecord
 
 Answer = Frame[AnswerRecord]
 CurvesAnswer = Frame[SectionRecord]
@@ -31,8 +31,7 @@ def curves_of(answer: Answer) -> CurvesAnswer:
 
 def panel_of(answer: Answer) -> ContractRecord | NodeRecord | None:
     """The header of the views that a page shows as HTML; None for another view."""
-    header = answer.header
-    return header if header["view"] == "contract" or header["view"] == "node" else None
+    return cast(ContractRecord | NodeRecord, answer.header) if answer.header["view"] in WRITTEN_VIEWS else None
 
 
 def asked_record(
@@ -64,7 +63,7 @@ def empty_answer(
     question: Question, asked: AskedRecord, sentence: str, failure: FailureRecord | None = None
 ) -> AnswerRecord:
     """The header of a view without any results: the sentence why, the failure; curves get the verdict ``failed``."""
-    hints = get_type_hints(SHAPES[question.view].header)
+    hints = get_type_hints(VIEWS[question.view].header)
     blank = {name: _blank(hint) for name, hint in hints.items() if name not in asked}
     header = cast(AnswerRecord, {**asked, **blank, "failure": failure})
     if header["view"] == "curves":

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, UnsolvedOp
-from ..schema.shapes import AnswerRecord
+from .views import AnswerRecord
 
 
 class HelloMessage(TypedDict):

@@ -80,7 +80,8 @@ class QueryParameter:
     ``scope`` is what it says: the ``section``, the ``view`` that looks at it more closely, or the ``dress`` in which it
     is shown. ``default`` is None where it depends on the op, or is chosen from the numbers; one that is ``optional``
     has its default where its text is empty. In an address it stands behind the one before it, or behind ``after``.
-    Those ``views`` that use it have a field for it with this ``hint``, in which ``{of}`` is the output looked at.
+    ``views`` are those that use it, empty for all. With a ``hint``, in which ``{of}`` is the output looked at, they
+    have a field for it.
     """
 
     name: str

@@ -20,6 +20,7 @@ from .parameter_kinds import (
     of_view,
     parameters_of,
 )
+from .views import VIEW_NAMES
 
 
 def element_names(tensor: str, shape: Iterable[int], places: Iterable[float]) -> list[str]:
@@ -39,19 +40,6 @@ def _index(place: int, sizes: list[int]) -> list[int]:
 
 
 DEFAULT_COUNT = 401
-VIEW_NAMES = (
-    "curves",
-    "area",
-    "map",
-    "precision",
-    "wide",
-    "step",
-    "jacobian",
-    "surface",
-    "contract",
-    "node",
-    "descent",
-)
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 ParameterValue = float | int | bool | str
 
@@ -63,8 +51,9 @@ _AT = (
     "and where `descent` starts"
 )
 _STEPS = "how many steps the view `descent` takes"
-_PLACED, _DESCENT = ("step", "jacobian", "node", "descent"), ("descent",)
+_PLACED, _DESCENT, _SURFACE = ("step", "jacobian", "node", "descent"), ("descent",), ("surface",)
 _WRT2 = "what the view `surface` sweeps beside `wrt`; the next element by default"
+_START2 = "the first value of `wrt2`; by default its domain"
 _LR = "the learning rate of the view `descent`; chosen from the slopes by default"
 _GOAL = "what the output is to reach in the view `descent`: one number, or one for each element"
 _RECIPE = "how a Function of your own is called, as in `x: float64[7]; k = 2`"
@@ -115,14 +104,14 @@ class Question:
     view: Annotated[str, of_view(WordChoice(VIEW_NAMES), "which of the documents")] = VIEW_NAMES[0]
     at: Annotated[float | None, of_view(Number(), _AT, _PLACED, "or click the figure")] = None
     compile: Annotated[
-        bool, of_view(Switch(), "whether the view `contract` tries torch.compile, which takes seconds")
+        bool, of_view(Switch(), "whether the view `contract` tries torch.compile, which takes seconds", ("contract",))
     ] = False
     lr: Annotated[float | None, of_view(_POSITIVE, _LR, _DESCENT, "learning rate")] = None
     steps: Annotated[int | None, of_view(Number(1, 500, whole=True), _STEPS, _DESCENT, "at most 500")] = None
     goal: Annotated[tuple[float, ...] | None, of_view(NumberList(), _GOAL, _DESCENT, "of {of}")] = None
-    wrt2: Annotated[Element | None, of_view(ElementName("swept"), _WRT2)] = None
-    start2: Annotated[float | None, of_view(Number(), "the first value of `wrt2`; by default its domain")] = None
-    stop2: Annotated[float | None, of_view(Number(), "the last value of `wrt2`; above `start2`")] = None
+    wrt2: Annotated[Element | None, of_view(ElementName("swept"), _WRT2, _SURFACE)] = None
+    start2: Annotated[float | None, of_view(Number(), _START2, _SURFACE)] = None
+    stop2: Annotated[float | None, of_view(Number(), "the last value of `wrt2`; above `start2`", _SURFACE)] = None
     recipe: Annotated[str, of_section(RecipeText(), _RECIPE, after="stop2")] = ""
 
     @classmethod

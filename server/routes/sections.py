@@ -19,20 +19,22 @@ from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_source
 from ..figure.axis_range import common_axis_ranges
 from ..figure.sheet_svg import figure_svg, preview_svg, print_svg
-from ..html.pages import PANEL_VIEWS, Pages, SectionPage
+from ..html.pages import Pages, SectionPage
 from ..http.openapi import (
     NAME_PARAMETER,
     QUERY_PARAMETERS,
-    SECTION_SCHEMAS,
+    component_name,
     image_response,
-    json_responses,
+    json_response,
     page_responses,
     problem_responses,
+    view_responses,
 )
 from ..http.responses import uncached_reply
 from ..protocol.answer import Answer, curves_of, panel_of
 from ..protocol.errors import Unsolved
 from ..protocol.question import Question
+from ..protocol.views import VIEWS, WRITTEN_VIEWS
 from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import Address, canonical_address, curves_only, without_display_options
 from ..url.numbers import printable_excerpt
@@ -79,14 +81,15 @@ async def test(request: Request) -> Response:
     return await _section(request, "py", "text/x-python", "text/x-python", _same, _pytest)
 
 
-@_route("size.json", "How large the file of a section will be", json_responses("Size"), _PROBLEMS)
+@_route("size.json", "How large the file of a section will be", json_response("Size"), _PROBLEMS)
 async def size(request: Request) -> Response:
     """How many sections `/ops/{name}.html` computes for these `sliders`, and about how many bytes it will have."""
     kind = f"size {Site.serving(request).assets.digest}"
     return await _section(request, "size.json", kind, "application/json", _with_sliders, _size)
 
 
-_PAGE_DOCUMENTS = json_responses("PageSection", "PagePanel", "PagePanel", views=("curves", *PANEL_VIEWS))
+_DOCUMENTS = view_responses({view.name: component_name(view.header.__name__) for view in VIEWS.values()})
+_PAGE_DOCUMENTS = view_responses({"curves": "PageSection"} | dict.fromkeys(WRITTEN_VIEWS, "PagePanel"))
 
 
 @_route("page.json", "What the page of a section draws and says", _PAGE_DOCUMENTS, _PROBLEMS)
@@ -108,7 +111,7 @@ async def file(request: Request) -> Response:
     return response
 
 
-@_route("json", "The numbers of a section", json_responses(*SECTION_SCHEMAS), _PROBLEMS)
+@_route("json", "The numbers of a section", _DOCUMENTS, _PROBLEMS)
 async def numbers(request: Request) -> Response:
     """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict; or another view."""
     return await _answer(request, "json", "application/json", without_display_options, _json)
@@ -265,7 +268,7 @@ async def section_page(
 
 
 def _panel_question(op: OpDescription, device: DeviceSummary, address: Address) -> list[Question]:
-    return [address.question] if address.question.view in PANEL_VIEWS else []
+    return [address.question] if address.question.view in WRITTEN_VIEWS else []
 
 
 def _same(address: Address) -> Address:

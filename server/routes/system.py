@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..http.metrics import Collector, prometheus_text
-from ..http.openapi import HEALTH_PARAMETERS, json_responses, problem_responses
+from ..http.openapi import HEALTH_PARAMETERS, json_response, problem_responses
 from ..http.responses import reply, uncached_reply
 from ..http.static_files import StaticFiles
 from ..url.numbers import BadQuery
@@ -33,7 +33,7 @@ async def docs(request: Request) -> Response:
     "/healthz",
     tags=["health"],
     summary="Whether torch is loaded",
-    responses={200: json_responses("Health"), **problem_responses(422, 503)},
+    responses={200: json_response("Health"), **problem_responses(422, 503)},
     response_class=Response,
     openapi_extra={"parameters": HEALTH_PARAMETERS},
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..protocol.errors import Refusal
-from ..protocol.question import VIEW_NAMES
+from ..protocol.views import DRAWN_VIEWS, VIEW_NAMES, WRITTEN_VIEWS
 from .address import (
     HIDEABLE_PARTS,
     LAYOUTS,
@@ -20,13 +20,7 @@ from .address import (
 from .numbers import BadQuery
 
 _DRESS = ("theme", "hide", "width", "height", "sliders")
-DRAWN_VIEWS = ("curves", "area", "map", "precision", "wide", "step", "jacobian", "surface", "descent")
-# The views that an option of a closer look belongs to.
-_OPTION_VIEWS = {
-    **{name: PARAMETERS[name].views for name in ("at", "lr", "steps", "goal")},
-    **dict.fromkeys(("wrt2", "start2", "stop2"), ("surface",)),
-    "compile": ("contract",),
-}
+_OPTION_VIEWS = {name: parameter.views for name, parameter in PARAMETERS.items() if parameter.views}
 
 
 @dataclass(frozen=True)
@@ -49,7 +43,7 @@ _PICTURE_DRESS = ("theme", "hide", "width", "height")
 _PICTURE_PARTS = ("title", "verdict", "legend", "controls")
 _FILE = Representation("the file", dress=("theme", "hide", "sliders"), parts=HIDEABLE_PARTS)
 _EMBED = Representation("an embed", dress=("theme", "hide", "width", "height"), parts=HIDEABLE_PARTS)
-_PAGE_JSON = Representation("this document", ("curves", "contract", "node"), strict=False, instead="take it from .json")
+_PAGE_JSON = Representation("this document", ("curves", *WRITTEN_VIEWS), strict=False, instead="take it from .json")
 
 
 def _picture(said: str) -> Representation:

@@ -6,7 +6,7 @@ The measurements are in ``numerics``, ``contract`` and ``graph_view``; writing d
 from __future__ import annotations
 
 from .area import area_view
-from .common import View
+from .common import ViewFunction
 from .contract import contract_view
 from .curves import curves_view
 from .descent import descent_view
@@ -18,7 +18,7 @@ from .step_sizes import step_sizes_view
 from .surface import surface_view
 from .whole_range import whole_range_view
 
-VIEW_FUNCTIONS: dict[str, View] = {
+VIEW_FUNCTIONS: dict[str, ViewFunction] = {
     "curves": curves_view,
     "area": area_view,
     "map": grad_output_map_view,

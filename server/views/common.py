@@ -17,15 +17,15 @@ from ..numerics.sentences.places import Names
 from ..numerics.status import Status
 from ..numerics.verdict.verdict import Verdict, judge
 from ..protocol.question import Question
+from ..protocol.views import AnswerRecord
 from ..runtime.failure import Failure
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, FailureRecord, FindingRecord
-from ..schema.shapes import AnswerRecord
 
 ColumnArrays = dict[str, NDArray[Any]]
 ViewAnswer = tuple[AnswerRecord, ColumnArrays]
 # Of the section that is asked for; what was asked, as the header begins, is not always the same question.
-View = Callable[[Section, Question, AskedRecord], ViewAnswer]
+ViewFunction = Callable[[Section, Question, AskedRecord], ViewAnswer]
 _Record = TypeVar("_Record")
 STATUS_WORDS = [status.name.lower() for status in Status]
 

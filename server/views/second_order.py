@@ -15,17 +15,14 @@ from ..numerics.sentences.headline import headline, no_gradient_headline
 from ..numerics.verdict.verdict import Verdict
 from ..protocol.answer import empty_answer
 from ..protocol.question import Element, Question
+from ..protocol.views import VIEWS, AnswerRecord
 from ..runtime.arrays import Array
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, OpinionRecord
-from ..schema.shapes import AnswerRecord
 from . import curves
-from .common import View, ViewAnswer, evaluate_and_judge, record_of, sentence_names
+from .common import ViewAnswer, ViewFunction, evaluate_and_judge, record_of, sentence_names
 
-# The views that work for any function and its derivative, and those that show the whole Function, without an order.
-_WITH_ORDER = ("curves", "area", "wide", "step")
-_WITHOUT_ORDER = ("contract", "node")
 _FIRST_ORDER_NOTE = "Shown for the first derivative, whatever the order of the curves."
 _OF_THE_DECORATOR = "That is all that can be said of a backward with this decorator."
 _UNSUPPORTED = "There is nothing to compare: with @once_differentiable the second derivative is declared unsupported."
@@ -34,14 +31,15 @@ _UNSUPPORTED = "There is nothing to compare: with @once_differentiable the secon
 _FRACTIONS, _MIN_DISTANCE = np.array([0.17, 0.5, 0.83]), 1e-3
 
 
-def second_order_view(view: View, section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
+def second_order_view(view: ViewFunction, section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document of ``view`` for the second derivative, with its sentences reworded. Raises ``FunctionFailed``.
 
     A view without a second order shows the first, and says so, unless it has no order at all.
     """
-    if question.view in _WITHOUT_ORDER:
+    shown = VIEWS[question.view].order
+    if shown == "none":
         return view(section, question, asked)
-    if question.view not in _WITH_ORDER:
+    if shown == "first":
         header, columns = view(section, question, asked)
         if header["view"] != "curves":
             header["sentence"] = f"{_FIRST_ORDER_NOTE} {header['sentence']}".rstrip()

@@ -14,7 +14,7 @@ from support.scenes import address, document
 
 from gradloupe.server.figure.sheet_svg import print_svg
 from gradloupe.server.protocol.frames import Frame
-from gradloupe.server.url.representations import DRAWN_VIEWS
+from gradloupe.server.protocol.views import DRAWN_VIEWS
 
 LOOKS = tuple(view for view in DRAWN_VIEWS if view != "curves")
 

@@ -16,7 +16,7 @@ from support.browser import alone, close, curves, opened, shows
 from support.exports import from_disk
 from support.page_parts import PIECES, WORDS
 
-from gradloupe.server.protocol.question import VIEW_NAMES
+from gradloupe.server.protocol.views import VIEW_NAMES
 
 SINH = "/ops/sinh?order=2"
 LOST = "/ops/sinh_on_ctx?order=2"

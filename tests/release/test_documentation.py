@@ -24,7 +24,7 @@ from gradloupe.ops import OPS, Op
 from gradloupe.server.config.options import OPTIONS
 from gradloupe.server.config.settings import parse_settings
 from gradloupe.server.inference.recipe.grammar import parse_recipe
-from gradloupe.server.protocol.question import VIEW_NAMES
+from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.schema.section import VerdictWord
 
 ROOT = HERE

@@ -10,8 +10,8 @@ from pydantic import ConfigDict, TypeAdapter
 from gradloupe.server.http.response_schemas import document_type
 from gradloupe.server.protocol.answer import empty_answer
 from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.protocol.views import VIEWS
 from gradloupe.server.schema.section import AskedRecord
-from gradloupe.server.schema.shapes import SHAPES
 from support.answers import asked
 
 _OF_QUESTION = {"step": ("at",), "node": ("at",), "surface": ("wrt2", "start2", "stop2")}
@@ -19,8 +19,8 @@ _OF_QUESTION = {"step": ("at",), "node": ("at",), "surface": ("wrt2", "start2", 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)  # that a dictionary is not kept from being changed
     _EXACT: dict[str, TypeAdapter[Any]] = {  # of lists: those have no configuration of their own
-        view: TypeAdapter(list[document_type(shape)], config=ConfigDict(extra="forbid"))  # type: ignore[misc]
-        for view, shape in SHAPES.items()
+        view: TypeAdapter(list[document_type(row)], config=ConfigDict(extra="forbid"))  # type: ignore[misc]
+        for view, row in VIEWS.items()
     }
 
 

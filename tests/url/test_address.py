@@ -17,7 +17,8 @@ from support.described_ops import DEVICE, OPS
 
 from gradloupe.ops.op import RESERVED
 from gradloupe.server.catalogue.op_description import parse_element
-from gradloupe.server.protocol.question import VIEW_NAMES, Question
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.url.address import (
     HIDEABLE_PARTS,
     PARAMETERS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support import http
 
-from gradloupe.server.protocol.question import VIEW_NAMES
+from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.url.address import names_of_scope
 from gradloupe.server.url.representations import REPRESENTATIONS
 

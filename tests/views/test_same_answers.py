@@ -17,7 +17,8 @@ from support.engines import engine_of
 from support.servers import serving_in_thread
 
 from gradloupe.server.documents.json_document import json_document
-from gradloupe.server.protocol.question import VIEW_NAMES, Element, Question
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.url.address import default_address
 
 Beside = Callable[[int], AbstractContextManager[None]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import httpx2
 import numpy as np
@@ -18,12 +19,15 @@ from support import http
 from support.answers import answer
 from support.documents import validate, without_results
 from support.sections import op_of, written
-from support.servers import Server, copy_of_the_package, serving
+from support.servers import HERE, Server, copy_of_the_package, serving
+from typing_extensions import get_type_hints
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.documents.columns import DOCUMENT_COLUMNS, TEXT_COLUMNS
-from gradloupe.server.protocol.question import VIEW_NAMES, Question
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.protocol.views import VIEW_NAMES, VIEWS, AnswerRecord
+from gradloupe.server.views import VIEW_FUNCTIONS
 
 CLOSER = VIEW_NAMES[1:]
 
@@ -43,6 +47,24 @@ def checked(response: httpx2.Response, view: str) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(response.content, parse_constant=refused)
     validate(document, view)
     return document
+
+
+def keys(script: str, table: str) -> list[str]:
+    """The keys of an object of names in a script."""
+    (rows,) = re.findall(
+        rf"^const {table} = {{\n(.*?)^}};", (HERE / "static" / script).read_text(), re.DOTALL | re.MULTILINE
+    )
+    return re.findall(r"^  (\w+):", rows, re.MULTILINE)
+
+
+def test_what_is_typed_measured_and_drawn_are_the_views_of_the_table() -> None:
+    headers = [view.header for view in VIEWS.values()]
+    assert get_args(AnswerRecord) == tuple(headers)
+    assert [get_args(get_type_hints(header)["view"]) for header in headers] == [(name,) for name in VIEW_NAMES]
+    assert tuple(VIEW_FUNCTIONS) == VIEW_NAMES
+    assert {*keys("js/views/companion.js", "FIGURES"), *keys("js/views/companion.js", "PANELS")} == {*CLOSER}
+    template = (HERE / "templates" / "parts" / "companion.html").read_text()
+    assert {*re.findall(r'(?:data-look="|{{ (?:area|line|dot|item)\(")(\w+)"', template)} < {*CLOSER}
 
 
 @pytest.mark.parametrize("view", VIEW_NAMES)

@@ -11,9 +11,10 @@ import { showCall } from "../own/shown_call.js";
 import { copyText, testDialog } from "../share/clipboard.js";
 import { shareButton } from "../share/button.js";
 import { isOfView, joinQueries, showInAddressBar } from "../state/address.js";
+import { PLACED, WRITTEN } from "../state/parameters.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
-import { companion, isWritten } from "../views/companion.js";
+import { companion } from "../views/companion.js";
 import { descentStrip } from "../views/descent_strip.js";
 import { saveCompanion } from "../views/download.js";
 
@@ -21,7 +22,6 @@ const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
 const views = [...document.querySelectorAll("[name=view]")];
 const titles = Object.fromEntries(views.map(({ value, dataset }) => [value, dataset.title]));
-const AT = ["step", "jacobian", "node", "descent"]; // the views that look at one place
 const FILES = ["csv", "json", "svg", "png", "pdf", "py"];
 
 const painted = afterFirstPaint(); // before Plotly is read
@@ -34,7 +34,7 @@ const session = new Session(askServer, location.search);
 const figure = soleFigure(session, {
   load: plotly,
   drawn: () => closeLook.align(),
-  picked: (x) => AT.includes(session.state.view) && session.put("at", String(x)),
+  picked: (x) => PLACED.includes(session.state.view) && session.put("at", String(x)),
 });
 const sound = soundButton(figure);
 const closeLook = companion(find("#companion"), {
@@ -102,7 +102,7 @@ function updateView() {
     figure.plot.mark(null);
     compareInputs();
   } else {
-    const address = `${session.path}${isWritten(view) ? ".page" : ""}.json${joinQueries(said, closest)}`;
+    const address = `${session.path}${WRITTEN.includes(view) ? ".page" : ""}.json${joinQueries(said, closest)}`;
     const nouns = session.answer?.scene.nouns ?? { forward: "forward", backward: "backward" };
     closeLook.follow(view, address, titleFor(titles[view], nouns), session.dragging);
   }

@@ -5,6 +5,7 @@ import { grid, styleSheet, withCode } from "../dom.js";
 import { hasRoom, loadPlotly, palette, PLOTLY_CONFIG } from "../figure/plot.js";
 import { format, roundForSpan, typesetSentence } from "../number.js";
 import { errorMarks } from "../state/controls.js";
+import { WRITTEN } from "../state/parameters.js";
 import { displayError, latestOnly } from "../state/question.js";
 import { setReady } from "../state/session.js";
 import { areaFigure } from "./area.js";
@@ -64,6 +65,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     if (section.dataset.view !== view) forget();
     section.dataset.view = view;
     section.toggleAttribute("data-panel", isPanel(view));
+    section.toggleAttribute("data-written", WRITTEN.includes(view));
     find("title").textContent = title;
     for (const item of section.querySelectorAll("[data-look]")) item.hidden = !item.dataset.look.split(" ").includes(view);
     for (const kind of ["csv", "json"]) find(kind).href = address.replace(/(\.page)?\.json/, `.${kind}`);
@@ -255,9 +257,6 @@ const PANELS = {
   node: () => import("./node.js"),
   descent: () => import("./descent/panel.js"),
 };
-
-/** Is it the server that writes this view? */
-export const isWritten = (view) => ["contract", "node"].includes(view);
 
 export const isPanel = (view) => view in PANELS;
 
