@@ -34,6 +34,6 @@ op = Op(
     inputs=(Input("x", "a weight"),),
     broken="backward adds a term that does not come from the loss: it is there even for a grad_output of 0.",
     check="NONLINEAR",
-    descent=Descent(goal=2.0, lr=0.25, steps=12, at=0.0),
+    descent=Descent(goal=2.0, lr=0.25, steps=40, at=0.0),
     reference="After Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2019",
 )

@@ -338,3 +338,10 @@ def test_a_parameter_of_a_function_may_not_bear_these_names():
 def test_a_learning_rate_is_chosen_for_slopes_whose_square_float64_does_not_hold(factor):
     found, _ = down(lambda x: factor * x, at=1.0)
     assert 0 < found.plan.lr < np.inf
+
+
+@pytest.mark.parametrize("name", [name for name, op in OPS.items() if op.claim == "broken" and op.descent])
+def test_the_descent_of_a_specimen_starts_where_its_bug_misleads(name: str) -> None:
+    header, columns = ask(name, OPS[name].inputs[0].name)
+    assert header["returned"]["last"] >= header["true"]["last"]
+    assert columns["position"][-1] != columns["true_position"][-1]
