@@ -21,8 +21,7 @@ from .scaled import constant_factor, constant_response, factor_of_x, zero_gradie
 from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped_inputs
 
-# pattern: ratios to slopes below this share of the largest are left out of the summary, which is wording alone.
-_MIN_SLOPE = 0.1
+_MIN_SLOPE = 0.1  # pattern: ratios to slopes below this share of the largest are not told, and that is said
 # From the simplest to the most contrived: the first that fits is reported.
 _HYPOTHESES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
     not_finite,
@@ -112,7 +111,8 @@ def _unexplained(data: Evidence) -> Hypothesis:
     if not np.isfinite(data.returned[steep]).any():
         return "unexplained", f"{sentence}."
     share = _range_text((data.returned / data.slope)[steep])
-    return "unexplained", f"{sentence}. Where the two differ it is {share} times the slope of {data.owner}."
+    where = "" if (steep == data.wrong).all() else f" and {data.owner} is at least a tenth as steep as anywhere,"
+    return "unexplained", f"{sentence}. Where the two differ{where} it is {share} times the slope of {data.owner}."
 
 
 def _range_text(values: Array) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ...runtime.arrays import EPSILON, Array, Mask
 from ..formatting.numbers import format_measured
 from ..sentences.places import MOST_PLACES, runs_among
 from .evidence import Evidence, Hypothesis, describe_factor
 
 _MIN_ROWS = 3  # pattern: the fewest rows of a window; a bump has more than twice as many different values
 _MAX_LOBE = 0.25  # pattern: beside a bump there may be lobes of this share of its height
+_CUT = 1e-4  # pattern: a bump that is higher than this share of its height at an end of the range goes on beyond it
 # ulps: the flanks of a bump may go the wrong way by so many; a lobe is mentioned if it is so many tolerances deep.
 _MONOTONE_ULPS = 4.0
 
@@ -29,18 +30,27 @@ def straight_through(data: Evidence) -> Hypothesis | None:
 
 
 def window(data: Evidence) -> Hypothesis | None:
-    """Hypothesis: a rectangular window, a constant times ``grad_output`` on a few intervals and 0 elsewhere."""
+    """Hypothesis: a rectangular window, a constant times ``grad_output`` on a few intervals, 0 or another elsewhere."""
     if not data.all_flat:
         return None
-    inside = data.judged & (np.abs(data.returned) > largest_magnitude(data.returned[data.judged]) / 2)
-    share, within = data.typical(data.returned[inside])
-    exceptions = data.exceptions(0.0, np.where(inside, share, 0.0))
+    inside = _upper_level(data.returned, data.judged)
+    (share, within), (rest, rest_within) = (
+        data.typical(data.returned[data.judged & each]) for each in (inside, ~inside)
+    )
+    exceptions = data.exceptions(0.0, np.where(inside, share, rest))
     runs = runs_among(inside, data.judged)
     if exceptions is None or exceptions.any() or len(runs) > MOST_PLACES or np.count_nonzero(inside) < _MIN_ROWS:
         return None
-    does = describe_factor(format_measured(share, within))
-    sentence = f"{_flat(data)}, yet backward {does} {data.where(inside)} and returns 0 elsewhere"
-    return "window", f"{sentence}: a window."
+    does, otherwise = (describe_factor(format_measured(*each)) for each in ((share, within), (rest, rest_within)))
+    sentence = f"{_flat(data)}, yet backward {does} {data.where(inside)} and {otherwise} elsewhere"
+    return "window", f"{sentence}: a window{' of two levels' if rest else ''}."
+
+
+def _upper_level(returned: Array, judged: Mask) -> Mask:
+    """Of two levels the rows of the one that is farther from 0."""
+    low, high = returned[judged].min(), returned[judged].max()
+    above = returned > (low + high) / 2
+    return judged & (above if high >= -low else ~above)
 
 
 def bump(data: Evidence) -> Hypothesis | None:
@@ -63,6 +73,8 @@ def bump(data: Evidence) -> Hypothesis | None:
         else ""
     )
     area = _short(float(np.sum(np.diff(x) * (share[1:] + share[:-1]) / 2)))
+    cut = max(abs(share[0]), abs(share[-1])) > _CUT * abs(share[peak])
+    area += " in this range" if cut else ""
     return "bump", (
         f"{_flat(data)}, yet backward returns grad_output times a bump: {_short(share[peak])} high at {data.wrt} = "
         f"{format_measured(at, cell / 2)}{width}{lobes}, with area {area}{_rise(data)}."

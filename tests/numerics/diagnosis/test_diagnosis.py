@@ -1,6 +1,7 @@
 """The explanation on trial: the simplest story that fits is told, with its numbers, and none that only nearly fits."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -32,10 +33,18 @@ STORIES = [
     ("straight-through", lambda x: 0 * x + 2, one, "y does not move with x"),
     ("straight-through", sin, one, "passes grad_output on unchanged everywhere, whatever the slope"),
     ("window", torch.sign, lambda x: (x.abs() <= 1) * 1.0, "unchanged for −1 < x < 1 and returns 0 elsewhere"),
+    (
+        "window",
+        torch.round,
+        lambda x: torch.where(x.abs() < 1, 1, 0.1),
+        "for −1 < x < 1 and returns 0.1 times",
+        "levels",
+    ),
+    ("window", torch.round, lambda x: torch.where(x.abs() < 1, -0.2, 1), "unchanged for x < −1 and for x > 1", "−0.2"),
     ("window", lambda x: torch.round(3 * x.clamp(0, 1)) / 3, lambda x: 0.7 * ((x > 0) & (x < 1)), "0.7", "0 < x < 1"),
     ("bump", torch.sign, lambda x: (2 - 2 * x.abs()).clamp(min=0), "2 high at x = 0", "high 0.5", "area 2"),
     ("bump", torch.sign, lambda x: 0.5 * exp(-((x - 0.7) ** 2) / 0.08), "0.5 high at x = 0.7", "high 0.236 to"),
-    ("bump", torch.sign, lambda x: 1 / (1 + 10 * x.abs()) ** 2, "area 0.194, where forward rises by 2"),
+    ("bump", torch.sign, lambda x: 1 / (1 + 10 * x.abs()) ** 2, "area 0.194 in this range, where forward rises by 2"),
     ("bump", torch.sign, lambda x: (1 - 4 * x * x) * exp(-4 * x * x), "with lobes down to"),
     ("mask missing", lambda x: (x * x).clamp(0, 1), lambda x: 2 * x, "for x < −1 and for x > 1", "from −6 to 6 times"),
     ("mask missing", lambda x: x.clamp(-0.5, 3), one, "for x < −0.5", "passes grad_output on unchanged"),
@@ -128,6 +137,7 @@ NEARLY = [
     ("straight-through", torch.round, lambda x: 1 + 1e-6 * x),
     ("window", torch.sign, lambda x: (x.abs() <= 1) * (1 + 0.01 * x)),
     ("window", torch.sign, lambda x: (1.5 - x.abs()).clamp(0, 1)),
+    ("window", torch.round, lambda x: torch.where(x.abs() < 1, 1, 0.1 + 0.001 * x)),
     ("bump", torch.sign, lambda x: (x.abs() <= 1) * 1.0),
     ("bump", torch.sign, lambda x: cos(6 * x)),
     ("bump", torch.sign, exp),
@@ -220,3 +230,13 @@ def test_where_nothing_can_be_judged_nothing_is_explained(value):
 def test_what_is_declared_is_not_told_as_a_defect(name):
     said = explanation(name, -4.0, 4.0).sentence
     assert not [each for each in ("too many", "missing", "wrong", "leaks", "is right", "No simple") if each in said]
+
+
+def test_a_range_of_factors_holds_wherever_it_is_told_of():
+    said = explanation("gelu_by_tanh", -4.0, 4.0).sentence
+    low, high = (float(each) for each in re.search(r"from ([\d.]+) to ([\d.]+) times", said).groups())
+    assert "at least a tenth as steep" in said
+    x = torch.linspace(-4, 4, 100_001, dtype=torch.float64).requires_grad_()
+    returned, slope = (torch.autograd.grad(F.gelu(x, approximate=how).sum(), x)[0] for how in ("none", "tanh"))
+    share = (returned / slope)[slope.abs() >= 0.1 * slope.abs().max()]
+    assert (share.min().item(), share.max().item()) == pytest.approx((low, high), abs=6e-4)
