@@ -73,6 +73,7 @@ from .lessons import Lesson, LessonPlace
 from .op_markup import highlighted_source, inline_code, load_markup_libraries, mathml, prose
 from .page_document import page_document
 from .search import ranked, suggestions
+from .site_address import is_local
 from .social_tags import GLOSSARY_DESCRIPTION, LESSONS_DESCRIPTION, SocialTags, plain_tags, section_tags
 
 # The macros of parts/fragments.html, and the element that each fills.
@@ -125,6 +126,7 @@ class Pages:
         self._environment.globals |= {
             "own": own,
             "embeddable": framed,
+            "is_local": is_local,
             "static": assets.address,
             "shared_script": assets.address(SHARED_SCRIPT),
             "plotly": assets.plotly,

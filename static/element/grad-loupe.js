@@ -6,7 +6,7 @@ const TAG = "grad-loupe";
 const SANDBOX = "allow-scripts allow-same-origin allow-downloads allow-popups allow-popups-to-escape-sandbox";
 const [LOWEST, HIGHEST, USUAL] = [120, 4000, 480]; // pixels
 // What HTML itself says with an attribute is no word of the address; one of such a name goes into data-query.
-const HTML = /^(class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
+const HTML = /^(allow|class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
 const DRESS = ["hide", "width", "height"]; // these take another frame, and
 const OTHERS = ["op", "data-query", "data-origin"]; // these another figure
 const isWord = (name) => /^[a-z_]\w*$/.test(name) && !HTML.test(name);
@@ -72,6 +72,7 @@ class GradLoupe extends HTMLElement {
     const [op, width, height] = ["op", "width", "height"].map((name) => this.getAttribute(name));
     this.#frame = Object.assign(document.createElement("iframe"), { loading: "lazy", title: this.title || op });
     this.#frame.setAttribute("sandbox", SANDBOX);
+    if (this.hasAttribute("allow")) this.#frame.allow = this.getAttribute("allow");
     this.#frame.style.height = `${clamped(Number(height) || USUAL)}px`;
     this.#frame.style.maxWidth = Number(width) ? `${Number(width)}px` : "";
     const path = (op ?? "").split("/").map(encodeURIComponent).join("/"); // that of a lesson is lessons/backward

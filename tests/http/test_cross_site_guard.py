@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
@@ -236,6 +237,12 @@ def test_a_link_on_a_strange_page_opens_ours_and_the_stranger_loses_sight_of_it(
     stranger.wait_for_function("() => window.theirs.closed")  # which is all that is left to it
 
 
+def test_the_dialog_for_sharing_names_the_option_without_which_there_is_no_live_figure(own: Own) -> None:
+    ways = re.findall(r'name="way" value="(\w+)"', got(own, "/ops/Clamp", {}).text)
+    assert ways == ["picture", "file"]
+    assert "--frame-ancestors" in got(own, "/ops/Clamp", {}).text
+
+
 def test_a_page_under_a_name_that_was_bent_reads_nothing(own: Own, browser: Browser) -> None:
     port = own.url.rpartition(":")[2]
     flags = [*FLAGS.split(), "--host-resolver-rules=MAP rebind.example 127.0.0.1"]
@@ -258,6 +265,7 @@ def test_who_asks_for_embedding_gets_frames_and_pictures_and_nothing_else(
         embedded = got(open_, "/embed/Clamp", frame)
         assert embedded.status_code == 200
         assert embedded.headers["content-security-policy"].endswith(f"frame-ancestors {evil.url}")
+        assert "--frame-ancestors" not in got(open_, "/ops/Clamp", {}).text
         assert "access-control-allow-origin" not in embedded.headers
         pair = "left=Clamp&right=exp"
         pictures = [f"{place}.{ending}" for ending in ("svg", "png", "pdf") for place in ("/ops/Clamp", "/compare")]

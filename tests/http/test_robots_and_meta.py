@@ -144,3 +144,12 @@ def test_a_public_site_never_speaks_of_the_name_it_was_asked_by(public: Server) 
     said = head(f"{public.url}/ops/exp?stop=1")
     ours = [*said.linked("canonical"), *said.linked("alternate"), said.metas["og:url"], said.metas["og:image"]]
     assert [each for each in ours if not (each or "").startswith(PUBLIC)] == []
+
+
+def test_only_a_server_beside_the_reader_says_that_its_addresses_may_not_be_reached(
+    server: str, public: Server
+) -> None:
+    for site, local in ((server, True), (public.url, False)):
+        for address in ("/ops/exp", "/lessons/backward"):
+            page = http.get(site + address).text
+            assert [sign in page for sign in ('data-local="1"', '<p class="reach"')] == [local, local]

@@ -158,6 +158,7 @@ def test_the_frame_is_valid_and_nothing_but_a_frame(page: Page, server: str, pla
     assert int(frame["height"] or 0) > 200
     assert frame["data-src" if place == "reveal.js" else "src"] == f"{server}{EMBED}&height={frame['height']}"
     assert frame["title"] == "Clamp with grad, a live figure"
+    assert frame["allow"] == "local-network-access"  # the server is beside its reader
     assert {tag for tag, _ in tags.found} <= {"iframe", "section", "p"}
 
 
@@ -218,9 +219,11 @@ def test_the_element_works_where_it_is_pasted(page: Page, browser: Browser, host
     text = snippet(page, "Web component")
     tags = Tags(text)
     assert tags.only("grad-loupe")["hide"] == "source"
+    assert tags.only("grad-loupe")["allow"] == "local-network-access"
     with visiting(browser, host, text) as elsewhere:
         inner = elsewhere.frame_locator("iframe").locator("html")
         expect(inner).to_have_attribute("data-ready", CLAMP, timeout=20_000)
+        expect(elsewhere.locator("grad-loupe iframe")).to_have_attribute("allow", "local-network-access")
     with visiting(browser, host, text.replace(' width="100%"', ""), java_script_enabled=False) as elsewhere:
         picture = elsewhere.get_by_role("link").get_by_role("img", name="Clamp with grad")
         expect(picture).to_be_visible()

@@ -11,7 +11,7 @@ const PATIENCE = 150; // milliseconds without a change, before the server is ask
 
 /** Returns `open()`, which shows the dialog for the section that `query()` says. */
 export function shareDialog(dialog, query) {
-  const { base, op, lesson, title } = dialog.dataset;
+  const { base, local, op, lesson, title } = dialog.dataset;
   const find = (selector) => dialog.querySelector(selector);
   const form = find("form");
   const sight = preview(find(".preview"), () => refresh());
@@ -33,6 +33,7 @@ export function shareDialog(dialog, query) {
     const said = [...new URLSearchParams(query())].filter(([name]) => isOfSection(name));
     return {
       base,
+      local,
       op,
       lesson,
       title,

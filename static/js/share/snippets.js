@@ -2,11 +2,11 @@
 //
 // A figure is {base, op, title, said, dress, height}: where the site is, the op and its title, what the address says of
 // the section as [name, text] pairs, how it is dressed (theme, hide, width, height; empty texts left out), and how high it
-// stands in pixels. That of a lesson has the name of it as `lesson`.
+// stands in pixels. That of a lesson has the name of it as `lesson`, one of a server beside the reader is `local`.
 
 // These two stand in grad-loupe.js as well, which is loaded alone. With its own origin a frame has a cache, which without
 // one every frame would fill anew.
-const HTML = /^(class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
+const HTML = /^(allow|class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
 export const SANDBOX = "allow-scripts allow-same-origin allow-downloads allow-popups allow-popups-to-escape-sandbox";
 
 /** The text as HTML has it, between tags and between quotes. */
@@ -50,6 +50,8 @@ export const picture = (figure, ending, dressed = ["theme", "hide"]) =>
 const pasted = (figure) => addressOf(figure, `ops/${figure.op}`, ["theme", "hide", "width", "height"]);
 const oembed = (figure) => `${figure.base}/oembed?format=json&url=${encodeURIComponent(pasted(figure))}`;
 
+// Browsers ask before a page of the web reaches into the machine or the network of its reader.
+const allowed = ({ local }) => (local ? ' allow="local-network-access"' : "");
 const name = ({ title, lesson }) => (lesson ? `${title}, a lesson with a live figure` : `${title}, a live figure`);
 const wide = ({ dress }) => dress.width || "100%";
 const paper = (figure) => picture(figure, ".png", ["hide"]); // light, whatever the screen has
@@ -58,7 +60,7 @@ const fence = (kind, ...lines) => [`\`\`\`${kind}`, ...lines, "```"].join("\n");
 
 function iframe(figure, source = "src", more = ` loading="lazy" sandbox="${SANDBOX}"`) {
   const size = `width="${wide(figure)}" height="${figure.height}"`;
-  return `<iframe ${source}="${escaped(filling(figure))}" title="${escaped(name(figure))}" ${size}${more} frameborder="0"></iframe>`;
+  return `<iframe ${source}="${escaped(filling(figure))}" title="${escaped(name(figure))}" ${size}${more}${allowed(figure)} frameborder="0"></iframe>`;
 }
 
 function element(figure) {
@@ -69,7 +71,7 @@ function element(figure) {
   const tag = attributes.map(([each, text]) => `${each}="${escaped(text)}"`).join(" ");
   return [
     `<script type="module" src="${escaped(figure.base)}/grad-loupe.js"></script>`,
-    `<grad-loupe ${tag}>`,
+    `<grad-loupe ${tag}${allowed(figure)}>`,
     `  <a href="${escaped(page(figure))}"><img src="${escaped(picture(figure, ".svg"))}" alt="${escaped(figure.title)}" width="100%"></a>`,
     "</grad-loupe>",
   ].join("\n");
