@@ -15,6 +15,7 @@ from ..protocol.parameter_kinds import LARGEST
 from ..schema.page import ReadingsRecord
 from ..schema.section import Ends, JumpRecord, KinkRecord, SectionDocument, WorstRecord
 from ..schema.verdict_words import DESIGNED, FAILING_WORDS
+from .extremes import extreme_values
 from .nouns import nouns
 from .pole_rows import nearest_row, rows_beside, with_gaps
 from .typography import (
@@ -27,6 +28,8 @@ from .typography import (
 )
 
 _MAX_ROWS = 24
+_SAME = 1e-9  # numbers that differ by no more than this share are one
+_FEW = 2  # of no more points it is not told that they differ equally
 _STRUCTURES = {
     "together": "Many points were computed in one call.",
     "one by one": "The Function was called once for each point.",
@@ -66,6 +69,16 @@ class _CurveDocument:
         kept = [mark for mark in marks if mark["kind"] != "pole"]
         return cls(answer, cut, kept, [columns["x"][nearest_row(columns["x"], x)] for x in poles])
 
+    def runs(self, name: str) -> str:
+        """Between which numbers a curve lies."""
+        ends = extreme_values(self.answer["columns"]["x"], self.columns[name])
+        if ends is None:
+            return "has no finite value"
+        low, high = ends
+        if high - low <= _SAME * max(abs(low), abs(high)):
+            return f"is {typeset_number(high)} everywhere"
+        return f"lies between {number_within_span(low, high - low)} and {number_within_span(high, high - low)}"
+
     @property
     def span(self) -> float:
         return float(self.answer["stop"]) - float(self.answer["start"])
@@ -79,12 +92,12 @@ def summary_sentences(answer: SectionDocument) -> list[str]:
     sentences = [_range(curves)]
     if not curves.infinite:
         if curves.columns["analytical"]:
-            sentences.append(_returned(answer, _runs(curves.columns["analytical"])))
+            sentences.append(_returned(answer, curves.runs("analytical")))
         if curves.columns["surrogate"]:
             meant = "The surrogate" if answer["order"] == 1 else "The gradient of the surrogate"
-            sentences.append(f"{meant} {_runs(curves.columns['surrogate'])}.")
+            sentences.append(f"{meant} {curves.runs('surrogate')}.")
     if worst := answer["verdict"]["worst"]:
-        sentences.append(_worst(worst, answer["wrt"], curves.span))
+        sentences.append(_worst(worst, answer))
     if not curves.marks and not curves.infinite:
         there = "There is" if answer["order"] == 1 else f"{nouns(answer).of} has"
         sentences.append(f"{there} no kink and no jump in this range.")
@@ -97,7 +110,7 @@ def _range(curves: _CurveDocument) -> str:
     if answer["order"] == 2:
         of += f", what backward returns for grad_output {typeset_number(answer['grad_output'])},"
     infinite = ", ".join(number_within_span(x, span) for x in curves.infinite)
-    runs = f"grows without bound at {wrt} = {infinite}" if infinite else _runs(curves.columns["forward"])
+    runs = f"grows without bound at {wrt} = {infinite}" if infinite else curves.runs("forward")
     return (
         f"{wrt} goes from {number_within_span(answer['start'], span)} to {number_within_span(answer['stop'], span)}; "
         f"{of} {runs}."
@@ -110,22 +123,25 @@ def _returned(answer: SectionDocument, runs: str) -> str:
     return f"With grad_output {typeset_number(answer['grad_output'])}, backward returns a gradient that {runs}."
 
 
-def _runs(column: Iterable[float | None]) -> str:
-    values = [value for value in column if value is not None]
-    if not values:
-        return "has no finite value"
-    low, high = min(values), max(values)
-    if high - low <= 1e-9 * max(abs(low), abs(high)):
-        return f"is {typeset_number(high)} everywhere"
-    return f"lies between {number_within_span(low, high - low)} and {number_within_span(high, high - low)}"
-
-
-def _worst(worst: WorstRecord, wrt: str, span: float) -> str:
+def _worst(worst: WorstRecord, answer: SectionDocument) -> str:
     analytical, numerical = _finite(worst["analytical"]), _finite(worst["numerical"])
+    at = f"at {answer['wrt']} = {number_within_span(worst['x'], answer['stop'] - answer['start'])}"
+    same = _same_difference(answer)
+    where = f"by {typeset_number(same)} wherever they do, as {at}" if same else f"most {at}"
     return (
-        f"They differ most at {wrt} = {number_within_span(worst['x'], span)}: "
-        f"analytical {number_apart_from(analytical, numerical)}, numerical {number_apart_from(numerical, analytical)}."
+        f"They differ {where}: analytical {number_apart_from(analytical, numerical)}, "
+        f"numerical {number_apart_from(numerical, analytical)}."
     )
+
+
+def _same_difference(answer: SectionDocument) -> float | None:
+    """By how much analytical and numerical differ, where that is the same at all points where they do."""
+    columns, differs = answer["columns"], answer["statuses"].index("differs")
+    pairs = zip(columns["analytical"] or (), columns["numerical"], columns["status"], strict=False)
+    off = [abs(one - other) for one, other, code in pairs if code == differs and one is not None and other is not None]
+    worst = answer["verdict"]["worst"]
+    off += [worst["off"]] if worst and worst["off"] is not None else []
+    return off[-1] if len(off) > _FEW and max(off) - min(off) <= _SAME * max(off) else None
 
 
 def kink_table(answer: SectionDocument) -> TextTable | None:
@@ -188,8 +204,9 @@ def method_paragraph(answer: SectionDocument) -> str:
             f"{typeset_number(tolerance['rtol'], 2)} × |numerical| "
             "+ 10 × the error bound."
         )
-    judged, total = answer["verdict"]["judged"], len(answer["columns"]["x"])
-    sentences.append(f"{'All' if judged == total else f'{judged} of'} {total} points were checked.")
+    judged, total, asked = answer["verdict"]["judged"], len(answer["columns"]["x"]), answer["count"]
+    added = f"; {total - asked} of them were added where a curve bends or jumps" if total > asked else ""
+    sentences.append(f"{'All' if judged == total else f'{judged} of'} {total} points were checked{added}.")
     if answer["structure"] in _STRUCTURES:
         sentences.append(_STRUCTURES[answer["structure"]])
     return typeset_sentence(" ".join(sentences))

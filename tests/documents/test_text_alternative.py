@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from support.scenes import document
 
-from gradloupe.server.documents.text_alternative import data_table, kink_table
+from gradloupe.server.documents.extremes import extreme_values
+from gradloupe.server.documents.text_alternative import data_table, kink_table, method_paragraph, summary_sentences
 
 
 @pytest.mark.parametrize(
@@ -34,3 +37,31 @@ def test_of_no_grad_output_the_words_claim_nothing_beside_a_kink(server: str) ->
     assert rows["−1.000"] == rows["1.000"] == ["0", "0", "agree"]
     assert "kink" not in found["verdict"]["sentence"]
     assert "derivative" not in found["verdict"]["headline"]
+
+
+def test_a_curve_reaches_its_extremes_between_the_points_too(server: str) -> None:
+    said = summary_sentences(document(server, "/ops/snake.json"))  # type: ignore[arg-type]
+    assert "a gradient that lies between 0 and 2." in " ".join(said)  # 1 + sin 2ax
+    x = [each / 10 + 0.03 for each in range(-30, 31)]
+    assert extreme_values(x, [3 * math.cos(each) for each in x]) == pytest.approx((3 * math.cos(3.03), 3.0))
+    leaps = [float(each > 0.4) for each in x]
+    assert extreme_values(x, [abs(each - 0.23) - 1 for each in x]) == pytest.approx((-1.0, 2.2))
+    assert extreme_values(x, leaps) == (0.0, 1.0)
+    assert extreme_values(x, [None for _ in x]) is None
+
+
+def test_where_all_differ_equally_that_is_said(server: str) -> None:
+    same, unlike = (
+        " ".join(summary_sentences(document(server, f"/ops/{name}.json")))  # type: ignore[arg-type]
+        for name in ("incorrect_clipped_relu", "weight_decay_in_backward")
+    )
+    assert "They differ by 1 wherever they do, as at input = −0.5: analytical 1, numerical 0." in same
+    assert "They differ most at" in unlike
+
+
+def test_the_points_that_nobody_asked_for_are_accounted_for(server: str) -> None:
+    found = document(server, "/ops/clamp_with_grad.json")
+    more = len(found["columns"]["x"]) - found["count"]
+    assert more > 0
+    assert f"; {more} of them were added where" in method_paragraph(found)  # type: ignore[arg-type]
+    assert "added" not in method_paragraph(document(server, "/ops/exp.json"))  # type: ignore[arg-type]
