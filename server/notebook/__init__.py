@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import numpy as np
 import torch
 
 from ..inference.recipe.recipe import fill_tensor
 from ..paths import working_directory
 from ..report.result import CheckResult
-from ..runtime.isolation import preserve_torch_settings
 from ..runtime.remembered import forget
 from ..runtime.rng import preserve_rng
+from ..runtime.settings import SETTINGS, SavedSettings
 
 __all__ = ["check", "fill_tensor", "look"]
 
@@ -94,14 +93,12 @@ def process_restored() -> Iterator[None]:
     Inside, torch computes in one thread: for tensors of this size more threads are many times slower.
     """
     path, folder = list(sys.path), working_directory()
-    errors = np.geterr()
     forget()  # what a Function reads may have been changed in the cell before
-    with preserve_torch_settings(), preserve_rng():
+    with SavedSettings(SETTINGS).restored(), preserve_rng():
         torch.set_num_threads(1)
         try:
             yield
         finally:
-            np.seterr(**errors)
             sys.path[:] = path
             with suppress(OSError):
                 os.chdir(folder)

@@ -14,8 +14,9 @@ Phase = Literal["forward", "backward", "surrogate", "double backward"]
 _MESSAGE_LIMIT = 2000  # budget: characters of a message that are kept
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 NOT_REPRESENTABLE = "NotHeld"  # the device lacks the dtype, or the dtype cannot represent the numbers
-# Kinds of failure that no Function raised: its result was rejected, or it was never called.
-REJECTED_KINDS = ("WrongShape", "NoGradient", NOT_REPRESENTABLE)
+_SPOILED = "Spoiled"  # what it has changed for others is needed to look at it
+# Kinds of failure that no Function raised: its result was rejected, or could not be looked at, or it was never called.
+REJECTED_KINDS = ("WrongShape", "NoGradient", NOT_REPRESENTABLE, _SPOILED)
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,12 @@ def failure_of(error: Exception, op: Op, phase: Phase) -> FunctionFailed:
     return FunctionFailed(
         Failure(phase, type(error).__name__, exception_text(error, _MESSAGE_LIMIT) or "no message", *_place(error, op))
     )
+
+
+def spoiled(changes: str, error: Exception) -> Failure:
+    """The failure of a Function under whose ``changes`` to its process Gradloupe itself raises an error."""
+    sentence = f"{changes} With that in place nothing can be measured: {describe_exception(error)}."
+    return Failure("forward", _SPOILED, sentence)
 
 
 def describe_result(y: Any, outputs: int) -> str:

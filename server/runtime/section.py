@@ -207,7 +207,8 @@ class Section:
         if self.one_draw:
             seed_all_generators(SEED)
         try:
-            return self.call(*arguments)
+            with np.errstate():  # restored afterwards: a Function may call numpy.seterr
+                return self.call(*arguments)
         except FunctionFailed:
             raise
         except Exception as error:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from cachetools import LRUCache
 
 from ..protocol.answer import Answer
-from ..protocol.errors import OUTCOMES, BadQuestion, EngineBusy, Refusal, UnknownOp, Unsolved
+from ..protocol.errors import OUTCOMES, BadQuestion, EngineBusy, EngineFault, Refusal, UnknownOp, Unsolved
 from ..protocol.frames import Frame
 from ..protocol.job import Job
 from ..protocol.load_error import load_error
@@ -240,14 +240,22 @@ class Engine:
                     raise EngineBusy
                 try:
                     frame = await self._supervisor.ask(request)
-                except WorkerLost as lost:
-                    if lost.at_limit or self.job.report:  # a report asks once more when nothing else is under way
+                except (WorkerLost, EngineFault) as problem:
+                    if not self._may_succeed_after(problem):
                         raise
-                    # Questions are idempotent, and something else may have killed the worker: ask once more.
                     frame = await self._supervisor.ask(request)
         if frame.header["kind"] == "refused":
             raise BadQuestion.of(Refusal(*each) for each in frame.header["refusals"])
         return Frame(frame.header, frame.columns, frame.header_bytes)
+
+    def _may_succeed_after(self, problem: WorkerLost | EngineFault) -> bool:
+        """Whether to ask a new worker once more: questions are idempotent, and something else may have spoiled the old.
+
+        A report asks once more by itself when nothing else is under way.
+        """
+        if isinstance(problem, EngineFault):
+            return bool(self.job.targets)
+        return not (problem.at_limit or self.job.report)
 
     @asynccontextmanager
     async def _place_in_queue(self) -> AsyncIterator[None]:

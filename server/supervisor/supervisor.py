@@ -64,7 +64,10 @@ class Supervisor:
         return self.connection
 
     async def ask(self, request: WorkerRequest) -> Frame[WorkerResult | RefusedMessage]:
-        """The reply of the worker, once it is ready; raises ``EngineBroken``, ``EngineFault``, ``WorkerLost``."""
+        """The reply of the worker, once it is ready; raises ``EngineBroken``, ``EngineFault``, ``WorkerLost``.
+
+        After a fault a worker with user code in it is ended: that code may have spoiled it for all.
+        """
         connection, since = await self.listening(), time.time()
         frame = await connection.ask(request)
         reply = frame.header
@@ -72,6 +75,8 @@ class Supervisor:
             assert connection.ended is not None
             raise GpuLost(await asyncio.shield(connection.ended), reply["sentence"])
         if reply["kind"] == "fault":
+            if self.job.targets:
+                await connection.close()
             raise EngineFault(reply["sentence"])
         if reply["kind"] != "refused" and reply["read"]:
             self.counters.late(reply["read"], since)

@@ -1,5 +1,5 @@
-"""Importer of a target file or module: relative imports work, module names cannot clash with ours, and global torch
-state that the file changes is restored."""
+"""Importer of a target file or module: relative imports work, module names cannot clash with ours, and settings of the
+process that the file changes are restored."""
 
 from __future__ import annotations
 
@@ -7,75 +7,34 @@ import importlib
 import keyword
 import os
 import re
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
-import torch
-
 from ..config.target import BadTarget, Target
 from ..paths import ROOT
 from ..protocol.suggest import closest_match
-from ..runtime.arrays import dtype_name
+from ..runtime.settings import DEFAULT_DTYPE, SETTINGS, SavedSettings
 from .source_loader import UserFileFinder
-
-_SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
-
-
-@contextmanager
-def _settings_restored(name: str, notes: list[str]) -> Iterator[None]:
-    """Restore global state after the import of ``name``; ``notes`` get a sentence for each thing it had changed.
-
-    That is threads, signal handlers, grad mode, anomaly mode and default device. A default dtype that the file sets is
-    kept: constants of its Functions may depend on it.
-    """
-    threads, handlers = torch.get_num_threads(), {each: signal.getsignal(each) for each in _SIGNALS}
-    dtype = torch.get_default_dtype()
-    try:
-        yield
-    finally:
-        if torch.get_num_threads() != threads:
-            torch.set_num_threads(threads)
-        for each, handler in handlers.items():
-            if signal.getsignal(each) is not handler:
-                signal.signal(each, handler)
-        if not torch.is_grad_enabled():
-            torch.set_grad_enabled(True)
-            notes.append(f"{name} switches gradients off when it is imported; here they are on.")
-        if torch.is_anomaly_enabled():
-            torch.autograd.set_detect_anomaly(False)
-            notes.append(f"{name} switches the detection of anomalies on when it is imported; here it is off.")
-        if torch.get_default_device().type != "cpu":
-            notes.append(
-                f"{name} sets the default device to {torch.get_default_device()} when it is imported; "
-                "here the control “device” decides."
-            )
-            torch.set_default_device(None)
-    if torch.get_default_dtype() != dtype:
-        chosen = dtype_name(torch.get_default_dtype())
-        notes.append(f"{name} sets the default dtype to {chosen} when it is imported; that is kept.")
-
 
 _PROJECT_FILES = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 _MAX_DEPTH = 4  # folders above a file that are searched for what it imports
 
 
 def import_target(target: Target, reading: UserFileFinder) -> tuple[ModuleType, list[str]]:
-    """The module of a target, and a note for each global setting of it that was restored.
+    """The module of a target, and a note for each setting of the process that it changes.
 
     Raises ``BadTarget`` where there is no such module, and whatever the import raises.
     """
     sys.argv = [target.path or target.module]
-    process, notes = os.getpid(), list[str]()
-    with _settings_restored(target.name, notes):
+    process = os.getpid()
+    # Constants of its Functions may depend on a default dtype that the file sets.
+    with SavedSettings(SETTINGS, kept=(DEFAULT_DTYPE,)).restored() as changes:
         module = _import_module(target) if target.module else _import_file(Path(target.path), reading)
     if os.getpid() != process:  # the file has forked, and its child came back here
         os._exit(0)
-    return module, notes
+    return module, [each.note(target.name, "when it is imported", "here") for each in changes]
 
 
 def _import_module(target: Target) -> ModuleType:

@@ -15,10 +15,11 @@ from ..protocol.answer import asked_record, empty_answer
 from ..protocol.errors import BadQuestion
 from ..protocol.question import DEFAULT_COUNT, Question
 from ..runtime.devices import TORCH_DTYPES, Device, devices
-from ..runtime.failure import FunctionFailed
+from ..runtime.failure import Failure, FunctionFailed
 from ..runtime.rng import SEED, seed_all_generators
 from ..runtime.section import Section
 from ..schema.op import DeviceDescription, DeviceSummary
+from ..schema.section import AskedRecord
 from ..views import VIEW_FUNCTIONS
 from ..views.common import ViewAnswer, failure_record
 from ..views.curves import curve_columns
@@ -50,7 +51,7 @@ def answer_question(question: Question, op: Op) -> ViewAnswer:
     _check_grad_output(question)
     _check_range(question)
     question = _with_defaults(question, op)
-    asked = asked_record(question, op.title, op.claim, {"kind": device.kind, "name": device.name}, notes)
+    asked = _asked(question, op, device, notes)
     try:
         section, view = _section(op, question, device), VIEW_FUNCTIONS[question.view]
         if question.order == 1:
@@ -58,6 +59,12 @@ def answer_question(question: Question, op: Op) -> ViewAnswer:
         return second_order_view(view, section, question, asked)
     except FunctionFailed as error:
         return empty_answer(question, asked, error.failure.first, failure_record(error.failure)), {}
+
+
+def failed_answer(question: Question, op: Op, failure: Failure) -> ViewAnswer:
+    """The answer to a question that could be asked, and had no result."""
+    asked = _asked(_with_defaults(question, op), op, *choose_device(question, devices()))
+    return empty_answer(question, asked, failure.first, failure_record(failure)), {}
 
 
 def warm_up() -> None:
@@ -91,6 +98,10 @@ def choose_device(question: Question, available: tuple[Device, ...]) -> tuple[De
             "dtype",
         )
     return candidates[0], []
+
+
+def _asked(question: Question, op: Op, device: Device, notes: list[str]) -> AskedRecord:
+    return asked_record(question, op.title, op.claim, {"kind": device.kind, "name": device.name}, notes)
 
 
 def _check_grad_output(question: Question) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...ops import OPS, Op
@@ -22,8 +24,12 @@ from ..protocol.messages import (
     WorkerResult,
 )
 from ..protocol.question import Question
+from ..runtime.attributes import ATTRIBUTES
 from ..runtime.devices import gpu_error
+from ..runtime.failure import spoiled
+from ..runtime.settings import SETTINGS, Change, SavedSettings
 from ..schema.op import OpDescription
+from ..views.common import ViewAnswer
 from . import answer
 from .child_processes import child_pids, end_children, referenced_children
 
@@ -42,6 +48,8 @@ class Dispatcher:
     def __init__(self, job: Job) -> None:
         answer.warm_up()
         self._collection = _collection(job)
+        # Ops of the gallery leave them alone.
+        self._settings = SavedSettings((ATTRIBUTES, *SETTINGS) if job.targets else ())
         self._initial = set(child_pids())
         self._referenced = set[int]()  # later ones that user code still refers to
         self.lost_gpu = ""  # the error after which this process can use its GPU no more
@@ -92,16 +100,36 @@ class Dispatcher:
     def _result(self, request: WorkerRequest) -> Frame[WorkerResult]:
         if request["kind"] == "describe":
             return Frame(self._described(request))
-        question = Question.from_plain(request["question"])
-        op = self._collection.op(question.op, question.recipe, request["before"])
-        header, columns = answer.answer_question(question, op)
+        header, columns = self._answered(Question.from_plain(request["question"]), request["before"])
         header["notes"] += self._collection.notes
         message: AnswerMessage = {"kind": "answer", "header": header, "read": []}
         return Frame(message, {name: column.data for name, column in columns.items()})
 
+    def _answered(self, question: Question, before: str) -> ViewAnswer:
+        """The answer, with a note on each setting of this process that the Function has changed for others.
+
+        Where Gradloupe cannot go on because of such a change, that is the answer.
+        """
+        changes: list[Change] = []
+        try:
+            with self._settings.restored() as changes, warnings.catch_warnings():
+                header, columns = answer.answer_question(
+                    question, self._collection.op(question.op, question.recipe, before)
+                )
+        except (BadQuestion, BadRecipe, Unsolved):
+            raise
+        except Exception as problem:
+            if not changes:
+                raise
+            op = self._collection.op(question.op, question.recipe, before)
+            return answer.failed_answer(question, op, spoiled(" ".join(_notes(changes, question)), problem))
+        header["notes"] += _notes(changes, question)
+        return header, columns
+
     def _described(self, request: DescribeRequest) -> DescribedMessage | UnsolvedMessage:
         try:
-            op = self._collection.described(request["op"], request["recipe"], request["before"])
+            with self._settings.restored(), warnings.catch_warnings():
+                op = self._collection.described(request["op"], request["recipe"], request["before"])
             return {"kind": "described", "op": op, "read": []}
         except Unsolved as unsolved:
             return {"kind": "unsolved", "op": unsolved.told, "read": []}
@@ -117,6 +145,10 @@ class Dispatcher:
             ended = end_children(self._initial | self._referenced, _EXIT_TIMEOUT)
         if ended and message["kind"] == "answer":
             message["header"]["notes"].append(_LEFT_ONE if ended == 1 else _LEFT_SOME.format(ended))
+
+
+def _notes(changes: Sequence[Change], question: Question) -> list[str]:
+    return [each.note(question.op, "when it is called", "for other Functions") for each in changes]
 
 
 def _packed(reply: WorkerReply) -> bytes:

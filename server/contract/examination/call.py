@@ -128,7 +128,8 @@ class Call:
         given = given or self.arguments(which, dtype)
         rng.seed_all_generators(self.seed)
         note_call_start()
-        returned = self.callee(*given.arguments)
+        with np.errstate():  # restored afterwards: a Function may call numpy.seterr
+            returned = self.callee(*given.arguments)
         tensors = tensors_of(returned)
         return ForwardRun(given, returned, dict(zip(self._names(len(tensors)), tensors, strict=True)))
 

@@ -15,8 +15,8 @@ import torch
 from ...runtime import timing
 from ...runtime.arguments import as_tensor_or_tuple, callable_of, copy_if_mutable, is_complex_tensor, result_tuple
 from ...runtime.failure import describe_result as called
-from ...runtime.isolation import preserve_torch_settings
 from ...runtime.rng import preserve_rng, seed_all_generators
+from ...runtime.settings import SETTINGS, SavedSettings
 from ...runtime.timing import Deadline
 from ...runtime.vjp import pull_back
 from ..recipe.recipe import Recipe, TensorArgument
@@ -166,7 +166,7 @@ class Outcome:
 def state_restored() -> Iterator[None]:
     """Restore the state of torch, random numbers and warnings that user code may change; stdout is discarded."""
     with (
-        preserve_torch_settings(),
+        SavedSettings(SETTINGS).restored(),
         preserve_rng(),
         warnings.catch_warnings(),
         contextlib.redirect_stdout(io.StringIO()),
