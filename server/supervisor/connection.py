@@ -50,7 +50,7 @@ class WorkerConnection:
 
     @property
     def dropped(self) -> bool:
-        """Whether it was killed only because nobody waits for its answer any more."""
+        """Whether it was ended only because nobody waits for its answer any more, or it is not to be asked again."""
         return self._killed and self._limit is None
 
     @property
@@ -83,6 +83,7 @@ class WorkerConnection:
 
     async def close(self) -> None:
         """End the process: kill it while it is busy, else let it run its exit handlers."""
+        self._killed = True
         if self._reply is None or not self._reply.done():
             self._process.kill()
         if self._writer is None or self.ended is None:
