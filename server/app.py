@@ -23,6 +23,7 @@ from .http.openapi import API_DESCRIPTION
 from .http.responses import ResponseCache
 from .http.security_headers import OWN_SITE_ANCESTORS, SecurityHeaders
 from .http.static_files import StaticFiles
+from .http.sub_path import SubPath
 from .reload.composite_engine import AnyEngine
 from .routes import compare, gallery, lessons, oembed, own, robots, sections, system
 from .routes.context import Site
@@ -38,6 +39,9 @@ class Gradloupe(FastAPI):
             from .http.response_schemas import response_schemas  # imported late: it takes longer than the first page
 
             super().openapi()["components"] = {"schemas": response_schemas()}
+            site: Site = self.state.site
+            if site.settings.root:
+                super().openapi()["servers"] = [{"url": site.settings.root}]
         return super().openapi()
 
 
@@ -75,7 +79,7 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     )
     app.state.site = site
     app.state.bodies = bodies
-    app.state.static_files = StaticFiles(site.assets)
+    app.state.static_files = StaticFiles(site.assets, settings.root)
     app.state.collector = Collector(metrics, engine, site.answers, bodies, visitors)
     app.include_router(sections.router)
     app.include_router(compare.router)
@@ -92,5 +96,7 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     app.add_middleware(AllowedHosts, settings=settings)
     app.add_middleware(Instrumentation, metrics=metrics, log=log)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, own=bool(settings.targets))
+    if settings.root:
+        app.add_middleware(SubPath, root=settings.root)
     ErrorHandlers(site.pages).install(app)
     return app

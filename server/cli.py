@@ -139,7 +139,7 @@ def _greet(chosen: Settings, listener: socket.socket) -> None:
     """Print the address, and warn where it listens beyond this machine."""
     address, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(chosen.host, chosen.host)  # noqa: S104 - shown, not bound
-    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}{chosen.root}"
     if chosen.targets and not ip_address(address.partition("%")[0]).is_loopback:
         whose, machine = ", ".join(chosen.targets), socket.gethostname()
         sys.stderr.write(_EXPOSED.format(host=chosen.host, port=port, targets=whose, machine=machine))

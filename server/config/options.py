@@ -23,6 +23,11 @@ _LEAST_MEMORY = 512  # MiB; with the X-ray and torch.compile a worker comes to 3
 _FRAME_SOURCE = re.compile(
     r"\*|'self'|'none'|https?:|(https?://)?(?!(?:self|none)$)(\*\.)?[a-z0-9.-]+(:(\d{1,5}|\*))?", re.IGNORECASE
 )
+_URL = "must be the address people use, like https://gradloupe.example.org or https://example.org/gradloupe"
+_ROOT = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")
+# What stands at the top of a site: under such a path nobody could tell whether a proxy has taken the path off.
+OWN_FOLDERS = ("embed", "lessons", "ops", "static")
+OWN_PAGES = ("compare", "docs", "events", "glossary", "healthz", "metrics", "oembed", "own", "reload")
 _NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
 
 
@@ -70,16 +75,22 @@ def _seconds(text: str) -> float:
 
 
 def url(text: str) -> str:
-    """Scheme and host, without a slash at the end."""
+    """Scheme, host and path, without a slash at the end."""
     try:
         parts = urlsplit(text)
         named, _ = parts.hostname, parts.port
     except ValueError:
-        raise BadSetting("must be the address people use, like https://gradloupe.example.org") from None
-    extra = (parts.path.strip("/"), parts.query, parts.fragment, parts.username)
+        raise BadSetting(_URL) from None
+    extra = (parts.query, parts.fragment, parts.username)
     if parts.scheme not in ("http", "https") or not named or any(extra) or re.search(r'[\s"<>\\]', text):
-        raise BadSetting("must be the address people use, like https://gradloupe.example.org, without a path")
-    return f"{parts.scheme}://{parts.netloc.lower()}"
+        raise BadSetting(_URL)
+    root = parts.path.rstrip("/")
+    if _ROOT.fullmatch(root) is None:
+        raise BadSetting(f"{_URL}, whose path has words of letters, digits, ., _, ~ and - alone")
+    first, _, rest = root[1:].partition("/")
+    if first in OWN_FOLDERS or (first in OWN_PAGES and not rest):
+        raise BadSetting(f"{_URL}, whose path is none of its own, as /{first} is")
+    return f"{parts.scheme}://{parts.netloc.lower()}{root}"
 
 
 def host_names(text: str) -> tuple[str, ...]:
@@ -189,7 +200,7 @@ OPTIONS = {
     ),
     "host": Option(str, "the address to listen on (default: 127.0.0.1)", "ADDRESS"),
     "port": Option(_whole(0, 65535), "the port; 0 takes a free one (default: 8000, or the next with a TARGET)", "N"),
-    "url": Option(url, "the address people use, for links that leave the site", "URL"),
+    "url": Option(url, "the address people use, its path included: for links", "URL"),
     "name": Option(host_names, "another host name it answers to; may be repeated", "NAME"),
     "log": Option(one_of(LOG_FORMATS), "a line for each request: off, text or json (default: off)", "FORM"),
     "cache": Option(_whole(0, 65536), "MiB of answers kept as they were sent (default: 64)", "MIB"),

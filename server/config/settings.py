@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from ..protocol.suggest import closest_match
 from .options import (
@@ -83,6 +84,11 @@ class Settings:
     allow: tuple[str, ...] = ()
     strict: bool = False
     next_port: bool = False
+
+    @property
+    def root(self) -> str:
+        """The path of the site on its host, without a slash at the end; "" where it has the host for itself."""
+        return urlsplit(self.url).path
 
     @property
     def reports(self) -> bool:

@@ -60,8 +60,11 @@ _CLOSING = re.compile(r"</(?:a|button|summary)>")
 _LINK = re.compile(r'<a class="term"[^>]*>(.*?)</a>')
 
 
-def termed(text: Markup | str) -> Markup:
-    """HTML in which each term of the glossary is a link to its entry, where it stands first; none within a link."""
+def termed(text: Markup | str, root: str = "") -> Markup:
+    """HTML in which each term of the glossary is a link to its entry, where it stands first; none within a link.
+
+    ``root`` stands before the address of the glossary.
+    """
     seen: set[str] = set()
 
     def linked(found: re.Match[str]) -> str:
@@ -69,7 +72,7 @@ def termed(text: Markup | str) -> Markup:
         if name in seen:
             return found[0]
         seen.add(name)
-        return f'<a class="term" href="/glossary#{name}" target="_blank" rel="noopener">{found[0]}</a>'
+        return f'<a class="term" href="{root}/glossary#{name}" target="_blank" rel="noopener">{found[0]}</a>'
 
     pieces, pattern, within = [], _pattern(), False
     for piece in _APART.split(str(text)):

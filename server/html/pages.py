@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -113,12 +113,15 @@ class Pages:
 
     @classmethod
     @cache
-    def shared(cls, own: bool = False, framed: bool = True) -> Pages:
+    def shared(cls, own: bool = False, framed: bool = True, root: str = "") -> Pages:
         """One with the static files of this process, made once: compiling the templates takes 0.1 s."""
-        return cls(Assets.shared(), own, framed)
+        return cls(Assets.shared(), own, framed, root)
 
-    def __init__(self, assets: Assets, own: bool = False, framed: bool = True) -> None:
-        """``own``: the app shows a visitor's own Functions; ``framed``: other sites may embed figures."""
+    def __init__(self, assets: Assets, own: bool = False, framed: bool = True, root: str = "") -> None:
+        """``own``: the app shows a visitor's own Functions; ``framed``: other sites may embed figures.
+
+        ``root`` stands before the addresses of this site in links.
+        """
         sheets = {name: f"css/views/{name}.css" for name in VIEWS}
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, auto_reload=False
@@ -127,12 +130,13 @@ class Pages:
             "own": own,
             "embeddable": framed,
             "is_local": is_local,
-            "static": assets.address,
-            "shared_script": assets.address(SHARED_SCRIPT),
-            "plotly": assets.plotly,
+            "root": root,
+            "static": lambda name: root + assets.address(name),
+            "shared_script": root + assets.address(SHARED_SCRIPT),
+            "plotly": lambda kind: root + assets.plotly(kind),
             "mathml": mathml,
             "prose": prose,
-            "termed": termed,
+            "termed": partial(termed, root=root),
             "inline": inline_code,
             "highlight": highlighted_source,
             "sparkline": sparkline,
@@ -159,7 +163,7 @@ class Pages:
             "kinks": kink_table,
             "method_paragraph": method_paragraph,
             "views": [*VIEWS.values()],
-            "sheets": {name: assets.address(sheet) for name, sheet in sheets.items() if assets.find(sheet)},
+            "sheets": {name: root + assets.address(sheet) for name, sheet in sheets.items() if assets.find(sheet)},
             "view_fields": [each for each in PARAMETERS.values() if each.hint],
             "bounds": {
                 **{"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},

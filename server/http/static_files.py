@@ -13,10 +13,11 @@ from .responses import IMMUTABLE, NO_STORE, client_coding, etag, not_modified
 
 
 class StaticFiles:
-    """The files of ``assets``, with the encoded bytes of each coding requested so far."""
+    """The files of ``assets``, with the encoded bytes of each coding requested so far; ``root`` is that of the site."""
 
-    def __init__(self, assets: Assets) -> None:
+    def __init__(self, assets: Assets, root: str) -> None:
         self._assets = assets
+        self._root = root
         self._written: dict[tuple[str, str], asyncio.Task[bytes]] = {}
 
     async def serve(self, request: Request, digest: str, name: str) -> Response | None:
@@ -25,7 +26,7 @@ class StaticFiles:
         if asset is None:
             return None
         if digest != self._assets.digest:  # from a page of an earlier version
-            headers = {"Location": self._assets.address(name), "Cache-Control": NO_STORE}
+            headers = {"Location": self._root + self._assets.address(name), "Cache-Control": NO_STORE}
             return Response(status_code=307, headers=headers)
         known = not_modified(request, digest, IMMUTABLE)
         if known is not None:

@@ -50,10 +50,11 @@ class Site:
         """The state for this engine."""
         assets = Assets.shared()
         templates = (path.read_bytes() for path in sorted(Path(TEMPLATES).rglob("*.*")) if path.suffix in _SOURCES)
-        build = fingerprint(__version__, source_digest(), *templates)
+        build = fingerprint(__version__, source_digest(), settings.root, *templates)
         answers = AnswerCache(engine)
         own = bool(settings.targets)
-        pages = Pages.shared(own, not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS)
+        framed = not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS
+        pages = Pages.shared(own, framed, settings.root)
         exports = ExportWriter(answers, pages, assets)
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
         caches = answers, MarkCache(engine)

@@ -84,7 +84,8 @@ async def oembed(request: Request) -> Response:
     site = Site.serving(request)
     asked = parse_oembed_query(query_string(request))
     base = site.base(request)
-    name, query = _place(asked.url, {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))})
+    hosts = {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))}
+    name, query = _place(asked.url, hosts, site.settings.root)
     try:
         words = parse_query(query)
         op = await site.engine.op(name, words.get("recipe", ""))
@@ -117,8 +118,8 @@ def parse_oembed_query(query: str) -> _Query:
     )
 
 
-def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
-    """The name of the op and the query in an address of ours; raises 404 for any other."""
+def _place(url: str, hosts: Collection[str], root: str) -> tuple[str, str]:
+    """The name of the op and the query in an address of ours, under the path ``root``; raises 404 for any other."""
     culprit = f"url={printable_excerpt(url)}"
     try:
         parts = urlsplit(url)
@@ -127,10 +128,10 @@ def _place(url: str, hosts: Collection[str]) -> tuple[str, str]:
         raise HTTPException(404, f"{culprit} is not an address; copy the one of a figure from its page.") from None
     if parts.scheme not in _PORTS or host not in hosts:
         raise HTTPException(404, f"{culprit} is not on this site; figures of {min(hosts)} can be embedded from here.")
-    found = PLACE.fullmatch(unquote(parts.path))
+    found = PLACE.fullmatch(unquote(parts.path).removeprefix(root))
     if found is None:
         raise HTTPException(
-            404, f"{culprit} is not a figure; give the address of one, as in {parts.scheme}://{host}/ops/exp."
+            404, f"{culprit} is not a figure; give the address of one, as in {parts.scheme}://{host}{root}/ops/exp."
         )
     return found[1], parts.query
 

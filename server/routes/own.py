@@ -41,7 +41,7 @@ async def own(request: Request) -> Response:
         await _loaded(reloader)
     state, file = reloader.state(), ", ".join(site.settings.targets)
     if state["first"] is not None:
-        return RedirectResponse(f"/ops/{quote(state['first'])}", 303, {"Cache-Control": NO_STORE})
+        return RedirectResponse(f"{site.settings.root}/ops/{quote(state['first'])}", 303, {"Cache-Control": NO_STORE})
     if state["trouble"] is None:
         limit = f"{site.settings.loading:g} s"
         why = f"{file} is being imported, once torch is loaded; that may take {limit} at most, see --loading."

@@ -25,9 +25,10 @@ router = APIRouter()
 async def robots(request: Request) -> Response:
     """Nothing is for search engines, except where the site is public."""
     site = Site.serving(request)
-    lines = ["User-agent: *", "Disallow: /"]
+    root = site.settings.root
+    lines = ["User-agent: *", f"Disallow: {root}/"]
     if site.settings.public:
-        lines = ["User-agent: *", *(f"Disallow: {path}" for path in ENDLESS)]
+        lines = ["User-agent: *", *(f"Disallow: {root}{path}" for path in ENDLESS)]
         lines += ["", f"Sitemap: {site.base(request)}/sitemap.xml"]
     body = "".join(f"{line}\n" for line in lines).encode()
     return reply(request, body, "text/plain")

@@ -65,7 +65,8 @@ class GradLoupe extends HTMLElement {
   #origin() {
     const scripts = [...document.querySelectorAll(`script[src$="/${TAG}.js"]`)];
     const before = scripts.filter((each) => each.compareDocumentPosition(this) & Node.DOCUMENT_POSITION_FOLLOWING);
-    return new URL("/", this.dataset.origin ?? before.at(-1)?.src ?? import.meta.url);
+    const { origin } = this.dataset;
+    return new URL(".", origin ? `${origin}/` : (before.at(-1)?.src ?? import.meta.url));
   }
 
   #open() {

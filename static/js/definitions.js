@@ -1,13 +1,14 @@
 // What a term of the glossary means, beside the term: where the pointer rests, the keyboard's focus is, or a finger taps.
 
 import { h } from "./dom.js";
+import { ROOT } from "./root.js";
 
 const APART = 6; // pixels between a term and its definition
 let glossary;
 
 /** The page of the glossary, asked for once, and again only if it did not come. */
 function glossaryPage() {
-  glossary ??= fetch("/glossary").then(async (reply) => new DOMParser().parseFromString(await reply.text(), "text/html"));
+  glossary ??= fetch(`${ROOT}/glossary`).then(async (reply) => new DOMParser().parseFromString(await reply.text(), "text/html"));
   glossary.catch(() => (glossary = undefined));
   return glossary;
 }

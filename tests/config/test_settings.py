@@ -54,6 +54,8 @@ def test_names_add_up_and_are_written_as_they_are_compared() -> None:
 def test_the_public_address_has_no_slash_at_its_end() -> None:
     assert chosen("--url https://Loupe.example.org/").url == "https://loupe.example.org"
     assert chosen("--url http://[::1]:8000").url == "http://[::1]:8000"
+    assert chosen("--url https://A.example/Tools/gradloupe/").url == "https://a.example/Tools/gradloupe"
+    assert chosen("--url https://a.example/docs/gradloupe/").root == "/docs/gradloupe"
 
 
 def test_strangers_get_less_unless_the_operator_says_how_much() -> None:
@@ -89,7 +91,8 @@ def test_a_report_is_asked_for_with_its_form_and_what_it_allows() -> None:
 
 MISTAKES = """
     --port 80x | --port -1 | --port 65536 | --port ９ | --deadline 0 | --deadline nan | --deadline inf | --deadline soon
-    --url ftp://a.example | --url a.example | --url https://a.example/path | --url https://u:p@a.example
+    --url ftp://a.example | --url a.example | --url https://a.example/a//b | --url https://a.example/../b | --url https://a.example/ops/x
+    --url https://a.example/docs | --url https://a.example/a%20b | --url https://u:p@a.example
     --url https:// | --url https://a.example?x | --url https://[::1 | --url https://a.example:port
     --name http://a.example | --name a.example:80 | --name -a | --name , | --name a..b
     --frame-ancestors x;y | --frame-ancestors self | --frame-ancestors javascript: | --frame-ancestors https://a/b

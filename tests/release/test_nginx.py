@@ -5,10 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
-import shutil
 import signal
-import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +17,7 @@ import httpx2
 import pytest
 import yaml
 from support import http
+from support.nginx import free_port, nginx_running
 from support.raw_http import connected, send
 from support.servers import HERE, Server, serving
 from support.waiting import until
@@ -30,7 +28,6 @@ pytestmark = pytest.mark.release
 
 SHIPPED = (HERE / "nginx.conf").read_text()
 BEHIND = ("--public", "--requests-per-peer", "0", "--forwarded-allow-ips", "127.0.0.1", "--log", "json")
-PATHS = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
 
 NEVER_ASKED = count(2)
 
@@ -48,13 +45,7 @@ class Front:
         return http.get(self.url + address, headers={"accept-encoding": "br"} | named)
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-    return port
-
-
-def configured(folder: Path, port: int, behind: tuple[Server, ...]) -> Path:
+def configured(folder: Path, port: int, behind: tuple[Server, ...]) -> str:
     """The shipped file, with the ports and folders of this test."""
     servers = " ".join(f"server {server.url.removeprefix('http://')} max_fails=0;" for server in behind)
     text = SHIPPED.replace("server replica:8000 resolve max_fails=0;", servers).replace(
@@ -63,38 +54,18 @@ def configured(folder: Path, port: int, behind: tuple[Server, ...]) -> Path:
     text = text.replace("/tmp/", f"{folder}/").replace("/var/cache/nginx", str(folder))  # noqa: S108
     text = text.replace("access_log off;", f"log_format peer $remote_addr; access_log {folder}/peers peer;")
     assert text.count(str(folder)) == 9
-    (folder / "nginx.conf").write_text(text)
-    return folder / "nginx.conf"
+    return text
 
 
 @pytest.fixture(scope="module")
 def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
     folder, port = tmp_path_factory.mktemp("nginx"), free_port()
-    nginx = shutil.which("nginx", path=PATHS)
-    assert nginx, "nginx is not installed: sh tests/install_nginx.sh"
     with ExitStack() as stack:
         behind = tuple(stack.enter_context(serving(*BEHIND)) for _ in range(2))
         for server in behind:
             server.wait_until_ready()
-        ours = "user root; " if os.getuid() == 0 else ""  # whoever else it would be cannot enter the folder
-        command = [nginx, "-p", folder, "-c", configured(folder, port, behind), "-g", f"{ours}daemon off;"]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-            try:
-                until_it_listens(process, port)
-                yield Front(f"http://127.0.0.1:{port}", behind, folder / "peers")
-            finally:
-                process.send_signal(signal.SIGQUIT)
-                try:
-                    _, said = process.communicate(timeout=60)
-                finally:
-                    process.kill()
-    assert (process.returncode, "emerg" in said) == (0, False), said
-
-
-def until_it_listens(process: subprocess.Popen[str], port: int) -> None:
-    while process.poll() is None:
-        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), 20):
-            return
+        stack.enter_context(nginx_running(folder, configured(folder, port, behind), port))
+        yield Front(f"http://127.0.0.1:{port}", behind, folder / "peers")
 
 
 def requests(server: Server) -> int:

@@ -1,6 +1,8 @@
 // The server's word on the visitor's file: listening to it, opening the page anew once it can be shown again, and the
 // token that lets the file be loaded again.
 
+import { ROOT } from "../root.js";
+
 const LATER = 1500; // ms until it is tried again where nobody answers, or the browser has given up
 
 /** Calls `told(state)` with the present state and then with every other; `gone()` when nobody tells any more. */
@@ -10,7 +12,7 @@ export function listenToServer({ told, gone }) {
 
   function open() {
     if (document.hidden || source !== null) return;
-    source = new EventSource("/events");
+    source = new EventSource(`${ROOT}/events`);
     source.addEventListener("message", ({ data }) => told(JSON.parse(data)));
     source.addEventListener("error", () => {
       gone();
@@ -53,7 +55,7 @@ let latest = 0;
  */
 export async function reloadWhenReady(address, refused, later = LATER) {
   const mine = (latest += 1);
-  const response = await fetch(address, { cache: "no-cache" }).catch(() => null);
+  const response = await fetch(ROOT + address, { cache: "no-cache" }).catch(() => null);
   if (mine !== latest) return;
   if (response?.ok) location.reload();
   else if (response !== null && response.status < 500) refused((await response.json()).detail);

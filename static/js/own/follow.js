@@ -2,6 +2,7 @@
 // fault; what was drawn last stays.
 
 import { h } from "../dom.js";
+import { ROOT } from "../root.js";
 import { listenToServer, pageToken } from "./events.js";
 
 const aside = document.querySelector("#following");
@@ -37,7 +38,7 @@ export function showNote(sentence, links = []) {
  */
 export function showIfMissing({ digests: known, trouble }, names, besides = "") {
   const lost = names.find((name) => !(name in known));
-  const links = Object.keys(known).map((each) => [each, `/ops/${encodeURIComponent(each)}`]);
+  const links = Object.keys(known).map((each) => [each, `${ROOT}/ops/${encodeURIComponent(each)}`]);
   const gone = lost !== undefined && links.length > 0;
   const there = links.length > 1 ? "There are" : "There is";
   if (gone && !trouble) showNote(`${lost} is no longer in ${file}${besides}. ${there}:`, links);
@@ -98,7 +99,7 @@ button.hidden = pageToken() === "";
 button.addEventListener("click", async () => {
   button.disabled = true;
   try {
-    const response = await fetch("/reload", { method: "POST", headers: { "X-Gradloupe-Token": pageToken() } });
+    const response = await fetch(`${ROOT}/reload`, { method: "POST", headers: { "X-Gradloupe-Token": pageToken() } });
     const { detail } = await response.json();
     showNote(response.ok ? "" : (detail ?? `The server answered ${response.status}.`));
   } catch {

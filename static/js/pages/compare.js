@@ -6,6 +6,7 @@ import { liveFigure } from "../figure/live_figure.js";
 import { afterFirstPaint, loadPlotly, onPaletteChange } from "../figure/plot.js";
 import { updateLegend } from "../figure/words.js";
 import { nearest, typographic } from "../number.js";
+import { ROOT } from "../root.js";
 import { showInAddressBar } from "../state/address.js";
 import { askServer, displayError } from "../state/question.js";
 import { Session } from "../state/session.js";
@@ -52,7 +53,7 @@ function side(root, name, other) {
     const [found, verdict] = [find("found"), find("verdict")];
     found.querySelector("use").setAttribute("href", verdict.querySelector("use").getAttribute("href"));
     found.querySelector("span").textContent = verdict.querySelector(".word").textContent;
-    find("alone").href = answer.address;
+    find("alone").href = ROOT + answer.address;
     for (const line of document.querySelectorAll(`[id^=${name}-L].failed`)) line.classList.remove("failed");
     if (answer.failure?.line) document.querySelector(`#${name}-L${answer.failure.line}`)?.classList.add("failed");
   }
@@ -76,7 +77,7 @@ let drawing = 0;
 function tell(answer) {
   replaceWords(find("#told"), withCode(answer.words.join(" ")));
   page.dataset.order = answer.left.order;
-  find("#swapped").href = answer.swapped;
+  find("#swapped").href = ROOT + answer.swapped;
   for (const [name, text] of Object.entries(answer.usual)) form.elements[name].placeholder = typographic(text);
   for (const each of figures) each.tell(answer[each.name]);
 }
@@ -115,8 +116,8 @@ function hideIdle() {
 }
 
 session.on("address", (_, deed, refused) => {
-  showInAddressBar(session.path + session.query, deed, refused);
-  for (const kind of ["svg", "png", "pdf"]) find(`#pair-${kind}`).href = `${session.path}.${kind}${session.query}`;
+  showInAddressBar(ROOT + session.path + session.query, deed, refused);
+  for (const kind of ["svg", "png", "pdf"]) find(`#pair-${kind}`).href = `${ROOT}${session.path}.${kind}${session.query}`;
   hideIdle();
 });
 session.on("answer", (answer) => {

@@ -5,6 +5,7 @@ import { whenVisible } from "../figure/in_sight.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
+import { ROOT } from "../root.js";
 import { messenger } from "../share/parent_page.js";
 import { isOfSection } from "../state/address.js";
 import { askServer } from "../state/question.js";
@@ -28,7 +29,7 @@ const numbers = () => `${session.path}.json${section}`;
 
 session.on("address", (said) => {
   section = said;
-  find("#whole").href = session.path + said;
+  find("#whole").href = ROOT + session.path + said;
   try {
     history.replaceState(null, "", location.pathname + session.query + location.hash);
   } catch {

@@ -1,6 +1,7 @@
 // The gallery: a search shows what the server finds, best first. Cards that are still measured are asked for again until
 // they are there.
 
+import { ROOT } from "../root.js";
 import { showInAddressBar } from "../state/address.js";
 
 const SOON = 1000; // milliseconds, and twice as many after each time that nothing has come
@@ -9,7 +10,7 @@ const TYPED = 120; // milliseconds without another letter
 
 const box = document.querySelector("#search");
 const count = document.querySelector("#found");
-const placeOf = (words) => (words ? `/?q=${encodeURIComponent(words)}` : "/");
+const placeOf = (words) => `${ROOT}/${words && `?q=${encodeURIComponent(words)}`}`;
 let shown = placeOf(box.value.trim());
 let asking = new AbortController();
 let typing;

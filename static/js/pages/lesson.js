@@ -4,6 +4,7 @@ import { showDefinitions } from "../definitions.js";
 import { whenVisible } from "../figure/in_sight.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { loadPlotly } from "../figure/plot.js";
+import { ROOT } from "../root.js";
 import { shareButton } from "../share/button.js";
 import { messenger } from "../share/parent_page.js";
 import { joinQueries, showInAddressBar } from "../state/address.js";
@@ -25,7 +26,7 @@ soleFigure(session, {
 });
 
 session.on("address", (said) => {
-  find("#whole").href = session.path + said;
+  find("#whole").href = ROOT + session.path + said;
   showInAddressBar(location.pathname + queryOfPage());
 });
 

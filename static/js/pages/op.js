@@ -8,6 +8,7 @@ import { soundButton } from "../figure/sound.js";
 import { titleFor } from "../figure/words.js";
 import { otherInputs } from "../own/other_inputs.js";
 import { showCall } from "../own/shown_call.js";
+import { ROOT } from "../root.js";
 import { copyText, testDialog } from "../share/clipboard.js";
 import { shareButton } from "../share/button.js";
 import { isOfView, joinQueries, showInAddressBar } from "../state/address.js";
@@ -83,7 +84,7 @@ function linkFiles(said, deed, refused) {
   const { pathname } = location;
   showInAddressBar(pathname + session.query, deed, refused);
   for (const each of FILES) find(`#${each}`).href = `${pathname}.${each}${said}`;
-  find("#compare").href = `/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
+  find("#compare").href = `${ROOT}/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
 }
 
 /** The address of the numbers of the descent, whatever is open. */

@@ -1,6 +1,7 @@
 // The dialog for sharing: what is chosen, how that looks, and what there is to paste or to download.
 
 import { h } from "../dom.js";
+import { ROOT } from "../root.js";
 import { isOfSection } from "../state/address.js";
 import { copyText } from "./clipboard.js";
 import { frame, page, picture, placesFor, SANDBOX } from "./snippets.js";
@@ -56,7 +57,7 @@ export function shareDialog(dialog, query) {
   }
 
   function show(way, shown, ending, [, hint, write]) {
-    const here = { ...shown, base: "" };
+    const here = { ...shown, base: ROOT };
     sizes.stop();
     const pictured = dialog.dataset[ending.slice(1)].split(" ");
     const usual = { live: ["all", here.height], picture: pictured, file: ["", ""] }[way];

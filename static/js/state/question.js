@@ -1,5 +1,7 @@
 // Asking: one question at a time, and why there is no answer.
 
+import { ROOT } from "../root.js";
+
 const PATIENCE = 600;
 
 /**
@@ -65,7 +67,7 @@ const sentence = (problem, status) => problem.detail ?? `The server answered ${s
 
 /** The server answers an address with {ok, status, body, retryAfter}, in seconds; throws when it says nothing of sense. */
 export async function askServer(address, signal) {
-  const response = await fetch(address, { signal, headers: { Accept: "application/json" } });
+  const response = await fetch(ROOT + address, { signal, headers: { Accept: "application/json" } });
   const { ok, status, headers } = response;
   return { ok, status, body: await response.json(), retryAfter: secondsOf(headers.get("Retry-After") ?? "0") };
 }

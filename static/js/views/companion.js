@@ -4,6 +4,7 @@
 import { grid, styleSheet, withCode } from "../dom.js";
 import { hasRoom, loadPlotly, palette, PLOTLY_CONFIG } from "../figure/plot.js";
 import { format, roundForSpan, typesetSentence } from "../number.js";
+import { ROOT } from "../root.js";
 import { errorMarks } from "../state/controls.js";
 import { WRITTEN } from "../state/parameters.js";
 import { displayError, latestOnly } from "../state/question.js";
@@ -68,7 +69,7 @@ export function companion(section, { source, place, put, move, drawn }) {
     section.toggleAttribute("data-written", WRITTEN.includes(view));
     find("title").textContent = title;
     for (const item of section.querySelectorAll("[data-look]")) item.hidden = !item.dataset.look.split(" ").includes(view);
-    for (const kind of ["csv", "json"]) find(kind).href = address.replace(/(\.page)?\.json/, `.${kind}`);
+    for (const kind of ["csv", "json"]) find(kind).href = ROOT + address.replace(/(\.page)?\.json/, `.${kind}`);
     if (held !== null) return;
     clearTimeout(timer);
     if (address === asked) return;
