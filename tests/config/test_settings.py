@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import ran
-from support.servers import HERE, serving
+from support.servers import HERE, serving_in_thread
 from support.waiting import first_line, written_into
 
 from gradloupe.server.config.options import OPTIONS
@@ -156,7 +156,7 @@ def test_the_documentation_names_every_option_and_its_default() -> None:
 
 
 def test_who_may_frame_a_figure_is_what_the_operator_says() -> None:
-    with serving("--frame-ancestors", "'self' https://school.example") as server:
+    with serving_in_thread("--frame-ancestors", "'self' https://school.example") as server:
         server.wait_until_ready()
         embed, page = server.get("/embed/exp").headers, server.get("/ops/exp").headers
         assert embed["content-security-policy"].endswith("frame-ancestors 'self' https://school.example")
@@ -164,7 +164,7 @@ def test_who_may_frame_a_figure_is_what_the_operator_says() -> None:
 
 
 def test_the_public_address_is_what_pages_say_they_are_at() -> None:
-    with serving("--url", "https://loupe.example.org") as server:
+    with serving_in_thread("--url", "https://loupe.example.org") as server:
         server.wait_until_ready()
         assert "https://loupe.example.org/ops/exp" in server.get("/ops/exp").text
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from functions.misbehaving_op import MISBEHAVING
-from support.servers import Server, copy_of_the_package, serving
+from functions.misbehaving_op import MISBEHAVING, OWN
+from support.own_server import Own, showing
+from support.servers import serving
 from support.waiting import until
 
 from gradloupe.server.supervisor.supervisor import MAX_FAILED_STARTS
@@ -20,29 +21,27 @@ BORROWED = sysconfig.get_path("purelib")
 
 
 @pytest.fixture(scope="module")
-def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with an op that misbehaves; a question may take 2 s."""
-    folder = tmp_path_factory.mktemp("misbehaving")
-    (copy_of_the_package(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving("--deadline", "2", path=str(folder), cwd=folder) as server:
-        server.wait_until_ready()
+def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+    """A server with a Function that misbehaves; a question may take 2 s."""
+    with showing(tmp_path_factory.mktemp("misbehaving"), "--deadline", "2", text=OWN) as server:
         yield server
 
 
-def test_any_number_of_slow_questions_is_survived(misbehaving: Server) -> None:
-    for _ in range(MAX_FAILED_STARTS + 1):
-        assert misbehaving.get("/ops/misbehaving.json?deed=hang").json()["failure"]["kind"] == "Timeout"
+def test_any_number_of_slow_questions_is_survived(misbehaving: Own) -> None:
+    for number in range(MAX_FAILED_STARTS + 1):
+        asked = misbehaving.get(f"/ops/Misbehaving.json?deed=hang&grad_output={number}")
+        assert asked.json()["failure"]["kind"] == "Timeout"
     assert misbehaving.get("/ops/exp.json?count=11").json()["verdict"]["word"] == "matches"
     misbehaving.wait_until_ready()
 
 
-def test_an_answer_too_large_for_the_channel_is_refused_and_the_worker_stays(misbehaving: Server) -> None:
-    worker = misbehaving.worker()
-    refused = misbehaving.get("/ops/misbehaving.json?deed=shout")
+def test_an_answer_too_large_for_the_channel_is_refused_and_the_worker_stays(misbehaving: Own) -> None:
+    workers = misbehaving.workers()
+    refused = misbehaving.get("/ops/Misbehaving.json?deed=shout")
     assert refused.status_code == 422
-    assert "misbehaving cannot be sent: a frame of" in refused.json()["detail"]
+    assert "Misbehaving cannot be sent: a frame of" in refused.json()["detail"]
     assert "above the limit" in refused.json()["detail"]
-    assert misbehaving.worker() == worker
+    assert misbehaving.workers() == workers
 
 
 def test_ops_too_large_for_the_channel_are_named(package_copy: Path) -> None:

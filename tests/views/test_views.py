@@ -13,13 +13,14 @@ from typing import Any, get_args
 import httpx2
 import numpy as np
 import pytest
-from functions.misbehaving_op import MISBEHAVING
+from functions.misbehaving_op import OWN
 from functions.seeds import SEEDS
 from support import http
 from support.answers import answer
 from support.documents import validate, without_results
+from support.own_server import Own, showing
 from support.sections import op_of, written
-from support.servers import HERE, Server, copy_of_the_package, serving
+from support.servers import HERE
 from typing_extensions import get_type_hints
 
 from gradloupe.ops import OPS, Input
@@ -120,18 +121,15 @@ def test_every_view_has_a_tag_of_its_own_and_so_has_every_place(server: str) -> 
 
 
 @pytest.fixture(scope="module")
-def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("misbehaving")
-    (copy_of_the_package(folder) / "ops" / "misbehaving.py").write_text(MISBEHAVING)
-    with serving("--deadline", "5", path=str(folder), cwd=folder) as server:
-        server.wait_until_ready()
+def misbehaving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
+    with showing(tmp_path_factory.mktemp("misbehaving"), text=OWN) as server:
         yield server
 
 
 @pytest.mark.parametrize("view", VIEW_NAMES)
 @pytest.mark.parametrize("deed", ["raise", "exit"])
-def test_a_function_that_fails_is_told_in_the_shape_of_the_view(misbehaving: Server, view: str, deed: str) -> None:
-    document = checked(misbehaving.get(f"/ops/misbehaving.json?view={view}&deed={deed}&x=2.5"), view)
+def test_a_function_that_fails_is_told_in_the_shape_of_the_view(misbehaving: Own, view: str, deed: str) -> None:
+    document = checked(misbehaving.get(f"/ops/Misbehaving.json?view={view}&deed={deed}&x=2.5"), view)
     assert document["failure"]["phase"] == ("forward" if deed == "raise" else "worker")
     if view == "precision" and deed == "raise":
         assert not any(row["supported"] for row in document["rows"])
@@ -144,7 +142,7 @@ def test_a_function_that_fails_is_told_in_the_shape_of_the_view(misbehaving: Ser
     measured = without_results(view, said, document["failure"])
     assert {name: document[name] for name in measured} == json.loads(json.dumps(measured))
     assert not any(document["columns"].values())
-    table = misbehaving.get(f"/ops/misbehaving.csv?view={view}&deed={deed}&x=2.5")
+    table = misbehaving.get(f"/ops/Misbehaving.csv?view={view}&deed={deed}&x=2.5")
     names, why = table.text.splitlines()
     assert names.split(",") == list(DOCUMENT_COLUMNS[view])
     assert why.startswith(f"# {document['failure']['phase']} failed")
