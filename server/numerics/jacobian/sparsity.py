@@ -13,12 +13,14 @@ _ZERO = 1e-9  # bound: a slope counts as 0 below this share of the largest slope
 
 _PATTERNS = {
     "zero": "No output moves with any input here.",
-    "diagonal": "It is diagonal: every output depends on its own input alone.",
-    "rows": "Every row of {of} depends on its own row of {wrt} alone.",
-    "lower": "It is triangular: every output depends on its own input and on those before it.",
-    "upper": "It is triangular: every output depends on its own input and on those after it.",
+    "diagonal": "It is diagonal: no output depends on any input but its own.",
+    "rows": "No row of {of} depends on any row of {wrt} but its own.",
+    "lower": "It is triangular: no output depends on an input after its own.",
+    "upper": "It is triangular: no output depends on an input before its own.",
     "dense": "It is dense: every output depends on every input.",
 }
+
+_OWN = ("diagonal", "rows", "lower", "upper")  # patterns by which an output may depend on its own input, or on none
 
 
 def sparsity_pattern(jacobian: Jacobian) -> str:
@@ -41,16 +43,15 @@ def sparsity_pattern(jacobian: Jacobian) -> str:
 
 def sparsity_sentence(jacobian: Jacobian) -> str:
     """The pattern in a sentence; empty for one cell."""
-    word = sparsity_pattern(jacobian)
+    word, nonzero = sparsity_pattern(jacobian), dependence_mask(jacobian)
     if word == "sparse":
-        nonzero = dependence_mask(jacobian)
         return f"{np.count_nonzero(nonzero)} of {nonzero.size} cells are not 0."
     sentence = _PATTERNS.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.columns.name)
-    return (
-        sentence
-        if jacobian.whole
-        else sentence.replace("It is", "This block is").replace("Every", "In this block every")
-    )
+    if not jacobian.whole:
+        sentence = sentence.replace("It is", "This block is").replace("No row", "In this block no row")
+    still = int((~nonzero).all(axis=1).sum())
+    alone = f" {still} of {len(nonzero)} outputs move with no input here." if still and word in _OWN else ""
+    return sentence + alone
 
 
 def dependence_mask(jacobian: Jacobian) -> Mask:

@@ -441,3 +441,8 @@ def test_another_pair_of_tensors_that_is_wrong_is_named() -> None:
     told = "Wrong for other tensors: e by x is dropped; see below which input reaches which output."
     assert other_tensors_sentence(seen, "d", "x") == told
     assert other_tensors_sentence(seen, "e", "x") == ""
+
+
+def test_of_an_output_that_depends_on_nothing_the_pattern_says_so() -> None:
+    said = jacobian_sentence(of(op_of(lambda x: torch.cat((0 * x[:2], x[2:])), normal(6))), SPAN)
+    assert "no output depends on any input but its own. 2 of 6 outputs move with no input here." in said
