@@ -11,8 +11,9 @@ class GuidedReLU(torch.autograd.Function):
     gradient only. What would weaken the neuron is left out. Gradient passes where the unit is on and where
     `grad_output` is positive.
 
-    Flip the sign of `grad_output`: the gradient vanishes altogether. For a positive one it is that of the
-    ReLU, for a negative one that of a constant, and no single function has both. It makes clear pictures,
+    The page begins with a negative `grad_output`, for which the gradient vanishes altogether. Flip its
+    sign. For a positive one it is that of the ReLU, for a negative one that of a constant, and no single
+    function has both. It makes clear pictures,
     but is not for training. `gradcheck` only asks with a `grad_output` of 1 and finds nothing wrong.
     """
 
@@ -40,6 +41,7 @@ op = Op(
     inputs=(Input("x", "what is rectified"),),
     surrogate=relu_or_constant,
     surrogate_formula=r"\max(0, x) \text{ if } \mathrm{grad\_output} > 0, \text{ else } 0",
+    grad_output=-1.0,
     descent=Descent(goal=2.0, lr=0.25, steps=12, at=0.5),
     reference="Springenberg, Dosovitskiy, Brox and Riedmiller, Striving for Simplicity: The All Convolutional Net, "
     "2015",

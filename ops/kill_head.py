@@ -15,9 +15,9 @@ class KillHead(torch.autograd.Function):
     Both methods write into a clone. The tensor `grad_output` belongs to the engine, which may use it
     elsewhere: a `backward` that changes it in place spoils gradients it never sees.
 
-    The page moves one element and watches one element. Raise `n` to 4 and the fourth column, `x[0,3]`, is
-    killed too: forward and gradient both fall to 0. Then watch any other element of y: its derivative with
-    respect to this one is 0, because every output depends on its own input alone.
+    The page moves one element, `x[0,1]` in the second column, and watches one element. With `n` = 2 that
+    column is killed: forward and gradient are both 0. Lower `n` to 1, and it passes with slope 1. Then
+    watch any other element of y: no output depends on any input but its own.
     """
 
     @staticmethod
@@ -54,8 +54,8 @@ op = Op(
     backward=r"\mathrm{grad\_x}_{ij} = \mathrm{grad\_output}_{ij} \cdot [j \ge n]",
     inputs=(Input("x", "a matrix", shape=(3, 8), value=START),),
     parameters=(Parameter("n", 2, 0, 8, "number of columns set to zero", kind="int"),),
-    wrt="x[0,3]",
-    of="y[0,3]",
+    wrt="x[0,1]",
+    of="y[0,1]",
     descent=Descent(goal=GOAL, lr=1.0, steps=40),
     reference="François Fleuret, EE-559 Deep Learning, 5.7 Writing an autograd function, 2019",
 )

@@ -11,9 +11,10 @@ class LowerBound(torch.autograd.Function):
     descent step goes against the gradient, so a negative one raises the input, towards the bound and over
     it.
 
-    Flip the sign of `grad_output`. For a positive one the gradient is that of max(x, bound), for a negative
-    one that of x itself, the dotted curve. No single function has both. Learned image codecs keep the
-    scales of their distributions positive in this way. "Clamp with grad" is the same idea with two bounds.
+    The page begins with a negative `grad_output`, for which the gradient is that of x itself, the dotted
+    curve. Flip its sign: for a positive one it is that of max(x, bound). No single function has both.
+    Learned image codecs keep the scales of their distributions positive in this way. "Clamp with grad" is
+    the same idea with two bounds.
     """
 
     @staticmethod
@@ -44,6 +45,7 @@ op = Op(
     parameters=(Parameter("bound", 0.0, -2.0, 2.0, "the least output"),),
     surrogate=bound_or_identity,
     surrogate_formula=r"x \text{ if } \mathrm{grad\_output} < 0, \text{ else } \max(x, \mathrm{bound})",
+    grad_output=-1.0,
     descent=Descent(goal=1.0, lr=0.25, steps=12, at=-2.0),
     reference="Ballé et al., Variational Image Compression with a Scale Hyperprior, 2018; as in CompressAI, 2020",
 )

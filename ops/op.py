@@ -118,7 +118,8 @@ class Op:
     derivative ``backward`` is meant to be; it is called like ``call``, and given ``grad_output`` as a
     keyword if it names it. ``broken`` says what is wrong with a specimen, and ``check`` names the check of
     the contract that finds it. ``wrt`` and ``of`` name the elements looked at first, such as ``"weight[0,1]"``;
-    ``descent`` is the gradient descent shown first; ``dtype`` is what is computed in at first, by its name.
+    ``descent`` is the gradient descent shown first; ``dtype`` is what is computed in at first, by its name,
+    and ``grad_output`` what backward is handed at first.
 
     Raises ``BadDeclaration`` when a name is reserved or doubled, or a default lies out of its bounds.
     """
@@ -140,6 +141,7 @@ class Op:
     of: str = ""
     descent: Descent | None = None
     dtype: Literal["float64", "float32"] = "float64"
+    grad_output: float = 1.0
     reference: str = ""
     name: str = ""
 
@@ -165,6 +167,7 @@ class Op:
             for i in self.inputs
             if math.prod(i.shape) > MOST_ELEMENTS
         ]
+        problems += [f"grad_output={self.grad_output!r} is not a finite number"] * (not math.isfinite(self.grad_output))
         problems += [
             f"the default {p.default!r} of {p.name!r} is not one of {', '.join(p.choices)}"
             for p in self.parameters

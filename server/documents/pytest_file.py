@@ -19,8 +19,8 @@ _SENTENCES = {
 _WITHOUT = {
     "exact": "Gradloupe asks the question of its page again. Without it, torch.autograd.gradcheck asks at a single "
     "point: give it tensors in float64 that require grad.",
-    "surrogate": "Gradloupe asks the question of its page again. torch.autograd.gradcheck would reject it: it knows no "
-    "surrogate, and compares with forward.",
+    "surrogate": "Gradloupe asks the question of its page again. torch.autograd.gradcheck knows no surrogate: it "
+    "compares with forward.",
 }
 _NAMES = {
     "exact": "backward_is_the_derivative_of_forward",

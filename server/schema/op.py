@@ -133,6 +133,7 @@ class OpDescription(OpStub):
     left: Pairs
     passed_over: str
     dtype: str
+    grad_output: float
     like: bool
     written: bool
     block: str

@@ -133,6 +133,7 @@ def default_address(op: OpDescription, wrt: Element | None = None) -> Address:
             parameters={each["name"]: each["default"] for each in op["parameters"]},
             inputs={each["name"]: tuple(map(float, each["values"])) for each in op["inputs"]},
             dtype=op["dtype"],
+            grad_output=op["grad_output"],
             recipe=op["usual_recipe"],
         )
     )

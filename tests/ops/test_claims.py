@@ -101,3 +101,15 @@ def test_the_claim_holds_for_all_parameters(name):
     for given, grad_output in product([drawn(op, seed) for seed in range(3)], (1.0, -1.0)):
         words[(*given.items(), grad_output)] = look(op, grad_output=grad_output, **given)[1].word
     assert {asked: word for asked, word in words.items() if word not in (WORD[op.claim], "matches")} == {}
+
+
+@pytest.mark.parametrize("name", [name for name in RIGHT if OPS[name].follows_sign])
+def test_what_depends_on_grad_output_opens_with_one_for_which_it_differs(name):
+    domain = next(each.domain for each in OPS[name].inputs if each.name == section(name).wrt)
+    assert look(name, *domain, grad_output=OPS[name].grad_output)[1].forward.intervals
+
+
+def test_kill_head_opens_with_an_element_that_it_kills():
+    evaluation, _ = look("kill_head")
+    assert not evaluation.forward.any()
+    assert not evaluation.analytical.any()

@@ -178,7 +178,7 @@ def test_the_control_leads_there_and_back(page: Page) -> None:
     expect(page.locator("#verdict")).to_contain_text("Double backward returns the derivative of grad_x")
     expect(page.locator(".opinion")).to_contain_text("gradgradcheck passes at x = −1.32, 0 and 1.32.")
     expect(page.locator(".eyebrow .of-first")).to_be_visible()
-    expect(page.locator(".eyebrow")).to_contain_text("first derivative: exact")
+    expect(page.locator(".eyebrow")).to_contain_text("first order: exact")
     expect(page.locator("#upper-words")).to_have_text("grad_x")
     expect(page.locator("#lower-words")).to_have_text("second grad of x")
     expect(page.locator("[data-curve='forward']")).to_have_text("returned by backward")

@@ -354,3 +354,13 @@ def test_a_question_is_the_same_after_its_way_to_the_worker() -> None:
     query = "view=surface&wrt=weight[0,1]&wrt2=weight[1,0]&goal=1&compile=true"
     asked = read(OPS["functional_linear"], query).question
     assert Question.from_plain(json.loads(json.dumps(asdict(asked)))) == asked
+
+
+def test_an_op_may_declare_with_which_grad_output_it_begins(server: str) -> None:
+    for query, grad_output, address in (
+        ("", -1, ""),
+        ("?grad_output=-1", -1, ""),
+        ("?grad_output=1", 1, "?grad_output=1"),
+    ):
+        found = http.get(f"{server}/ops/lower_bound.json{query}").json()
+        assert (found["grad_output"], found["address"]) == (grad_output, f"/ops/lower_bound{address}")
