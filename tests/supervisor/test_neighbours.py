@@ -139,3 +139,14 @@ def test_a_worker_that_had_a_fault_is_replaced_and_asked_once_more(alone, spoile
     assert spoiled.get("/ops/Norm.json?view=descent").status_code == 500
     assert_spared(alone, spoiled, 301)
     assert spoiled.workers() != workers
+
+
+@pytest.mark.parametrize("text", ["MODE = torch.inference_mode()\nMODE.__enter__()", "torch.inference_mode().__enter__()"])
+def test_a_file_that_enters_inference_mode_is_measured_outside_of_it(alone, tmp_path, text):
+    with showing(tmp_path, text=NEIGHBOURS.replace("\n\n\n", f"\n\n{text}\n\n\n", 1)) as server:
+        for question in QUESTIONS:
+            answer, expected = found(server, f"{question}count=101"), found(alone, f"{question}count=101")
+            notes = answer.pop("notes")
+            assert answer == {name: value for name, value in expected.items() if name != "notes"}
+            assert [each.partition(" when")[0] for each in notes] in ([], ["my_ops.py switches inference mode on"])
+            assert bool(notes) == ("MODE" in text)
