@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from support import http
 
+from gradloupe.server.html.glossary import glossary_entries
 from gradloupe.server.html.lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson, word_count
 from gradloupe.server.paths import TEMPLATES
 
@@ -23,6 +24,18 @@ def test_the_way_leads_from_backward_to_a_second_derivative_that_is_silently_zer
     assert [*LESSONS][:1] == ["backward"]
     assert [*LESSONS][-1:] == ["second_derivative"]
     assert {"clamp_sign", "gradcheck", "kill_head", "bias"} < LESSONS.keys()
+
+
+def test_a_surrogate_is_named_before_it_is_used() -> None:
+    named = next(lesson.number for lesson in LESSONS.values() if "surrogate" in lesson.text)
+    used = [lesson.number for lesson in LESSONS.values() if "surrogate" in lesson.expect]
+    assert min(used) == named
+
+
+def test_a_subgradient_is_the_same_to_a_lesson_and_to_the_glossary() -> None:
+    (told,) = [entry.definition for entry in glossary_entries() if entry.name == "subgradient"]
+    for text in (told, " ".join(LESSONS["kink"].reveal.split())):
+        assert "slope between those of the two sides" in text
 
 
 @pytest.mark.parametrize("name", LESSONS)
