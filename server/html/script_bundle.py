@@ -24,7 +24,7 @@ def bundled_script(entry: str, read: Callable[[str], str], shared: str = "") -> 
     Raises ``ValueError`` for a circle of imports, and for an import or export in a form that is not understood.
     """
     modules = _with_imports(entry, read)
-    lines = ["const modules = (window.gradloupeModules ??= {});"]
+    lines = ["const modules = (globalThis.gradloupeModules ??= {});"]
     if shared in modules and shared != entry:
         lines.insert(0, f'import "{_relative(shared, entry)}";')
         for module in _with_imports(shared, read):

@@ -62,15 +62,24 @@ export async function reloadWhenReady(address, refused, later = LATER) {
   else setTimeout(() => mine === latest && reloadWhenReady(address, refused, 2 * later), later);
 }
 
-const MOST = 3; // frames beside each other that listen: a browser has six connections for one host
-
-/** The figure in a frame follows the visitor's file, unless there are too many beside it; `numbers()` is their address. */
+/** The figure in a frame follows the visitor's file, with all others of its page; `numbers()` is their address. */
 export function followInFrame({ shown, digest }, numbers) {
   let asked = digest;
-  const told = ({ digests: { [shown]: now } }) => {
+  listenTogether(({ digests: { [shown]: now } }) => {
     if (now === undefined || now === asked) return;
     asked = now;
     reloadWhenReady(numbers(), () => {}); // what was drawn last stays
-  };
-  if (parent.length <= MOST) listenToServer({ told, gone: () => {} });
+  });
+}
+
+/** As `listenToServer`, but from one connection for all frames. One without an origin, which the server refuses, has none. */
+function listenTogether(told) {
+  if (origin === "null" || !globalThis.SharedWorker) return;
+  const { port } = new SharedWorker(new URL("stream.js", import.meta.url), { type: "module" });
+  const want = () => port.postMessage(!document.hidden);
+  port.onmessage = ({ data }) => told(JSON.parse(data));
+  document.addEventListener("visibilitychange", want);
+  addEventListener("pagehide", () => port.postMessage(false));
+  addEventListener("pageshow", want);
+  want();
 }

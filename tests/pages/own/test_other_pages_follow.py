@@ -9,6 +9,8 @@ from support.axe import violations
 from support.browser import here, shows
 from support.saved_files import BROKEN, MINE, THRICE, follows
 
+FRAMES = """count => document.body.replaceChildren(...Array.from({length: count}, (_, place) =>
+  Object.assign(document.createElement("iframe"), {src: `/embed/Twice?grad_output=${place + 1}`})))"""
 PAIR = "/compare?left=Leaky&right=Twice&grad_output=-1"
 
 
@@ -46,6 +48,17 @@ def test_a_figure_in_a_frame_follows_and_keeps_its_address(page: Page, file: Pat
     expect(page.locator(".source")).to_contain_text("return 3 * x")
     shows(page, "/ops/Twice?grad_output=-1")
     assert here(page) == "/embed/Twice?grad_output=-1&hide=title"
+
+
+def test_more_frames_than_a_browser_has_connections_follow(page: Page, file: Path) -> None:
+    page.goto("/lessons")
+    page.evaluate(FRAMES, 8)
+    frames = [page.locator("iframe").nth(place).content_frame for place in range(8)]
+    for frame in frames:
+        expect(frame.locator(".source")).to_contain_text("return 2 * x")
+    file.write_text(THRICE)
+    for frame in frames:
+        expect(frame.locator(".source")).to_contain_text("return 3 * x")
 
 
 def test_a_function_that_is_gone_is_told_of_once_and_its_controls_rest(page: Page, file: Path) -> None:
