@@ -5,6 +5,7 @@
 # make bench  measure everything, and write docs/measured.md (SUBJECTS="speed load" for these alone)
 # make lint   ruff, mypy and the direction of imports alone
 # make record INTO=folder   keep what servers and commands answer, to be compared: tests/recorded_answers.py says how
+# make container   build the image with podman or docker, and try it
 # make screenshot   take the picture of the README again
 
 PYTHON ?= python3
@@ -18,7 +19,7 @@ COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(ope
 # Python compiles each file that it imports, once, whatever the environment says: pip would compile ten times as many.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test quick nightly bench lint record screenshot clean
+.PHONY: run test quick nightly bench lint record container screenshot clean
 
 # Without npm's registry the larger plotly.js of its wheel is served; the next start tries again.
 run: $(VENV)/app
@@ -50,6 +51,9 @@ bench: $(VENV)/bench $(VENV)/browser $(VENV)/light
 
 record: $(VENV)/dev $(VENV)/light
 	$(BIN)/python tests/recorded_answers.py record $(INTO)
+
+container:
+	@sh tests/try_container.sh
 
 screenshot: $(VENV)/browser
 	$(BIN)/python tests/screenshot.py

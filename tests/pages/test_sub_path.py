@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Response, expect
 from support.browser import alone, drag, shows
 from support.embedding_site import hosting, visiting
 from support.nginx import free_port, nginx_running
+from support.own_server import MY_OPS
 from support.servers import serving_in_thread
 
 pytestmark = pytest.mark.release
@@ -37,16 +40,23 @@ http {{
 """
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@contextmanager
+def serving_below(folder: Path, *arguments: str) -> Iterator[str]:
     """The host, whose every other address is a 404."""
-    folder, port = tmp_path_factory.mktemp("nginx"), free_port()
+    port = free_port()
     host = f"http://127.0.0.1:{port}"
-    with serving_in_thread("--url", f"{host}{ROOT}/", "--requests-per-peer", "0") as server:
+    with serving_in_thread(*arguments, "--url", f"{host}{ROOT}/", "--requests-per-peer", "0", cwd=folder) as server:
         server.wait_until_ready()
         config = CONFIG.format(folder=folder, port=port, server=server.url, root=ROOT)
         with nginx_running(folder, config, port):
             yield host
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The gallery."""
+    with serving_below(tmp_path_factory.mktemp("nginx")) as host:
+        yield host
 
 
 @pytest.fixture
@@ -103,3 +113,15 @@ def test_lessons_pairs_and_words_are_under_the_path(visit: Page, site: str) -> N
         assert (visit.locator(link).get_attribute("href") or "").startswith(f"{ROOT}/")
     visit.goto(f"{ROOT}/docs")
     expect(visit.locator(".opblock").first).to_be_visible()
+
+
+def test_saves_are_followed_under_the_path(browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text(MY_OPS)
+    with serving_below(tmp_path, "my_ops.py") as host, alone(browser, host) as page:
+        page.goto(f"{ROOT}/own")
+        shows(page, "/ops/Clamp")
+        assert page.url == f"{host}{ROOT}/ops/Clamp"
+        (tmp_path / "my_ops.py").write_text(MY_OPS.replace("Between its bounds", "Within its bounds"))
+        expect(page.locator(".prose")).to_contain_text("Within its bounds")
+        page.goto(f"{ROOT}/")
+        expect(page.get_by_role("link", name="Clamp", exact=True).first).to_be_visible()

@@ -200,3 +200,11 @@ def test_what_compose_sets_are_settings_that_there_are():
         given = service.get("environment", {})
         assert {name.removeprefix("GRADLOUPE_").lower() for name in given} <= set(OPTIONS)
         assert parse_settings([], environment, "1")
+
+
+def test_without_podman_and_docker_the_container_is_not_tried_and_a_sentence_says_so(tmp_path):
+    tried = subprocess.run(
+        ["/bin/sh", ROOT / "tests" / "try_container.sh"], env={"PATH": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert tried.returncode == 1
+    assert re.fullmatch(r"[^\n]*podman or docker[^\n]*\.\n", tried.stderr)
