@@ -25,6 +25,9 @@ export function setAttributes(element, attributes) {
   }
 }
 
+/** Does this click ask the browser to open or store what a link leads to, somewhere else than here? */
+export const opensElsewhere = ({ altKey, ctrlKey, metaKey, shiftKey }) => altKey || ctrlKey || metaKey || shiftKey;
+
 /** `text` as nodes, the names of code set as code. */
 export function withCode(text) {
   const pieces = typesetPowers(typesetSentence(text)).split(CODE);

@@ -1,5 +1,7 @@
 // What the server says of a section, put into the page: the legend, the axes, and HTML for single elements.
 
+import { opensElsewhere } from "../dom.js";
+
 const shown = new WeakMap(); // by element the HTML that it was given
 
 /** Fill every element whose id is `side` and a name of `words`, unless it says the same: it would be read out again. */
@@ -25,7 +27,7 @@ export function verdictWriter(box, { link, follow }) {
   const rangeOf = ({ dataset }) => ({ start: Number(dataset.start), stop: Number(dataset.stop) });
   box?.addEventListener("click", (event) => {
     const onward = event.target.closest("[data-start]");
-    if (!onward || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    if (!onward || opensElsewhere(event)) return;
     event.preventDefault();
     follow(rangeOf(onward));
   });

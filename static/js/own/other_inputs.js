@@ -1,6 +1,6 @@
 // Beside the verdict on what is drawn: where the contract has found a wrong gradient in another input, or another call.
 
-import { h, withCode } from "../dom.js";
+import { h, opensElsewhere, withCode } from "../dom.js";
 
 /**
  * Returns `tell(contract, answer)`, which writes into `box`, or nowhere if there is none; `contract` is null while it is
@@ -12,7 +12,7 @@ export function otherInputs(box, { link, follow, open }) {
   let said = "";
   box.addEventListener("click", (event) => {
     const wrt = event.target.closest("a")?.dataset.wrt;
-    if (!event.target.closest("a:not([data-call])") || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    if (!event.target.closest("a:not([data-call])") || opensElsewhere(event)) return;
     event.preventDefault();
     if (wrt) follow(wrt);
     else open();

@@ -1,5 +1,7 @@
 // Copying text: a button puts it on the clipboard, or selects it where that is closed. The op as a test, to be copied.
 
+import { opensElsewhere } from "../dom.js";
+
 /** Puts what stands in `area` on the clipboard and tells `output` how that went. */
 async function copyArea(area, output) {
   area.focus({ preventScroll: true });
@@ -39,6 +41,7 @@ export function testDialog(link, dialog) {
 
   link.setAttribute("role", "button");
   link.addEventListener("click", (event) => {
+    if (opensElsewhere(event)) return;
     event.preventDefault();
     dialog.showPopover();
     area.focus();
@@ -49,7 +52,9 @@ export function testDialog(link, dialog) {
     event.preventDefault();
     link.click();
   });
-  dialog.addEventListener("toggle", ({ newState }) => newState === "closed" && link.focus());
+  // By then a click in the dialog has shut the menu that holds the link.
+  const way = () => link.closest("details:not([open])")?.querySelector("summary") ?? link;
+  dialog.addEventListener("toggle", ({ newState }) => newState === "closed" && way().focus());
 }
 
 /** The text at this address, or the sentence that says why there is none. */

@@ -129,7 +129,7 @@ function addPlaces(row, places) {
 function pixels(form) {
   const fields = ["width", "height"].map((name) => form.elements[name]);
   const text = ({ value, valueAsNumber }) => (value === "" ? "" : String(valueAsNumber)); // 1e3 is a thousand
-  for (const field of fields) field.toggleAttribute("aria-invalid", !field.validity.valid);
+  for (const field of fields) field.ariaInvalid = field.validity.valid ? null : "true";
   return Object.fromEntries(fields.map((field) => [field.name, field.validity.valid ? text(field) : ""]));
 }
 

@@ -297,6 +297,13 @@ def test_where_the_clipboard_is_closed_the_text_is_selected(own: Own, browser: B
         expect(page.get_by_role("link", name="Download")).to_be_visible()
         test = page.get_by_label("The test")
         assert page.evaluate("() => String(getSelection())") == test.input_value()
+        test.click()
+        page.keyboard.press("Escape")
+        expect(page.locator("#export > summary")).to_be_focused()  # the menu is shut by now
+        page.keyboard.press("Enter")
+        with page.expect_download():
+            page.get_by_role("button", name="Copy as pytest").click(modifiers=["ControlOrMeta"])
+        expect(test).to_be_hidden()
 
 
 def test_without_javascript_the_test_is_a_file(own: Own, browser: Browser) -> None:
