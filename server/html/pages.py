@@ -64,6 +64,7 @@ from ..url.address import (
     with_range,
     without_display_options,
 )
+from ..url.representations import PICTURES, REPRESENTATIONS
 from .assets import SHARED_SCRIPT, Assets
 from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
@@ -169,7 +170,9 @@ class Pages:
                 **{"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
                 "grad_output": GRAD_OUTPUT_RANGE,
             },
-            "sizes": {"svg": SHEET_SIZE, "png": PREVIEW_SIZE, "pdf": SHEET_SIZE},
+            "exported": {ending: shown.gist for ending, shown in REPRESENTATIONS.items() if shown.exported},
+            "formats": [(f".{ending}", ending.upper()) for ending in PICTURES],
+            "pictures": {ending: PREVIEW_SIZE if ending == "png" else SHEET_SIZE for ending in PICTURES},
         }
 
     def prepare(self) -> None:

@@ -8,13 +8,13 @@ import secrets
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .problem_details import send_problem
-from .security_headers import UNSPECIFIC_PATHS, is_picture
+from .security_headers import UNSPECIFIC_PATHS, sharing_at
 
 _SAFE_METHODS = ("GET", "HEAD")
 _SAME_SITE = (b"same-origin", b"none")  # Sec-Fetch-Site of our own pages, and of an address typed in
-PAGE = (b"document",)
-FRAMES = (b"document", b"iframe", b"frame")
-PICTURES = (*FRAMES, b"object", b"embed")  # a navigation, too; as an image it is none
+_PAGE = (b"document",)
+_FRAMES = (*_PAGE, b"iframe", b"frame")
+_PLACES = {"frame": _FRAMES, "show": (*_FRAMES, b"object", b"embed")}  # where other sites may navigate to it
 _PORTS = {"http": ":80", "https": ":443"}
 TOKEN_HEADER = b"x-gradloupe-token"
 
@@ -68,10 +68,10 @@ class CrossSiteGuard:
         if site in _SAME_SITE:
             return True
         way, place = _header(scope, b"sec-fetch-mode"), _header(scope, b"sec-fetch-dest")
-        if self._framed and is_picture(scope["path"]):
-            return (way, place) == (b"no-cors", b"image") or (way == b"navigate" and place in PICTURES)
-        framed = self._framed and scope["path"].startswith("/embed/")
-        return way == b"navigate" and place in (FRAMES if framed else PAGE)
+        sharing = sharing_at(scope["path"]) if self._framed else "nothing"
+        if sharing == "show" and (way, place) == (b"no-cors", b"image"):
+            return True
+        return way == b"navigate" and place in _PLACES.get(sharing, _PAGE)
 
 
 def _is_same_site(scope: Scope) -> bool:

@@ -11,9 +11,10 @@ from starlette.exceptions import HTTPException
 from ..html.pages import Pages
 from ..protocol.errors import BadQuestion, EngineBroken, EngineBusy, Refusal, UnknownOp, Unsolved
 from ..url.parse import QueryTooLong
+from ..url.representations import representation_at
 from .problem_details import problem_json
 from .responses import uncached_reply
-from .security_headers import DATA_SUFFIXES, headers_for
+from .security_headers import headers_for
 
 _STATUS = {
     QueryTooLong: 414,
@@ -80,7 +81,9 @@ class ErrorHandlers:
 
 def _is_for_people(request: Request) -> bool:
     path: str = request.scope["path"]
-    if path.endswith(DATA_SUFFIXES) or path.startswith("/static/") or path in ("/healthz", "/metrics"):
+    shown = representation_at(path)
+    data = shown is not None and shown.media_type != "text/html"
+    if data or path.startswith("/static/") or path in ("/healthz", "/metrics"):
         return False
     is_page = path in ("/", "/docs", "/compare", "/lessons", "/glossary") or path.startswith(
         ("/ops/", "/embed/", "/lessons/")

@@ -7,14 +7,15 @@ from typing import Any
 from ..protocol.parameter_kinds import SMALLEST, Kind, Number, QueryParameter, Switch, WordChoice
 from ..protocol.views import VIEWS
 from ..url.address import PARAMETERS
+from ..url.representations import PICTURES, REPRESENTATIONS, listed
 
+_ENDINGS = ",\n".join(f"- `.{ending}`: {shown.gist}" for ending, shown in REPRESENTATIONS.items() if shown.gist)
 _VIEWS = ",\n".join(f"- `{view.name}`: {view.gist}" for view in VIEWS.values())
+_PAIR_PICTURES = listed([f"`/compare.{ending}`" for ending in PICTURES], "and")
 API_DESCRIPTION = f"""\
 One address, many representations. `/ops/{{name}}` is the page of an op; the same address with an ending is
 
-- `.json` its numbers, `.csv` its table,
-- `.svg`, `.png` and `.pdf` its picture,
-- `.html` one file that works offline, `.py` a test for pytest.
+{_ENDINGS}.
 
 `/embed/{{name}}` is for the frame of another page. All state is in the query. Beside the names below, the query may set
 every **parameter** of the op (`min=-1`, a switch as `true` or `false`). It may also hold every **input** at values
@@ -25,7 +26,7 @@ A section has several `view`s, and each is a document of its own:
 {_VIEWS}.
 
 With `order=2` what backward returned is looked at instead of forward, and the second derivative instead of the first.
-`/compare` shows two ops over one range, side by side; `/compare.svg`, `.png` and `.pdf` are its picture.
+`/compare` shows two ops over one range, side by side; {_PAIR_PICTURES} are its picture.
 
 What is left out has its default. A name that is unknown, given twice or out of bounds is refused in one sentence, and
 so is what this representation cannot show. A Function that raises, crashes or never returns is a result (200, see
@@ -113,8 +114,10 @@ def _measured(schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": "Measured.", "content": {"application/json": {"schema": schema}}}
 
 
-def image_response(media_type: str) -> dict[str, Any]:
-    """A 200 response with a picture."""
+def content_response(media_type: str) -> dict[str, Any]:
+    """A 200 response with a text, or with a picture."""
+    if media_type.startswith("text/"):
+        return {"content": {media_type: {"schema": {"type": "string"}}}}
     return {"description": "Drawn.", "content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}
 
 

@@ -8,6 +8,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..html.assets import EMPTY_STYLE_HASH
+from ..url.representations import EMBED, Sharing, representation_at
 
 SOURCES = "; ".join(
     (
@@ -37,8 +38,6 @@ SHARED = _FRAMED | {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "retry-after",  # read by a figure in a sandboxed frame, too
 }
-_PICTURE_SUFFIXES = (".svg", ".png", ".pdf")
-DATA_SUFFIXES = (".json", ".csv", *_PICTURE_SUFFIXES, ".py")
 UNSPECIFIC_PATHS = re.compile(r"/static/|/grad-loupe\.js$")  # the same on every server
 OWN_SITE_ANCESTORS = ("'self'", "'none'")  # values of --frame-ancestors that exclude other sites
 
@@ -74,7 +73,7 @@ class SecurityHeaders:
                     del headers[name]
                 headers.update(added)
                 # A 304 has no Content-Type, and its policy replaces that of the client's copy.
-                if is_picture(scope["path"]) and message["status"] in (200, 304):
+                if sharing_at(scope["path"]) == "show" and message["status"] in (200, 304):
                     headers["content-security-policy"] = self._picture
                 if headers.get("allow") == "GET":
                     headers["allow"] = "GET, HEAD"
@@ -85,20 +84,25 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers)
 
     def _added(self, path: str) -> dict[str, str]:
-        if path.startswith("/embed/"):
+        sharing = sharing_at(path)
+        if sharing == "frame":
             return self._figure
         if not self._own or UNSPECIFIC_PATHS.match(path):
             return headers_for(path)
-        return self._own_picture if is_picture(path) else HEADERS
+        return self._own_picture if sharing == "show" else HEADERS
 
 
-def is_picture(path: str) -> bool:
-    """Whether a picture of a section or of a pair is at this path: what a page of another site may show."""
-    return path.startswith(("/ops/", "/compare.")) and path.endswith(_PICTURE_SUFFIXES)
+def sharing_at(path: str) -> Sharing:
+    """What other sites may do with the representation at this path; of a pair they may have the picture."""
+    if path.startswith("/embed/"):
+        return EMBED.sharing
+    shown = representation_at(path) if path.startswith(("/ops/", "/compare.")) else None
+    if shown is None or (path.startswith("/compare.") and shown.sharing != "show"):
+        return "nothing"
+    return shown.sharing
 
 
 def headers_for(path: str) -> dict[str, str]:
     """The headers for responses at this path, unless it is a figure to embed."""
-    data = path.startswith("/ops/") and path.endswith(DATA_SUFFIXES) and not path.endswith(".size.json")
-    shared = data or is_picture(path) or path.startswith("/static/") or path in ("/oembed", "/grad-loupe.js")
-    return HEADERS | SHARED if shared else HEADERS
+    of_all = path.startswith("/static/") or path in ("/oembed", "/grad-loupe.js")
+    return HEADERS | SHARED if of_all or sharing_at(path) in ("read", "show") else HEADERS

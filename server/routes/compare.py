@@ -19,6 +19,7 @@ from ..protocol.answer import curves_of
 from ..schema.op import DeviceSummary, OpDescription
 from ..url.numbers import BadQuery
 from ..url.parse import QueryWords
+from ..url.representations import PICTURES, REPRESENTATIONS
 from .context import Site, query_string
 from .reply import Computation, computed_once
 
@@ -64,38 +65,29 @@ async def compare_json(request: Request) -> Response:
     return await _pair(request, "compare json", "application/json", written)
 
 
-@router.get("/compare.svg", include_in_schema=False)
-async def compare_svg(request: Request) -> Response:
-    """The picture of a pair, 1200 by 800."""
-    return await _picture(request, "image/svg+xml")
+def _picture(ending: str) -> Callable[[Request], Awaitable[Response]]:
+    """The handler for the picture of a pair, 1200 by 800; one of pixels or for print has no theme "auto"."""
+    media_type = REPRESENTATIONS[ending].media_type
+
+    async def handle(request: Request) -> Response:
+        rasterizer = Site.serving(request).rasterizer
+
+        async def drawn(both: ComparedPair, device: DeviceSummary) -> tuple[bytes, bool]:
+            both, theme = await _answered(request, both, device), both.pair.left.theme
+            if ending == "svg":
+                picture = (await asyncio.to_thread(pair_svg, both, theme)).encode()
+            else:
+                svg = await asyncio.to_thread(pair_svg, both, "dark" if theme == "dark" else "light")
+                picture = await (rasterizer.png(svg) if ending == "png" else rasterizer.pdf(svg))
+            return picture, _is_lasting(both)
+
+        return await _pair(request, f"compare {ending}", media_type, drawn)
+
+    return handle
 
 
-@router.get("/compare.png", include_in_schema=False)
-async def compare_png(request: Request) -> Response:
-    """The same picture in pixels."""
-    return await _picture(request, "image/png")
-
-
-@router.get("/compare.pdf", include_in_schema=False)
-async def compare_pdf(request: Request) -> Response:
-    """The same picture for print."""
-    return await _picture(request, "application/pdf")
-
-
-async def _picture(request: Request, media_type: str) -> Response:
-    """The picture of a pair; one of pixels or for print has no theme "auto"."""
-    rasterizer = Site.serving(request).rasterizer
-
-    async def drawn(both: ComparedPair, device: DeviceSummary) -> tuple[bytes, bool]:
-        both, theme = await _answered(request, both, device), both.pair.left.theme
-        if media_type == "image/svg+xml":
-            picture = (await asyncio.to_thread(pair_svg, both, theme)).encode()
-        else:
-            svg = await asyncio.to_thread(pair_svg, both, "dark" if theme == "dark" else "light")
-            picture = await (rasterizer.png(svg) if media_type == "image/png" else rasterizer.pdf(svg))
-        return picture, _is_lasting(both)
-
-    return await _pair(request, f"compare {media_type}", media_type, drawn)
+for _ending in PICTURES:
+    router.add_api_route(f"/compare.{_ending}", _picture(_ending), include_in_schema=False)
 
 
 async def _answered(request: Request, both: ComparedPair, device: DeviceSummary) -> ComparedPair:

@@ -25,6 +25,7 @@ from ..reload.composite_engine import AnyEngine
 from ..schema.op import OpDescription
 from ..standalone.export import ExportWriter
 from ..url.numbers import printable_excerpt
+from ..url.representations import REPRESENTATIONS, listed
 
 _SOURCES = (".html", ".toml")  # of pages
 
@@ -92,7 +93,7 @@ def _missing(name: str, ops: Collection[str]) -> UnknownOp:
     """The error for an unknown op, with the nearest name or format."""
     stem, _, ending = name.rpartition(".")
     if stem in ops:
-        allowed = ".json, .csv, .svg, .png, .pdf, .html and .py"
+        allowed = listed([f".{each}" for each, shown in REPRESENTATIONS.items() if shown.gist], "and")
         return UnknownOp(f"There is no format {printable_excerpt(ending)!r}; allowed are {allowed} after /ops/{stem}.")
     close = closest_match(name, ops)
     hint = f"did you mean {close}? The gallery at / shows them all." if close else "the gallery at / shows them all."

@@ -21,6 +21,7 @@ from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import Address, canonical_address, curves_only
 from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_address, undressed_query
+from ..url.representations import EMBED
 from .context import Site, query_string
 from .sections import SectionPlace, section_page
 
@@ -73,6 +74,7 @@ async def _lesson(request: Request, framed: bool) -> Response:
     return await section_page(
         request,
         figure,
+        EMBED,
         f"lesson {framed}",
         partial(_render, place=place, framed=framed),
         _PATIENCE,

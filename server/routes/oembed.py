@@ -27,7 +27,7 @@ from ..url.address import (
 )
 from ..url.numbers import BadQuery, printable_excerpt
 from ..url.parse import parse_query, read_address
-from ..url.representations import pictured_address
+from ..url.representations import EMBED, pictured_address
 from .context import Site, query_string
 
 _MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
@@ -144,7 +144,7 @@ def rich_response(base: str, op: OpDescription, address: Address, query: _Query)
     own = address.height or natural_height(op, address)
     height = min(room, own)
     fitted = height if address.height or own > room else None  # a figure with a height fits itself into it
-    framed = replace(pictured_address(address, "embed"), theme=address.theme, hide=address.hide, height=fitted)
+    framed = replace(pictured_address(address, EMBED), theme=address.theme, hide=address.hide, height=fitted)
     frame = base + canonical_address(op, framed, "/embed/{name}")
     html = (
         f'<iframe src="{escape(frame)}" title="{escape(op["title"])}" width="{width}" height="{height}"'

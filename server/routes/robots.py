@@ -9,12 +9,13 @@ from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..html.lessons import all_lessons
 from ..http.responses import reply
+from ..url.representations import REPRESENTATIONS
 from .context import Site
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 # Not to be crawled: every section has its data and files, and there is no end of sections.
 ENDLESS = (
-    *("/ops/*.json", "/ops/*.csv", "/ops/*.html", "/ops/*.svg", "/ops/*.pdf", "/ops/*.py"),
+    *(f"/ops/*.{ending}" for ending, shown in REPRESENTATIONS.items() if not shown.crawled),
     *("/compare.", "/openapi.json", "/healthz", "/metrics"),
 )
 

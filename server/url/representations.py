@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from ..protocol.errors import Refusal
 from ..protocol.views import DRAWN_VIEWS, VIEW_NAMES, WRITTEN_VIEWS
@@ -19,56 +20,99 @@ from .address import (
 )
 from .numbers import BadQuery
 
-_DRESS = ("theme", "hide", "width", "height", "sliders")
 _OPTION_VIEWS = {name: parameter.views for name, parameter in PARAMETERS.items() if parameter.views}
+
+
+# What other sites may do with it: nothing; read and show it; show it, even if it is of the user's own code, which they
+# may not read; put it into a frame.
+Sharing = Literal["nothing", "read", "show", "frame"]
 
 
 @dataclass(frozen=True)
 class Representation:
     """The ``views`` that it shows, the options of ``dress`` that change it, and the ``parts`` that it can hide.
 
-    ``strict`` where an option of another view than the one shown is refused, too; ``instead`` is what to do about a
-    view that it does not show.
+    ``gist`` says what it is where addresses are explained, empty for one that only our own pages ask for; ``exported``
+    where the page offers it for the section that is shown. ``crawled`` where search engines may follow, ``of_site``
+    where it holds addresses or scripts of this site. It is ``strict`` where an option of another view than the one
+    shown is refused, too; ``instead`` is what to do about a view that it does not show.
     """
 
     said: str
+    media_type: str
+    gist: str = ""
     views: tuple[str, ...] = ("curves",)
     dress: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     strict: bool = True
     instead: str = "take it from .json or the page"
+    sharing: Sharing = "nothing"
+    exported: bool = False
+    crawled: bool = False
+    of_site: bool = False
 
 
-_PICTURE_DRESS = ("theme", "hide", "width", "height")
-_PICTURE_PARTS = ("title", "verdict", "legend", "controls")
-_FILE = Representation("the file", dress=("theme", "hide", "sliders"), parts=HIDEABLE_PARTS)
-_EMBED = Representation("an embed", dress=("theme", "hide", "width", "height"), parts=HIDEABLE_PARTS)
-_PAGE_JSON = Representation("this document", ("curves", *WRITTEN_VIEWS), strict=False, instead="take it from .json")
+def _picture(media_type: str, gist: str, crawled: bool = False) -> Representation:
+    dress, parts = ("theme", "hide", "width", "height"), ("title", "verdict", "legend", "controls")
+    return Representation(
+        "the picture", media_type, gist, DRAWN_VIEWS, dress, parts, sharing="show", exported=True, crawled=crawled
+    )
 
 
-def _picture(said: str) -> Representation:
-    return Representation(said, DRAWN_VIEWS, _PICTURE_DRESS, _PICTURE_PARTS)
-
-
-# By the ending of the address; the page takes everything, because it hands on what it does not show.
+_PAGE_JSON = Representation(
+    "this document",
+    "application/json",
+    views=("curves", *WRITTEN_VIEWS),
+    strict=False,
+    instead="take it from .json",
+    sharing="read",
+)
+_FILE = Representation(
+    "the file",
+    "text/html",
+    "one file that works offline",
+    dress=("theme", "hide", "sliders"),
+    parts=HIDEABLE_PARTS,
+    of_site=True,
+)
+# The page takes everything, because it hands on what it does not show.
+PAGE = Representation(
+    "the page", "text/html", "", VIEW_NAMES, tuple(names_of_scope("dress")), HIDEABLE_PARTS, strict=False, of_site=True
+)
+EMBED = Representation(
+    "an embed",
+    "text/html",
+    dress=("theme", "hide", "width", "height"),
+    parts=HIDEABLE_PARTS,
+    sharing="frame",
+    of_site=True,
+)
+# By what the address of a section ends with, after a dot.
 REPRESENTATIONS = {
-    "": Representation("the page", VIEW_NAMES, _DRESS, HIDEABLE_PARTS, strict=False),
-    "json": Representation("the JSON", VIEW_NAMES, strict=False),
-    "csv": Representation("the table", VIEW_NAMES, strict=False),
+    "svg": _picture("image/svg+xml", "a drawing"),
+    "png": _picture("image/png", "a picture", crawled=True),  # which link previews show
+    "pdf": _picture("application/pdf", "for print"),
+    "csv": Representation("the table", "text/csv", "a table", VIEW_NAMES, strict=False, sharing="read", exported=True),
+    "json": Representation(
+        "the JSON", "application/json", "all numbers", VIEW_NAMES, strict=False, sharing="read", exported=True
+    ),
     "page.json": _PAGE_JSON,
-    "svg": _picture("the picture"),
-    "png": _picture("the picture"),
-    "pdf": _picture("the picture"),
-    "py": Representation("the test"),
     "html": _FILE,
-    "size.json": _FILE,
-    "embed": _EMBED,
+    "size.json": replace(_FILE, media_type="application/json", gist=""),
+    "py": Representation("the test", "text/x-python", "a test for pytest", sharing="read"),
 }
+PICTURES = tuple(ending for ending, shown in REPRESENTATIONS.items() if shown.sharing == "show")
 
 
-def check_representation(address: Address, ending: str) -> None:
-    """Raises ``BadQuery`` for everything in ``address`` that the representation with this ending cannot show."""
-    refusals = list(_refusals(address, REPRESENTATIONS[ending]))
+def representation_at(path: str) -> Representation | None:
+    """The one whose ending this path has; None where it has none."""
+    endings = (ending for ending in REPRESENTATIONS if path.endswith(f".{ending}"))
+    return REPRESENTATIONS.get(max(endings, key=len, default=""))
+
+
+def check_representation(address: Address, shown: Representation) -> None:
+    """Raises ``BadQuery`` for everything in ``address`` that this representation cannot show."""
+    refusals = list(_refusals(address, shown))
     if refusals:
         raise BadQuery.of(refusals)
 
@@ -76,7 +120,7 @@ def check_representation(address: Address, ending: str) -> None:
 def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
     asked, values = address.question, query_values(address)
     if asked.view not in shown.views:
-        allowed = _listed(shown.views)
+        allowed = listed(shown.views)
         yield Refusal(
             "view",
             f"view={asked.view} cannot be shown by {shown.said}; allowed are {allowed}, so {shown.instead}.",
@@ -88,7 +132,7 @@ def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
     if "hide" in shown.dress and parts:
         yield Refusal(
             "hide",
-            f"hide={','.join(parts)} names what {shown.said} does not have; it can hide {_listed(shown.parts, 'and')}.",
+            f"hide={','.join(parts)} names what {shown.said} does not have; it can hide {listed(shown.parts, 'and')}.",
         )
     if shown.strict:
         yield from _of_other_views(address, values)
@@ -98,7 +142,7 @@ def _of_other_views(address: Address, values: dict[str, str]) -> Iterator[Refusa
     view = address.question.view
     for name, views in _OPTION_VIEWS.items():
         if view not in views and getattr(address.question, name) != PARAMETERS[name].default:
-            where = f"view={_listed(views)}"
+            where = f"view={listed(views)}"
             yield Refusal(
                 name, f"{name}={values[name]} has no effect on view={view}; leave it out, or ask for {where}."
             )
@@ -106,15 +150,16 @@ def _of_other_views(address: Address, values: dict[str, str]) -> Iterator[Refusa
         yield Refusal("layout", f"layout={address.layout} has no effect on view={view}; leave it out.")
 
 
-def _listed(words: tuple[str, ...], last: str = "or") -> str:
+def listed(words: Sequence[str], last: str = "or") -> str:
+    """The words in a sentence."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
-def pictured_address(address: Address, ending: str = "png") -> Address:
+def pictured_address(address: Address, shown: Representation = REPRESENTATIONS["png"]) -> Address:
     """The address of what ``address`` shows, undressed, as another representation can show it: else of its curves."""
     plain = without_display_options(address)
     asked = plain.question
-    if asked.view not in REPRESENTATIONS[ending].views or asked.view == "curves":
+    if asked.view not in shown.views or asked.view == "curves":
         return curves_only(plain)
     others = {name: PARAMETERS[name].default for name, views in _OPTION_VIEWS.items() if asked.view not in views}
     return replace(plain, layout=LAYOUTS[0], question=replace(asked, **others))

@@ -31,7 +31,7 @@ from .source_loader import UserFileFinder
 _MAX_FILES = 500
 _MAX_SOURCE = 2**21  # characters of source in a handshake message
 # No name ends like the address of a representation: the parts of ``page.json`` follow a name each by itself.
-_ENDINGS = frozenset(part for ending in REPRESENTATIONS.keys() - {"embed"} for part in ending.split("."))
+_ENDINGS = frozenset(part for ending in REPRESENTATIONS for part in ending.split("."))
 _LoadedFunction = tuple[Target, ModuleType, FoundFunction]
 
 

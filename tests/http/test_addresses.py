@@ -244,7 +244,7 @@ def test_an_unknown_op_is_answered_with_the_closest_name(server: str) -> None:
 def test_an_unknown_format_is_answered_with_the_known_ones(server: str) -> None:
     page = http.get(f"{server}/ops/exp.xml")
     assert page.status_code == 404
-    assert "allowed are .json, .csv, .svg, .png, .pdf, .html and .py" in page.text
+    assert "allowed are .svg, .png, .pdf, .csv, .json, .html and .py after /ops/exp" in page.text
 
 
 def test_a_page_for_a_browser_and_a_problem_for_a_program_where_there_is_nothing(server: str) -> None:

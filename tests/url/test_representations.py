@@ -7,14 +7,14 @@ from support import http
 
 from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.url.address import names_of_scope
-from gradloupe.server.url.representations import REPRESENTATIONS
+from gradloupe.server.url.representations import EMBED, PICTURES, REPRESENTATIONS, Representation, representation_at
 
 DRESSED = {"theme": "dark", "hide": "title", "width": "400", "height": "300", "sliders": "grad_output:2"}
 OPTIONS = {
     **{"at": "1", "compile": "true", "lr": "0.1", "steps": "3", "goal": "2"},
     **{"wrt2": "min", "start2": "-1", "stop2": "1"},
 }
-PICTURES, FILES = ("svg", "png", "pdf"), ("html", "size.json")
+FILES = ("html", "size.json")
 
 
 def place(ending: str) -> str:
@@ -34,14 +34,26 @@ def refused(server: str, address: str) -> list[str]:
     return [each["parameter"] for each in found["errors"]]
 
 
+def test_every_representation_is_there_at_its_ending_and_of_its_media_type(server: str) -> None:
+    for ending, shown in REPRESENTATIONS.items():
+        answer = http.get(f"{server}{place(ending)}?count=11")
+        assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, shown.media_type)
+        assert representation_at(place(ending)) is shown
+    for ending in PICTURES:
+        answer = http.get(f"{server}/compare.{ending}?left=exp&right=double")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, REPRESENTATIONS[ending].media_type)
+    assert [representation_at(path) for path in ("/ops/exp", "/embed/exp", "/ops/exp.jsn")] == [None] * 3
+
+
 def test_every_parameter_of_dress_and_view_is_tried() -> None:
     assert set(DRESSED) == set(names_of_scope("dress"))
     assert {"view", *OPTIONS} == set(names_of_scope("view"))
 
 
-@pytest.mark.parametrize("ending", [each for each in REPRESENTATIONS if each])
-def test_what_a_representation_does_not_show_is_refused_by_name(server: str, ending: str) -> None:
-    shown = REPRESENTATIONS[ending]
+@pytest.mark.parametrize(("ending", "shown"), [*REPRESENTATIONS.items(), ("embed", EMBED)])
+def test_what_a_representation_does_not_show_is_refused_by_name(
+    server: str, ending: str, shown: Representation
+) -> None:
     for name, text in DRESSED.items():
         expected = [] if name in shown.dress else [name]
         assert refused(server, f"{place(ending)}?{name}={text}") == expected, name

@@ -350,15 +350,14 @@ def test_names_in_addresses_are_ascii_and_nobody_elses(here: Path) -> None:
 
 
 def test_no_name_of_a_nested_function_is_the_address_of_a_representation_of_another(here: Path) -> None:
-    endings = [ending for ending in REPRESENTATIONS if ending not in ("", "embed")]
-    nested = dict.fromkeys(part for ending in (*endings, "embed") for part in ending.split("."))
+    nested = dict.fromkeys(part for ending in (*REPRESENTATIONS, "embed") for part in ending.split("."))
     inner = "\n\n".join(indent(SQUARE.partition("\n")[2].replace("Square", each), "    ") for each in nested)
     written(here, {"my_ops": f"import torch\n\n\nclass Normal:\n{inner}"})
     names = found("my_ops.py")
     assert len(names) == len(nested)
     assert "Normal.embed" in names
-    taken = {f"Normal.{ending}" for ending in endings}
-    assert taken.isdisjoint(f"{name}{ending}" for name in names for ending in ("", *(f".{each}" for each in endings)))
+    taken = {f"Normal.{ending}" for ending in REPRESENTATIONS}
+    assert taken.isdisjoint(f"{name}{end}" for name in names for end in ("", *(f".{each}" for each in REPRESENTATIONS)))
 
 
 def test_an_installed_module_is_loaded_with_what_it_exports() -> None:

@@ -117,7 +117,9 @@ function hideIdle() {
 
 session.on("address", (_, deed, refused) => {
   showInAddressBar(ROOT + session.path + session.query, deed, refused);
-  for (const kind of ["svg", "png", "pdf"]) find(`#pair-${kind}`).href = `${ROOT}${session.path}.${kind}${session.query}`;
+  for (const link of document.querySelectorAll("[data-ending]")) {
+    link.href = `${ROOT}${session.path}.${link.dataset.ending}${session.query}`;
+  }
   hideIdle();
 });
 session.on("answer", (answer) => {

@@ -23,7 +23,6 @@ const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
 const views = [...document.querySelectorAll("[name=view]")];
 const titles = Object.fromEntries(views.map(({ value, dataset }) => [value, dataset.title]));
-const FILES = ["csv", "json", "svg", "png", "pdf", "py"];
 
 const painted = afterFirstPaint(); // before Plotly is read
 const plotly = () => painted.then(() => loadPlotly("curves"));
@@ -83,7 +82,7 @@ function compareInputs() {
 function linkFiles(said, deed, refused) {
   const { pathname } = location;
   showInAddressBar(pathname + session.query, deed, refused);
-  for (const each of FILES) find(`#${each}`).href = `${pathname}.${each}${said}`;
+  for (const link of menu.querySelectorAll("a")) link.href = `${pathname}.${link.id}${said}`;
   find("#compare").href = `${ROOT}/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
 }
 
