@@ -13,7 +13,7 @@ from fastapi import APIRouter
 from starlette.routing import Route
 from support import http
 from support.own_server import MY_OPS
-from support.servers import Server, serving_in_thread
+from support.servers import HERE, Server, serving_in_thread
 
 from gradloupe.server import app
 from gradloupe.server.config.options import OWN_FOLDERS, OWN_PAGES
@@ -84,3 +84,9 @@ def test_a_path_that_could_be_a_page_of_its_own_cannot_be_chosen() -> None:
     first = {route.path.split("/")[1] for router in routers for route in router.routes if isinstance(route, Route)}
     names = {each for each in first if each and "." not in each}
     assert names == {*OWN_FOLDERS, *OWN_PAGES}
+
+
+def test_no_script_asks_for_an_address_at_the_top_of_the_host() -> None:
+    scripts = {path: path.read_text() for path in (HERE / "static" / "js").rglob("*.js")}
+    asks = re.compile(r"""(?:fetch\(|EventSource\(|Worker\(|URL\(|assign\(|replace\(|href = |src = )["'`]/""")
+    assert {path.name for path, text in scripts.items() if asks.search(text)} == set()

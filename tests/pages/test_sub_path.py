@@ -123,5 +123,9 @@ def test_saves_are_followed_under_the_path(browser: Browser, tmp_path: Path) -> 
         assert page.url == f"{host}{ROOT}/ops/Clamp"
         (tmp_path / "my_ops.py").write_text(MY_OPS.replace("Between its bounds", "Within its bounds"))
         expect(page.locator(".prose")).to_contain_text("Within its bounds")
+        page.goto(f"{ROOT}/embed/Clamp")
+        shows(page, "/ops/Clamp")
+        (tmp_path / "my_ops.py").write_text(MY_OPS.replace("Between its bounds", "Inside of its bounds"))
+        expect(page.locator("body")).to_contain_text("Inside of its bounds")
         page.goto(f"{ROOT}/")
         expect(page.get_by_role("link", name="Clamp", exact=True).first).to_be_visible()

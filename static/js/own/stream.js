@@ -23,7 +23,7 @@ function leave(port) {
 }
 
 function open() {
-  source = new EventSource("/events");
+  source = new EventSource(new URL("../../../../events", import.meta.url)); // from /static/…/js/own/, under any path
   source.onmessage = ({ data }) => {
     latest = data;
     for (const port of listeners) port.postMessage(data);
