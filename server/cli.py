@@ -214,7 +214,7 @@ def make_server(engine: AnyEngine, chosen: Settings) -> uvicorn.Server:
                 engine.own.end()  # else open event streams would keep the server from ending
             await super().shutdown(sockets)
 
-    connections = Connections(ConnectionLimits(requests_per_peer=chosen.requests_per_peer))
+    connections = Connections(ConnectionLimits(share=0.5 if chosen.requests_per_peer else 1.0))
     config = uvicorn.Config(
         create_app(engine, chosen, connections),
         http=limited_protocol(connections),

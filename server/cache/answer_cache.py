@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from functools import partial
 
 from cachetools import LRUCache
 
@@ -14,43 +13,40 @@ from ..protocol.fingerprint import fingerprint
 from ..protocol.question import Question
 from ..reload.composite_engine import AnyEngine
 from ..schema.op import DeviceSummary, OpDescription
+from ..supervisor.single_flight import IsDisconnected, SingleFlight
+from .visitor import Shares, Visitor
 
 _MAX_BYTES = 32 * 2**20
 _OBJECTS_PER_JSON = 3  # bytes that a header takes as Python objects, for each byte of its JSON
-
-IsDisconnected = Callable[[], Awaitable[bool]]
-
-
-@dataclass
-class PendingAnswer:
-    """A question under way, and for each waiting client a test of whether it has disconnected."""
-
-    task: asyncio.Task[Answer]
-    waiting: list[IsDisconnected | None] = field(default_factory=list)
+_SHARE = "One address may have {} new questions under way at once; ask again in a second, when some are answered."
 
 
 class AnswerCache:
-    """Answers by op, device and question. A failure is not kept: the next attempt may succeed."""
+    """Answers by op, device and question. A failure is not kept: the next attempt may succeed.
 
-    def __init__(self, engine: AnyEngine, kept: int = _MAX_BYTES) -> None:
+    One visitor may have ``share`` questions under way that nobody else has asked; 0 means no limit.
+    """
+
+    def __init__(self, engine: AnyEngine, share: int = 0, kept: int = _MAX_BYTES) -> None:
         self._engine = engine
         self._answers: LRUCache[str, Answer] = LRUCache(kept, _size)
-        self._flights: dict[str, PendingAnswer] = {}
+        self._flights: SingleFlight[Answer] = SingleFlight()
+        self.shares = Shares(share, _SHARE)
         self.hits, self.asked = 0, 0
 
-    async def of(
-        self, op: OpDescription, device: DeviceSummary, question: Question, gone: IsDisconnected | None
-    ) -> Answer:
-        """The answer to ``question``; raises what ``Engine.answer`` raises.
+    async def of(self, op: OpDescription, device: DeviceSummary, question: Question, visitor: Visitor) -> Answer:
+        """The answer to ``question``; raises what ``Engine.answer`` raises, and ``EngineBusy`` beyond the share.
 
-        ``gone`` tells whether this client has disconnected: a question for which nobody waits is dropped.
+        A question is dropped once all who wait for it have disconnected.
         """
         key = _key(op, device, question)
         answer = self._find(key)
-        return await asyncio.shield(self._join(key, op, question, gone).task) if answer is None else answer
+        if answer is not None:
+            return answer
+        return await asyncio.shield(self._join(key, op, question, visitor.address, visitor.gone))
 
     async def soon(
-        self, op: OpDescription, device: DeviceSummary, question: Question, patience: float
+        self, op: OpDescription, device: DeviceSummary, question: Question, patience: float, visitor: Visitor
     ) -> Answer | None:
         """The answer if it is there within ``patience`` seconds; else None, and it is cached for the next request.
 
@@ -60,7 +56,7 @@ class AnswerCache:
         answer = self._find(key)
         if answer is not None:
             return answer
-        task = self._join(key, op, question, None).task
+        task = self._join(key, op, question, visitor.address, None)
         done, _ = await asyncio.wait({task}, timeout=patience)
         return None if not done or isinstance(task.exception(), EngineBusy) else task.result()
 
@@ -74,27 +70,15 @@ class AnswerCache:
         self.hits += answer is not None
         return answer
 
-    def _join(self, key: str, op: OpDescription, question: Question, gone: IsDisconnected | None) -> PendingAnswer:
-        flight = self._flights.get(key)
-        if flight is None:
-            waiting: list[IsDisconnected | None] = []
-            task = asyncio.create_task(self._ask(key, op["digest"], question, waiting))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # its client may be gone
-            flight = self._flights[key] = PendingAnswer(task, waiting)
-        flight.waiting.append(gone)
-        return flight
+    def _join(
+        self, key: str, op: OpDescription, question: Question, address: str, gone: IsDisconnected | None
+    ) -> asyncio.Task[Answer]:
+        return self._flights.join(key, partial(self._ask, key, op["digest"], question, address), gone)
 
-    async def _ask(self, key: str, digest: str, question: Question, waiting: list[IsDisconnected | None]) -> Answer:
-        async def deserted() -> bool:
-            return all([gone is not None and await gone() for gone in waiting])
-
-        self.asked += 1
-        try:
+    async def _ask(self, key: str, digest: str, question: Question, address: str, deserted: IsDisconnected) -> Answer:
+        with self.shares.one(address):
+            self.asked += 1
             answer = await self._engine.answer(question, deserted)
-        except asyncio.CancelledError:  # the server is ending
-            raise EngineBusy from None
-        finally:
-            del self._flights[key]
         # A worker with other code may have taken over meanwhile.
         if is_lasting(answer, question) and await current_digest(self._engine, question.op) == digest:
             self._answers[key] = answer

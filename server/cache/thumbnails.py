@@ -75,7 +75,10 @@ class ThumbnailCache:
                 await self._task
 
     async def _draw_soon(self, missing: dict[str, OpStub]) -> None:
-        """Return when all of them are computed, or it takes too long; raises what ``Engine.answer`` raises."""
+        """Return when all of them are computed, it takes too long, or too many questions wait.
+
+        Raises what else ``Engine.answer`` raises.
+        """
         self._due = dict(missing)  # forgets what was due of replaced code
         if self._due and (self._task is None or self._task.done()):
             self._last_finished = monotonic()
@@ -88,7 +91,9 @@ class ThumbnailCache:
                 return
             done, _ = await asyncio.wait({self._task}, timeout=seconds)
             if done:
-                return self._task.result()
+                with suppress(EngineBusy):  # the next page has the rest asked for
+                    self._task.result()
+                return
 
     async def _draw_all(self) -> None:
         while self._due:

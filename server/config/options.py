@@ -210,7 +210,7 @@ OPTIONS = {
     "public": Option(boolean, "strangers ask: a shorter deadline, and no metrics for them", "", _WHO),
     "requests_per_peer": Option(
         _whole(0, 65535),
-        "requests of one address answered at once; 0: no bound (default: 64; 32 with --public)",
+        "new questions of one address under way at once; 0: no bound (default: 64; 32 with --public)",
         "N",
         _WHO,
     ),

@@ -70,7 +70,7 @@ class Settings:
     frame_ancestors: str = "*"
     public: bool = False
     log: str = LOG_FORMATS[0]
-    requests_per_peer: int = 64  # answered at the same time
+    requests_per_peer: int = 64  # questions of one address under way at the same time
     forwarded_allow_ips: str = ""
     cache: int = 64
     targets: tuple[str, ...] = ()

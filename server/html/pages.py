@@ -284,8 +284,11 @@ class Pages:
     def choice(self, context: dict[str, Any]) -> bytes:
         return self._render("pages/compare_choose.html", context)
 
-    def waiting(self, title: str, address_json: str, framed: bool = False, why: str = _STARTING) -> bytes:
-        """The placeholder until torch is loaded; ``address_json`` answers when it is. ``framed``: for an embed."""
+    def waiting(self, title: str, address_json: str = "", framed: bool = False, why: str = _STARTING) -> bytes:
+        """The placeholder until torch is loaded; ``address_json`` answers when it is. ``framed``: for an embed.
+
+        Without an address to ask, the page itself is asked for again.
+        """
         context = {"title": title, "address_json": address_json, "framed": framed, "why": why}
         return self._render("pages/waiting.html", context)
 

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import resource
-from collections import Counter
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Protocol
 
 _GRACE = 1.0  # seconds in which a new connection is not closed for another
 _RESERVED_FILES = 128  # descriptors that are no connections
-_MAX_CONNECTIONS = 1024
+_MAX_CONNECTIONS = 4096
 
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """Limits for one client: seconds, bytes and numbers; ``requests_per_peer`` 0 means no limit.
+    """Limits for one client: seconds, bytes, and its ``share`` of all connections.
 
-    It may have as many event streams as requests, beside them. ``request`` is the time to send one, head and body;
-    ``stalled`` the time to read some of what is sent.
+    ``request`` is the time to send one, head and body; ``stalled`` the time to read some of what is sent.
     """
 
     request: float = 5.0
     stalled: float = 30.0
     head: int = 32_768
-    requests_per_peer: int = 64
+    share: float = 0.5
     connections: int = _MAX_CONNECTIONS
 
 
@@ -47,11 +45,10 @@ class Connection(Protocol):
 
 
 class Connections:
-    """All open connections, checked twice a second while there are any; one client has half of them at most."""
+    """All open connections, checked twice a second while there are any."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
-        self.busy: Counter[tuple[str, bool]] = Counter()  # requests being answered, by peer; True: event streams
         self._connections: dict[str, dict[Connection, None]] = {}
         self._capacity = min(limits.connections, _available_files())
         self.number = 0
@@ -62,8 +59,7 @@ class Connections:
     def enter(self, visitor: Connection) -> bool:
         """Whether there is room for this connection, if need be by closing an idle one."""
         same = self._connections.get(visitor.peer, {})
-        share = self._capacity // 2 if self.limits.requests_per_peer else self._capacity
-        if len(same) >= share:
+        if len(same) >= self._capacity * self.limits.share:
             fits = self._make_room(list(same), visitor.since)
         else:
             fits = self.number < self._capacity or self._make_room(self._all(), visitor.since)
@@ -103,15 +99,21 @@ class Connections:
 
 
 def _available_files() -> int:
-    """How many connections the limit of descriptors allows."""
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    """How many connections the limit of descriptors allows, once it is raised as far as it may be."""
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MAX_CONNECTIONS + _RESERVED_FILES
+    if files != resource.RLIM_INFINITY and files < wanted:
+        files = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
     return _MAX_CONNECTIONS if files == resource.RLIM_INFINITY else max(16, files - _RESERVED_FILES)
 
 
 def client_of_address(host: str) -> str:
-    """The client that an address stands for: in IPv6 its /64 network."""
-    if ":" not in host:
+    """The client that an address stands for: in IPv6 its /64 network; what is no address stands for itself."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
         return host
-    address = ip_address(host.partition("%")[0])
-    mapped = address.ipv4_mapped if address.version == 6 else None
-    return str(mapped or ip_network(f"{address}/64", strict=False))
+    if address.version == 4:
+        return host
+    return str(address.ipv4_mapped or ip_network(f"{address}/64", strict=False))

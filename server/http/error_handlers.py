@@ -25,6 +25,7 @@ _STATUS = {
     EngineBroken: 503,
 }
 _RETRY_AFTER = 1  # seconds
+_CROWD = "Many ask at once."
 _BUSY = "More questions are waiting than can be answered soon; ask again in a second."
 FAULT = "A fault of Gradloupe itself, not of the Function or the address; the log of the server has the details."
 
@@ -46,6 +47,9 @@ class ErrorHandlers:
         status = next(_STATUS[kind] for kind in type(problem).__mro__ if kind in _STATUS)
         refusals = problem.refusals if isinstance(problem, BadQuestion) else ()
         near = problem.near if isinstance(problem, UnknownOp) else ""
+        if isinstance(problem, EngineBusy) and _is_for_people(request):
+            page = self._pages.waiting("One moment", framed=_is_framed(request), why=_CROWD)
+            return uncached_reply(request, page, "text/html", status, _RETRY_AFTER)
         return self._response(request, status, str(problem) or _BUSY, refusals, near)
 
     async def _refused(self, request: Request, problem: Exception) -> Response:
@@ -77,6 +81,11 @@ class ErrorHandlers:
             return uncached_reply(request, page, "text/html", status, retry_after)
         body = problem_json(status, detail, refusals)
         return uncached_reply(request, body, "application/problem+json", status, retry_after)
+
+
+def _is_framed(request: Request) -> bool:
+    path: str = request.scope["path"]
+    return path.startswith("/embed/")
 
 
 def _is_for_people(request: Request) -> bool:

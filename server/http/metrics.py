@@ -84,7 +84,7 @@ class Collector:
         yield durations
         yield CounterMetricFamily("gradloupe_sent_bytes", "Bytes of bodies sent.", value=self.metrics.sent)
         if self.visitors is not None:
-            refused, here = self.visitors.refused, self.visitors.number
+            refused, here = self.visitors.refused + self.answers.shares.refused, self.visitors.number
             yield CounterMetricFamily("gradloupe_refused", "Clients that took more than their share.", value=refused)
             yield GaugeMetricFamily("gradloupe_connections", "Connections that are open.", value=here)
 

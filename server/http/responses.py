@@ -52,6 +52,7 @@ class ResponseCache:
 _SHARED = "public, max-age=0, s-maxage=60"
 IMMUTABLE = "public, max-age=31536000, immutable"
 NO_STORE = "no-store"
+_UNCACHED = {"Cache-Control": NO_STORE, "Vary": "Accept-Encoding"}
 _LARGE = 131_072  # bytes; larger bodies take over 5 ms to compress, so that is done in a thread
 _MIN_COMPRESSED = 1024  # bytes; below, the headers outweigh the gain
 _INCOMPRESSIBLE = ("image/png", "application/pdf")  # formats that are compressed already
@@ -84,20 +85,22 @@ def reply(request: Request, body: bytes, media_type: str, mark: str = "", cache:
     return _keep(request, _encoded(body, media_type, client_coding(request)), media_type, mark, cache)
 
 
-async def reply_lasting(request: Request, body: bytes, media_type: str, mark: str, lasting: bool) -> Response:
-    """``body``, cached under ``mark`` where it is ``lasting``; compressed in a thread if it is large."""
-    if not lasting:
-        return uncached_reply(request, body, media_type)
+async def encoded(request: Request, body: bytes, media_type: str) -> EncodedBody:
+    """``body`` for this client; compressed in a thread if it is large."""
     encode = partial(_encoded, body, media_type, client_coding(request))
-    sent = await asyncio.to_thread(encode) if len(body) >= _LARGE else encode()
-    return _keep(request, sent, media_type, mark, _SHARED)
+    return await asyncio.to_thread(encode) if len(body) >= _LARGE else encode()
+
+
+def reply_lasting(request: Request, sent: EncodedBody, media_type: str, mark: str, lasting: bool) -> Response:
+    """What was encoded for this client, cached under ``mark`` where it is ``lasting``."""
+    if lasting:
+        return _keep(request, sent, media_type, mark, _SHARED)
+    return _response(sent, media_type, 200, _UNCACHED)
 
 
 def uncached_reply(request: Request, body: bytes, media_type: str, status: int = 200, retry_after: int = 0) -> Response:
     """``body``, not to be cached; ``retry_after`` is in seconds."""
-    headers = {"Cache-Control": NO_STORE, "Vary": "Accept-Encoding"}
-    if retry_after:
-        headers["Retry-After"] = str(retry_after)
+    headers = _UNCACHED | ({"Retry-After": str(retry_after)} if retry_after else {})
     return _response(_encoded(body, media_type, client_coding(request)), media_type, status, headers)
 
 

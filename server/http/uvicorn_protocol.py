@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with timeouts for reading and writing, a limit of the head, and limits for each client."""
+"""uvicorn's HTTP protocol with timeouts for reading and writing, and a limit of the head."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from .connection_limits import Connections, client_of_address
 from .problem_details import send_problem
 
-STREAM = "/events"  # the event stream of an open page
-STREAMS = "{} open pages of this address follow the files already; close some, and the others follow by themselves."
-UNDER_WAY = "{} requests of this address are under way; ask again in a second, when some are answered."
 _MIN_READ = 262_144  # bytes; a client that reads fewer in its time has stalled
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
@@ -99,22 +96,10 @@ class LimitedProtocol(asyncio.Protocol):
             detail = f"The head of a request may have {self._limits.head} bytes; this one has more, so leave some out."
             await send_problem(send, scope["path"], 431, detail, connection="close")
             return
-        streams = scope["path"] == STREAM  # counted apart, as they would use up the limit
-        busy, most, kind = self._visitors.busy, self._limits.requests_per_peer, (self.peer, streams)
-        if most and busy[kind] >= most:
-            self._visitors.refused += 1
-            await send_problem(
-                send, scope["path"], 503, (STREAMS if streams else UNDER_WAY).format(most), retry_after="1"
-            )
-            return
-        busy[kind] += 1
         try:
             await self._app(scope, receive, send)
         finally:
             self.since = self._loop.time()
-            busy[kind] -= 1
-            if not busy[kind]:
-                del busy[kind]
 
 
 def limited_protocol(visitors: Connections, protocol: type[asyncio.Protocol] = AutoHTTPProtocol) -> Any:

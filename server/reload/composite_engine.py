@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
 
 from ..protocol.answer import Answer
 from ..protocol.errors import UnknownOp
@@ -13,6 +12,7 @@ from ..protocol.job import Job
 from ..protocol.question import Question
 from ..schema.op import DeviceSummary, OpDescription, OpStub
 from ..supervisor.engine import Catalogue, Engine
+from ..supervisor.single_flight import IsDisconnected
 from ..supervisor.supervisor import RESTART_PAUSE
 from ..supervisor.worker_process import WorkerProcess
 from .reloader import Reloader
@@ -96,6 +96,8 @@ class CompositeEngine:
             await self.own.engine.wait_ready()
 
     async def waits_for(self, name: str) -> bool:
+        if self.starting:
+            self.want_gallery()
         return self.starting and not await self._in_gallery(name)
 
     def want_gallery(self) -> None:
@@ -122,7 +124,7 @@ class CompositeEngine:
         from_gallery = self.own.engine.broken or (self.starting and self.shows_gallery)
         return await (await self._gallery_engine() if from_gallery else self.own.engine).device()
 
-    async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
+    async def answer(self, question: Question, gone: IsDisconnected | None = None) -> Answer:
         return await (await self._engine_of(question.op)).answer(question, gone)
 
     async def _stubs(self) -> Catalogue:

@@ -10,12 +10,14 @@ from functools import partial
 import orjson
 from fastapi import APIRouter, Request, Response
 
+from ..cache.visitor import Visitor
 from ..compare.chooser import chooser_context
 from ..compare.page import ComparedPair, pair_context
 from ..compare.pair_query import SIDES, named_ops, pair_words, read_pair
 from ..compare.picture import pair_svg
 from ..http.responses import reply, uncached_reply
 from ..protocol.answer import curves_of
+from ..reload.composite_engine import AnyEngine
 from ..schema.op import DeviceSummary, OpDescription
 from ..url.numbers import BadQuery
 from ..url.parse import QueryWords
@@ -25,7 +27,7 @@ from .reply import Computation, computed_once
 
 _PATIENCE = 1.0  # seconds to wait for the answers before the page is sent without them
 
-_WritePair = Callable[[ComparedPair, DeviceSummary], Awaitable[tuple[bytes, bool]]]
+_WritePair = Callable[[ComparedPair, DeviceSummary, Visitor], Awaitable[tuple[bytes, bool]]]
 
 router = APIRouter()
 
@@ -34,17 +36,17 @@ router = APIRouter()
 async def compare_page(request: Request) -> Response:
     """Two ops side by side, or the choice of them; while torch is loading, a page that says so."""
     site = Site.serving(request)
-    if site.engine.starting:
-        return uncached_reply(request, site.pages.waiting("Compare", "/healthz?wait=1"), "text/html")
     given, base = pair_words(query_string(request)), site.base(request)
+    if await _waits(site.engine, given):
+        return uncached_reply(request, site.pages.waiting("Compare", "/healthz?wait=1"), "text/html")
     if not all(given.get(side) for side in SIDES):
         ops = await site.engine.catalogue()
         body = site.pages.choice(chooser_context(ops, await _chosen(site, given), given, base))
         return reply(request, body, "text/html")
 
-    async def rendered(both: ComparedPair, device: DeviceSummary) -> tuple[bytes, bool]:
+    async def rendered(both: ComparedPair, device: DeviceSummary, visitor: Visitor) -> tuple[bytes, bool]:
         sides = zip(both.ops, both.pair.both, strict=True)
-        soon = (site.answers.soon(op, device, each.question, _PATIENCE) for op, each in sides)
+        soon = (site.answers.soon(op, device, each.question, _PATIENCE, visitor) for op, each in sides)
         left, right = await asyncio.gather(*soon)
         if left is not None and right is not None:
             both = replace(both, answers=(curves_of(left), curves_of(right)))
@@ -58,8 +60,8 @@ async def compare_json(request: Request) -> Response:
     """What the page of a pair shows, for its own script: both answers, and what differs."""
     site = Site.serving(request)
 
-    async def written(both: ComparedPair, device: DeviceSummary) -> tuple[bytes, bool]:
-        both = await _answered(request, both, device)
+    async def written(both: ComparedPair, device: DeviceSummary, visitor: Visitor) -> tuple[bytes, bool]:
+        both = await _answered(site, both, device, visitor)
         return orjson.dumps(both.document(site.pages)), _is_lasting(both)
 
     return await _pair(request, "compare json", "application/json", written)
@@ -70,10 +72,11 @@ def _picture(ending: str) -> Callable[[Request], Awaitable[Response]]:
     media_type = REPRESENTATIONS[ending].media_type
 
     async def handle(request: Request) -> Response:
-        rasterizer = Site.serving(request).rasterizer
+        site = Site.serving(request)
+        rasterizer = site.rasterizer
 
-        async def drawn(both: ComparedPair, device: DeviceSummary) -> tuple[bytes, bool]:
-            both, theme = await _answered(request, both, device), both.pair.left.theme
+        async def drawn(both: ComparedPair, device: DeviceSummary, visitor: Visitor) -> tuple[bytes, bool]:
+            both, theme = await _answered(site, both, device, visitor), both.pair.left.theme
             if ending == "svg":
                 picture = (await asyncio.to_thread(pair_svg, both, theme)).encode()
             else:
@@ -90,10 +93,16 @@ for _ending in PICTURES:
     router.add_api_route(f"/compare.{_ending}", _picture(_ending), include_in_schema=False)
 
 
-async def _answered(request: Request, both: ComparedPair, device: DeviceSummary) -> ComparedPair:
+async def _waits(engine: AnyEngine, given: QueryWords) -> bool:
+    """Whether it is not known yet if there are the ops that are named; or all ops, where one is to be chosen."""
+    named = [given.get(side, "") for side in SIDES]
+    return any([await engine.waits_for(name) for name in named]) if all(named) else engine.starting
+
+
+async def _answered(site: Site, both: ComparedPair, device: DeviceSummary, visitor: Visitor) -> ComparedPair:
     """The pair with both answers."""
-    site, sides = Site.serving(request), zip(both.ops, both.pair.both, strict=True)
-    answers = (site.answers.of(op, device, each.question, request.is_disconnected) for op, each in sides)
+    sides = zip(both.ops, both.pair.both, strict=True)
+    answers = (site.answers.of(op, device, each.question, visitor) for op, each in sides)
     left, right = await asyncio.gather(*answers)
     return replace(both, answers=(curves_of(left), curves_of(right)))
 

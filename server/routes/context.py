@@ -12,9 +12,12 @@ from ... import __version__
 from ..cache.answer_cache import AnswerCache, current_digest
 from ..cache.mark_cache import MarkCache
 from ..cache.thumbnails import OWN_TIMEOUT, ThumbnailCache
+from ..cache.visitor import Shares, Visitor
 from ..config.settings import Settings
 from ..html.assets import Assets
 from ..html.pages import Pages
+from ..http.connection_limits import client_of_address
+from ..http.responses import EncodedBody
 from ..http.security_headers import OWN_SITE_ANCESTORS
 from ..paths import TEMPLATES
 from ..png.client import Rasterizer
@@ -24,19 +27,23 @@ from ..protocol.suggest import closest_match
 from ..reload.composite_engine import AnyEngine
 from ..schema.op import OpDescription
 from ..standalone.export import ExportWriter
+from ..supervisor.single_flight import SingleFlight
 from ..url.numbers import printable_excerpt
 from ..url.representations import REPRESENTATIONS, listed
 
 _SOURCES = (".html", ".toml")  # of pages
+_STREAMS = "One address may have {} open pages that follow the files; close some, and the others follow by themselves."
 
 
 @dataclass(frozen=True)
 class Site:
-    """The state of one running server."""
+    """The state of one running server; ``replies`` are the bodies under way, and whether they may be cached."""
 
     engine: AnyEngine
     answers: AnswerCache
     marks: MarkCache
+    replies: SingleFlight[tuple[EncodedBody, bool]]
+    streams: Shares
     exports: ExportWriter
     assets: Assets
     pages: Pages
@@ -52,18 +59,23 @@ class Site:
         assets = Assets.shared()
         templates = (path.read_bytes() for path in sorted(Path(TEMPLATES).rglob("*.*")) if path.suffix in _SOURCES)
         build = fingerprint(__version__, source_digest(), settings.root, *templates)
-        answers = AnswerCache(engine)
+        answers, streams = AnswerCache(engine, settings.requests_per_peer), Shares(settings.requests_per_peer, _STREAMS)
         own = bool(settings.targets)
         framed = not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS
         pages = Pages.shared(own, framed, settings.root)
         exports = ExportWriter(answers, pages, assets)
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
-        caches = answers, MarkCache(engine)
+        caches = answers, MarkCache(engine), SingleFlight[tuple[EncodedBody, bool]](), streams
         return cls(engine, *caches, exports, assets, pages, *thumbnails, Rasterizer(), build, settings)
 
     def base(self, request: Request) -> str:
         """The base URL of this site, without a slash at the end."""
         return self.settings.url or f"{request.url.scheme}://{request.url.netloc}"
+
+    def visitor(self, request: Request) -> Visitor:
+        """Who asks."""
+        host = request.client.host if request.client and self.settings.requests_per_peer else ""
+        return Visitor(client_of_address(host), request.is_disconnected)
 
     async def is_current(self, op: OpDescription) -> bool:
         """Whether the code of this op is still what is loaded."""

@@ -7,20 +7,23 @@ import asyncio
 from fastapi import APIRouter, Request, Response
 
 from ..cache.thumbnails import MEASURING
+from ..cache.visitor import Visitor
 from ..html.gallery import HERO
 from ..html.pages import SectionPage
 from ..html.search import LONGEST
 from ..html.social_tags import gallery_tags
-from ..http.responses import cached_reply, reply_lasting, uncached_reply
+from ..http.responses import cached_reply, uncached_reply
 from ..protocol.answer import curves_of
 from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint
 from ..protocol.load_error import load_error as trouble_of
 from ..reload.composite_engine import AnyEngine, CompositeEngine
 from ..schema.op import DeviceSummary, LoadError
+from ..supervisor.single_flight import IsDisconnected
 from ..url.address import canonical_address
 from ..url.parse import read_address
 from .context import Site
+from .reply import made_once
 
 WAIT_QUERY = "wait=1"  # the query that is answered once the gallery can be shown
 IMPORTING = "{} is still being imported; its Functions stand here as soon as that is done."
@@ -52,21 +55,25 @@ async def gallery(request: Request) -> Response:
     known = cached_reply(request, mark, "text/html") if lasting else None
     if known is not None:
         return known
-    hero = None if query or mine or file else await _hero(site, device, site.base(request))
-    lasting = lasting and (hero is None or hero.answer is not None)
-    shown = (ops, drawn, device, social, trouble, file, generation, hero, query)
-    body = await asyncio.to_thread(site.pages.gallery, *shown)
-    return await reply_lasting(request, body, "text/html", mark, lasting)
+    base, visitor = site.base(request), site.visitor(request)
+
+    async def rendered(_: IsDisconnected) -> tuple[bytes, bool]:
+        hero = None if query or mine or file else await _hero(site, device, base, visitor)
+        shown = (ops, drawn, device, social, trouble, file, generation, hero, query)
+        body = await asyncio.to_thread(site.pages.gallery, *shown)
+        return body, lasting and (hero is None or hero.answer is not None)
+
+    return await made_once(request, "text/html", mark, rendered)
 
 
-async def _hero(site: Site, device: DeviceSummary, base: str) -> SectionPage | None:
+async def _hero(site: Site, device: DeviceSummary, base: str, visitor: Visitor) -> SectionPage | None:
     """The figure of the first screen; None where its Function is not served."""
     try:
         op = await site.engine.op(HERO)
     except UnknownOp:
         return None
     address = read_address(op, device, {})
-    answer = await site.answers.soon(op, device, address.question, _PATIENCE)
+    answer = await site.answers.soon(op, device, address.question, _PATIENCE, visitor)
     drawn = None if answer is None else curves_of(answer)
     return SectionPage(op, device, address, canonical_address(op, address), drawn, base)
 

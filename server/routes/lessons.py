@@ -13,16 +13,18 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from ..html.glossary import glossary_entries
 from ..html.lessons import Lesson, LessonPlace, all_lessons, control_positions, lesson_place
 from ..html.pages import Pages, SectionPage
-from ..http.responses import cached_reply, reply_lasting
+from ..http.responses import cached_reply
 from ..protocol.fingerprint import fingerprint
 from ..protocol.question import Question
 from ..protocol.suggest import closest_match
 from ..schema.op import DeviceSummary, OpDescription
+from ..supervisor.single_flight import IsDisconnected
 from ..url.address import Address, canonical_address, curves_only
 from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_address, undressed_query
 from ..url.representations import EMBED
 from .context import Site, query_string
+from .reply import made_once
 from .sections import SectionPlace, section_page
 
 _PATIENCE = 4.0  # seconds that a page waits for its figure
@@ -64,8 +66,11 @@ async def _words(request: Request, kind: str, render: Callable[[str, bool], byte
     known = cached_reply(request, mark, "text/html")
     if known is not None:
         return known
-    body = await asyncio.to_thread(render, base, public)
-    return await reply_lasting(request, body, "text/html", mark, True)
+
+    async def rendered(_: IsDisconnected) -> tuple[bytes, bool]:
+        return await asyncio.to_thread(render, base, public), True
+
+    return await made_once(request, "text/html", mark, rendered)
 
 
 async def _lesson(request: Request, framed: bool) -> Response:

@@ -11,7 +11,9 @@ from urllib.parse import quote
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse, StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
+from starlette.types import Receive, Scope, Send
 
+from ..cache.visitor import Shares, Visitor
 from ..http.responses import NO_STORE, uncached_reply
 from ..protocol.errors import EngineBusy
 from ..reload.composite_engine import CompositeEngine
@@ -31,6 +33,18 @@ _GALLERY_ONLY = (
 )
 
 router = APIRouter()
+
+
+class _EventStream(StreamingResponse):
+    """An event stream, one of so many that a visitor may have open at once."""
+
+    def __init__(self, events: AsyncIterator[bytes], streams: Shares, visitor: Visitor) -> None:
+        super().__init__(events, media_type=_MEDIA_TYPE, headers=_HEADERS)
+        self._streams, self._visitor = streams, visitor
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._streams.one(self._visitor.address):
+            await super().__call__(scope, receive, send)
 
 
 @router.get("/own", include_in_schema=False)
@@ -64,7 +78,8 @@ async def events(request: Request) -> Response:
     reloader = _reloader(request, _NO_FILE)
     if request.scope.get("asked") == "HEAD":
         return Response(media_type=_MEDIA_TYPE, headers=_HEADERS)
-    return StreamingResponse(_state_events(reloader), media_type=_MEDIA_TYPE, headers=_HEADERS)
+    site = Site.serving(request)
+    return _EventStream(_state_events(reloader), site.streams, site.visitor(request))
 
 
 @router.post("/reload", include_in_schema=False)

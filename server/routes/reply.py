@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 
-from ..http.responses import cached_reply, reply_lasting
+from ..cache.visitor import Visitor
+from ..http.responses import EncodedBody, cached_reply, encoded, etag, reply_lasting
 from ..protocol.fingerprint import fingerprint
 from ..schema.op import OpDescription
+from ..supervisor.single_flight import IsDisconnected
 from .context import Site, query_string
 
 
@@ -17,13 +20,13 @@ from .context import Site, query_string
 class Computation:
     """What a request asks for, once its query is read: the ``ops`` that it is about, and the canonical ``address``.
 
-    ``body`` computes the bytes, and tells whether they would be the same again, so that they may be cached; that takes
-    as well that the code of the ops is still what is loaded.
+    ``body`` computes the bytes for the visitor who asks first, and tells whether they would be the same again, so that
+    they may be cached; that takes as well that the code of the ops is still what is loaded.
     """
 
     ops: tuple[OpDescription, ...]
     address: str
-    body: Callable[[], Awaitable[tuple[bytes, bool]]]
+    body: Callable[[Visitor], Awaitable[tuple[bytes, bool]]]
 
 
 async def computed_once(
@@ -46,6 +49,30 @@ async def computed_once(
     response = cached_reply(request, mark, media_type)
     if response is not None:
         return response
-    body, lasting = await asked.body()
-    lasting = lasting and all([await site.is_current(op) for op in asked.ops])
-    return await reply_lasting(request, body, media_type, mark, lasting)
+    visitor = site.visitor(request)
+
+    async def made(gone: IsDisconnected) -> tuple[bytes, bool]:
+        body, lasting = await asked.body(replace(visitor, gone=gone))
+        return body, lasting and all([await site.is_current(op) for op in asked.ops])
+
+    return await made_once(request, media_type, mark, made, visitor.gone)
+
+
+async def made_once(
+    request: Request,
+    media_type: str,
+    mark: str,
+    make: Callable[[IsDisconnected], Awaitable[tuple[bytes, bool]]],
+    gone: IsDisconnected | None = None,
+) -> Response:
+    """The reply with the body that ``make`` returns, and whether it lasts: made once for all who ask at the same time.
+
+    ``gone`` tells whether this client has disconnected, None where that makes no difference.
+    """
+
+    async def sent(deserted: IsDisconnected) -> tuple[EncodedBody, bool]:
+        body, lasting = await make(deserted)
+        return await encoded(request, body, media_type), lasting
+
+    reply, lasting = await asyncio.shield(Site.serving(request).replies.join(etag(request, mark), sent, gone))
+    return reply_lasting(request, reply, media_type, mark, lasting)

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from inspect import cleandoc
 from typing import Any
 from urllib.parse import quote
@@ -14,7 +13,8 @@ from urllib.parse import quote
 import orjson
 from fastapi import APIRouter, Request, Response
 
-from ..cache.answer_cache import IsDisconnected, is_lasting
+from ..cache.answer_cache import is_lasting
+from ..cache.visitor import Visitor
 from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_source
@@ -58,19 +58,19 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class _Asked:
-    """The section that a request asks for; ``base`` is the address of the site, ``gone`` whether the client is."""
+    """The section that a request asks for; ``base`` is the address of the site."""
 
     site: Site
     base: str
     op: OpDescription
     device: DeviceSummary
     address: Address
-    gone: IsDisconnected
+    visitor: Visitor
 
     async def answer(self) -> tuple[Answer, bool]:
         """The answer of the engine, and whether it may be cached; a failure may not, as it may not happen again."""
         question = self.address.question
-        answer = await self.site.answers.of(self.op, self.device, question, self.gone)
+        answer = await self.site.answers.of(self.op, self.device, question, self.visitor)
         return answer, is_lasting(answer, question)
 
     @property
@@ -103,8 +103,11 @@ async def _section(request: Request, place: SectionPlace, shown: Representation,
         device = await site.engine.device()
         address = read_address(op, device, words)
         check_representation(address, shown)
-        asked = _Asked(site, base, op, device, address, request.is_disconnected)
-        return Computation((op,), asked.canonical, partial(write, asked))
+
+        async def body(visitor: Visitor) -> tuple[bytes, bool]:
+            return await write(_Asked(site, base, op, device, address, visitor))
+
+        return Computation((op,), canonical_address(op, address), body)
 
     kind = f"{kind} {base} {site.assets.digest}" if shown.of_site else kind
     return await computed_once(request, kind, shown.media_type, read)
@@ -154,7 +157,7 @@ async def test(asked: _Asked) -> tuple[bytes, bool]:
 @_represented("size.json", "How large the file of a section will be", json_response("Size"))
 async def size(asked: _Asked) -> tuple[bytes, bool]:
     """How many sections `/ops/{name}.html` computes for these `sliders`, and about how many bytes it will have."""
-    estimate, lasting = await asked.site.exports.size(asked.op, asked.device, asked.address, asked.gone)
+    estimate, lasting = await asked.site.exports.size(asked.op, asked.device, asked.address, asked.visitor)
     return json.dumps(estimate).encode(), lasting
 
 
@@ -174,7 +177,7 @@ async def page_numbers(asked: _Asked) -> tuple[bytes, bool]:
 @_represented("html", "A section as one file that works offline")
 async def file(asked: _Asked) -> tuple[bytes, bool]:
     """The figure with everything that it needs, its `sliders` live on answers that were computed beforehand."""
-    return await asked.site.exports.file(asked.op, asked.device, asked.address, asked.base, asked.gone)
+    return await asked.site.exports.file(asked.op, asked.device, asked.address, asked.base, asked.visitor)
 
 
 @_represented("json", "The numbers of a section", _DOCUMENTS)
@@ -249,7 +252,7 @@ async def section_page(
     async def rendered(asked: _Asked) -> tuple[bytes, bool]:
         figure = curves_only(asked.address)
         questions = [figure.question, *further(asked.op, asked.device, asked.address)]
-        soon = (site.answers.soon(asked.op, asked.device, each, patience) for each in questions)
+        soon = (site.answers.soon(asked.op, asked.device, each, patience, asked.visitor) for each in questions)
         found = await asyncio.gather(*soon)
         address = canonical_address(asked.op, without_display_options(figure))
         drawn = None if found[0] is None else curves_of(found[0])

@@ -10,7 +10,8 @@ from typing import Any
 
 import orjson
 
-from ..cache.answer_cache import AnswerCache, IsDisconnected
+from ..cache.answer_cache import AnswerCache
+from ..cache.visitor import Visitor
 from ..html.assets import Assets
 from ..html.glossary import unlinked
 from ..html.inline_bundle import Bundle, build_bundle
@@ -27,6 +28,7 @@ from .string_pool import StringPool, expected_size
 _LARGEST = 32 * 2**20  # bytes of answers in one file
 _SECONDS = 60.0  # for all sections of one file, or for those from which its size is estimated
 _PAUSE = 0.1  # seconds before a retry when the engine is busy
+_PATIENCE = 10.0  # seconds to wait for a place
 CONCURRENT_FILES = 2  # files that are written at the same time
 CONCURRENT_ESTIMATES = 4  # files whose size is estimated at the same time
 _SAMPLES = 64  # sections from which the size of a file is estimated
@@ -35,21 +37,29 @@ _SAMPLES = 64  # sections from which the size of a file is estimated
 class ExportWriter:
     """Writes the files, and estimates their sizes beforehand."""
 
-    def __init__(self, answers: AnswerCache, pages: Pages, assets: Assets, seconds: float = _SECONDS) -> None:
+    def __init__(
+        self,
+        answers: AnswerCache,
+        pages: Pages,
+        assets: Assets,
+        seconds: float = _SECONDS,
+        patience: float = _PATIENCE,
+    ) -> None:
         self._answers, self._pages, self._assets = answers, pages, assets
         self._bundle: Bundle | None = None
-        self._made, self._weighed = _Places(CONCURRENT_FILES, seconds), _Places(CONCURRENT_ESTIMATES, seconds)
+        self._made = _Places(CONCURRENT_FILES, seconds, patience)
+        self._weighed = _Places(CONCURRENT_ESTIMATES, seconds, patience)
 
     async def size(
-        self, op: OpDescription, device: DeviceSummary, address: Address, gone: IsDisconnected
+        self, op: OpDescription, device: DeviceSummary, address: Address, visitor: Visitor
     ) -> tuple[dict[str, int], bool]:
         """The number of ``sections`` and the estimated ``bytes`` of the file, and whether that may be cached.
 
         Raises ``BadQuery`` where there are too many of either or they take too long, ``EngineBusy`` where too many
-        sizes are asked for at once, and what ``Answers.of`` raises.
+        sizes are asked for at once, and what ``AnswerCache.of`` raises.
         """
-        async with self._weighed.one(address):
-            asker, grid = _Asker(self._answers, self._pages, op, device, gone), slider_axes(op, address)
+        async with self._weighed.one(address, visitor):
+            asker, grid = _Asker(self._answers, self._pages, op, device, visitor), slider_axes(op, address)
             data = await _expected(asker, address, grid)
             present = address_at(address, {})
             view = SectionPage(op, device, address, canonical_address(op, present), await asker.answer(present), "")
@@ -57,15 +67,15 @@ class ExportWriter:
             return {"sections": section_count(grid), "bytes": bare + fixed + data}, not asker.failed
 
     async def file(
-        self, op: OpDescription, device: DeviceSummary, address: Address, base: str, gone: IsDisconnected
+        self, op: OpDescription, device: DeviceSummary, address: Address, base: str, visitor: Visitor
     ) -> tuple[bytes, bool]:
         """The file with all its sections, and whether it may be cached, which is where no Function failed.
 
         Raises what ``size`` raises. Questions are asked one by one, so that another request waits for one at most.
         """
-        async with self._made.one(address):
+        async with self._made.one(address, visitor):
             asker, grid, pool = (
-                _Asker(self._answers, self._pages, op, device, gone),
+                _Asker(self._answers, self._pages, op, device, visitor),
                 slider_axes(op, address),
                 StringPool(),
             )
@@ -95,29 +105,44 @@ class ExportWriter:
         return export_page(self._pages, view, grid, pool, bare or self._whole())
 
 
-@dataclass
 class _Places:
-    """A limit on concurrent exports, and the ``seconds`` that each may take."""
+    """So many files at once in all, and one for each visitor; who finds no place waits for ``patience`` seconds.
 
-    free: int
-    seconds: float
+    ``seconds`` is what each may take.
+    """
+
+    def __init__(self, number: int, seconds: float, patience: float) -> None:
+        self._number, self._seconds, self._patience = number, seconds, patience
+        self._taken: list[str] = []  # by the addresses of their visitors
+        self._change = asyncio.Condition()
 
     @asynccontextmanager
-    async def one(self, address: Address) -> AsyncIterator[None]:
-        """Take a place; raises ``EngineBusy`` where none is free, and ``BadQuery`` when the time is over."""
-        if self.free == 0:
-            raise EngineBusy
-        self.free -= 1
+    async def one(self, address: Address, visitor: Visitor) -> AsyncIterator[None]:
+        """Take a place; raises ``EngineBusy`` where none is free in time, and ``BadQuery`` when the time is over."""
+        await self._take(visitor.address)
         try:
-            async with asyncio.timeout(self.seconds):
+            async with asyncio.timeout(self._seconds):
                 yield
         except TimeoutError:
             if not address.sliders:  # without sliders there is one section: the engine is slow
                 raise EngineBusy from None
-            culprit = f"sliders: so many sections could not be computed in {self.seconds:g} s"
+            culprit = f"sliders: so many sections could not be computed in {self._seconds:g} s"
             raise BadQuery(f"{culprit}; give fewer values.", "sliders") from None
         finally:
-            self.free += 1
+            self._taken.remove(visitor.address)
+            async with self._change:
+                self._change.notify_all()
+
+    async def _take(self, visitor: str) -> None:
+        def is_free() -> bool:
+            return len(self._taken) < self._number and (not visitor or visitor not in self._taken)
+
+        try:
+            async with asyncio.timeout(self._patience), self._change:
+                await self._change.wait_for(is_free)
+                self._taken.append(visitor)
+        except TimeoutError:
+            raise EngineBusy from None
 
 
 @dataclass
@@ -128,14 +153,14 @@ class _Asker:
     pages: Pages
     op: OpDescription
     device: DeviceSummary
-    gone: IsDisconnected
+    visitor: Visitor
     failed: bool = False
 
     async def answer(self, section: Address) -> CurvesAnswer:
         await asyncio.sleep(0)  # a cached answer comes without a pause, in which other requests can be served
-        while not await self.gone():
+        while not await self.visitor.gone():
             try:
-                return curves_of(await self.answers.of(self.op, self.device, section.question, self.gone))
+                return curves_of(await self.answers.of(self.op, self.device, section.question, self.visitor))
             except EngineBusy:
                 await asyncio.sleep(_PAUSE)
         raise EngineBusy

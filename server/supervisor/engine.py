@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 
@@ -25,6 +25,7 @@ from ..protocol.messages import (
 from ..protocol.question import Question
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, is_described
 from .crash_report import GpuLost, WorkerLost, crash_answer, inference_crash
+from .single_flight import IsDisconnected, SingleFlight
 from .supervisor import EngineCounters, Supervisor
 from .worker_process import WorkerProcess
 
@@ -45,6 +46,7 @@ class Engine:
         self._supervisor = Supervisor(process, counters or EngineCounters())
         self.outcomes = self._supervisor.counters.outcomes
         self._described: LRUCache[tuple[str, str, str], DescribedMessage | UnsolvedMessage] = LRUCache(_MAX_DESCRIBED)
+        self._descriptions: SingleFlight[None] = SingleFlight()  # under way
         self._previous_recipes: dict[tuple[str, str], str] = {}
         self.last_loss: WorkerLost | None = None  # of the last worker that did not survive a question
         self._waiting = 0
@@ -124,9 +126,11 @@ class Engine:
         return list(hello["notes"]) if hello else []
 
     async def wait_ready(self) -> None:
-        """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` when too many wait."""
-        async with self._place_in_queue():
+        """Return when a worker listens; raises ``EngineBroken`` when none will, ``EngineBusy`` at the server's end."""
+        try:
             await self._supervisor.listening()
+        except asyncio.CancelledError:
+            raise EngineBusy from None
 
     async def waits_for(self, name: str) -> bool:
         """Whether it is not known yet if there is an op of that name."""
@@ -152,13 +156,7 @@ class Engine:
             return stub
         key = (stub["digest"], name, recipe)
         if key not in self._described:
-            try:
-                self._described[key] = await self._describe(stub, recipe)
-            except WorkerLost as lost:
-                self.last_loss = lost
-                self._described[key] = {"kind": "unsolved", "op": inference_crash(lost, stub, recipe), "read": []}
-                # Another attempt later may succeed.
-                asyncio.get_running_loop().call_later(_RETRY_AFTER, self._described.pop, key, None)
+            await asyncio.shield(self._descriptions.join(repr(key), lambda _: self._describe(key, stub)))
         described = self._described[key]
         if described["kind"] == "unsolved":
             raise Unsolved(described["op"])
@@ -186,7 +184,7 @@ class Engine:
         """The devices of this machine and the release of torch."""
         return (await self._hello())["device"]
 
-    async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None = None) -> Answer:
+    async def answer(self, question: Question, gone: IsDisconnected | None = None) -> Answer:
         """The view asked for; or a crash report, where the worker did not survive the question.
 
         ``gone`` tells, after a wait in the queue, whether the client has disconnected. Raises ``BadQuestion``,
@@ -202,7 +200,7 @@ class Engine:
         self.outcomes[{"": "answered", "worker": "lost"}.get(phase, "failed")] += 1
         return frame
 
-    async def _answer(self, question: Question, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
+    async def _answer(self, question: Question, gone: IsDisconnected | None) -> Answer:
         before = self._previous_recipes.get((question.op, question.recipe), "")
         request: QuestionRequest = {"kind": "question", "question": asdict(question), "before": before}
         try:
@@ -211,7 +209,7 @@ class Engine:
             self.last_loss = lost
             return crash_answer(lost, question, await self.stub(question.op), await self.device())
 
-    async def _answer_on_a_device(self, request: QuestionRequest, gone: Callable[[], Awaitable[bool]] | None) -> Answer:
+    async def _answer_on_a_device(self, request: QuestionRequest, gone: IsDisconnected | None) -> Answer:
         """The answer on the device that is asked for, or on the CPU where the Function breaks the GPU."""
         try:
             return _answer_in(await self._exchange(request, gone))
@@ -221,17 +219,21 @@ class Engine:
             answer.header["notes"].append(_ON_THE_CPU.format(lost.error))
             return answer
 
-    async def _describe(self, stub: OpStub, recipe: str) -> DescribedMessage | UnsolvedMessage:
-        before = self._previous_recipes.get((stub["name"], recipe), "")
-        result = (
-            await self._exchange({"kind": "describe", "op": stub["name"], "recipe": recipe, "before": before}, None)
-        ).header
-        assert result["kind"] != "answer"
-        return result
+    async def _describe(self, key: tuple[str, str, str], stub: OpStub) -> None:
+        """Have a user's own op described, and cache that; after a crash for a while only."""
+        _, name, recipe = key
+        before = self._previous_recipes.get((name, recipe), "")
+        try:
+            frame = await self._exchange({"kind": "describe", "op": name, "recipe": recipe, "before": before}, None)
+        except WorkerLost as lost:
+            self.last_loss = lost
+            self._described[key] = {"kind": "unsolved", "op": inference_crash(lost, stub, recipe), "read": []}
+            asyncio.get_running_loop().call_later(_RETRY_AFTER, self._described.pop, key, None)
+        else:
+            assert frame.header["kind"] != "answer"
+            self._described[key] = frame.header
 
-    async def _exchange(
-        self, request: WorkerRequest, gone: Callable[[], Awaitable[bool]] | None
-    ) -> Frame[WorkerResult]:
+    async def _exchange(self, request: WorkerRequest, gone: IsDisconnected | None) -> Frame[WorkerResult]:
         """The reply of the worker; raises ``WorkerLost`` where it did not survive the question."""
         async with self._place_in_queue():
             waited = self._turn.locked()

@@ -13,21 +13,30 @@ from support import event_loop
 from support.own_server import showing
 
 from gradloupe.server.cache.answer_cache import AnswerCache
+from gradloupe.server.cache.visitor import Visitor
+from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.url.address import default_address
 
 Op = dict[str, Any]
+
+
+async def stays() -> bool:
+    return False
+
+
+HERE, THERE = Visitor("192.0.2.1", stays), Visitor("192.0.2.2", stays)
 Run = Callable[[AnswerCache, Op, dict[str, Any], Question], Awaitable[None]]
 
 
-def with_answers(run: Run, kept: int = 2**20) -> None:
+def with_answers(run: Run, kept: int = 2**20, share: int = 0) -> None:
     async def main() -> None:
         engine = Engine.spawn()
         await engine.connect()
         try:
             op, device = (await engine.catalogue())["exp"], await engine.device()
-            await run(AnswerCache(engine, kept), op, device, default_address(op).question)
+            await run(AnswerCache(engine, share, kept), op, device, default_address(op).question)
         finally:
             await engine.close()
 
@@ -36,22 +45,41 @@ def with_answers(run: Run, kept: int = 2**20) -> None:
 
 def test_many_who_ask_the_same_at_once_are_one_question() -> None:
     async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
-        found = await asyncio.gather(*(answers.of(op, device, asked, None) for _ in range(8)))
+        found = await asyncio.gather(*(answers.of(op, device, asked, HERE) for _ in range(8)))
         assert (answers.asked, len({id(each) for each in found})) == (1, 1)
-        await answers.of(op, device, asked, None)
+        await answers.of(op, device, asked, HERE)
         assert (answers.asked, answers.hits) == (1, 1)
 
     with_answers(run)
 
 
+def test_a_visitor_has_a_share_of_the_questions_under_way_and_the_same_question_counts_once() -> None:
+    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
+        counts = 100, 101, 100, 102, 101
+        questions = [replace(asked, count=count) for count in counts]
+        found = await asyncio.gather(
+            *(answers.of(op, device, each, HERE) for each in questions),
+            answers.of(op, device, questions[0], THERE),
+            answers.of(op, device, replace(asked, count=103), THERE),
+            return_exceptions=True,
+        )
+        refused = [place for place, each in enumerate(found) if isinstance(each, EngineBusy)]
+        assert refused == [counts.index(102)]
+        assert "2 new questions" in str(found[refused[0]])
+        assert (answers.asked, answers.shares.refused) == (3, 1)
+        assert len((await answers.of(op, device, questions[3], HERE)).columns["x"]) >= 102
+
+    with_answers(run, share=2)
+
+
 def test_the_oldest_are_forgotten_when_there_is_no_more_room() -> None:
     async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
         for count in range(100, 110):
-            await answers.of(op, device, replace(asked, count=count), None)
+            await answers.of(op, device, replace(asked, count=count), HERE)
             assert answers.size <= 100_000
-        await answers.of(op, device, replace(asked, count=109), None)
+        await answers.of(op, device, replace(asked, count=109), HERE)
         assert answers.hits == 1
-        await answers.of(op, device, replace(asked, count=100), None)
+        await answers.of(op, device, replace(asked, count=100), HERE)
         assert answers.asked == 11
 
     with_answers(run, kept=100_000)
@@ -60,10 +88,10 @@ def test_the_oldest_are_forgotten_when_there_is_no_more_room() -> None:
 def test_a_page_does_not_wait_for_what_takes_long_and_the_next_finds_it() -> None:
     async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
         slow = replace(asked, count=5001)
-        assert await answers.soon(op, device, slow, 0.0) is None
-        found = await answers.of(op, device, slow, None)
+        assert await answers.soon(op, device, slow, 0.0, HERE) is None
+        found = await answers.of(op, device, slow, HERE)
         assert len(found.columns["x"]) >= 5001
-        assert await answers.soon(op, device, slow, 0.0) is found
+        assert await answers.soon(op, device, slow, 0.0, HERE) is found
         assert answers.asked == 1
 
     with_answers(run)
@@ -71,7 +99,7 @@ def test_a_page_does_not_wait_for_what_takes_long_and_the_next_finds_it() -> Non
 
 def test_what_a_header_takes_is_counted() -> None:
     async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
-        found = await answers.of(op, device, replace(asked, view="contract"), None)
+        found = await answers.of(op, device, replace(asked, view="contract"), HERE)
         assert answers.size > 2 * len(orjson.dumps(found.header))
         assert answers.size > 20_000
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from functions.misbehaving_op import OWN
 from support import http
+from support.halted_worker import halted, metric, wait_for
 from support.own_server import showing
 from support.raw_http import connected, read, send
 from support.servers import InThread, Server, serving_in_thread, torch_loading
-from support.waiting import until
 
 from gradloupe.server.http.security_headers import HEADERS, SHARED, SOURCES, headers_for
 from gradloupe.server.supervisor.engine import QUEUE_SIZE
@@ -285,28 +283,6 @@ def unhurried() -> Iterator[Server]:
         yield server
 
 
-@contextmanager
-def halted(server: Server) -> Iterator[None]:
-    """Its worker does nothing meanwhile, so that all who ask have to wait."""
-    worker = server.worker()
-    os.kill(worker, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(worker, signal.SIGCONT)
-
-
-def number(server: Server, name: str) -> float:
-    """One of its numbers."""
-    found = re.search(rf"^gradloupe_{re.escape(name)} (\S+)$", server.get("/metrics").text, re.MULTILINE)
-    return float(found[1]) if found else 0.0
-
-
-def wait_for(server: Server, questions: int) -> None:
-    """Return when so many questions wait."""
-    assert until(lambda: number(server, "waiting") >= questions)
-
-
 def test_more_questions_than_can_wait_are_sent_away_with_a_time_to_come_back(unhurried: Server) -> None:
     with ExitStack() as stack, ThreadPoolExecutor(100) as pool:
         connections = [stack.enter_context(connected(unhurried)) for _ in range(100)]
@@ -327,12 +303,12 @@ def test_more_questions_than_can_wait_are_sent_away_with_a_time_to_come_back(unh
 
 
 def test_a_question_whose_client_has_left_is_dropped(unhurried: Server) -> None:
-    before = number(unhurried, 'questions_total{outcome="answered"}')
+    before = metric(unhurried, 'questions_total{outcome="answered"}')
     with halted(unhurried):
         for i in range(40):
             with connected(unhurried) as connection:
                 send(connection, f"/ops/functional_linear.json?grad_output={i + 2}")
                 wait_for(unhurried, i + 1)
-        number(unhurried, "waiting")  # whoever has left before is missed by now
+        metric(unhurried, "waiting")  # whoever has left before is missed by now
     assert unhurried.get("/ops/exp.json?count=7").status_code == 200
-    assert number(unhurried, 'questions_total{outcome="answered"}') - before == 2  # the first was under way
+    assert metric(unhurried, 'questions_total{outcome="answered"}') - before == 2  # the first was under way

@@ -23,13 +23,12 @@ from gradloupe.server.http.uvicorn_protocol import limited_protocol
 
 PROTOCOLS = pytest.mark.parametrize("protocol", [H11Protocol, HttpToolsProtocol])
 SHORT = ConnectionLimits(request=0.4, stalled=0.4)
-HELD = ("/held", "/events")
 BIG = bytes(32 * 2**20)
 
 
 @dataclass
 class Answering:
-    """A server of next to nothing: ``/big`` is 32 MiB, the ``HELD`` are answered when the test says so."""
+    """A server of next to nothing: ``/big`` is 32 MiB, ``/held`` is answered when the test says so."""
 
     visitors: Connections
     url: str = ""
@@ -38,7 +37,7 @@ class Answering:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = BIG if scope["path"] == "/big" else b"ok"
-        if scope["path"] in HELD:
+        if scope["path"] == "/held":
             self.held.release()
             await self.release.wait()
         length = [(b"content-length", b"%d" % len(body))]
@@ -190,42 +189,6 @@ def test_a_head_without_end_is_cut_off_and_a_long_one_is_refused(protocol: type[
         with connected(server) as connection:
             connection.sendall(b"GET /" + b"y" * 30_000 + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             assert b" 200 " in ends(connection)
-
-
-@PROTOCOLS
-def test_one_address_has_so_many_requests_under_way_and_is_told_when_to_come_back(
-    protocol: type[asyncio.Protocol],
-) -> None:
-    with answering(ConnectionLimits(requests_per_peer=3), protocol) as server, ExitStack() as stack:
-        held = [stack.enter_context(connected(server)) for _ in range(3)]
-        for connection in held:
-            send(connection, "/held")
-            assert server.held.acquire(timeout=60)
-        with connected(server) as one_more:
-            send(one_more, "/")
-            status, headers, body = read(one_more)
-        assert (status, headers["retry-after"]) == (503, "1")
-        assert b"ask again in a second" in body
-        server.release.set()
-        assert [read(connection)[0] for connection in held] == [200] * 3
-        with connected(server) as one_more:
-            send(one_more, "/")
-            assert read(one_more)[0] == 200
-
-
-@PROTOCOLS
-def test_pages_that_listen_leave_room_for_others_and_one_too_many_is_told(protocol: type[asyncio.Protocol]) -> None:
-    with answering(ConnectionLimits(requests_per_peer=3), protocol) as server, ExitStack() as stack:
-        for address in ("/events",) * 3 + ("/held",) * 3:
-            held = stack.enter_context(connected(server))
-            send(held, address)
-            assert server.held.acquire(timeout=60)
-        for address, said in (("/events", b"3 open pages of this address"), ("/", b"3 requests of this address")):
-            with connected(server) as one_more:
-                send(one_more, address)
-                status, headers, body = read(one_more)
-            assert (status, headers["retry-after"]) == (503, "1")
-            assert said in body
 
 
 @PROTOCOLS

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from support.own_server import MY_OPS
 from support.servers import serving, serving_in_thread
+from support.waiting import until
 
 HELD = "\nimport os, time\nwhile not os.path.exists('released'):\n    time.sleep(0.01)\n"
 
@@ -28,6 +29,16 @@ def test_the_gallery_is_there_while_a_file_hangs_at_its_import(tmp_path: Path) -
         page = server.get("/")
         assert 'href="/ops/Clamp"' in page.text
         assert "still being imported" not in page.text
+
+
+def test_two_of_the_gallery_are_compared_while_a_file_hangs_at_its_import(tmp_path: Path) -> None:
+    (tmp_path / "my_ops.py").write_text(MY_OPS + HELD)
+    with serving_in_thread("my_ops.py", cwd=tmp_path) as server:
+        pair = "/compare?left=exp&right=double"
+        assert until(lambda: "The page updates by itself." not in server.get(pair).text)
+        assert server.get(f"{pair.replace('?', '.json?')}").status_code == 200
+        assert "The page updates by itself." in server.get("/compare?left=exp&right=Clamp").text
+        (tmp_path / "released").touch()
 
 
 def test_a_server_is_ready_with_a_file_that_cannot_be_imported(tmp_path: Path) -> None:

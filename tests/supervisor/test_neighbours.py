@@ -141,7 +141,9 @@ def test_a_worker_that_had_a_fault_is_replaced_and_asked_once_more(alone, spoile
     assert spoiled.workers() != workers
 
 
-@pytest.mark.parametrize("text", ["MODE = torch.inference_mode()\nMODE.__enter__()", "torch.inference_mode().__enter__()"])
+@pytest.mark.parametrize(
+    "text", ["MODE = torch.inference_mode()\nMODE.__enter__()", "torch.inference_mode().__enter__()"]
+)
 def test_a_file_that_enters_inference_mode_is_measured_outside_of_it(alone, tmp_path, text):
     with showing(tmp_path, text=NEIGHBOURS.replace("\n\n\n", f"\n\n{text}\n\n\n", 1)) as server:
         for question in QUESTIONS:

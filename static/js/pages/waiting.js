@@ -1,4 +1,5 @@
 // The waiting page: waits for the answer that the server holds back until torch is loaded, then shows the real page.
+// Where the server was busy there is no such answer, and the page is asked for again, not by all at the same moment.
 
 const LATER = 500;
 const { address } = document.querySelector("[data-address]").dataset;
@@ -13,4 +14,5 @@ async function wait() {
   return setTimeout(wait, LATER);
 }
 
-wait();
+if (address) wait();
+else setTimeout(() => location.reload(), LATER * (1 + 2 * Math.random()));

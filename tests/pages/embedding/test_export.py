@@ -21,6 +21,7 @@ from support.exports import from_disk, got, stored, words_astray
 from support.own_server import showing
 
 from gradloupe.server.cache.answer_cache import AnswerCache
+from gradloupe.server.cache.visitor import Visitor
 from gradloupe.server.html.assets import STYLE_SHEETS, Assets
 from gradloupe.server.html.pages import Pages
 from gradloupe.server.protocol.errors import EngineBusy
@@ -205,7 +206,7 @@ def test_the_size_of_a_file_is_kept_and_is_nobody_elses(server: str) -> None:
 Run = Callable[[ExportWriter, dict[str, Any], dict[str, Any], Address], Awaitable[None]]
 
 
-def with_exports(run: Run, seconds: float) -> None:
+def with_exports(run: Run, seconds: float, patience: float = 60) -> None:
     """Calls ``run`` with what has ``seconds`` for each file, and the question for a file with sliders."""
 
     async def main() -> None:
@@ -214,7 +215,7 @@ def with_exports(run: Run, seconds: float) -> None:
         try:
             op, device = (await engine.catalogue())["clamp_with_grad"], await engine.device()
             address = replace(default_address(op), sliders=(("min", 9), ("grad_output", 9)))
-            await run(ExportWriter(AnswerCache(engine), Pages(assets), assets, seconds), op, device, address)
+            await run(ExportWriter(AnswerCache(engine), Pages(assets), assets, seconds, patience), op, device, address)
         finally:
             await engine.close()
 
@@ -225,15 +226,19 @@ async def stays() -> bool:
     return False
 
 
+def visitor(number: int) -> Visitor:
+    return Visitor(f"192.0.2.{number}", stays)
+
+
 def test_a_file_and_its_size_have_so_many_seconds_and_no_more() -> None:
     async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
         for _ in range(CONCURRENT_ESTIMATES + 1):  # each place is free again
             with pytest.raises(BadQuery, match=r"could not be computed in 0\.05 s; give fewer values"):
-                await exports.size(op, device, address, stays)
+                await exports.size(op, device, address, visitor(1))
             with pytest.raises(BadQuery, match="give fewer values"):
-                await exports.file(op, device, address, "", stays)
+                await exports.file(op, device, address, "", visitor(1))
         with pytest.raises(EngineBusy):  # without a slider there is nothing to give less of
-            await exports.file(op, device, replace(default_address(op), question=slow(op)), "", stays)
+            await exports.file(op, device, replace(default_address(op), question=slow(op)), "", visitor(1))
 
     def slow(op: dict[str, Any]) -> Any:
         return replace(default_address(op).question, count=5001)
@@ -243,12 +248,27 @@ def test_a_file_and_its_size_have_so_many_seconds_and_no_more() -> None:
 
 def test_there_are_places_for_so_many_files_and_sizes_at_once() -> None:
     async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
-        asked = [exports.file(op, device, address, "", stays) for _ in range(CONCURRENT_FILES + 1)]
-        asked += [exports.size(op, device, address, stays) for _ in range(CONCURRENT_ESTIMATES + 1)]
+        asked = [exports.file(op, device, address, "", visitor(n)) for n in range(CONCURRENT_FILES + 1)]
+        asked += [exports.size(op, device, address, visitor(n)) for n in range(CONCURRENT_ESTIMATES + 1)]
         found = await asyncio.gather(*asked, return_exceptions=True)
         refused = [place for place, each in enumerate(found) if isinstance(each, EngineBusy)]
         assert refused == [CONCURRENT_FILES, CONCURRENT_FILES + 1 + CONCURRENT_ESTIMATES]
         assert len([each for each in found if isinstance(each, tuple)]) == CONCURRENT_FILES + CONCURRENT_ESTIMATES
+
+    with_exports(run, 60, patience=0.0)
+
+
+def test_a_visitor_has_one_place_and_who_finds_none_waits() -> None:
+    async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        plain, ended = replace(address, sliders=()), []
+
+        async def file(whose: Visitor, of: Address) -> None:
+            assert (await exports.file(op, device, of, "", whose))[1]
+            ended.append(whose.address)
+
+        await asyncio.gather(*(file(visitor(1), each) for each in (address, address)), file(visitor(2), plain))
+        assert ended == ["192.0.2.2", "192.0.2.1", "192.0.2.1"]
+        await asyncio.gather(*(file(visitor(n), plain) for n in range(6)))
 
     with_exports(run, 60)
 

@@ -1,0 +1,45 @@
+"""Who asks, and what one visitor may have under way at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..protocol.errors import EngineBusy
+from ..supervisor.single_flight import IsDisconnected
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """The client of a request: its address, in IPv6 its network, and a test of whether it has disconnected.
+
+    The address is empty where clients are not told apart.
+    """
+
+    address: str
+    gone: IsDisconnected
+
+
+class Shares:
+    """So many at once for each address; 0 means no limit. ``refusal`` is the sentence for one more."""
+
+    def __init__(self, most: int, refusal: str) -> None:
+        self._most, self._refusal = most, refusal.format(most)
+        self._taken: Counter[str] = Counter()
+        self.refused = 0
+
+    @contextmanager
+    def one(self, address: str) -> Iterator[None]:
+        """One more of this address; raises ``EngineBusy`` where it has all of its share."""
+        if self._most and self._taken[address] >= self._most:
+            self.refused += 1
+            raise EngineBusy(self._refusal)
+        self._taken[address] += 1
+        try:
+            yield
+        finally:
+            self._taken[address] -= 1
+            if not self._taken[address]:
+                del self._taken[address]
