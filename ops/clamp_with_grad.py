@@ -4,8 +4,8 @@ from .op import Descent, Input, Op, Parameter
 
 
 class ClampWithGrad(torch.autograd.Function):
-    """Clamping kills the gradient outside the range, so a value that has drifted out never comes back.
-    This clamp lets the gradient through where it would pull the value back in.
+    """Clamping kills the gradient of a value that has drifted out. This clamp lets it through where a
+    step, which goes against it, would pull the value back in: from above if `grad_output` is positive.
 
     `torch.clamp` is flat outside its bounds: a value that has left the range gets gradient 0. This
     backward asks one question more: would a descent step move the input back towards the range? If so the

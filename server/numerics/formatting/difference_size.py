@@ -18,8 +18,12 @@ def slope_share(off: float, slope: float, nearby: float = 0.0) -> float | None:
 
 
 def describe_size(off: float, slope: float, nearby: float = 0.0, of: str = _SLOPE) -> str:
-    """The end of a sentence: ", off by 0.3, 15 % of the slope there"; empty where ``off`` is not finite."""
-    return f", off by {two_digits(off)}, {describe_share(off, slope, nearby, of)}" if math.isfinite(off) else ""
+    """The end of a sentence: ", off by 0.3, 15 % of the slope there"; empty where that would say nothing more."""
+    if not math.isfinite(off):
+        return ""
+    if slope_share(off, slope, nearby) is None:  # what is right was told, and is nothing
+        return f", and nearby at most {two_digits(nearby)}" if nearby > _NOTHING * off else ""
+    return f", off by {two_digits(off)}, {describe_share(off, slope, nearby, of)}"
 
 
 def describe_share(off: float, slope: float, nearby: float = 0.0, of: str = _SLOPE) -> str:

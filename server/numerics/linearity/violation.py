@@ -21,6 +21,18 @@ _LAYOUTS = {
     "strided": "it is every other element of a longer tensor, as a slice or a column is",
     "transposed": "it is transposed, as after y.T",
 }
+# What it means that each is broken.
+BROKEN_LAWS: dict[Law, str] = {
+    "repeats": "the same call returns a different gradient the second time",
+    "untouched": "backward changes grad_output, which it was only lent",
+    "zero": "a grad_output of 0 does not give a gradient of 0",
+    "scales": "twice the grad_output does not give twice the gradient",
+    "odd": "the opposite grad_output does not give the opposite gradient",
+    "adds": "the gradients of two grad_outputs do not add up",
+    "mixes": "the gradient of one element depends on the grad_output of another",
+    "layout": "the gradient depends on how grad_output lies in memory",
+    "batch": "the gradient depends on the other rows of the batch",
+}
 
 
 @dataclass(frozen=True)

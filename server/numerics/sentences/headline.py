@@ -13,7 +13,7 @@ from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import PointKind
 from ..formatting.difference_size import two_digits
 from ..formatting.numbers import format_distinct, format_number
-from ..linearity.violation import Law
+from ..linearity.violation import BROKEN_LAWS
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve
 from .places import Names, describe_meetings, describe_point, unbroken_stretches
@@ -22,17 +22,6 @@ MOST_WORDS = 20  # budget: words of a headline
 _MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the headline says how many
 _NOTHING_ASKED = "for grad_output 0 nothing comes back, as it should"
-_BROKEN_LAWS: dict[Law, str] = {
-    "repeats": "the same call returns a different gradient the second time",
-    "untouched": "backward changes grad_output, which it was only lent",
-    "zero": "a grad_output of 0 does not give a gradient of 0",
-    "scales": "twice the grad_output does not give twice the gradient",
-    "odd": "the opposite grad_output does not give the opposite gradient",
-    "adds": "the gradients of two grad_outputs do not add up",
-    "mixes": "the gradient of one element depends on the grad_output of another",
-    "layout": "the gradient depends on how grad_output lies in memory",
-    "batch": "the gradient depends on the other rows of the batch",
-}
 
 
 @dataclass(frozen=True)
@@ -108,7 +97,9 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names, t
         where = _where(verdict.forward.intervals, evaluation, names)
         follows = "backward follows the dotted surrogate, not forward"
         if one_sided:
-            yield f"{differs} {where}, for a {sign} grad_output: {follows}."
+            where += f", for a {sign} grad_output"
+        if numbers := _numbers_by_design(evaluation, verdict):
+            yield f"{differs} {where}: {numbers}."
         yield f"{differs} {where}: {follows}."
         yield f"{differs}: {follows}."
     elif verdict.forward.count(Status.UNDECIDED):
@@ -119,6 +110,20 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names, t
         yield f"{differs}, but not for grad_output {format_number(grad_output)}: here it is the derivative of forward."
 
 
+def _numbers_by_design(evaluation: Evaluation, verdict: Verdict) -> str:
+    """What backward returns where it is meant to differ, and what forward calls for, if each is one number."""
+    rows, grad_output = verdict.forward.status == Status.DIFFERS, evaluation.grad_output
+    if evaluation.analytical is None or not rows.any():
+        return ""
+    returned, right = evaluation.analytical[rows], grad_output * evaluation.numerical.slopes.value[rows]
+    if not (_constant(returned) and _constant(right)):
+        return ""
+    one, other = format_number(float(returned[0])), format_number(float(right[0]))
+    if grad_output == 1:
+        return f"backward returns {one}, the slope of the dotted surrogate; forward’s slope is {other}"
+    return f"backward returns {one}, as the dotted surrogate calls for; forward calls for {other}"
+
+
 def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
     compared, row = verdict.against, verdict.against.worst
     where = _where(compared.intervals, evaluation, names)
@@ -126,7 +131,7 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Ter
     if compared.worst_cell is not None:
         yield f"Differs {where}: the area under {terms.backward} is not what {terms.function} rises by."
     if row is None or evaluation.analytical is None:
-        yield f"Differs: {_BROKEN_LAWS[evaluation.linearity.findings[0].law]}."
+        yield f"Differs: {BROKEN_LAWS[evaluation.linearity.findings[0].law]}."
         return
     curve = judged_curve(evaluation, verdict)
     right = evaluation.grad_output * curve.slopes.value

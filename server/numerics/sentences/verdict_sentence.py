@@ -11,7 +11,7 @@ from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import PointKind
 from ..formatting.difference_size import describe_share, describe_size, two_digits
 from ..formatting.numbers import format_distinct, format_number
-from ..linearity.violation import describe_violation
+from ..linearity.violation import BROKEN_LAWS, Law, describe_violation
 from ..sampling.grid import Grid
 from ..status import Status
 from ..verdict.point_judge import difference_at
@@ -21,6 +21,7 @@ from .places import Names, describe_finite_range, describe_intervals, describe_p
 
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the sentence says how many
 _ONE_DRAW = "forward draws random numbers; this verdict is for one draw, with the same numbers at every point."
+_EXPLAINED_LAWS: tuple[Law, ...] = ("repeats", "untouched", "layout", "adds")  # of which the explanation says the rest
 _MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more the number is told
 
 
@@ -128,8 +129,8 @@ def _nonlinear(evaluation: Evaluation, names: Names) -> str:
     """Which law of linearity backward breaks, where it is right for this ``grad_output``."""
     right_here = f"For grad_output {format_number(evaluation.grad_output)} backward is right."
     finding = evaluation.linearity.findings[0]
-    if finding.law == "untouched":  # the explanation says the rest
-        return f"{right_here} But backward changes grad_output in place."
+    if finding.law in _EXPLAINED_LAWS:
+        return f"{right_here} But {BROKEN_LAWS[finding.law]}."
     violation = describe_violation(finding, names.wrt).removesuffix(".")
     size = describe_size(abs(finding.returned - finding.expected), finding.expected, of="that")
     size = "" if finding.message or finding.law == "zero" else size

@@ -35,6 +35,12 @@ def line(name: str, start: float = -3.0, stop: float = 3.0, grad_output: float =
         ),
         ("incorrect_clipped_relu", 2.0, "Differs where input < 0 or input > 2: backward returns 2, 0 is right."),
         (
+            "round_straight_through",
+            1.0,
+            "Differs by design everywhere: backward returns 1, the slope of the dotted surrogate; "
+            "forward’s slope is 0.",
+        ),
+        (
             "lower_bound",
             1.0,
             "Differs by design for a negative grad_output: for a positive one backward is the derivative of forward.",
