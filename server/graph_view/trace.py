@@ -12,6 +12,7 @@ from ..runtime.failure import Failure, FunctionFailed, failure_of
 from ..runtime.failure import describe_result as in_words
 from ..runtime.graph import input_leaf
 from ..runtime.section import Section
+from ..runtime.user_call import call_user_code
 from ..runtime.vjp import dense, make_cotangent, pull_back
 from .profiler import CallRecorder
 from .values import ValueSummary, value_summary
@@ -57,7 +58,7 @@ def trace_call(section: Section, t: float, grad_output: float) -> GraphTrace:
     recorder = CallRecorder()
     try:
         with recorder:
-            returned = section.call(*given.values(), *parameters)
+            returned = call_user_code(section.call, *given.values(), *parameters)
     except Exception as error:
         raise failure_of(error, section.op, "forward") from error
     outputs = dict(zip(section.op.outputs, _flat(returned), strict=False))

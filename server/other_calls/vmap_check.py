@@ -10,6 +10,7 @@ from ..contract.checks.state import random_sources
 from ..contract.examination.call import Call, TensorsByName, irregular_tensor, reset_seeds
 from ..contract.examination.session import gradients_close
 from ..runtime.arguments import tensors_of
+from ..runtime.user_call import call_user_code
 from ..runtime.vjp import pull_back
 from .directional_check import DirectionalResult
 
@@ -38,7 +39,7 @@ def compare_under_vmap(call: Call) -> DirectionalResult:
 
     def mapped(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         # Not each * 1: what torch computes has its batch in front, wherever it was.
-        return tuple(tensors_of(call.callee(*tensors, *call.parameters.values())))
+        return tuple(tensors_of(call_user_code(call.callee, *tensors, *call.parameters.values())))
 
     reset_seeds()
     dims = tuple(map(_dim, call.tensors.values()))

@@ -85,7 +85,7 @@ def exception_text(error: BaseException, limit: int) -> str:
     """The message of an exception, of at most ``limit`` characters; "" if it has none."""
     try:
         return str(error)[:limit].strip()
-    except Exception:  # noqa: BLE001 an exception may be a Function's own
+    except BaseException:  # noqa: BLE001 an exception may be a Function's own
         return ""
 
 

@@ -18,6 +18,7 @@ from .batch_size import batch_size
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
+from .user_call import call_user_code
 from .vjp import CopyAxis, Index, Layout, copy_shape, dense, float64_array, make_cotangent, place_of_copies, pull_back
 
 
@@ -207,8 +208,7 @@ class Section:
         if self.one_draw:
             seed_all_generators(SEED)
         try:
-            with np.errstate():  # restored afterwards: a Function may call numpy.seterr
-                return self.call(*arguments)
+            return call_user_code(self.call, *arguments)
         except FunctionFailed:
             raise
         except Exception as error:

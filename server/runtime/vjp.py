@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from .arrays import Array
+from .user_call import call_user_code
 
 _ENGINE: Any = torch.autograd.Variable._execution_engine
 Layout = Callable[[torch.Tensor], torch.Tensor]
@@ -66,20 +67,19 @@ def pull_back(
     """The gradient of each leaf for a cotangent of each output: None if there is none, sparse ones made dense.
 
     Cotangents arrive with their memory layout preserved. Raises whatever backward raises. The engine is called as
-    ``torch.autograd.grad`` calls it, which first imports sympy, and takes twice the time for a few numbers. What
-    backward makes of the errors of NumPy (``numpy.seterr``) ends with it.
+    ``torch.autograd.grad`` calls it, which first imports sympy, and takes twice the time for a few numbers.
     """
     keep = retain_graph or create_graph
-    with np.errstate():
-        found = _ENGINE.run_backward(
-            tuple(outputs),
-            tuple(cotangents),
-            keep,
-            create_graph,
-            tuple(leaves),
-            allow_unreachable=True,
-            accumulate_grad=False,
-        )
+    found = call_user_code(
+        _ENGINE.run_backward,
+        tuple(outputs),
+        tuple(cotangents),
+        keep,
+        create_graph,
+        tuple(leaves),
+        allow_unreachable=True,
+        accumulate_grad=False,
+    )
     return [each if each is None or each.layout == torch.strided else each.to_dense() for each in found]
 
 

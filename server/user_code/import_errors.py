@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 from ..config.target import BadTarget
 from ..paths import SERVER
 from ..protocol import load_error
+from ..runtime.user_call import is_plain, plain_exception
 from ..schema.op import LoadError
 from .not_found import NoFunction
 from .source_loader import UserFileFinder
@@ -37,6 +38,7 @@ def import_error_report(error: BaseException, reading: UserFileFinder, cwd: str)
     """
     if isinstance(error, (BadTarget, NoFunction)):
         return encodable(load_error.load_error(str(error), type(error).__name__))
+    error = error if is_plain(error) else plain_exception(error)
     trace = TracebackException.from_exception(error)
     file, line = _location(error, trace, reading)
     name = display_path(file, cwd)

@@ -9,6 +9,8 @@ import torch
 from ...ops import Op
 from ..runtime.arguments import BoundFunction, PassedArgument
 from ..runtime.isolation import quietly
+from ..runtime.user_call import call_user_code
+from ..runtime.vjp import pull_back
 
 
 def with_scalar_inputs(op: Op) -> Op:
@@ -41,9 +43,9 @@ def _runs_with(op: Op, scalars: tuple[str, ...]) -> bool:
         for each in op.inputs
     ]
     try:
-        y = op(*(leaf * 1 for leaf in leaves), *(each.default for each in op.parameters))
+        y = call_user_code(op, *(leaf * 1 for leaf in leaves), *(each.default for each in op.parameters))
         outputs = [each for each in (y if isinstance(y, tuple) else (y,)) if getattr(each, "requires_grad", False)]
-        torch.autograd.grad(outputs, leaves, [torch.ones_like(each) for each in outputs], allow_unused=True)
+        pull_back(outputs, [torch.ones_like(each) for each in outputs], leaves)
     except (Exception, SystemExit):  # noqa: BLE001 where every way fails, the section reports it
         return False
     return True

@@ -20,6 +20,7 @@ from ...runtime.arrays import Array, dtype_name
 from ...runtime.batching import batched_section
 from ...runtime.failure import exception_text
 from ...runtime.section import Section
+from ...runtime.user_call import call_user_code
 from ..checks.state import random_sources
 from ..examination.call import Call, ForwardRun, irregular_tensor, reset_seeds
 from ..examination.slopes import weighted_total
@@ -104,7 +105,7 @@ def func_grad_badge(call: Call) -> CapabilityBadge:
 
     try:
         reset_seeds()
-        found = torch.func.grad(loss, tuple(range(len(call.tensors))))(*call.tensors.values())
+        found = call_user_code(torch.func.grad(loss, tuple(range(len(call.tensors)))), *call.tensors.values())
     except Exception as error:  # noqa: BLE001
         return CapabilityBadge("func.grad", "no", _refused("torch.func.grad", error))
     expected = [torch.zeros_like(t) if wanted[name] is None else wanted[name] for name, t in call.tensors.items()]
@@ -158,7 +159,7 @@ def _forward_mode(call: Call, tangents: _Tensors) -> tuple[list[str], _Tensors] 
         make: Callable[..., Any] = forward_ad.make_dual
         duals = [make(tensor.clone(), tangents[name].clone()) for name, tensor in call.tensors.items()]
         reset_seeds()
-        outputs = tensors_of(call.callee(*duals, *call.parameters.values()))
+        outputs = tensors_of(call_user_code(call.callee, *duals, *call.parameters.values()))
         unpack: Callable[..., Any] = forward_ad.unpack_dual
         found = {}
         for name, out in zip(call.run(which=()).outputs, outputs, strict=True):
@@ -189,7 +190,7 @@ def _tensor_function(call: Call) -> Callable[..., Any]:
     """The call as a function of its tensors alone that returns a tuple."""
 
     def plain(*tensors: torch.Tensor) -> tuple[Any, ...]:
-        return result_tuple(call.callee(*tensors, *call.parameters.values()))
+        return result_tuple(call_user_code(call.callee, *tensors, *call.parameters.values()))
 
     return plain
 

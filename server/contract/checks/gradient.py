@@ -22,6 +22,7 @@ from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
 from ...runtime.tensor_elements import function_along
 from ...runtime.timeouts import note_call_start
+from ...runtime.user_call import call_user_code
 from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor, reset_seeds
 from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
@@ -218,7 +219,7 @@ def _run(checker: Callable[..., bool], name: str, session: CheckSession) -> Iter
     def call(*tensors: torch.Tensor) -> object:
         reset_seeds()
         note_call_start()
-        found = session.call.callee(*(tensor * 1 for tensor in tensors), *parameters)
+        found = call_user_code(session.call.callee, *(tensor * 1 for tensor in tensors), *parameters)
         return tuple(found) if isinstance(found, list) else found
 
     size = max(tensor.numel() for tensor in (*leaves, *session.first.ran.outputs.values())) if session.first.ran else 0
@@ -226,7 +227,7 @@ def _run(checker: Callable[..., bool], name: str, session: CheckSession) -> Iter
     try:
         reset_seeds()
         note_call_start()
-        checker(call, leaves, fast_mode=size > _MAX_FULL_SIZE)
+        call_user_code(checker, call, leaves, fast_mode=size > _MAX_FULL_SIZE)
     except GradcheckError as error:
         first = (str(error).strip().splitlines() or ["it does not say why"])[0].rstrip(" .,:;")
         yield CheckFinding(

@@ -10,6 +10,7 @@ from ...numerics.formatting.difference_size import describe_size
 from ...numerics.formatting.numbers import format_number
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once, function_nodes
+from ...runtime.vjp import pull_back
 from ..examination.contract_check import DOUBLE_BACKWARD, ONCE_DIFFERENTIABLE, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession
@@ -108,7 +109,7 @@ def _analytical(session: CheckSession) -> tuple[dict[str, torch.Tensor | None], 
         if not tracked:
             return {}, None, claimed
         leaves = ran.given.leaves | {called: grad_outputs[name] for called, name in _real_grad_outputs(session).items()}
-        found = torch.autograd.grad(tracked, list(leaves.values()), [*map(_weights, tracked)], allow_unused=True)
+        found = pull_back(tracked, [*map(_weights, tracked)], leaves.values())
         return dict(zip(leaves, found, strict=True)), None, claimed
     except Exception as error:  # noqa: BLE001 a result
         return {}, error, claimed

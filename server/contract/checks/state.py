@@ -11,6 +11,7 @@ from ...numerics.tolerance import tolerance_for
 from ...runtime.failure import describe_exception
 from ...runtime.recorder import same_elements
 from ...runtime.rng import GeneratorStates
+from ...runtime.user_call import call_user_code
 from ..examination.call import Call, reset_seeds
 from ..examination.contract_check import EXTENDING, FUNCTION, REPRODUCIBILITY, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS, FORWARD_METHODS
@@ -28,7 +29,7 @@ def random_sources(call: Call) -> tuple[str, ...]:
     given = call.arguments()
     reset_seeds()
     before = GeneratorStates.now()
-    call.callee(*given.arguments)
+    call_user_code(call.callee, *given.arguments)
     return before.changed()
 
 

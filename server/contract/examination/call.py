@@ -20,6 +20,7 @@ from ...runtime.batching import GOLDEN_RATIO
 from ...runtime.rng import GeneratorStates
 from ...runtime.section import Section
 from ...runtime.timeouts import note_call_start
+from ...runtime.user_call import call_user_code
 from ...runtime.vjp import pull_back
 
 TensorsByName = Mapping[str, torch.Tensor]
@@ -128,8 +129,7 @@ class Call:
         given = given or self.arguments(which, dtype)
         rng.seed_all_generators(self.seed)
         note_call_start()
-        with np.errstate():  # restored afterwards: a Function may call numpy.seterr
-            returned = self.callee(*given.arguments)
+        returned = call_user_code(self.callee, *given.arguments)
         tensors = tensors_of(returned)
         return ForwardRun(given, returned, dict(zip(self._names(len(tensors)), tensors, strict=True)))
 

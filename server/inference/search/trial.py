@@ -18,6 +18,7 @@ from ...runtime.failure import describe_result as called
 from ...runtime.rng import preserve_rng, seed_all_generators
 from ...runtime.settings import SETTINGS, SavedSettings
 from ...runtime.timing import Deadline
+from ...runtime.user_call import call_user_code
 from ...runtime.vjp import pull_back
 from ..recipe.recipe import Recipe, TensorArgument
 
@@ -78,7 +79,7 @@ class RepeatableCall:
         begun = timing.start()
         try:
             with torch.set_grad_enabled(track):
-                return leaves, as_tensor_or_tuple(callable_of(self.function)(*arguments))
+                return leaves, as_tensor_or_tuple(call_user_code(callable_of(self.function), *arguments))
         finally:
             self.deadline.timed(begun)
 
@@ -227,4 +228,4 @@ def tensors_within(returned: Any) -> Iterator[torch.Tensor]:
 def call_seeded(call: Callable[..., Any], *given: Any) -> Any:
     """Call with the fixed seed of all trials."""
     seed_all_generators(TRIAL_SEED)
-    return call(*given)
+    return call_user_code(call, *given)

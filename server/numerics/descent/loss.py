@@ -13,6 +13,7 @@ import torch
 from ...runtime.arrays import Array
 from ...runtime.failure import Failure, FunctionFailed, failure_of
 from ...runtime.section import Section
+from ...runtime.user_call import call_user_code
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def output_at(section: Section, position: torch.Tensor, copies: int = 1) -> torc
 def backpropagate(section: Section, loss: torch.Tensor) -> None:
     """Go back from a loss through the Function; raises ``FunctionFailed``."""
     try:
-        loss.backward()  # type: ignore[no-untyped-call]
+        call_user_code(loss.backward)
     except Exception as error:
         raise failure_of(error, section.op, "backward") from error
 

@@ -17,6 +17,7 @@ from ...runtime import timing
 from ...runtime.arrays import Array
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.section import Section
+from ...runtime.user_call import call_user_code
 from ..formatting.numbers import format_number
 from ..sentences.places import join_words
 
@@ -77,7 +78,7 @@ def _run(section: Section, t: float) -> str:
         return f"it would take too long for {size} elements"
     random = torch.Generator().manual_seed(_SEED)
     grad_output = torch.randn(out.shape, generator=random, dtype=out.dtype).requires_grad_()
-    torch.autograd.gradgradcheck(call, (swept,), (grad_output,), fast_mode=size > _MAX_EXHAUSTIVE)
+    call_user_code(torch.autograd.gradgradcheck, call, (swept,), (grad_output,), fast_mode=size > _MAX_EXHAUSTIVE)
     return ""
 
 
