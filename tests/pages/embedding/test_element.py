@@ -115,7 +115,7 @@ def test_an_attribute_that_changes_is_followed_in_the_same_frame(browser: Browse
         shows(page, "/ops/exp")
 
 
-@pytest.mark.parametrize(("theme", "paper"), [("light", "rgb(254, 254, 253)"), ("dark", "rgb(22, 23, 26)")])
+@pytest.mark.parametrize(("theme", "paper"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(22, 23, 26)")])
 def test_its_theme_is_the_one_asked_for_whatever_the_page_has(
     browser: Browser, server: str, host: Host, theme: str, paper: str
 ) -> None:

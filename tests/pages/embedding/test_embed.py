@@ -115,7 +115,7 @@ def test_the_theme_is_that_of_the_address_or_else_of_the_page_around(
         frame = put(page, f"{server}/embed/exp?theme={theme}")
         live(frame)
         scheme = frame.locator("html").evaluate("html => getComputedStyle(html).backgroundColor")
-        assert scheme == {"light": "rgb(254, 254, 253)", "dark": "rgb(22, 23, 26)"}.get(theme, "rgb(22, 23, 26)")
+        assert scheme == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 23, 26)"}.get(theme, "rgb(22, 23, 26)")
         ink = frame.locator("#plot").evaluate("plot => plot.data.find(({name}) => name === 'forward').line.color")
         assert ink == {"light": "rgb(29, 29, 31)"}.get(theme, "rgb(236, 236, 234)")
 
