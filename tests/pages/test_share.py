@@ -201,6 +201,7 @@ def test_a_lesson_is_shared_with_the_same_dialog(page: Page, browser: Browser, h
     assert places == [each for each in PLACES if each not in ("WordPress", "oEmbed")]
     frame = Tags(snippet(page, "HTML")).only("iframe")
     assert frame["src"] == f"{server}/embed/lessons/gradcheck?clip=1.5&height={frame['height']}"
+    assert int(frame["height"] or 0) >= 920  # which the documents name for all columns
     picture = f"{server}/ops/incorrect_clipped_relu.svg?clip=1.5"
     assert snippet(page, "Markdown").endswith(f"]({picture})]({server}/lessons/gradcheck?clip=1.5)")
     pasted = snippet(page, "HTML").replace('width="100%"', 'width="320"') + snippet(page, "Web component")

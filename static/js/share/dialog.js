@@ -8,6 +8,7 @@ import { frame, page, picture, placesFor, SANDBOX } from "./snippets.js";
 
 const STRICT = SANDBOX.replace(" allow-same-origin", ""); // here the frame would have the origin of the page
 const USUAL = 480; // pixels, until the frame has told its height
+const LESSON = 920; // pixels that a lesson needs on a phone
 const PATIENCE = 150; // milliseconds without a change, before the server is asked
 
 /** Returns `open()`, which shows the dialog for the section that `query()` says. */
@@ -40,7 +41,7 @@ export function shareDialog(dialog, query) {
       title,
       said,
       dress,
-      height: Number(dress.height) || sight.height() || USUAL,
+      height: Number(dress.height) || Math.max(sight.height(), lesson ? LESSON : 0) || USUAL,
     };
   }
 
