@@ -17,8 +17,12 @@ def now() -> float:
 
     Where the system does not report that time, it is included.
     """
-    waited = _wait_time()  # first: a wait between the two readings then only adds time, and the clock never runs back
-    return time.monotonic() - 1e-9 * waited
+    waited = _wait_time()
+    while True:
+        moment, before = time.monotonic(), waited
+        waited = _wait_time()
+        if waited == before:  # else it has waited in between, and the two readings are of different moments
+            return moment - 1e-9 * waited
 
 
 def time_short_call(call: Callable[[], object]) -> float:

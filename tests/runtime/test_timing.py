@@ -42,6 +42,12 @@ def test_it_stands_while_others_have_the_processor() -> None:
 
 
 @pytest.mark.usefixtures("crowd")
+def test_it_never_runs_back_however_often_it_has_to_wait() -> None:
+    readings = [timing.now() for _ in range(20_000)]
+    assert readings == sorted(readings)
+
+
+@pytest.mark.usefixtures("crowd")
 def test_a_function_that_waits_for_the_processor_is_not_called_slow() -> None:
     with time_limit(0.5):
         compute(0.25)
