@@ -9,7 +9,6 @@ interval ends there, and the next begins.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -37,7 +36,7 @@ _CLEAR = 4.0  # bound: a difference of this many times its allowance is clear
 # bound: the edge is at most this many times as far from where the difference is within its allowance as that is from
 # where it is clear, if it grows with the distance from the edge, with the square or with the cube of it.
 _REACH = 2.0
-_ULPS = 4.0  # ulps: a Function may miss the number at which it is to jump by so many
+_ULPS = 2.0  # ulps: a Function may miss the number at which it is to change by so many
 _LEAP = 1e-3  # pattern: a difference that leaps over zero keeps at least this share of its size beside it
 
 
@@ -111,11 +110,10 @@ class _Difference:
     tolerance: Tolerance
     share: Array
 
-    def at_rows(self, rows: NDArray[np.intp]) -> _Found:
-        """At some of the rows, as measured before."""
+    def at_rows(self) -> _Found:
+        """At the rows, as measured before."""
         assert self.evaluation.analytical is not None
-        slopes = self.curve.slopes.at(rows)
-        return self._judged(self.evaluation.rows.x[rows], self.evaluation.analytical[rows], slopes)
+        return self._judged(self.evaluation.rows.x, self.evaluation.analytical, self.curve.slopes)
 
     def at(self, points: Array) -> _Found:
         """At other points, brackets × points: one call of backward and mostly one of forward."""
@@ -155,17 +153,14 @@ def _narrowed(difference: _Difference, brackets: _Brackets) -> Array:
     evaluation, count = difference.evaluation, brackets.wrong.size
     if not count:
         return np.empty((0, 2))
-    x, stacked = evaluation.rows.x, evaluation.section.stacked
+    x, stacked, known = evaluation.rows.x, evaluation.section.stacked, difference.at_rows()
     parts = min(_PARTS, max(_MIN_PARTS, _ALL_PARTS // count)) if stacked else _PARTS_ALONE
     shares, column = np.arange(1, parts + 1) / (parts + 1), np.arange(count)
-    wrong, other = x[brackets.wrong], x[brackets.other]
-    towards, width, narrow = np.sign(wrong - other), np.abs(wrong - other), _NARROW * evaluation.grid.span
-    found = difference.at_rows(brackets.wrong)
-    off = np.stack((difference.at_rows(brackets.other).off, found.off))
-    sign, before = np.sign(found.off), np.abs(off).sum(axis=0)
-    clear = wrong + towards * np.where(found.size >= _CLEAR, 0.0, width)
+    wrong, other, off = x[brackets.wrong], x[brackets.other], known.off[[brackets.other, brackets.wrong]]
+    sign, before, clear = np.sign(off[1]), np.abs(off).sum(axis=0), _clear_rows(x, known, brackets)
     for _ in range(_ROUNDS if stacked else _ROUNDS_ALONE):
-        if (np.abs(wrong - other) <= np.maximum(narrow, 4 * np.spacing(np.abs(wrong)))).all():
+        narrow = np.maximum(_NARROW * evaluation.grid.span, 4 * np.spacing(np.abs(wrong)))
+        if (np.abs(wrong - other) <= narrow).all():
             break
         points = other[:, None] + (wrong - other)[:, None] * shares
         found = difference.at(points)
@@ -177,10 +172,28 @@ def _narrowed(difference: _Difference, brackets: _Brackets) -> Array:
         off = np.column_stack((off[0], found.off, off[1]))[column, [last, last + 1]]
         other, wrong = points[column, [last, last + 1]]
     reach = _REACH * np.abs(clear - other)
-    far = other - towards * np.where(reach <= evaluation.grid.span / evaluation.grid.count, reach, 0.0)
-    windows = np.sort(np.column_stack((far, wrong)))
+    reach = np.where(reach <= evaluation.grid.span / evaluation.grid.count, reach, 0.0)
+    rounding = _rounding(evaluation) * np.abs(wrong)
+    towards = np.sign(wrong - other)
+    windows = np.sort(np.column_stack((other - towards * (reach + rounding), wrong + towards * rounding)))
     windows[brackets.crosses & (np.abs(off).sum(axis=0) > _LEAP * before)] = np.nan
     return windows
+
+
+def _clear_rows(x: Array, known: _Found, brackets: _Brackets) -> Array:
+    """Where the difference becomes clear on the side of ``wrong``, as far as the rows tell; ∞ if it does nowhere."""
+    side, clear = np.sign(known.off) * known.differs, []
+    for wrong, other in zip(brackets.wrong.tolist(), brackets.other.tolist(), strict=True):
+        rows = np.arange(wrong, x.size) if wrong > other else np.arange(wrong, -1, -1)
+        run = np.logical_and.accumulate(side[rows] == side[wrong])
+        size = np.maximum.accumulate(np.where(run, known.size[rows], 0.0))
+        clear.append(np.interp(_CLEAR, size, x[rows], right=np.inf))
+    return np.array(clear)
+
+
+def _rounding(evaluation: Evaluation) -> float:
+    """By what share of x a Function may miss the number at which it is to change."""
+    return _ULPS * torch.finfo(evaluation.dtype).eps
 
 
 def _pieces(
@@ -204,7 +217,7 @@ def _at_jump(evaluation: Evaluation, end: float) -> Interval:
     rows = evaluation.rows
     for low, high in zip(rows.x[rows.below].tolist(), rows.x[rows.above].tolist(), strict=True):
         if low <= end <= high and not (rows.gap & (rows.x >= low) & (rows.x <= high)).any():
-            rounding = _ULPS * math.ulp(end)
+            rounding = _rounding(evaluation) * abs(end)
             return low - rounding, high + rounding
     return end, end
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 import torch
-from support.sections import look, section, written
+from support.sections import Counted, Written, look, op_of, section, written
 
 from gradloupe.ops import OPS
 from gradloupe.server.numerics.diagnosis.diagnose import diagnose
 from gradloupe.server.numerics.sentences.headline import Specimen, headline
 from gradloupe.server.numerics.sentences.places import section_names
 from gradloupe.server.numerics.sentences.verdict_sentence import verdict_sentence
+from gradloupe.server.numerics.verdict.verdict import judge
 
 Ends = list[tuple[float, float]]
 Where = Callable[[float], Ends]
@@ -89,10 +92,16 @@ REGIONS: list[tuple[str, float, str, tuple[float, ...], Where]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "grad_output", "moved", "value", "where"),
-    [(name, g, moved, value, where) for name, g, moved, values, where in REGIONS for value in values],
-)
+def positions() -> list[object]:
+    """Each region with what is moved in the middle of its positions; with the others nightly."""
+    return [
+        pytest.param(name, g, moved, value, where, marks=() if at == len(values) // 2 else pytest.mark.nightly)
+        for name, g, moved, values, where in REGIONS
+        for at, value in enumerate(values)
+    ]
+
+
+@pytest.mark.parametrize(("name", "grad_output", "moved", "value", "where"), positions())
 def test_the_intervals_are_those_of_the_closed_form(name, grad_output, moved, value, where):
     given = {moved: (value,) if moved == "v" else value} if moved else {}
     _, verdict = look(name, *domain(name), grad_output=grad_output, **given)
@@ -122,6 +131,21 @@ def test_an_edge_is_where_the_difference_begins_however_softly(power):
     assert look(wrong)[1].forward.intervals == ((0.7, 3.0),)
 
 
+SLOPES = {torch.sin: torch.cos, torch.exp: torch.exp, torch.round: torch.zeros_like, torch.square: lambda x: 2 * x}
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_an_edge_anywhere_is_found_in_every_dtype_as_far_as_that_tells(seed):
+    draw = random.Random(seed)
+    edge, power, grad_output = round(draw.uniform(-2.4, 2.4), 3), seed % 2, draw.choice((1.0, -2.0, 0.01))
+    value, slope = draw.choice(list(SLOPES.items()))
+    dtype, reach = (torch.float32, 1e-3) if seed % 3 == 0 else (torch.float64, 1e-9)
+    wrong = written(value, lambda x: slope(x) + (x > edge) * 2 * (x - edge) ** power)
+    start, stop = edge - draw.uniform(0.1, 5), edge + draw.uniform(0.1, 5)
+    found = look(wrong, start, stop, draw.choice((101, 401)), grad_output, dtype=dtype)[1].forward.intervals[0][0]
+    assert found == pytest.approx(edge, abs=reach * (stop - start))
+
+
 def test_a_difference_that_leaps_over_zero_agrees_nowhere():
     wrong = written(lambda x: x, lambda x: 1 + torch.where(x < 0.123, -0.5, 0.5))
     assert look(wrong)[1].forward.intervals == ((-3.0, 3.0),)
@@ -131,6 +155,19 @@ def test_a_wave_meets_the_slope_at_each_of_its_extremes():
     _, verdict = look(written(torch.sin, torch.zeros_like), -10.0, 10.0)
     meets = [end for _, end in verdict.forward.intervals[:-1]]
     assert meets == pytest.approx([(each + 0.5) * math.pi for each in range(-3, 3)], abs=1e-7)
+
+
+def test_all_edges_together_cost_a_few_calls_and_none_where_they_are_kinks():
+    counted = Counted(lambda x: Written.apply(x, torch.sin, lambda x: x.cos() + (x.abs() - 1.23).clamp(min=0)))
+    evaluation, verdict = look(op_of(counted))
+    before = counted.calls
+    assert judge(evaluation).forward.intervals == verdict.forward.intervals == ((-3.0, -1.23), (1.23, 3.0))
+    assert counted.calls - before <= 8
+    evaluation, _ = look("clamp_with_grad")
+    called = Counted(evaluation.section.call)
+    cut, reference = (replace(each, call=called) for each in (evaluation.section, evaluation.reference))
+    judge(replace(evaluation, section=cut, reference=reference))
+    assert called.calls == 0
 
 
 def test_headline_details_and_diagnosis_name_the_same_edges():
