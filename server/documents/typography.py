@@ -66,13 +66,13 @@ def number_on_grid(value: float, step: float) -> str:
     if decimals > 6 or abs(value) >= _PLAIN[1]:
         return number_within_span(value, step)
     places = Decimal(1).scaleb(-max(0, decimals))
-    return with_minus_sign(str(Decimal(value).quantize(places, ROUND_HALF_UP)))
+    return with_minus_sign(str(Decimal(value).quantize(places, ROUND_HALF_UP) + 0))  # which makes −0 a 0
 
 
 def exact_number(value: float) -> str:
     """A number that was entered, with all of its digits."""
     if value == 0 or _PLAIN[0] <= abs(value) < _PLAIN[1]:
-        return with_minus_sign(f"{Decimal(repr(float(value))).normalize():f}")
+        return with_minus_sign(f"{Decimal(repr(float(value))).normalize() + 0:f}")
     return typeset_powers(with_minus_sign(repr(float(value)).replace(".0e", "e")))
 
 

@@ -38,7 +38,8 @@ export function fixed(value, step) {
   const whole = step * 10 ** least;
   const decimals = Math.abs(whole - Math.round(whole)) < 1e-6 ? least : least + 1; // 0.015 has three
   if (decimals > 6 || Math.abs(value) >= 1e6) return formatRangeEnd(value, step);
-  return typographic(value.toFixed(Math.max(0, decimals)));
+  const places = Math.max(0, decimals);
+  return typographic(Number(value.toFixed(places)).toFixed(places)); // a number, so that −0 becomes 0
 }
 
 /** `value` rounded where a thousandth of `span` can no longer be seen. */
