@@ -89,13 +89,14 @@ def highlighted_source(source: str, first: int = 1) -> Markup:
 
 @lru_cache(maxsize=256)
 def highlighted_lines(source: str) -> tuple[str, ...]:
-    """The highlighted lines of a source as HTML."""
+    """The highlighted lines of a source as HTML, blank ones at its end included."""
     load_markup_libraries()
     from pygments import highlight as paint
     from pygments.formatters.html import HtmlFormatter
     from pygments.lexers.python import PythonLexer
 
-    return tuple(paint(source, PythonLexer(), HtmlFormatter(nowrap=True)).rstrip("\n").split("\n"))
+    painted = paint(source, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True))
+    return tuple(painted.removesuffix("\n").split("\n"))
 
 
 def highlight_style_sheet() -> bytes:

@@ -291,6 +291,13 @@ def test_every_line_of_both_sources_stands_in_one_row_and_those_that_differ_are_
     ]
 
 
+def test_a_source_that_was_cut_behind_blank_lines_is_listed_to_its_end() -> None:
+    cut = "class Twice:\n    pass\n\n\n"
+    for listing in source_listings(cut, OPS["exp"].source):
+        assert 'id="' in str(listing)
+    assert [each.count('<span class="line') for each in map(str, source_listings(cut, cut))] == [4, 4]
+
+
 EXPLAINED = """class Twice(torch.autograd.Function):
     \"\"\"
     Twice its < input.
