@@ -84,7 +84,7 @@ async def oembed(request: Request) -> Response:
     site = Site.serving(request)
     asked = parse_oembed_query(query_string(request))
     base = site.base(request)
-    hosts = {_host(urlsplit(base)), _host(urlsplit(f"//{request.url.netloc}"))}
+    hosts = {_host(urlsplit(base)), _host(urlsplit(f"{request.url.scheme}://{request.url.netloc}"))}
     name, query = _place(asked.url, hosts, site.settings.root)
     try:
         words = parse_query(query)
@@ -219,4 +219,4 @@ def _host(parts: SplitResult) -> str:
     if parts.username is not None or parts.password is not None:
         raise ValueError("an address with a user in it")
     name = f"[{name}]" if ":" in name else name
-    return name if port is None or port in _PORTS.values() else f"{name}:{port}"
+    return name if port in (None, _PORTS.get(parts.scheme)) else f"{name}:{port}"

@@ -210,6 +210,14 @@ def test_the_site_is_known_by_any_of_its_names_and_either_scheme(server: str) ->
     assert named.status_code == 200
 
 
+def test_only_the_usual_port_of_a_scheme_goes_without_saying(server: str) -> None:
+    found = {
+        url: http.get(f"{server}/oembed?url={url}/ops/exp", headers={"host": "localhost"}).status_code
+        for url in ("http://localhost:80", "https://localhost:443", "https://localhost:80", "http://localhost:443")
+    }
+    assert [*found.values()] == [200, 200, 404, 404]
+
+
 def test_a_query_that_cannot_be_is_refused_by_name(server: str) -> None:
     refused = asked(server, f"{server}/ops/clamp_with_grad?min=banana")
     assert refused.status_code == 422
