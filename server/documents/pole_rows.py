@@ -15,7 +15,8 @@ def nearest_row(xs: list[float], value: float) -> int:
 
 def rows_beside(xs: list[float], places: Iterable[float]) -> set[int]:
     """The rows closest to these x, and their neighbours."""
-    return {nearest_row(xs, x) + step for x in places for step in (-1, 0, 1)}
+    rows = {nearest_row(xs, x) + step for x in places for step in (-1, 0, 1)}
+    return {row for row in rows if 0 <= row < len(xs)}
 
 
 def with_gaps(column: Sequence[float | None], rows: Collection[int]) -> list[float | None]:

@@ -76,6 +76,12 @@ def test_a_pole_neither_flattens_the_rest_nor_is_drawn() -> None:
     assert [mark[0] for mark in found["marks"]] == ["subgradients", "kinks", "kink slopes"]
 
 
+def test_the_gap_of_a_pole_at_an_end_lies_within_the_curve() -> None:
+    ends = [{"kind": "pole", "x": x, "forward": None, "analytical": None, "left": None, "right": None} for x in (-3, 3)]
+    found = scene(marks=ends)
+    assert found["gaps"] == [0, 1, 99, 100]
+
+
 def test_the_slopes_stop_at_a_kink_and_its_mark_says_what_backward_chose() -> None:
     mark = {"kind": "kink", "x": 0.0, "forward": 0.0, "analytical": 0.5, "left": -1.0, "right": 1.0}
     found = scene(marks=[mark])
