@@ -140,6 +140,7 @@ def wide_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         name: [] for name in ("undecided", "matches surrogate", "agrees", "differs")
     }
     bound: list[tuple[float, float | None]] = []
+    follows = header["claim"] == "surrogate"  # what is apart may be right, as the derivative of another function
     for x, returned, numerical, error, said in triples:
         if returned is None or numerical is None:
             bound.append((place(x), None))
@@ -148,7 +149,7 @@ def wide_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         apart, room = _relative(returned - numerical, larger), _relative(error, larger)
         bound.append((place(x), room))
         vague = said not in _RIGHT or (room is not None and apart is not None and room > -1 and -1 < apart <= room)
-        designed = apart is not None and apart > max(-1.0, room or -1.0)
+        designed = follows and apart is not None and apart > max(-1.0, -1.0 if room is None else room)
         kind = "undecided" if vague else "matches surrogate" if designed else "agrees"
         points["differs" if said == "differs" else kind].append((place(x), apart))
     axes = Frame2D(linear_axis(span, header["wrt"]), linear_axis((-17.8, 1.3), ""))

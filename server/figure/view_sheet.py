@@ -75,18 +75,19 @@ def view_shapes(pen: Pen, picture: ViewPicture, width: int, height: int, address
         y += TITLE * unit
     foot = _FOOT * unit if "controls" not in address.hide else 0.0
     end = height - _BOTTOM * unit - foot
-    heads = sum(max(_heads(panel, address, unit, width / len(row)) for panel in row) for row in picture.rows)
-    free = end - y - heads - len(picture.rows) * (_LEAST + _BELOW) * unit
+    wide = [(width - 2 * pad - (len(row) - 1) * _GAP * unit) / len(row) for row in picture.rows]  # each panel
+    heads = [
+        max(_head(panel, address, unit, room) for panel in row) for row, room in zip(picture.rows, wide, strict=True)
+    ]
+    free = end - y - sum(heads) - len(picture.rows) * (_LEAST + _BELOW) * unit
     for line in _lines(picture.sentence, width - 2 * pad, unit, free) if "verdict" not in address.hide else ():
         y += LINE * unit
         yield pen.write(line, pad, y - 0.3 * unit, VERDICT_SIZE * unit, fill="muted")
-    high = (end - y - heads) / len(picture.rows) if picture.rows else 0.0
-    for row in picture.rows:
-        wide = (width - 2 * pad - (len(row) - 1) * _GAP * unit) / len(row)
-        head = max(_heads(panel, address, unit, width / len(row)) for panel in row)
+    high = (end - y - sum(heads)) / len(picture.rows) if picture.rows else 0.0
+    for row, room, head in zip(picture.rows, wide, heads, strict=True):
         for i, panel in enumerate(row):
-            left = pad + i * (wide + _GAP * unit)
-            yield from _panel(pen, panel, _Box(left, y, left + wide, head + high), head, unit, address)
+            left = pad + i * (room + _GAP * unit)
+            yield from _panel(pen, panel, _Box(left, y, left + room, head + high), head, unit, address)
         y += head + high
     if foot:
         size, y = _FOOTER_SIZE * unit, height - 0.85 * unit
@@ -106,21 +107,21 @@ def _lines(sentence: str, room: float, unit: float, free: float) -> list[str]:
 
 
 def _rows_of_legend(
-    panel: ViewPanel, address: Address, unit: float, wide: float
+    panel: ViewPanel, address: Address, unit: float, room: float
 ) -> list[list[tuple[float, LegendEntry]]]:
     size = _SMALL * unit
     begin = text_width(panel.words, size, "code") + 1.6 * size
     shown = list(panel.legend) if "legend" not in address.hide else []
-    return legend_rows(shown, begin, wide - 2 * _PAD * unit, size)
+    return legend_rows(shown, begin, room, size)
 
 
-def _heads(panel: ViewPanel, address: Address, unit: float, wide: float) -> float:
-    return (APART + HEAD * len(_rows_of_legend(panel, address, unit, wide)) + CLOSE) * unit
+def _head(panel: ViewPanel, address: Address, unit: float, room: float) -> float:
+    return (APART + HEAD * len(_rows_of_legend(panel, address, unit, room)) + CLOSE) * unit
 
 
 def _panel(pen: Pen, panel: ViewPanel, box: _Box, head: float, unit: float, address: Address) -> Iterator[Markup]:
     size, y = _SMALL * unit, box.top + APART * unit
-    for i, row in enumerate(_rows_of_legend(panel, address, unit, box.right - box.left + 2 * _PAD * unit)):
+    for i, row in enumerate(_rows_of_legend(panel, address, unit, box.right - box.left)):
         if i == 0:
             yield pen.write(panel.words, box.left, y + unit, size, "code")
         for x, sample in row:

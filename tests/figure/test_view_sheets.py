@@ -72,6 +72,24 @@ def test_a_picture_of_a_view_of_many_elements_or_of_a_failure_is_drawn(server: s
     assert "forward raised RuntimeError." in print_svg(Frame(answer.header, {}), address())
 
 
+def test_a_picture_says_surrogate_only_where_the_op_names_one(server: str) -> None:
+    for op, named in (("output_ignored", False), ("heaviside_sigmoid", True)):
+        said = words(print_svg(answered(document(server, f"/ops/{op}.json?view=wide")), address()))
+        assert ("matches surrogate" in said) == named
+
+
+def test_a_legend_lies_right_above_its_panel_whatever_the_width(server: str) -> None:
+    answer = answered(document(server, "/ops/clamp_with_grad.json?view=surface"))
+    rooms = set()
+    for width in range(452, 484, 4):
+        svg = ElementTree.fromstring(print_svg(answer, address(width=width, height=700)))  # noqa: S314
+        lines = [float(text.attrib["y"]) for text in svg if text.tag.endswith("text")]
+        for panel in (each for each in svg if each.tag.endswith("svg")):
+            top = float(panel.attrib["y"])
+            rooms.add(round(min(top - line for line in lines if line < top)))
+    assert len(rooms) == 1
+
+
 def test_the_three_formats_of_a_view_are_served(server: str) -> None:
     starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
     for ending, start in starts.items():
