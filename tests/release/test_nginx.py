@@ -51,6 +51,7 @@ def configured(folder: Path, port: int, behind: tuple[Server, ...]) -> str:
     text = SHIPPED.replace("server replica:8000 resolve max_fails=0;", servers).replace(
         "listen 8080", f"listen 127.0.0.1:{port}"
     )
+    text = text.replace("8081", str(free_port()))
     text = text.replace("/tmp/", f"{folder}/").replace("/var/cache/nginx", str(folder))  # noqa: S108
     text = text.replace("access_log off;", f"log_format peer $remote_addr; access_log {folder}/peers peer;")
     assert text.count(str(folder)) == 9
@@ -228,6 +229,25 @@ def test_one_that_is_busy_or_has_ended_is_not_missed(front: Front) -> None:
     front.behind[0].process.send_signal(signal.SIGTERM)
     front.behind[0].process.wait(20)
     assert {front.get(f"/ops/exp.json?count={60 + place}").status_code for place in range(8)} == {200}
+
+
+def test_what_is_kept_is_not_counted_and_what_is_not_is_for_one_address(front: Front, tmp_path: Path) -> None:
+    port = free_port()
+    slow = configured(tmp_path, port, front.behind).replace("rate=100r/s", "rate=1r/m").replace("burst=500", "burst=20")
+    with nginx_running(tmp_path, slow, port):
+        few = Front(f"http://127.0.0.1:{port}", front.behind, tmp_path / "peers")
+        assert {few.get("/embed/exp?count=33").status_code for _ in range(100)} == {200}
+        statuses = [few.get(f"/nothing?ask={number}").status_code for number in range(30)]
+        assert statuses == [404] * 20 + [503] * 10
+        assert few.get("/embed/exp?count=33").status_code == 200
+        another = few.get("/nothing", x_forwarded_for="203.0.113.9")
+        assert another.status_code == 404
+        for place, framed in (("embed", ""), ("ops", "; frame-ancestors 'self'")):
+            refused = few.get(f"/{place}/cube?count=33", accept="text/html,*/*")
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+            assert 'http-equiv="refresh"' in refused.text
+            assert refused.headers["content-security-policy"] == f"default-src 'none'{framed}"
+        assert few.get("/ops/cube.json?count=33", accept="application/json").json()["status"] == 503
 
 
 def test_when_nobody_is_there_nginx_says_so_in_a_sentence(front: Front) -> None:
