@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { ROOT } from "../root.js";
 import { isOfSection } from "../state/address.js";
 import { copyText } from "./clipboard.js";
-import { frame, page, picture, placesFor, SANDBOX } from "./snippets.js";
+import { frame, picture, placesFor, SANDBOX, whole } from "./snippets.js";
 
 const STRICT = SANDBOX.replace(" allow-same-origin", ""); // here the frame would have the origin of the page
 const USUAL = 480; // pixels, until the frame has told its height
@@ -84,11 +84,9 @@ export function shareDialog(dialog, query) {
 
   function file(here) {
     const sliders = chosenSliders(form);
-    const said = [...here.said, ["sliders", sliders]];
-    const address = page({ ...here, said: sliders ? said : here.said });
-    const [path, query] = [address.split("?")[0], address.includes("?") ? `?${address.split("?")[1]}` : ""];
-    fetchable(`${path}.html${query}`, `${here.op}.html`);
-    sizes.ask(`${path}.size.json${query}`);
+    const sliding = sliders ? { ...here, said: [...here.said, ["sliders", sliders]] } : here;
+    fetchable(whole(sliding, ".html"), `${here.op}.html`);
+    sizes.ask(whole(sliding, ".size.json"));
   }
 
   function fetchable(href, name) {

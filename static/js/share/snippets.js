@@ -41,12 +41,14 @@ const asPicture = (figure) => {
   return { ...figure, dress: { ...figure.dress, hide: hide.join(",") } };
 };
 
-export const page = (figure) => addressOf(figure, figure.lesson ? embedded(figure) : `ops/${figure.op}`);
+const page = (figure) => addressOf(figure, figure.lesson ? embedded(figure) : `ops/${figure.op}`);
 export const frame = (figure) => addressOf(figure, `embed/${embedded(figure)}`, ["theme", "hide", "height"]);
 /** The frame of a page that does not hear how high the figure is: it fills what it is given, on a phone, too. */
 const filling = (figure) => frame({ ...figure, dress: { ...figure.dress, height: String(figure.height) } });
 export const picture = (figure, ending, dressed = ["theme", "hide"]) =>
   addressOf(asPicture(figure), `ops/${figure.op}${ending}`, dressed);
+/** The file that works offline (`ending` ".html"), or its size. */
+export const whole = (figure, ending) => addressOf(figure, `ops/${figure.op}${ending}`, ["theme", "hide"]);
 const pasted = (figure) => addressOf(figure, `ops/${figure.op}`, ["theme", "hide", "width", "height"]);
 const oembed = (figure) => `${figure.base}/oembed?format=json&url=${encodeURIComponent(pasted(figure))}`;
 
