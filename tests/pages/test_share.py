@@ -366,7 +366,8 @@ def test_a_file_tells_its_size_before_it_is_fetched(page: Page) -> None:
     dialog(page).get_by_role("spinbutton", name="Values of grad_output").fill("3")
     expect(weight).to_have_text(re.compile(f"^(?!{re.escape(before)}$).*sections, "))
     link = dialog(page).get_by_role("link", name="Download clamp_with_grad.html")
-    address = "/ops/clamp_with_grad.html?min=-2&grad_output=-1&sliders=min:9,grad_output:3&theme=dark&hide=verdict,source"
+    chosen = "sliders=min:9,grad_output:3&theme=dark&hide=verdict,source"
+    address = f"/ops/clamp_with_grad.html?min=-2&grad_output=-1&{chosen}"
     choose(page, "dark")
     dialog(page).get_by_role("checkbox", name="verdict").uncheck()
     expect(link).to_have_attribute("href", address)
