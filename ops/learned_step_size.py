@@ -15,8 +15,8 @@ class LearnedStepSize(torch.autograd.Function):
     found by treating the rounding as if it were not there; the paper then scales it by the number of
     weights.
 
-    Forward itself rises more steeply in `step_size`, so the page says of this sweep that the two differ, and
-    they do. In fact no function at all has both of these gradients.
+    Forward itself rises more steeply in `step_size` and falls back at its jumps; the dotted curve is what
+    rises as `backward` says. No function at all has both of these gradients, so each input has its own.
     """
 
     @staticmethod
@@ -34,8 +34,19 @@ class LearnedStepSize(torch.autograd.Function):
         return grad_output * inside, (grad_output * grad_step).sum_to_size(step_size.shape), None, None
 
 
-def clamp_in_steps(x, step_size, low, high):
-    return torch.clamp(x, low * step_size, high * step_size)
+# No function has both of these gradients: this is the one whose slope in the input `wrt` is returned.
+def clamp_or_sum(x, step_size, low, high, wrt):
+    if wrt == "x":
+        return torch.clamp(x, low * step_size, high * step_size)
+    sign, size = torch.sign(step_size), step_size.abs()
+    above, below = (sign * x).clamp(min=0), (-sign * x).clamp(min=0)
+    return sign * (sum_of_levels(above, size, high) - sum_of_levels(below, size, -low))
+
+
+def sum_of_levels(x, step_size, level):
+    # The integral of round(x / step_size) - x / step_size, and of `level` where x lies beyond it.
+    reached = sum(torch.minimum(step_size, x / (each - 0.5)) for each in range(1, level + 1))
+    return reached - x * torch.log(torch.maximum(step_size, x / (level or 1e-9)))
 
 
 op = Op(
@@ -55,8 +66,9 @@ op = Op(
         Parameter("low", -4, -8, 0, "lowest level", kind="int"),
         Parameter("high", 3, 1, 8, "highest level", kind="int"),
     ),
-    surrogate=clamp_in_steps,
-    surrogate_formula=r"\min(\max(x, \mathrm{low} \cdot s), \mathrm{high} \cdot s)",
+    surrogate=clamp_or_sum,
+    surrogate_formula=r"\min(\max(x, \mathrm{low} \cdot s), \mathrm{high} \cdot s) \text{ in } x, \quad "
+    r"\int d \, \mathrm{d}s \text{ in } s",
     wrt="x",
     reference="Esser, McKinstry, Bablani, Appuswamy and Modha, Learned Step Size Quantization, 2020",
 )

@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import product
 from typing import Any, Literal
 
@@ -115,11 +115,11 @@ class Op:
 
     ``forward``, ``backward`` and ``surrogate_formula`` are LaTeX. ``call`` binds inputs and parameters to
     the Function; by default ``function.apply(*inputs, *parameters)``. ``surrogate`` is the function whose
-    derivative ``backward`` is meant to be; it is called like ``call``, and given ``grad_output`` as a
-    keyword if it names it. ``broken`` says what is wrong with a specimen, and ``check`` names the check of
-    the contract that finds it. ``wrt`` and ``of`` name the elements looked at first, such as ``"weight[0,1]"``;
-    ``descent`` is the gradient descent shown first; ``dtype`` is what is computed in at first, by its name,
-    and ``grad_output`` what backward is handed at first.
+    derivative ``backward`` is meant to be; it is called like ``call``, and given as keywords, if it names them,
+    ``grad_output`` and ``wrt``, the input by which it is differentiated. ``broken`` says what is wrong with a
+    specimen, and ``check`` names the check of the contract that finds it. ``wrt`` and ``of`` name the elements
+    looked at first, such as ``"weight[0,1]"``; ``descent`` is the gradient descent shown first; ``dtype`` is
+    what is computed in at first, by its name, and ``grad_output`` what backward is handed at first.
 
     Raises ``BadDeclaration`` when a name is reserved or doubled, or a default lies out of its bounds.
     """
@@ -207,10 +207,23 @@ class Op:
     @property
     def follows_sign(self) -> bool:
         """Whether the surrogate depends on ``grad_output``, as no derivative may."""
+        return "grad_output" in self._surrogate_arguments
+
+    def surrogate_for(self, wrt: str, grad_output: float) -> Callable[..., torch.Tensor] | None:
+        """The surrogate for one input and one ``grad_output``: the same object for the same two, as far as they matter.
+
+        None where there is none.
+        """
+        given = {"wrt": wrt, "grad_output": grad_output}
+        told = tuple((name, value) for name, value in given.items() if name in self._surrogate_arguments)
+        return _bound(self.surrogate, told) if self.surrogate and told else self.surrogate
+
+    @property
+    def _surrogate_arguments(self) -> frozenset[str]:
         try:
-            return self.surrogate is not None and "grad_output" in inspect.signature(self.surrogate).parameters
+            return frozenset(inspect.signature(self.surrogate).parameters) if self.surrogate else frozenset()
         except ValueError:  # torch's own functions have no signature
-            return False
+            return frozenset()
 
     @property
     def doc(self) -> str:
@@ -249,6 +262,11 @@ class Op:
     def __call__(self, *arguments: Any) -> Any:
         """Run the Function on its inputs and parameters, in the order declared."""
         return (self.call or self.function.apply)(*arguments)
+
+
+@lru_cache(maxsize=64)
+def _bound(function: Callable[..., torch.Tensor], given: tuple[tuple[str, Any], ...]) -> Callable[..., torch.Tensor]:
+    return partial(function, **dict(given))
 
 
 def _declares(node: ast.stmt) -> bool:

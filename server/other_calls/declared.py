@@ -52,7 +52,8 @@ def calls_of_declared(section: Section) -> Iterator[OtherCall]:
     if op.claim == "broken" or op.follows_sign:
         return
     base = Call.of(section)
-    declared = _Declared(op, base, base.through(op.surrogate) if op.surrogate else None, section.wrt)
+    surrogate = op.surrogate_for(section.wrt, 1.0)
+    declared = _Declared(op, base, base.through(surrogate) if surrogate else None, section.wrt)
     yield from _with_parameters(declared)
     yield from _reshaped(declared)
     yield from _laid_out(declared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 import torch
 
@@ -19,20 +19,24 @@ def _surrogate_gradients(session: CheckSession, grad_outputs: TensorsByName) -> 
 
     One that depends on ``grad_output`` can be evaluated only if all elements of that are the same number.
     """
-    surrogate = session.section.op.surrogate
-    if surrogate is None:
+    op = session.section.op
+    sizes = {size for each in grad_outputs.values() for size in each.reshape(-1).tolist()}
+    if op.surrogate is None or (op.follows_sign and len(sizes) != 1):
         return None
-    if session.section.op.follows_sign:
-        sizes = {size for each in grad_outputs.values() for size in each.reshape(-1).tolist()}
-        if len(sizes) != 1:
-            return None
-        surrogate = partial(surrogate, grad_output=sizes.pop())
+    by_input = {name: op.surrogate_for(name, next(iter(sizes))) for name in session.call.tensors}
     try:
-        call = session.call.through(surrogate)
-        # A constant has no graph, and the gradient 0.
-        return call.gradients(grad_outputs) if call.run().moved else dict.fromkeys(call.tensors)
+        known = {each: _gradients_through(session, each, grad_outputs) for each in set(by_input.values()) if each}
     except Exception:  # noqa: BLE001 the curves report what a surrogate raises
         return None
+    return {name: known[each].get(name) for name, each in by_input.items() if each}
+
+
+def _gradients_through(
+    session: CheckSession, surrogate: Callable[..., torch.Tensor], grad_outputs: TensorsByName
+) -> GradientsByName:
+    call = session.call.through(surrogate)
+    # A constant has no graph, and the gradient 0.
+    return call.gradients(grad_outputs) if call.run().moved else dict.fromkeys(call.tensors)
 
 
 def surrogate_explains(

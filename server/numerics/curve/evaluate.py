@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 import torch
 
-from ....ops import Op
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.batching import Batch, find_batch
 from ...runtime.failure import Failure, FunctionFailed
@@ -316,18 +312,10 @@ def _largest_inwards(wide: WholeRangeCheck | None, grid: Grid) -> float:
 
 def _meant(section: Section, at: Rows, grad_output: float) -> Batch | None:
     """The section through the surrogate, where there is one that this backward is meant to follow."""
-    op = section.op
-    if op.surrogate is None or section.sweeps_parameter:
+    call = section.op.surrogate_for(section.wrt, grad_output)
+    if call is None or section.sweeps_parameter:
         return None
-    call = _surrogate_for(op, grad_output) if op.follows_sign else op.surrogate
     return find_batch(replace(section, call=call, dtype=torch.float64, device="cpu"), at.x)
-
-
-@lru_cache(maxsize=64)
-def _surrogate_for(op: Op, grad_output: float) -> Callable[..., Any]:
-    """The surrogate for this grad_output: the same object each time, so that what is known of it is known again."""
-    assert op.surrogate is not None
-    return partial(op.surrogate, grad_output=grad_output)
 
 
 def _curve_of(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -217,10 +215,9 @@ def _base_point(copies: InputCopies, rows: ElementRange, span: float) -> BasePoi
 
 def _surrogate_copies(section: Section, span: float, grad_output: float) -> InputCopies | None:
     """The copies of the surrogate, where there is one that this backward is meant to follow."""
-    op = section.op
-    if op.surrogate is None or section.sweeps_parameter:
+    call = section.op.surrogate_for(section.wrt, grad_output)
+    if call is None or section.sweeps_parameter:
         return None
-    call: Any = partial(op.surrogate, grad_output=grad_output) if op.follows_sign else op.surrogate
     try:
         copies = batched_copies(replace(section, call=call, dtype=torch.float64, device="cpu"), span)
         return copies if copies.size == InputCopies(section).size else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -195,9 +194,8 @@ def surrogate_explains_scaling(section: Section, x: Array, grad_output: float, l
 
 
 def _follows_surrogate(section: Section, x: Array, grad_output: float) -> bool:
-    surrogate = section.op.surrogate
-    assert surrogate is not None
-    call = partial(surrogate, grad_output=grad_output)
+    call = section.op.surrogate_for(section.wrt, grad_output)
+    assert call is not None
     expected = section.alone(call=call, dtype=torch.float64, device="cpu").backward(x, grad_output)
     returned = section.backward(x, grad_output)
     if returned.grad_input is None or expected.grad_input is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import torch
@@ -36,11 +35,8 @@ def grad_input_section(first: Section, grad_output: float) -> Section:
 
 
 def _surrogate_grad_input(first: Section, grad_output: float) -> Callable[..., torch.Tensor] | None:
-    op = first.op
-    if op.surrogate is None:
-        return None
-    call = partial(op.surrogate, grad_output=grad_output) if op.follows_sign else op.surrogate
-    return GradInput(replace(first, call=call), grad_output)
+    call = first.op.surrogate_for(first.wrt, grad_output)
+    return None if call is None else GradInput(replace(first, call=call), grad_output)
 
 
 @dataclass(frozen=True)

@@ -197,9 +197,9 @@ def _follows_surrogate(
 ) -> bool:
     """Whether what was returned is the gradient of the op's surrogate."""
     op, plane = ground.plane.along.op, ground.plane
-    if op.surrogate is None or grad_output == 0:
+    call, other = (op.surrogate_for(each.wrt, grad_output) for each in (plane.along, plane.across))
+    if call is None or call is not other or grad_output == 0:
         return False
-    call = partial(op.surrogate, grad_output=grad_output) if op.follows_sign else op.surrogate
     along, across = (replace(each, call=call) for each in (plane.along, plane.across))
     try:
         surrogate_plane = batched_plane(along, across, ground.x, ground.y, grad_output)

@@ -252,6 +252,13 @@ def test_a_grad_output_of_zero_accuses_no_surrogate_that_depends_on_its_size():
     assert look("gradient_clip", grad_output=0.0)[1].word == "matches its surrogate"
 
 
+def test_each_input_may_have_a_surrogate_of_its_own():
+    for wrt, start, stop in (("x", -3.0, 3.0), ("step_size", 0.2, 2.0), ("step_size", -2.0, -0.2)):
+        assert look("learned_step_size", start, stop, wrt=wrt)[1].word == "matches its surrogate"
+    one = replace(OPS["learned_step_size"], surrogate=lambda x, s, low, high: torch.clamp(x, low * s, high * s))
+    assert look(one, 0.2, 2.0, wrt="step_size")[1].word == "differs"
+
+
 def test_a_gradient_that_is_right_for_one_sign_only_is_told_to_match_its_surrogate():
     for grad_output in (1.0, -1.0):
         assert look("guided_relu", grad_output=grad_output)[1].word == "matches its surrogate"
