@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import os
 import re
 import signal
@@ -246,7 +248,9 @@ def test_what_is_kept_is_not_counted_and_what_is_not_is_for_one_address(front: F
             refused = few.get(f"/{place}/cube?count=33", accept="text/html,*/*")
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
             assert 'http-equiv="refresh"' in refused.text
-            assert refused.headers["content-security-policy"] == f"default-src 'none'{framed}"
+            style = re.findall("<style>(.*)</style>", refused.text)[0].encode()
+            admitted = f"style-src 'sha256-{base64.b64encode(hashlib.sha256(style).digest()).decode()}'"
+            assert refused.headers["content-security-policy"] == f"default-src 'none'; {admitted}{framed}"
         assert few.get("/ops/cube.json?count=33", accept="application/json").json()["status"] == 503
 
 
