@@ -27,10 +27,11 @@ from ..tolerance import Tolerance
 from .point_judge import Comparison, judge_returned
 from .slope_judge import error_band
 
-_MOST = 100  # budget: of more brackets than these none is narrowed
-# budget: the points of a round in one bracket, at most and at least, and in all; and in one where each costs calls.
-_PARTS, _MIN_PARTS, _ALL_PARTS, _PARTS_ALONE = 128, 8, 1024, 3
-_ROUNDS, _ROUNDS_ALONE = 10, 5  # budget: the most rounds; of two calls each where the points share them
+# budget: of more brackets none is narrowed; of more than would fill a call, no more than the least.
+_MOST, _LEAST = 100, 4
+_MIN_PARTS, _MAX_PARTS = 3, 128  # budget: the points of a round in each bracket, so many that they fill a call
+_FORWARDS = 2 * LEVELS + 1  # unit: for each of them
+_ROUNDS, _ROUNDS_ALONE = 10, 5  # budget: the most rounds; and where each point needs calls of its own
 _NARROW = 2e-9  # bound: the width down to which a bracket is narrowed, as a share of the range
 _CLEAR = 4.0  # bound: a difference of this many times its allowance is clear
 # bound: the edge is at most this many times as far from where the difference is within its allowance as that is from
@@ -88,8 +89,9 @@ def _brackets(evaluation: Evaluation, curve: Curve, comparison: Comparison) -> _
         np.arange(ends.size + begins.size + crosses.size) >= ends.size + begins.size,
     )
     vague = not evaluation.deterministic or curve.unseen or evaluation.linearity.breaks("repeats", "batch")
-    found = found.where(~found.crosses) if found.wrong.size > _MOST else found
-    return found.where(slice(0)) if vague or found.wrong.size > _MOST else found
+    most = min(_MOST, max(_LEAST, evaluation.section.batch_size // (_FORWARDS * _MIN_PARTS)))
+    found = found.where(~found.crosses) if found.wrong.size > most else found
+    return found.where(slice(0)) if vague or found.wrong.size > most else found
 
 
 @dataclass(frozen=True)
@@ -153,12 +155,12 @@ def _narrowed(difference: _Difference, brackets: _Brackets) -> Array:
     evaluation, count = difference.evaluation, brackets.wrong.size
     if not count:
         return np.empty((0, 2))
-    x, stacked, known = evaluation.rows.x, evaluation.section.stacked, difference.at_rows()
-    parts = min(_PARTS, max(_MIN_PARTS, _ALL_PARTS // count)) if stacked else _PARTS_ALONE
+    x, known = evaluation.rows.x, difference.at_rows()
+    parts = max(_MIN_PARTS, min(_MAX_PARTS, evaluation.section.batch_size // (_FORWARDS * count)))
     shares, column = np.arange(1, parts + 1) / (parts + 1), np.arange(count)
     wrong, other, off = x[brackets.wrong], x[brackets.other], known.off[[brackets.other, brackets.wrong]]
     sign, before, clear = np.sign(off[1]), np.abs(off).sum(axis=0), _clear_rows(x, known, brackets)
-    for _ in range(_ROUNDS if stacked else _ROUNDS_ALONE):
+    for _ in range(_ROUNDS if evaluation.section.stacked else _ROUNDS_ALONE):
         narrow = np.maximum(_NARROW * evaluation.grid.span, 4 * np.spacing(np.abs(wrong)))
         if (np.abs(wrong - other) <= narrow).all():
             break
