@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from ...runtime.domain_reach import DomainReach
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import remembered
 from ...runtime.section import Section
+from ..formatting.numbers import simplest_number
 from ..sampling.grid import Grid
 from ..status import Status
 from .judge import (
@@ -31,8 +33,11 @@ _Statuses = NDArray[np.int8]
 _MIN_DIFFERENCE, _RELATIVE_STEP = 1e-4, 1e-5
 # ulps: an allowance for cancellation inside forward: this many units of rounding of the neighbouring slopes.
 _CANCELLATION = 2e4
-# budget: the rounds, and the points of each: an end is found to about 1/4000 of the distance of two points.
-_ROUNDS, _POINTS = 2, 66
+# bound: a difference of this many times the least is clear; from where it begins to the edge it is at most this many
+# times as far as between the two, unless that were more than this share of the distance of two points.
+_CLEAR, _REACH, _MOST = 4.0, 2.0, 0.05
+# budget: the rounds, and the points of each: an end is found to about 1/270 000 of the distance of two points.
+_ROUNDS, _POINTS = 3, 66
 _MAX_EXPONENT = 1024  # unit: two to this power is more than any number of float64
 
 
@@ -153,7 +158,7 @@ def _interval_end(data: RangeMeasurements, status: _Statuses, right: Sequence[Se
     if status[neighbour] != Status.AGREES:
         return float(data.x[row])
 
-    def differs(t: Array) -> Mask:
+    def differs(t: Array, times: float = 1.0) -> Mask:
         returned = data.section.backward(t, data.grad_output).grad_input
         ahead, behind = t * (1 + _RELATIVE_STEP), t * (1 - _RELATIVE_STEP)
         wrong = np.full(t.size, True)
@@ -161,10 +166,15 @@ def _interval_end(data: RangeMeasurements, status: _Statuses, right: Sequence[Se
             above, below = forward_within(each, data.reach)(np.concatenate((ahead, behind))).reshape(2, -1)
             slope = data.grad_output * (above - below) / (ahead - behind)
             allowed = _MIN_DIFFERENCE * (np.abs(slope) + data.scale[row]) + data.allowed[row]
-            wrong &= ~(np.abs((0.0 if returned is None else returned) - slope) <= allowed)
+            wrong &= ~(np.abs((0.0 if returned is None else returned) - slope) <= times * allowed)
         return wrong
 
-    return _locate(differs, data, neighbour, row)
+    agrees, begins = _bracket(differs, data, neighbour, row)
+    _, clear = _bracket(partial(differs, times=_CLEAR), data, neighbour, row)
+    reach = _REACH * abs(clear - agrees)
+    if reach > _MOST * abs(float(data.x[row] - data.x[neighbour])):
+        return begins
+    return simplest_number(*sorted((agrees + side * reach, begins)))
 
 
 def _finite_range(data: RangeMeasurements) -> Interval:
@@ -184,20 +194,18 @@ def _finite_range(data: RangeMeasurements) -> Interval:
 
 
 def _locate(holds: Callable[[Array], Mask], data: RangeMeasurements, without: int, with_it: int) -> float:
-    return first_where(holds, data.section.snap, float(data.x[without]), float(data.x[with_it]))
+    return _bracket(holds, data, without, with_it)[1]
 
 
-def first_where(
-    holds: Callable[[Array], NDArray[np.bool_]], snap: Callable[[Array], Array], start: float, stop: float
-) -> float:
-    """The first number at which the condition holds, between ``start``, where it does not, and ``stop``, where it does.
+def _bracket(holds: Callable[[Array], Mask], data: RangeMeasurements, without: int, with_it: int) -> Interval:
+    """The last number at which the condition does not hold and the first at which it does, between two of the points.
 
-    Accurate to about 1/4000 of the interval, on a logarithmic scale where both ends have the same sign. ``snap``
-    rounds numbers to the dtype.
+    Accurate to some millionths of their distance, on a logarithmic scale where both have the same sign.
     """
+    start, stop = float(data.x[without]), float(data.x[with_it])
     for _ in range(_ROUNDS):
         points = np.geomspace(start, stop, _POINTS) if start * stop > 0 else np.linspace(start, stop, _POINTS)
-        points = snap(points)
+        points = data.section.snap(points)
         first = int(np.append(holds(points[1:-1]), True).argmax()) + 1
         start, stop = float(points[first - 1]), float(points[first])
-    return stop
+    return start, stop

@@ -186,6 +186,13 @@ def test_a_fault_out_of_sight_is_found_where_it_begins(name, subtests):
                     assert abs(value) == pytest.approx(abs(true), rel=0.5 if power else 5e-3) or abs(true) > 1e100
 
 
+@pytest.mark.parametrize("name", ["x > 3", "half of it", "TruncExp", "20 to 30", "1 % too much", "NaN"])
+def test_an_edge_out_of_sight_is_the_number_it_is(name):
+    op, expected = WRONG[name]
+    edges = {end for interval in expected for end in interval if 1 < abs(end) <= 100}
+    assert edges <= {end for interval in wide(op).intervals for end in interval}
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("name", ["x > 3", "6 is forgotten", "softplus cut off", "20 to 30"])
 def test_a_fault_out_of_sight_is_found_in_every_dtype(name, dtype):
