@@ -157,10 +157,21 @@ def test_nothing_moves_the_figure_nor_what_is_under_the_pointer(page: Page, size
     expect(page.locator("#refused-min")).to_be_visible()
 
 
-def test_a_view_opens_without_a_smaller_figure(page: Page) -> None:
+def test_a_view_opens_where_it_is_seen_together_with_the_sliders_and_the_figure(page: Page) -> None:
     opened(page, HOME)
-    size = "canvas => [canvas.clientWidth, canvas.clientHeight]"
-    before = page.locator("#canvas").evaluate(size)
-    page.evaluate("() => document.querySelector('[name=view][value=area]').click()")
-    expect(page.locator("#companion")).to_be_visible()
-    assert page.locator("#canvas").evaluate(size) == before
+    slider, plot = page.get_by_role("slider", name="max"), page.locator("#companion-plot")
+    for size, seen in [((1440, 900), ("#canvas", "#reading")), ((390, 844), ())]:
+        resized(page, *size)
+        shows(page, HOME)
+        page.locator(".looks label", has_text="Area").click()
+        shows(page, HOME)
+        for each in (slider, plot, *map(page.locator, seen)):
+            expect(each).to_be_in_viewport(ratio=0.98)
+        drag(page, slider, 0.8)
+        expect(page.locator("#companion-sentence")).to_contain_text("forward")
+        expect(plot).to_be_in_viewport(ratio=0.98)
+        tops = [page.locator(each).bounding_box() for each in ("#canvas", "#field-max", "#companion", "#field-start")]
+        assert size[0] > 1000 or sorted(tops, key=lambda box: box["y"] if box else 0) == tops
+        page.get_by_role("button", name="Reset max to 1").click()
+        page.locator(".looks label", has_text="Curves only").click()
+        shows(page, HOME)

@@ -23,12 +23,14 @@ const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
 const views = [...document.querySelectorAll("[name=view]")];
 const titles = Object.fromEntries(views.map(({ value, dataset }) => [value, dataset.title]));
+const abreast = matchMedia("(min-width: 62rem)"); // as op.css has it
 
 const painted = afterFirstPaint(); // before Plotly is read
 const plotly = () => painted.then(() => loadPlotly("curves"));
 
 showDefinitions();
-let named = page.dataset.view !== "curves" && scrollY === 0; // a view that the address names, and nobody has seen yet
+let coming = page.dataset.view !== "curves" && scrollY === 0; // is a view opened that is not drawn yet?
+for (const own of ["wheel", "touchmove", "keydown"]) addEventListener(own, () => (coming = false), { passive: true });
 
 const session = new Session(askServer, location.search);
 const figure = soleFigure(session, {
@@ -45,8 +47,8 @@ const closeLook = companion(find("#companion"), {
   drawn() {
     figure.plot.mark(closeLook.state().answer.at ?? null);
     compareInputs();
-    if (named) reveal();
-    named = false;
+    if (coming) reveal();
+    coming = false;
   },
 });
 const tellOtherInputs = otherInputs(find("#pair"), {
@@ -68,7 +70,9 @@ session.on("words", (answer) => {
 });
 session.on("control", (name) => {
   if (isOfView(name)) updateView();
-  if (name === "view") reveal();
+  if (name !== "view") return;
+  coming = page.dataset.view !== "curves";
+  if (coming) reveal();
 });
 
 /** What the contract, if that is open, says of inputs that are not drawn. */
@@ -108,10 +112,12 @@ function updateView() {
   }
 }
 
-/** What was opened is brought into sight. */
+/** What was opened is brought into sight, together with the figure beside the sliders or, in one column, with these. */
 function reveal() {
-  const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-  requestAnimationFrame(() => find("#companion").scrollIntoView({ block: "start", behavior }));
+  const above = find(abreast.matches ? ".stage" : ".parameters").getBoundingClientRect().top;
+  const { top, bottom } = find("#companion").getBoundingClientRect();
+  const least = Math.min(bottom, top + innerHeight / 2); // of it that is to be seen: a panel may be long
+  scrollBy(0, Math.max(above, least - innerHeight));
 }
 
 /** What the answer says of the source and of the fields that were left empty. */
