@@ -18,7 +18,7 @@ from ..url.numbers import write_number
 _FOLDER = Path(TEMPLATES, "lessons")
 WORD_BOUNDS = (40, 120)  # of the text of a lesson
 _LONGEST_REVEAL = 120  # words
-_TEXTS = ("title", "address", "control", "expect", "text", "reveal")
+_TEXTS = ("title", "part", "address", "control", "expect", "text", "reveal")
 _OPTIONAL = ("choices",)
 
 
@@ -30,14 +30,16 @@ class BadLesson(ValueError):
 class Lesson:
     """One lesson.
 
-    ``title`` is its question. ``op`` and ``query`` are the address of its figure, ``control`` the one parameter of that
-    address that can be moved, to one of ``choices`` where there are any. ``expect`` is the word of the verdict at the
-    start; ``reveal`` says what happened and why.
+    ``title`` is its question, ``part`` the heading under which it is listed with its neighbours. ``op`` and ``query``
+    are the address of its figure, ``control`` the one parameter of that address that can be moved, to one of
+    ``choices`` where there are any. ``expect`` is the word of the verdict at the start; ``reveal`` says what happened
+    and why.
     """
 
     name: str
     number: int
     title: str
+    part: str
     op: str
     query: str
     control: str

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
+from itertools import groupby
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -235,9 +236,10 @@ class Pages:
         return self._render("pages/lesson.html", context | {"social": replace(social, image=context["social"].image)})
 
     def lessons(self, lessons: Sequence[Lesson], base: str, indexed: bool) -> bytes:
-        """The list of the lessons, by their questions."""
+        """The list of the lessons, by their questions, in parts."""
         social = plain_tags(f"{base}/lessons", "Lessons", LESSONS_DESCRIPTION, indexed)
-        return self._render("pages/lessons.html", {"lessons": lessons, "social": social})
+        parts = [(part, list(members)) for part, members in groupby(lessons, lambda lesson: lesson.part)]
+        return self._render("pages/lessons.html", {"lessons": lessons, "parts": parts, "social": social})
 
     def glossary(self, entries: Sequence[GlossaryEntry], base: str, indexed: bool) -> bytes:
         """The terms, each with its definition and a figure."""
