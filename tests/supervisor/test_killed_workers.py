@@ -17,7 +17,7 @@ from support.engines import engine_of, kill_forkservers, question_of
 
 from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.protocol.frames import Frame
-from gradloupe.server.protocol.question import Question
+from gradloupe.server.protocol.question import Element, Question
 from gradloupe.server.supervisor.engine import Engine
 
 KILLS, CLIENTS = 8, 4  # a sample: each kill comes at another moment of a question
@@ -130,7 +130,7 @@ def test_a_worker_that_is_ended_because_nobody_waits_is_none_that_was_lost(
     async def ask_and_go() -> None:
         async with engine_of(tmp_path / "my_ops.py") as engine:
             await engine.catalogue()
-            asking = asyncio.create_task(engine.op("Square"))
+            asking = asyncio.create_task(engine.answer(Question("Square", Element("x"), Element("y"), -1.0, 1.0)))
             for _ in range(30):  # until it is asked
                 await asyncio.sleep(0)
             asking.cancel()
