@@ -12,6 +12,7 @@ from ..documents.nouns import Nouns, nouns
 from ..documents.pole_rows import nearest_row
 from ..documents.typography import number_within_span, typeset_number
 from ..protocol.answer import CurvesAnswer
+from ..protocol.listed import listed
 from ..schema.section import Ends, SectionRecord
 from ..schema.verdict_words import verdict_name
 
@@ -44,7 +45,7 @@ def difference_sentences(left: CurvesAnswer, right: CurvesAnswer, names: tuple[s
     columns = _lists(left), _lists(right)
     nothing = [name for name, each in zip(names, columns, strict=True) if not each["x"]]
     if nothing:
-        return [f"{_listed(nothing)} failed, so there is nothing to compare."]
+        return [f"{listed(nothing)} failed, so there is nothing to compare."]
     shared = len(set(columns[0]["x"]).intersection(columns[1]["x"]))
     if not shared:
         return ["The two have no x in common, so there is nothing to compare; give both one dtype."]
@@ -95,10 +96,10 @@ class _Comparison:
     def backward(self, columns: _Columns) -> str:
         failed = [name for name, header in zip(self.names, self.headers, strict=True) if header["failure"]]
         if failed:
-            return f"{self.nouns.backward} cannot be compared: that of {_listed(failed)} failed."
+            return f"{self.nouns.backward} cannot be compared: that of {listed(failed)} failed."
         without = [name for name, each in zip(self.names, columns, strict=True) if "analytical" not in each]
         if without:
-            return f"{self.nouns.backward} cannot be compared: {_listed(without)} {_returns(without)} no gradient."
+            return f"{self.nouns.backward} cannot be compared: {listed(without)} {_returns(without)} no gradient."
         found = self._compared(columns, "analytical", [set(), set()])
         given = [header["grad_output"] for header in self.headers]
         sent = f"For grad_output {' and '.join(typeset_number(each) for each in dict.fromkeys(given))}"
@@ -152,7 +153,7 @@ class _Comparison:
         if len(stretches) > _MAX_STRETCHES:
             low, high = stretches[0][0].x, stretches[-1][1].x
             return f"in {len(stretches)} stretches between {self._x(low)} and {self._x(high)}"
-        return _listed([self._stretch(*each) for each in stretches])
+        return listed([self._stretch(*each) for each in stretches])
 
     def _stretch(self, low: _StretchEnd, high: _StretchEnd) -> str:
         first, last = low.x <= self.headers[0]["start"], high.x >= self.headers[0]["stop"]
@@ -245,7 +246,3 @@ def _value(value: float) -> str:
 
 def _returns(names: list[str]) -> str:
     return "returns" if len(names) == 1 else "return"
-
-
-def _listed(parts: list[str]) -> str:
-    return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]

@@ -8,17 +8,16 @@ from markupsafe import Markup, escape
 
 from ..schema.node import ArgumentRecord, NodeRecord, OpenedRecord, SavedRecord, ThingRecord, VertexRecord
 from ..schema.page import WrongRecord
-from ..schema.views import ContractRecord, RawRecord
+from ..schema.views import WRONG_GRADIENT_IDS, ContractRecord, RawRecord
 
 Cell = str
 _NOTHING = "–"
-_WRONG = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
 
 
 def wrong_elsewhere(answer: ContractRecord) -> WrongRecord | None:
     """Where the contract found a wrong gradient: the ``element``, and the ``recipe``, "" for the call at hand."""
     for check in answer["checks"]:
-        if check["level"] == "error" and check["id"] in _WRONG and check["element"]:
+        if check["level"] == "error" and check["id"] in WRONG_GRADIENT_IDS and check["element"]:
             return {"element": check["element"], "recipe": check["recipe"]}
     return None
 

@@ -21,7 +21,12 @@ def svg_element(tag: str, attributes: Mapping[str, AttributeValue], *inside: Mar
 
 def escape_xml(text: str) -> Markup:
     """``text`` escaped for XML; characters that XML forbids are replaced."""
-    return escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text))
+    return escape(without_forbidden(text))
+
+
+def without_forbidden(text: str) -> str:
+    """The text with a sign in place of each character that XML forbids."""
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _value(value: AttributeValue) -> str:

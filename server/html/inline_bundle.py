@@ -42,8 +42,8 @@ def build_bundle(assets: Assets, entry: str, library: str, style: str) -> Bundle
     sheet = assets.read(style).decode()
     policy = {
         "default-src": ["'none'"],
-        "script-src": list(map(_hash, scripts)),
-        "style-src": [EMPTY_STYLE_HASH, _hash(sheet)],
+        "script-src": list(map(csp_hash, scripts)),
+        "style-src": [EMPTY_STYLE_HASH, csp_hash(sheet)],
         "img-src": ["data:", "blob:"],
         "base-uri": ["'none'"],
         "form-action": ["'none'"],
@@ -59,7 +59,7 @@ def with_gzipped_library(whole: Bundle) -> Bundle:
         return whole
     packed = b64encode(gzip.compress(str(whole.library).encode(), mtime=0)).decode()
     script = f'{_UNPACK}\nwindow.plotlyUnpacked = unpacked("{packed}");'
-    policy = whole.policy.replace(_hash(str(whole.library)), f"blob: {_hash(script)}")
+    policy = whole.policy.replace(csp_hash(str(whole.library)), f"blob: {csp_hash(script)}")
     return replace(whole, library=Markup(script), policy=policy)  # noqa: S704 - letters and digits
 
 
@@ -68,5 +68,6 @@ def _escaped(script: str) -> str:
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", r"\x3c!--")
 
 
-def _hash(text: str) -> str:
+def csp_hash(text: str) -> str:
+    """The source expression of an inline script or style in a Content Security Policy."""
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

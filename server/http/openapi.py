@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..protocol.listed import listed
 from ..protocol.parameter_kinds import SMALLEST, Kind, Number, QueryParameter, Switch, WordChoice
 from ..protocol.views import VIEWS
 from ..url.address import PARAMETERS
-from ..url.representations import PICTURES, REPRESENTATIONS, listed
+from ..url.representations import PICTURES, REPRESENTATIONS
 
 _ENDINGS = ",\n".join(f"- `.{ending}`: {shown.gist}" for ending, shown in REPRESENTATIONS.items() if shown.gist)
 _VIEWS = ",\n".join(f"- `{view.name}`: {view.gist}" for view in VIEWS.values())
-_PAIR_PICTURES = listed([f"`/compare.{ending}`" for ending in PICTURES], "and")
+_PAIR_PICTURES = listed([f"`/compare.{ending}`" for ending in PICTURES])
 API_DESCRIPTION = f"""\
 One address, many representations. `/ops/{{name}}` is the page of an op; the same address with an ending is
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
+import signal
 import sysconfig
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from ..paths import SERVER
 
 _STACK_HEADER = re.compile(r"^(Current thread|Thread|Stack)\b.*\(most recent call first\):$")
 _LINE = re.compile(r'^  File "(.*)", line (\d+) in (.*)$')
+DUMP_SIGNAL = signal.SIGUSR2  # makes a worker write its stack
 MAX_FORKS = 16  # living children by os.fork
 TOO_MANY_FORKS = "Too many copies of this process\n"  # written before the stack of the os.fork call that exceeds that
 _MOST_QUOTED = 100  # characters of a line of source

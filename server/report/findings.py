@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..schema.verdict_words import FAILING_WORDS
-from .words import OVERRULED_WORDS, WRONG_GRADIENT_IDS
+from ..schema.views import WRONG_GRADIENT_IDS
+from .words import OVERRULED_WORDS
 
 GRAVE_LEVELS = ("error", "warning")
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from base64 import b64encode
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -18,6 +16,7 @@ from ..documents.typography import typeset_number, typeset_powers
 from ..documents.typography import typeset_sentence as typeset
 from ..figure.sheet_svg import figure_svg
 from ..html.assets import style_sheet
+from ..html.inline_bundle import csp_hash
 from ..html.op_markup import highlighted_lines, prose
 from ..paths import TEMPLATES
 from ..schema.op import is_described
@@ -67,7 +66,7 @@ def html_report(report: Report) -> bytes:
     cards = [_card(each, place) for place, each in enumerate(report.found, 1)]
     count = Counter(each.checked.verdict_name for each in report.found)
     style = Markup(style_sheet("report").decode())  # noqa: S704 - our own files
-    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; base-uri 'none'"
+    policy = f"default-src 'none'; img-src data:; style-src {csp_hash(style)}; base-uri 'none'"
     context = {
         "report": report,
         "cards": cards,
@@ -118,7 +117,3 @@ def _pictures(examined: ExaminedFunction) -> tuple[str, str] | None:
 
 def _data(picture: bytes) -> str:
     return f"data:image/svg+xml;base64,{b64encode(picture).decode()}"
-
-
-def _hash(text: Any) -> str:
-    return f"'sha256-{b64encode(hashlib.sha256(str(text).encode()).digest()).decode()}'"

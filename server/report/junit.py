@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import platform
-import re
 from itertools import groupby
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from ... import __version__
+from ..figure.svg_elements import without_forbidden
 from .findings import XrayFinding
 from .result import CheckResult, Report
 from .words import VERDICT_ID, WARNING_IDS
-
-# Characters that XML 1.0 forbids.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_report(report: Report) -> bytes:
@@ -105,4 +102,4 @@ def _count(suite: Element) -> None:
 
 
 def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", str(text))
+    return without_forbidden(str(text))

@@ -14,7 +14,7 @@ from ..documents.typography import typeset_number, typeset_sentence
 from ..protocol.answer import CurvesAnswer
 from ..schema.op import LoadError, OpStub
 from ..schema.verdict_words import FAILING_WORDS, verdict_name
-from ..schema.views import ContractRecord
+from ..schema.views import WRONG_GRADIENT_IDS, ContractRecord
 from .findings import (
     GRAVE_LEVELS,
     SweptSection,
@@ -31,7 +31,6 @@ from .words import (
     REMARK_ID,
     UNJUDGED_WORDS,
     VERDICT_ID,
-    WRONG_GRADIENT_IDS,
 )
 
 _WIDTH = 96  # columns of the text

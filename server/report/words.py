@@ -14,6 +14,5 @@ VERDICT_ID = "gradient"  # the id of the verdict, among those of the X-ray
 DEFAULT_ID, REMARK_ID, PASSED_OVER_ID = WARNING_IDS = ("default", "remark", "backward")
 # Errors of the X-ray that it waives itself where an Op declares a surrogate.
 DIFFERENCE_IDS = frozenset(("GRADIENT", "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
-# Errors of the X-ray by which a gradient is wrong, and the words of a verdict that they override.
-WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
+# Words of a verdict that errors override by which a gradient is wrong.
 OVERRULED_WORDS = (*(word for word, each in VERDICTS.items() if each.follows), "undecided")

@@ -23,13 +23,14 @@ from ..paths import TEMPLATES
 from ..png.client import Rasterizer
 from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint, source_digest
+from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
 from ..reload.composite_engine import AnyEngine
 from ..schema.op import OpDescription
 from ..standalone.export import ExportWriter
 from ..supervisor.single_flight import SingleFlight
 from ..url.numbers import printable_excerpt
-from ..url.representations import REPRESENTATIONS, listed
+from ..url.representations import REPRESENTATIONS
 
 _SOURCES = (".html", ".toml")  # of pages
 _STREAMS = "One address may have {} open pages that follow the files; close some, and the others follow by themselves."
@@ -105,7 +106,7 @@ def _missing(name: str, ops: Collection[str]) -> UnknownOp:
     """The error for an unknown op, with the nearest name or format."""
     stem, _, ending = name.rpartition(".")
     if stem in ops:
-        allowed = listed([f".{each}" for each, shown in REPRESENTATIONS.items() if shown.gist], "and")
+        allowed = listed([f".{each}" for each, shown in REPRESENTATIONS.items() if shown.gist])
         return UnknownOp(f"There is no format {printable_excerpt(ending)!r}; allowed are {allowed} after /ops/{stem}.")
     close = closest_match(name, ops)
     hint = f"did you mean {close}? The gallery at / shows them all." if close else "the gallery at / shows them all."

@@ -182,6 +182,10 @@ class CheckRecord(TypedDict):
     recipe: str
 
 
+# Errors by which a gradient is wrong.
+WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
+
+
 class BadgeRecord(TypedDict):
     """Whether a part of torch takes the Function: ``no`` is a refusal, ``wrong`` other numbers."""
 

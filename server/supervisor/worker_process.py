@@ -15,11 +15,10 @@ from pathlib import Path
 
 from ..protocol.job import Job
 from ..protocol.python_command import ONE_THREAD, python_command
-from ..protocol.stack_dump import TOO_MANY_FORKS, StackFrame, parse_stack_dump
+from ..protocol.stack_dump import DUMP_SIGNAL, TOO_MANY_FORKS, StackFrame, parse_stack_dump
 from . import forkserver_client
 
 CAN_FORK = sys.platform == "linux"  # elsewhere torch's libraries do not survive a fork
-_DUMP_SIGNAL = signal.SIGUSR2  # makes a worker dump its stack
 _MAX_DUMP = 2**20  # bytes read of its stack dump
 EXIT_REPORT_TIMEOUT = 10.0  # seconds to wait for the fork server to report the end of a killed worker
 
@@ -60,7 +59,7 @@ class WorkerProcess:
 
     def request_stack_dump(self) -> None:
         """Have it dump its stack, which ``stack_dump`` reads soon after."""
-        self._child.signal(_DUMP_SIGNAL)
+        self._child.signal(DUMP_SIGNAL)
 
     def stack_dump(self) -> tuple[StackFrame, ...]:
         """The stack when it ended or was located, innermost frame first; empty if there is no dump."""

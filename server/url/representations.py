@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..protocol.errors import Refusal
+from ..protocol.listed import listed
 from ..protocol.views import DRAWN_VIEWS, VIEW_NAMES, WRITTEN_VIEWS
 from .address import (
     HIDEABLE_PARTS,
@@ -120,7 +121,7 @@ def check_representation(address: Address, shown: Representation) -> None:
 def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
     asked, values = address.question, query_values(address)
     if asked.view not in shown.views:
-        allowed = listed(shown.views)
+        allowed = listed(shown.views, "or")
         yield Refusal(
             "view",
             f"view={asked.view} cannot be shown by {shown.said}; allowed are {allowed}, so {shown.instead}.",
@@ -132,7 +133,7 @@ def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
     if "hide" in shown.dress and parts:
         yield Refusal(
             "hide",
-            f"hide={','.join(parts)} names what {shown.said} does not have; it can hide {listed(shown.parts, 'and')}.",
+            f"hide={','.join(parts)} names what {shown.said} does not have; it can hide {listed(shown.parts)}.",
         )
     if shown.strict:
         yield from _of_other_views(address, values)
@@ -142,17 +143,12 @@ def _of_other_views(address: Address, values: dict[str, str]) -> Iterator[Refusa
     view = address.question.view
     for name, views in _OPTION_VIEWS.items():
         if view not in views and getattr(address.question, name) != PARAMETERS[name].default:
-            where = f"view={listed(views)}"
+            where = f"view={listed(views, 'or')}"
             yield Refusal(
                 name, f"{name}={values[name]} has no effect on view={view}; leave it out, or ask for {where}."
             )
     if view != "curves" and address.layout != LAYOUTS[0]:
         yield Refusal("layout", f"layout={address.layout} has no effect on view={view}; leave it out.")
-
-
-def listed(words: Sequence[str], last: str = "or") -> str:
-    """The words in a sentence."""
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
 
 
 def pictured_address(address: Address, shown: Representation = REPRESENTATIONS["png"]) -> Address:

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import NoReturn
 
 from ..paths import SERVER
-from ..protocol.stack_dump import MAX_FORKS, TOO_MANY_FORKS, StackFrame, format_stack
+from ..protocol.stack_dump import DUMP_SIGNAL, MAX_FORKS, TOO_MANY_FORKS, StackFrame, format_stack
 from .child_processes import RETURNED_FORK, child_pids, end_children
 
 
@@ -48,7 +48,6 @@ class _ForkLimit:
 
 # Of prctl(2): the signal a process gets when its parent dies, and adoption of orphaned descendants.
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-_DUMP_SIGNAL = signal.SIGUSR2  # makes it dump its stack
 _disable_faulthandler = faulthandler.disable
 
 
@@ -69,7 +68,7 @@ class Sandbox:
         self._dump_file, self._pid, self._exit = notes, os.getpid(), os._exit
         os.set_inheritable(notes, False)
         faulthandler.enable(notes)
-        faulthandler.register(_DUMP_SIGNAL, notes)
+        faulthandler.register(DUMP_SIGNAL, notes)
         # User code may enable faulthandler, but the dumps go on to the server.
         faulthandler.enable, faulthandler.disable = (lambda *_, **__: None), (lambda: None)
         os.register_at_fork(after_in_child=_exit_on_return)
