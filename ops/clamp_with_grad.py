@@ -46,7 +46,7 @@ op = Op(
     r"\cdot [\mathrm{grad\_output} \cdot (\mathrm{input} - y) \ge 0]",
     inputs=(Input("input", "what is clamped", value=-2.0),),
     parameters=(
-        Parameter("min", -1.0, -3.0, 3.0, "lower bound"),
+        Parameter("min", -1.0, -3.0, 3.0, "lower bound", below="max"),
         Parameter("max", 1.0, -3.0, 3.0, "upper bound"),
     ),
     surrogate=one_sided_clamp,

@@ -40,7 +40,7 @@ op = Op(
     backward=r"\mathrm{grad\_input} = \mathrm{grad\_output} \cdot [\mathrm{min} \le \mathrm{input} \le \mathrm{max}]",
     inputs=(Input("input", "what is clamped", value=-2.0),),
     parameters=(
-        Parameter("min", -1.0, -3.0, 3.0, "lower bound"),
+        Parameter("min", -1.0, -3.0, 3.0, "lower bound", below="max"),
         Parameter("max", 1.0, -3.0, 3.0, "upper bound"),
     ),
     descent=Descent(goal=0.0, lr=0.25, steps=12, at=3.0),

@@ -68,7 +68,7 @@ class Parameter:
     """An argument of ``forward`` that is not a tensor, so autograd returns no gradient for it.
 
     ``kind`` is ``float``, ``int``, ``switch`` (a bool) or ``choice`` (one of ``choices``); the first two
-    are bounded by ``minimum`` and ``maximum``.
+    are bounded by ``minimum`` and ``maximum``. ``below`` names another number that this one is meant not to exceed.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Parameter:
     description: str = ""
     kind: Kind = "float"
     choices: tuple[str, ...] = ()
+    below: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,12 @@ class Op:
         problems += [f"of={self.of!r} is not an element of its outputs"] * (
             self.of.partition("[")[0] not in ("", *self.outputs)
         )
+        numbers = {p.name for p in self.parameters if p.kind in ("float", "int")}
+        problems += [
+            f"{p.name!r} is meant to be below {p.below!r}, which is no number among its parameters"
+            for p in self.parameters
+            if p.below and not {p.name, p.below} <= numbers
+        ]
         problems += [
             f"the default {p.default!r} of {p.name!r} is outside [{p.minimum}, {p.maximum}]"
             for p in self.parameters

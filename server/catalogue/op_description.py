@@ -122,6 +122,7 @@ def _parameter(each: Parameter) -> ParameterDescription:
         "maximum": each.maximum if math.isfinite(each.maximum) else None,
         "choices": list(each.choices),
         "description": each.description,
+        "below": each.below,
     }
     return cast(ParameterDescription, described)  # a default is of its kind: a declaration is checked for that
 

@@ -62,10 +62,14 @@ class _DescribedParameter(TypedDict):
     maximum: float | None
     choices: list[str]
     description: str
+    below: str
 
 
 class NumberDescription(_DescribedParameter):
-    """A number that is passed beside the tensors; None where there is no bound."""
+    """A number that is passed beside the tensors; None where there is no bound.
+
+    ``below`` is the name of another one that it is meant not to exceed, "" where there is none.
+    """
 
     kind: Literal["float", "int"]
     default: float

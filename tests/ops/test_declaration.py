@@ -98,3 +98,11 @@ def test_a_check_is_for_a_specimen():
 def test_the_source_of_an_op_has_the_constants_that_its_code_needs():
     assert OPS["fake_quantize"].source.startswith("LOWEST, HIGHEST = -8, 7\n")
     assert "op = Op(" not in OPS["fake_quantize"].source
+
+
+def test_what_a_number_is_meant_not_to_exceed_is_another_number():
+    bounds = Parameter("low", 0.0, below="high"), Parameter("high", 1.0)
+    assert replace(ONE, parameters=bounds).parameters == bounds
+    for wrong in (bounds[:1], (bounds[0], Parameter("high", True, kind="switch"))):
+        with pytest.raises(BadDeclaration, match="'low' is meant to be below 'high'"):
+            replace(ONE, parameters=wrong)

@@ -242,3 +242,19 @@ def test_a_proxy_that_writes_a_date_when_to_come_back_is_not_asked_for_ever(page
     enter(page.locator("#field-grad_output"), "2")
     shows(page, "/ops/exp?grad_output=2")
     assert len(asked) == 1
+
+
+def test_a_lower_bound_above_the_upper_one_is_told_beside_it(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    told = page.locator(".above[data-below=max]")
+    expect(told).to_be_hidden()
+    place = page.locator("#field-max").bounding_box()
+    enter(page.locator("#field-max"), "-2.35")
+    shows(page, "/ops/clamp_with_grad?max=-2.35")
+    expect(told).to_be_visible()
+    assert page.locator("#field-max").bounding_box() == pytest.approx(place, abs=1)
+    page.get_by_role("button", name="Reset max to 1").click()
+    expect(told).to_be_hidden()
+    for address in ("/ops/clamp_with_grad?min=2", "/embed/clamp_with_grad_that_works?max=-2"):
+        page.goto(address)
+        expect(told).to_be_visible()

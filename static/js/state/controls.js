@@ -62,7 +62,7 @@ function offer(select, text) {
   if (![...select.options].some(({ value }) => value === text)) select.add(new Option(text));
 }
 
-/** Bring everything that is not state into line with it: sliders, resets, and what is swept cannot also be held. */
+/** Bring everything that is not state into line with it: sliders, resets, bounds that are crossed, and what is swept cannot also be held. */
 export function updateWidgets(form, state) {
   for (const slider of form.querySelectorAll("[data-slider]")) {
     const field = fieldOf(form, slider.dataset.slider);
@@ -71,6 +71,10 @@ export function updateWidgets(form, state) {
     const own = listed(slider);
     slider.value = own ? closestIndex(own, value) : value;
     if (own) slider.setAttribute("aria-valuetext", field.value);
+  }
+  for (const note of form.querySelectorAll("[data-below]")) {
+    const [field, other] = [note.dataset.numberOf, note.dataset.below].map((name) => fieldOf(form, name));
+    note.hidden = !other || !(valueOf(field) > valueOf(other));
   }
   for (const button of form.querySelectorAll("[data-reset]")) {
     const [now, then] = [state[button.dataset.reset], button.value].map((text) => String(asciiNumbers(text)));
