@@ -79,6 +79,7 @@ def test_the_first_screen_has_a_figure_that_can_be_touched_and_three_ways_on(pag
     expect(page.locator("html[data-ready='/ops/clamp_with_grad?max=3']")).to_be_attached()
     page.get_by_role("button", name="Flip sign").click()
     expect(page.locator("html[data-ready='/ops/clamp_with_grad?max=3&grad_output=-1']")).to_be_attached()
+    expect(page.locator(".hero .headline")).to_contain_text("negative")
     expect(page).to_have_url(f"{server}/")
     for way in page.locator(".doors a").all():
         expect(way).to_be_in_viewport(ratio=1)
