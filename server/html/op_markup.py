@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import lru_cache
 from html import unescape
@@ -72,19 +73,29 @@ _LIGHT, _DARK = "default", "github-dark"  # styles of Pygments that pass the con
 
 
 @lru_cache(maxsize=256)
-def highlighted_source(source: str, first: int = 1) -> Markup:
+def highlighted_source(source: str, first: int = 1, folded: bool = False) -> Markup:
     """``<pre class="source">``, each line in a ``<span>`` with the id ``L1``, ``L2`` and so on.
 
-    ``first`` is the number of its first line in the file; the ids count from 1 all the same.
+    ``first`` is the number of its first line in the file; the ids count from 1 all the same. Of docstrings that are
+    ``folded`` only the first line and the last are shown, with their numbers.
     """
-    numbers = [f' data-line="{first + i}"' if first > 1 else "" for i in range(len(highlighted_lines(source)))]
+    left_out = _inner_docstring_lines(source) if folded else set[int]()
+    shown = [(i, line) for i, line in enumerate(highlighted_lines(source), 1) if i not in left_out]
+    numbers = {i: f' data-line="{first + i - 1}"' if first > 1 or left_out else "" for i, _ in shown}
     lines = [
-        f'<span class="line" id="L{i}"{number}>{line}</span>'
-        for i, (line, number) in enumerate(zip(highlighted_lines(source), numbers, strict=True), 1)
+        f'<span class="line" id="L{i}"{numbers[i]}>{line}{" …" if i + 1 in left_out else ""}</span>'
+        for i, line in shown
     ]
     text = "\n".join(lines)
     begins = f' data-first="{first}"' if first > 1 else ""
     return Markup(f'<pre class="source" tabindex="0"{begins}><code>{text}</code></pre>')  # noqa: S704 - escaped by pygments
+
+
+def _inner_docstring_lines(source: str) -> set[int]:
+    """The lines between the first and the last of each docstring of a class, counted from 1."""
+    classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and ast.get_docstring(node)]
+    docstrings = [node.body[0] for node in classes]
+    return {line for node in docstrings for line in range(node.lineno + 1, node.end_lineno or node.lineno)}
 
 
 @lru_cache(maxsize=256)

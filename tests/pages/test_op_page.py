@@ -118,7 +118,12 @@ def test_source_formulas_and_prose_stand_on_the_page(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     expect(page.locator(".source")).to_contain_text("class ClampWithGrad(torch.autograd.Function)")
     assert page.locator(".formulas math").count() == 3
-    expect(page.locator(".prose")).to_contain_text("Flip the sign")
+    expect(page.get_by_text("Flip the sign and watch")).to_have_count(1)  # the docstring is read once
+    lines = [int(line) for line in page.locator(".source .line").evaluate_all("lines => lines.map(e => e.id.slice(1))")]
+    assert lines[:2] == [1, 2]
+    assert lines[2] > 3
+    assert page.locator(f"#L{lines[-1]}").get_attribute("data-line") == str(lines[-1])
+    assert page.locator("h1 .unbroken").count() == 0
 
 
 @pytest.mark.parametrize("width", [360, 2560])
