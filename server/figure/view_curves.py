@@ -71,7 +71,7 @@ def area_panels(answer: Answer) -> tuple[ViewPanel, ...]:
 
     legend = (box_key("agrees", "muted", 0.75), *([box_key("differs", "disagreement", 0.9)] if differing else []))
     legend += (box_key("allowed", "numerical", 0.3),)
-    return (_fitted("rise − area", axes, inside, legend),)
+    return (_fitted("rise − area per cell", axes, inside, legend),)
 
 
 def precision_panels(answer: Answer) -> tuple[ViewPanel, ...]:

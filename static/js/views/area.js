@@ -28,7 +28,7 @@ export function areaFigure(answer, view, palette) {
     );
   const band = { left, right, low: bound.map((each) => -each), high: bound };
   const { unit, ...labels } = ticksAndUnit([low, high], Math.max(2, view.height / (4 * view.rem)));
-  const words = `rise − area${unit && ` in ${unit}`}`;
+  const words = `rise − area per cell${unit && ` in ${unit}`}`;
   return {
     words,
     data: [
