@@ -255,6 +255,6 @@ def test_a_lower_bound_above_the_upper_one_is_told_beside_it(page: Page) -> None
     assert page.locator("#field-max").bounding_box() == pytest.approx(place, abs=1)
     page.get_by_role("button", name="Reset max to 1").click()
     expect(told).to_be_hidden()
-    for address in ("/ops/clamp_with_grad?min=2", "/embed/clamp_with_grad_that_works?max=-2"):
+    for address in ("/ops/clamp_with_grad?min=2", "/ops/clamp_with_grad_that_works?max=-2"):
         page.goto(address)
         expect(told).to_be_visible()
