@@ -5,7 +5,7 @@ from .op import Descent, Input, Op, Parameter
 
 class KillHead(torch.autograd.Function):
     """To find out what a part of a network is good for, switch it off. This Function sets the first
-    columns of a matrix to zero, and sends no gradient back to them.
+    columns of a matrix, its head, to zero, and sends no gradient back to them.
 
     The output is a copy of `x` in which the first `n` columns are 0. An element that is kept has slope 1;
     one that is killed leaves no trace in the output and has slope 0. So `backward` does to `grad_output`
