@@ -17,7 +17,8 @@ from ..supervisor.single_flight import IsDisconnected, SingleFlight
 from .visitor import Shares, Visitor
 
 _MAX_BYTES = 32 * 2**20
-_OBJECTS_PER_JSON = 3  # bytes that a header takes as Python objects, for each byte of its JSON
+# Bytes that an answer takes as Python objects, for each byte of its header as JSON, and for each column.
+_PER_JSON, _PER_COLUMN = 4, 500
 _SHARE = "One address may have {} new questions under way at once; ask again in a second, when some are answered."
 
 
@@ -107,4 +108,5 @@ def _key(op: OpDescription, device: DeviceSummary, question: Question) -> str:
 
 
 def _size(answer: Answer) -> int:
-    return _OBJECTS_PER_JSON * answer.header_bytes + sum(column.nbytes for column in answer.columns.values())
+    columns = answer.columns.values()
+    return _PER_JSON * answer.header_bytes + _PER_COLUMN * len(columns) + sum(column.nbytes for column in columns)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
+import pytest
 from support import event_loop
 from support.own_server import showing
 
 from gradloupe.server.cache.answer_cache import AnswerCache
 from gradloupe.server.cache.visitor import Visitor
 from gradloupe.server.protocol.errors import EngineBusy
+from gradloupe.server.protocol.frames import FRAME_PREFIX, pack, unpack
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.url.address import default_address
@@ -97,11 +99,19 @@ def test_a_page_does_not_wait_for_what_takes_long_and_the_next_finds_it() -> Non
     with_answers(run)
 
 
-def test_what_a_header_takes_is_counted() -> None:
+@pytest.mark.parametrize("view", ["curves", "contract", "step"])
+def test_what_an_answer_takes_is_counted(view: str) -> None:
     async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
-        found = await answers.of(op, device, replace(asked, view="contract"), HERE)
-        assert answers.size > 2 * len(orjson.dumps(found.header))
-        assert answers.size > 20_000
+        packed = pack(await answers.of(op, device, replace(asked, view=view), HERE))
+        start = FRAME_PREFIX.size + FRAME_PREFIX.unpack_from(packed)[0]
+        header, columns = packed[FRAME_PREFIX.size : start], packed[start:]
+        tracemalloc.start()
+        try:
+            found = [unpack(header, columns) for _ in range(50)]  # the first ones may be made of what was free
+            taken = tracemalloc.get_traced_memory()[0] / len(found) + len(columns)
+        finally:
+            tracemalloc.stop()
+        assert answers.size == pytest.approx(taken, rel=0.2)
 
     with_answers(run)
 
