@@ -26,6 +26,7 @@ from gradloupe.server.config.settings import parse_settings
 from gradloupe.server.inference.recipe.grammar import parse_recipe
 from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.schema.section import VerdictWord
+from gradloupe.server.schema.verdict_words import verdict_name
 
 ROOT = HERE
 NAMES = ("README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
@@ -201,7 +202,7 @@ def test_every_parameter_of_the_address_that_is_shown_is_read(server, subtests):
 def test_every_view_and_every_verdict_is_explained():
     first = {row[0].strip("`") for row in rows("docs/reading-a-page.md")}
     assert {f"view={view}" for view in VIEW_NAMES[1:]} <= first
-    assert {*get_args(VerdictWord)} <= first
+    assert {verdict_name(word) for word in get_args(VerdictWord)} | {verdict_name("matches", "broken")} <= first
 
 
 # ---------------------------------------------------------------- code
