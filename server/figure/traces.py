@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from .drawn_section import DrawnSection, Mark, Numbers
@@ -25,6 +26,8 @@ def _band(xs: list[float], middle: Numbers, error: Numbers) -> tuple[Numbers, Nu
     return x, y
 
 
+_STEP = 0.02  # of what a column spans: the least step at which it is cut
+_LEVEL = 0.02  # of a step: what the column may rise by on either side of it
 _Shape = Literal["line", "area", "diamonds", "ends"]
 
 
@@ -72,7 +75,18 @@ def curves(section: DrawnSection) -> Iterator[DrawnCurve]:
     broken = frozenset(mark.x for mark in section.marks if mark.bent)
     for name, column in (("surrogate slope", "surrogate_numerical"), ("analytical", "analytical")):
         if column in section.columns:
-            yield DrawnCurve(name, column, True, broken)
+            steps = frozenset(section.x[row] for row in _steps(section.column(column)))
+            yield DrawnCurve(name, column, True, broken | steps)
+
+
+def _steps(ys: Numbers) -> Iterator[int]:
+    """The rows behind a step: between two neighbours, and level on either side. A line across would be no slope."""
+    rises = [0.0 if low is None or high is None else abs(high - low) for low, high in pairwise(ys)]
+    there = [y for y in ys if y is not None]
+    least = _STEP * (max(there) - min(there)) if there else 0.0
+    for row, (before, rise, after) in enumerate(zip([0.0, *rises], rises, [*rises[1:], 0.0], strict=False), 1):
+        if rise > least and max(before, after) <= _LEVEL * rise:
+            yield row
 
 
 def layers(section: DrawnSection) -> list[Layer]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
+from math import tanh
 from typing import Any
 
 import pytest
@@ -51,6 +53,19 @@ def scene(**changed: Any) -> dict[str, Any]:
 
 def drawn(found: dict[str, Any]) -> list[str]:
     return [curve[0] for curve in found["curves"]]
+
+
+def test_a_step_of_a_gradient_is_a_gap_and_a_steep_slope_is_a_line() -> None:
+    xs = made_up()["columns"]["x"]
+
+    def gaps(gradient: Callable[[float], float]) -> list[int]:
+        told = scene(analytical=list(map(gradient, xs)))
+        return next(list(rows) for name, _, _, rows in told["curves"] if name == "analytical")
+
+    assert gaps(lambda x: 2 * x) == []
+    assert gaps(lambda x: tanh(10 * x)) == []
+    assert [xs[row] for row in gaps(lambda x: 1.0 if x > 0.1 else 0.0)] == [min(x for x in xs if x > 0.1)]
+    assert gaps(lambda x: 1.0 if x < 2 else 0.0) == [len(xs) - 1]
 
 
 def test_an_axis_shows_every_value_and_air_around() -> None:
