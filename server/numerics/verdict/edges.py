@@ -36,7 +36,7 @@ _NARROW = 2e-9  # bound: the width down to which a bracket is narrowed, as a sha
 _CLEAR = 4.0  # bound: a difference of this many times its allowance is clear
 # bound: the edge is at most this many times as far from where the difference is within its allowance as that is from
 # where it is clear, if it grows with the distance from the edge, with the square or with the cube of it.
-_REACH = 2.0
+_REACH, _MOST_REACH = 2.0, 2.0  # bound: of that no more is believed than so many cells
 _ULPS = 2.0  # ulps: a Function may miss the number at which it is to change by so many
 _LEAP = 1e-3  # pattern: a difference that leaps over zero keeps at least this share of its size beside it
 
@@ -158,8 +158,8 @@ def _narrowed(difference: _Difference, brackets: _Brackets) -> Array:
     x, known = evaluation.rows.x, difference.at_rows()
     parts = max(_MIN_PARTS, min(_MAX_PARTS, evaluation.section.batch_size // (_FORWARDS * count)))
     shares, column = np.arange(1, parts + 1) / (parts + 1), np.arange(count)
-    wrong, other, off = x[brackets.wrong], x[brackets.other], known.off[[brackets.other, brackets.wrong]]
-    sign, before, clear = np.sign(off[1]), np.abs(off).sum(axis=0), _clear_rows(x, known, brackets)
+    wrong, other, sign = x[brackets.wrong], x[brackets.other], np.sign(known.off[brackets.wrong])
+    clear, opposite = _clear_rows(x, known, brackets), known.off[brackets.other]
     for _ in range(_ROUNDS if evaluation.section.stacked else _ROUNDS_ALONE):
         narrow = np.maximum(_NARROW * evaluation.grid.span, 4 * np.spacing(np.abs(wrong)))
         if (np.abs(wrong - other) <= narrow).all():
@@ -171,14 +171,14 @@ def _narrowed(difference: _Difference, brackets: _Brackets) -> Array:
         beyond = (found.size >= _CLEAR) & (np.arange(parts) >= last[:, None])
         clear = np.where(beyond.any(axis=1), points[column, beyond.argmax(axis=1)], clear)
         points = np.column_stack((other, points, wrong))
-        off = np.column_stack((off[0], found.off, off[1]))[column, [last, last + 1]]
         other, wrong = points[column, [last, last + 1]]
-    reach = _REACH * np.abs(clear - other)
-    reach = np.where(reach <= evaluation.grid.span / evaluation.grid.count, reach, 0.0)
+        opposite = np.column_stack((opposite, found.off * found.differs))[column, last]
+    cell = evaluation.grid.span / evaluation.grid.count
+    reach = np.minimum(_REACH * np.abs(clear - other), _MOST_REACH * cell)
     rounding = _rounding(evaluation) * np.abs(wrong)
     towards = np.sign(wrong - other)
     windows = np.sort(np.column_stack((other - towards * (reach + rounding), wrong + towards * rounding)))
-    windows[brackets.crosses & (np.abs(off).sum(axis=0) > _LEAP * before)] = np.nan
+    windows[brackets.crosses & (np.abs(opposite) > _LEAP * np.abs(known.off[brackets.other]))] = np.nan
     return windows
 
 

@@ -34,8 +34,8 @@ _MIN_DIFFERENCE, _RELATIVE_STEP = 1e-4, 1e-5
 # ulps: an allowance for cancellation inside forward: this many units of rounding of the neighbouring slopes.
 _CANCELLATION = 2e4
 # bound: a difference of this many times the least is clear; from where it begins to the edge it is at most this many
-# times as far as between the two, unless that were more than this share of the distance of two points.
-_CLEAR, _REACH, _MOST = 4.0, 2.0, 0.05
+# times as far as between the two, of which no more is believed than this share of the distance of two points.
+_CLEAR, _REACH, _MOST_REACH = 4.0, 2.0, 0.05
 # budget: the rounds, and the points of each: an end is found to about 1/270 000 of the distance of two points.
 _ROUNDS, _POINTS = 3, 66
 _MAX_EXPONENT = 1024  # unit: two to this power is more than any number of float64
@@ -171,10 +171,9 @@ def _interval_end(data: RangeMeasurements, status: _Statuses, right: Sequence[Se
 
     agrees, begins = _bracket(differs, data, neighbour, row)
     _, clear = _bracket(partial(differs, times=_CLEAR), data, neighbour, row)
-    reach = _REACH * abs(clear - agrees)
-    if reach > _MOST * abs(float(data.x[row] - data.x[neighbour])):
-        return begins
-    return simplest_number(*sorted((agrees + side * reach, begins)))
+    reach = min(_REACH * abs(clear - agrees), _MOST_REACH * abs(float(data.x[row] - data.x[neighbour])))
+    smeared = side * _RELATIVE_STEP * abs(begins)
+    return simplest_number(*sorted((agrees + side * reach + smeared, begins - smeared)))
 
 
 def _finite_range(data: RangeMeasurements) -> Interval:

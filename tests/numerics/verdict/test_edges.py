@@ -119,10 +119,11 @@ def test_an_edge_does_not_depend_on_the_points(count, dtype):
     assert verdict.forward.intervals == ((-5.875, -2.5), (2.5, 6.0))
 
 
-@pytest.mark.parametrize("start", [-3.0, -2.987])
-def test_a_single_point_of_agreement_is_found_on_a_row_and_between_two(start):
-    _, verdict = look("weight_decay_in_backward", start)
-    assert verdict.forward.intervals == ((start, 0.0), (0.0, 3.0))
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
+@pytest.mark.parametrize("start", [-3.0, -2.9375])
+def test_a_single_point_of_agreement_is_found_on_a_row_and_between_two(start, dtype):
+    _, verdict = look("swapped_gradients", start, dtype=dtype)
+    assert verdict.forward.intervals == ((start, 0.75), (0.75, 3.0))
 
 
 @pytest.mark.parametrize("power", [1, 2, 3])

@@ -193,6 +193,12 @@ def test_an_edge_out_of_sight_is_the_number_it_is(name):
     assert edges <= {end for interval in wide(op).intervals for end in interval}
 
 
+@pytest.mark.parametrize("clip", [1.31, 2.0])
+def test_an_edge_out_of_sight_at_a_kink_is_not_moved_by_the_step_of_the_differences(clip):
+    seen = wide(written(lambda x: x.clamp(max=clip), torch.ones_like))
+    assert [low for low, _ in seen.intervals] == [clip]
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("name", ["x > 3", "6 is forgotten", "softplus cut off", "20 to 30"])
 def test_a_fault_out_of_sight_is_found_in_every_dtype(name, dtype):
