@@ -58,8 +58,10 @@ def unpack(header: bytes, payload: bytes) -> Frame[Any]:
         head, layout = json.loads(header)
         columns, start, view = {}, 0, memoryview(payload)
         for name, code, size in layout:
+            if code not in _FORMATS or not 0 <= size <= len(payload) - start:
+                raise ValueError(f"no column {name!r} of {size} bytes of the format {code!r}")
             columns[name] = view[start : start + size].cast(code)
             start += size
         return Frame(head, columns, len(header))
-    except (ValueError, TypeError) as problem:
+    except (ValueError, TypeError, RecursionError) as problem:
         raise BadFrame(f"no header of a frame: {problem}") from problem

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, UnsolvedOp
+from .fits import fits
 from .views import AnswerRecord
 
 
@@ -130,6 +131,21 @@ class EndedMessage(TypedDict):
 Greeting = HelloMessage | BrokenMessage
 WorkerRequest = QuestionRequest | DescribeRequest
 WorkerResult = AnswerMessage | DescribedMessage | UnsolvedMessage
-WorkerReply = WorkerResult | RefusedMessage | FaultMessage | LostGpuMessage
+WithoutResult = RefusedMessage | FaultMessage | LostGpuMessage
+WorkerReply = WorkerResult | WithoutResult
 ForkServerRequest = ForkRequest | BuryRequest
 ForkServerMessage = BornMessage | EndedMessage
+
+
+def is_greeting(message: Any) -> bool:
+    """Whether a received message is the first one of a worker."""
+    return fits(message, Greeting)
+
+
+def is_reply(message: Any, request: WorkerRequest) -> bool:
+    """Whether a received message is a reply to this request."""
+    if request["kind"] == "describe":
+        return fits(message, DescribedMessage | UnsolvedMessage | WithoutResult)
+    if not fits(message, AnswerMessage | WithoutResult):
+        return False
+    return message["kind"] != "answer" or bool(message["header"]["view"] == request["question"]["view"])

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..protocol.frames import FRAME_PREFIX, BadFrame, Frame, pack, parse_prefix, unpack
-from ..protocol.messages import Greeting, WorkerReply, WorkerRequest
+from ..protocol.messages import Greeting, WorkerReply, WorkerRequest, is_greeting, is_reply
 from ..protocol.stack_dump import StackFrame
-from .crash_report import FORK_LIMIT, ExceededLimit, WorkerLost
+from .crash_report import FORK_LIMIT, ExceededLimit, NoiseSent, WorkerLost
 from .worker_process import WorkerProcess
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class WorkerConnection:
         self._writer: asyncio.StreamWriter | None = None
         self._killed = False
         self._limit: ExceededLimit | None = None
+        self._sends_noise = False
         self._since = time.monotonic()
         self.ended: asyncio.Task[str] | None = None  # the exit status, once the process is gone
         self.greeted = False
@@ -67,6 +68,8 @@ class WorkerConnection:
         await self._wait_until_forked({reply, self.ended}, max(loading, _FORK_TIMEOUT))
         left = loading if self.pid else 0.0
         frame = await self._reply_within(left, f"time of {loading:g} s to load (--loading)", reply)
+        if not is_greeting(frame.header):
+            raise await self._end_of_noise()
         greeting: Greeting = frame.header
         self.greeted = greeting["kind"] == "hello"
         return greeting
@@ -79,7 +82,10 @@ class WorkerConnection:
         reply = self._expect_reply()
         self._writer.write(pack(Frame(request)))
         deadline = self._process.job.deadline
-        return await self._reply_within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
+        frame = await self._reply_within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
+        if not is_reply(frame.header, request):
+            raise await self._end_of_noise()
+        return frame
 
     async def close(self) -> None:
         """End the process: kill it while it is busy, else let it run its exit handlers."""
@@ -91,6 +97,15 @@ class WorkerConnection:
         else:
             self._writer.close()
             await asyncio.shield(self.ended)
+
+    async def _end_of_noise(self) -> WorkerLost:
+        """End a process that sends something else than it was asked for, and return how it was lost."""
+        assert self._writer is not None
+        assert self.ended is not None
+        self._sends_noise = True
+        self._writer.close()
+        await asyncio.shield(self.ended)
+        return self.loss()
 
     async def _wait_until_forked(self, futures: set[asyncio.Future[Any]], seconds: float) -> None:
         """Wait until the fork server has forked the process; importing torch there is not part of its loading time."""
@@ -123,6 +138,8 @@ class WorkerConnection:
     def loss(self) -> WorkerLost:
         """How the process has ended, or will now that it was killed."""
         ended = self.ended.result() if self.ended is not None and self.ended.done() else "signal 9, SIGKILL"
+        if self._sends_noise:
+            return NoiseSent(ended)
         limit = FORK_LIMIT if self._process.hit_fork_limit else self._limit
         return WorkerLost(ended, limit, self._process.stack_dump())
 
@@ -168,13 +185,17 @@ class WorkerConnection:
 
     async def _hear_until_its_end(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         """The exit status, once the process is gone; sending what is no frame, or not asked for, ends it."""
-        with suppress(EOFError, OSError, BadFrame):
+        try:
             while True:
                 header, payload = parse_prefix(await reader.readexactly(FRAME_PREFIX.size))
                 frame = unpack(await reader.readexactly(header), await reader.readexactly(payload))
                 if self._reply is None or self._reply.done():
                     break
                 self._reply.set_result(frame)
+        except BadFrame:
+            self._sends_noise = True
+        except (EOFError, OSError):
+            pass
         writer.close()
         return await asyncio.to_thread(self._process.reap)
 

@@ -120,6 +120,14 @@ class GpuLost(WorkerLost):
         self.args, self.error = (f"could not use the GPU any more after “{error}”",), error
 
 
+class NoiseSent(WorkerLost):
+    """The worker sent what is no reply, and was ended. The message goes on after "The worker process"."""
+
+    def __init__(self, ended: str) -> None:
+        super().__init__(ended)
+        self.kind, self.args = "Noise", (f"sent what is no answer{_WITHOUT_STACK}",)
+
+
 def _describe_exit(ended: str, located: bool) -> str:
     """An exit status from ``WorkerProcess.reap``, in words that go on after "The worker process".
 

@@ -37,6 +37,7 @@ class ForkedWorker:
 
     def kill(self) -> None:
         """Kill it and the processes of its session, now or as soon as it is forked."""
+        self._client.wake()
         with self._client.change:
             if self.code is None:
                 self.signal(signal.SIGKILL)
@@ -131,8 +132,12 @@ class ForkServerClient:
             elif self._retired:
                 self.close()
 
+    def wake(self) -> None:
+        """Let it go on where a Function has stopped it by a signal."""
+        self._forkserver.send_signal(signal.SIGCONT)
+
     def kill(self) -> None:
-        """Kill it, even where it does not listen: stopped by a signal, for one."""
+        """Kill it, even where it does not listen."""
         self._forkserver.kill()
 
     def close(self) -> None:

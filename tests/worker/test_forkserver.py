@@ -159,11 +159,8 @@ def test_whoever_waits_for_the_process_that_was_killed_gets_a_worker_all_the_sam
     assert run(ready())
 
 
-def test_a_process_that_was_stopped_is_replaced_as_soon_as_it_owes_news(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_was_stopped_goes_on_as_soon_as_it_owes_news(tmp_path: Path) -> None:
     """Here by a Function, which waits then; it might be a debugger."""
-    monkeypatch.setattr(worker_process, "EXIT_REPORT_TIMEOUT", 0.2)
     file = tmp_path / "my_ops.py"
     stops = "time.sleep(os.kill(os.getppid(), signal.SIGSTOP) or 60)"
     text = TELLING.replace("x.abs().max() > 50", "59 < x.abs().max() < 61").replace("raise ValueError", f"{stops}, str")
@@ -171,8 +168,11 @@ def test_a_process_that_was_stopped_is_replaced_as_soon_as_it_owes_news(
 
     async def words() -> list[str]:
         async with engine_of(file, deadline=5.0) as engine:
+            await engine.wait_ready()
+            forkservers = children(os.getpid(), "worker.forkserver")
             lost = await engine.answer(await question_of(engine, "Telling", start=-60.0, stop=60.0))
             answered = await engine.answer(await question_of(engine, "Telling"))
+            assert children(os.getpid(), "worker.forkserver") == forkservers
             return [lost.header["failure"]["kind"], answered.header["verdict"]["word"]]
 
     assert run(words()) == ["Timeout", "matches"]

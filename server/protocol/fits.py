@@ -1,0 +1,47 @@
+"""Whether what was received has the shape that a type says: worker and server share no types, only bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, NotRequired, Union, get_args, get_origin
+
+from typing_extensions import get_type_hints, is_typeddict
+
+_LEAVES: dict[Any, type | tuple[type, ...]] = {
+    **{str: str, bool: bool, int: int, float: (int, float)},
+    **{NoneType: NoneType, None: NoneType},
+}
+
+
+def fits(value: Any, shape: Any) -> bool:
+    """Whether plain data have this shape: that of a ``TypedDict`` with all its fields, a list, a tuple, a mapping.
+
+    Of what is none of these only texts, numbers, truth values, None and words to choose from are looked at.
+    """
+    kind, inside = get_origin(shape) or shape, get_args(shape)
+    if is_typeddict(kind):
+        return isinstance(value, dict) and all(
+            fits(value[name], each) if name in value else get_origin(each) is NotRequired
+            for name, each in _fields(kind).items()
+        )
+    if kind is NotRequired:
+        return fits(value, inside[0])
+    if kind in (Union, UnionType):
+        return any(fits(value, each) for each in inside)
+    if kind is Literal:
+        return not isinstance(value, list | dict) and value in inside
+    if kind in (list, Sequence):
+        return isinstance(value, list) and all(fits(each, inside[0]) for each in value)
+    if kind is tuple:
+        parts = inside[:1] * len(value) if inside[1:] == (...,) and isinstance(value, list) else inside
+        return isinstance(value, list) and len(value) == len(parts) and all(map(fits, value, parts))
+    if kind in (dict, Mapping):
+        return isinstance(value, dict) and all(fits(each, inside[1]) for each in value.values())
+    return isinstance(value, _LEAVES.get(kind, object))
+
+
+@cache
+def _fields(shape: type) -> dict[str, Any]:
+    return get_type_hints(shape, include_extras=True)
