@@ -165,7 +165,7 @@ SETTINGS = (
     Setting(
         _open_files,
         _allow_open_files,
-        lambda before, after: (f"allows its process {after[0]} open files", f"it may open {before[0]}"),
+        lambda before, after: (f"allows its process {after[0]} open files", "that is undone if it may be"),
         lambda before, after: bool(after[0] < before[0]),
     ),
     Setting(

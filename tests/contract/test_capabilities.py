@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import sys
@@ -255,6 +256,16 @@ def test_where_no_copy_can_differentiate_it_is_compiled_here_and_forgotten(op, s
     found, sentence = in_this_process(lambda: try_compile(Call.of(section(op))), 60.0)
     assert (found, said in sentence) == (state, True), sentence
     assert sys.getrecursionlimit() == before
+
+
+def test_where_no_more_files_may_be_opened_compiling_is_not_tried():
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+    try:
+        state, sentence = in_a_copy(lambda: ("yes", ""), 60.0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert (state, "Too many open files" in sentence) == ("unknown", True)
 
 
 def test_what_hangs_or_raises_in_this_process_is_told():

@@ -411,13 +411,16 @@ def test_the_source_shown_is_the_one_that_was_loaded(here: Path) -> None:
     assert op["source"] == SQUARE.partition("\n\n\n")[2]
 
 
-SETTINGS = """import torch
+SETTINGS = """import resource, sys, torch
 torch.set_grad_enabled(False)
 torch.autograd.set_detect_anomaly(True)
 torch.set_default_device("meta")
 torch.set_num_threads(2)
 torch.manual_seed(3)
 torch.set_default_dtype(torch.float64)
+sys.setrecursionlimit(120)
+resource.setrlimit(resource.RLIMIT_NOFILE, (4, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+sys.path.clear()
 print("x" * 10_000_000)
 """
 
@@ -430,6 +433,9 @@ def test_what_a_file_sets_for_all_is_put_back_and_said(here: Path) -> None:
             "my_ops.py switches the detection of anomalies on when it is imported; here it is off.",
             "my_ops.py sets the default device to meta when it is imported; here the control “device” decides.",
             "my_ops.py sets the default dtype to float64 when it is imported; that is kept.",
+            "my_ops.py sets the recursion limit to 120 when it is imported; here it is 1000.",
+            "my_ops.py allows its process 4 open files when it is imported; here that is undone if it may be.",
+            "my_ops.py takes folders off sys.path when it is imported; here they are on it.",
         ]
         assert described(loaded, "Square")["recipe"] == "x: float64[7]"
 

@@ -111,7 +111,10 @@ def _raises_before(error: Exception) -> CompileResult:
 
 def in_a_copy(work: Callable[[], CompileResult], patience: float) -> CompileResult:
     """The result of ``work`` in a forked child, so that nothing that it imports, changes or hangs in stays behind."""
-    reading, writing = os.pipe()
+    try:
+        reading, writing = os.pipe()
+    except OSError as refused:
+        return "unknown", f"torch.compile cannot be tried in a process of its own: {refused.strerror}."
     library, parent = ctypes.CDLL(None), os.getpid()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about forking with other threads running: the child needs none of them
