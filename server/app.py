@@ -24,6 +24,7 @@ from .http.responses import ResponseCache
 from .http.security_headers import OWN_SITE_ANCESTORS, SecurityHeaders
 from .http.static_files import StaticFiles
 from .http.sub_path import SubPath
+from .protocol.errors import EngineBroken, EngineBusy
 from .reload.composite_engine import AnyEngine
 from .routes import compare, gallery, lessons, oembed, own, robots, sections, system
 from .routes.context import Site
@@ -45,6 +46,15 @@ class Gradloupe(FastAPI):
         return super().openapi()
 
 
+async def _prepare(site: Site) -> None:
+    """Prepare the pages while the worker measures its first section; the first page is served by then."""
+    try:
+        await site.engine.wait_ready()
+    except (EngineBroken, EngineBusy):  # there will be no such pages, or the server is ending
+        return
+    await asyncio.to_thread(site.pages.prepare)
+
+
 def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connections | None = None) -> FastAPI:
     """The application in front of a spawned engine, which it connects at start-up and closes at shutdown.
 
@@ -56,11 +66,11 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await engine.connect()
-        prepared = asyncio.create_task(asyncio.to_thread(site.pages.prepare))  # while torch is loading
+        prepared = asyncio.create_task(_prepare(site))
         try:
             yield
         finally:
-            await prepared
+            prepared.cancel()
             await site.thumbnails.close()
             await site.own_thumbnails.close()
             await site.rasterizer.close()

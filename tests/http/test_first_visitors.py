@@ -18,6 +18,7 @@ from support.servers import serving_in_thread
 from support.waiting import until
 
 from gradloupe.server.html.op_markup import MARKUP_LIBRARIES
+from gradloupe.server.html.pages import Pages
 
 ADDRESSES = (
     *("/", "/?q=ste", "/docs", "/glossary", "/lessons", "/lessons/backward", "/embed/lessons/backward"),
@@ -28,6 +29,7 @@ ADDRESSES = (
     *("/compare.json?left=exp&right=cube", "/compare.svg?left=exp&right=cube"),
     *("/ops/Clamp", "/ops/Configured", "/embed/Clamp", "/ops/Clamp?view=node"),
 )
+UNHURRIED = ("--deadline", "300")
 ALONE = ("MainThread", "server")  # that of the test, and that of the event loop
 
 
@@ -40,8 +42,9 @@ def imported_by_visitors(folder: Path) -> list[str]:
             if current_thread().name not in ALONE:
                 imported.append(name)
 
-    with showing(folder) as server:
+    with showing(folder, *UNHURRIED) as server:
         assert until(lambda: sys.modules.keys() >= set(MARKUP_LIBRARIES))
+        Pages.shared().prepare()  # ends no earlier than what the server imports meanwhile
         sys.meta_path.insert(0, Witness())
         for address in ADDRESSES:
             assert server.get(address).status_code < 500, address
@@ -52,9 +55,6 @@ def test_no_visitor_imports_a_library_beside_another(tmp_path: Path) -> None:
     """Two threads that import at once get half of a library that replaces its own module."""
     with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
         assert fresh.submit(imported_by_visitors, tmp_path).result() == []
-
-
-UNHURRIED = ("--deadline", "300")
 
 
 def test_a_class_behind_one_address_asks_each_question_once_and_loses_nothing() -> None:
