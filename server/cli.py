@@ -17,7 +17,7 @@ from .. import __version__
 from .config.settings import Settings, end_with, parse_settings
 from .config.target import BadTarget, parse_target
 from .protocol.job import Job
-from .standard_streams import discard_output, open_closed_streams
+from .standard_streams import lead_stdout_nowhere, open_closed_streams
 from .supervisor.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def run(arguments: Sequence[str]) -> None:
         try:
             _greet(chosen, listener)
         except OSError as refused:
-            discard_output()
+            lead_stdout_nowhere()
             raise SystemExit(f"gradloupe cannot write to its standard output: {refused.strerror}.") from None
         _serve(listener, make_engine, chosen)
 

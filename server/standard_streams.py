@@ -13,6 +13,6 @@ def open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115 - until the end
 
 
-def discard_output() -> None:
+def lead_stdout_nowhere() -> None:
     """Let the standard output lead nowhere, as it cannot be written to: Python would try again when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

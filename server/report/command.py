@@ -10,7 +10,7 @@ from pathlib import Path
 from ..config.settings import Settings
 from ..protocol.errors import EngineBusy
 from ..protocol.load_error import load_error
-from ..standard_streams import discard_output
+from ..standard_streams import lead_stdout_nowhere
 from ..supervisor.worker_process import WorkerProcess
 from . import terminal
 from .allowlist import UnknownAllowance
@@ -82,7 +82,7 @@ def _print_report(report: Report, chosen: Settings) -> bool:
             sys.stdout.buffer.write(json_report(report) if chosen.format == "json" else junit_report(report))
             sys.stdout.buffer.flush()
     except OSError as problem:
-        discard_output()
+        lead_stdout_nowhere()
         if not isinstance(problem, BrokenPipeError):
             sys.stderr.write(f"gradloupe: the report cannot be written: {problem.strerror}.\n")
             return False
