@@ -23,6 +23,7 @@ from support.browser import (
     visitor,
     zoom,
 )
+from support.sampling import sampled
 
 
 def test_dragging_a_slider_moves_the_curves_and_the_address(page: Page) -> None:
@@ -44,7 +45,7 @@ def test_a_browser_that_has_had_enough_of_new_addresses_gets_the_last_one_later(
         expect(page).to_have_url("/ops/clamp_with_grad?min=-0.5")
 
 
-@pytest.mark.parametrize("name", SEEDS)
+@pytest.mark.parametrize("name", sampled(SEEDS))
 def test_every_op_has_a_slider_that_moves_its_curves(page: Page, name: str) -> None:
     opened(page, f"/ops/{name}")
     before = curves(page)

@@ -11,6 +11,7 @@ import pytest
 from functions.seeds import SEEDS
 from playwright.sync_api import Browser, Page
 from support.browser import opened
+from support.sampling import sampled
 from support.scenes import MADE_UP, document, frame, made_up
 
 from gradloupe.server.figure.inline_svg import static_figure
@@ -145,7 +146,7 @@ def distance(point: list[float], a: list[float], b: list[float]) -> float:
     return ((a[0] + part * along - point[0]) ** 2 + (a[1] + part * up - point[1]) ** 2) ** 0.5
 
 
-@pytest.mark.parametrize("name", SEEDS)
+@pytest.mark.parametrize("name", sampled(SEEDS))
 def test_a_figure_weighs_next_to_nothing(server: str, name: str) -> None:
     for layout in ("stacked", "overlaid"):
         text = static_figure(frame(document(server, f"/ops/{name}.json")), layout).encode()
