@@ -75,7 +75,8 @@ def curves(section: DrawnSection) -> Iterator[DrawnCurve]:
     broken = frozenset(mark.x for mark in section.marks if mark.bent)
     for name, column in (("surrogate slope", "surrogate_numerical"), ("analytical", "analytical")):
         if column in section.columns:
-            steps = frozenset(section.x[row] for row in _steps(section.column(column)))
+            rows = [row for row in _steps(section.column(column)) if section.x[row - 1] not in broken]
+            steps = frozenset(section.x[row] for row in rows)
             yield DrawnCurve(name, column, True, broken | steps)
 
 
