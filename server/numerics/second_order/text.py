@@ -15,7 +15,14 @@ from ...schema.section import VerdictWord
 from ..curve.evaluation import Evaluation
 from ..diagnosis.diagnose import Diagnosis, diagnose
 from ..formatting.numbers import format_distinct, format_number
-from ..sentences.places import Names, describe_intervals, describe_point, describe_range, join_words
+from ..sentences.places import (
+    Names,
+    describe_intervals,
+    describe_point,
+    describe_range,
+    join_words,
+    unbroken_stretches,
+)
 from ..sentences.verdict_sentence import verdict_sentence
 from ..verdict.verdict import Verdict
 
@@ -134,7 +141,8 @@ def _unsupported(evaluation: Evaluation, names: Names) -> str:
 
 def _silent_zero(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     row, compared = verdict.against.worst, verdict.against
-    sentence = f"autograd’s second derivative is 0 {describe_intervals(compared.intervals, evaluation, names)}"
+    stretches, _ = unbroken_stretches(compared.intervals)  # it is 0 at the single points at which it should be, too
+    sentence = f"autograd’s second derivative is 0 {describe_intervals(stretches, evaluation, names)}"
     if row is None:
         return f"{sentence}, where {names.of} moves."
     expected = float(evaluation.numerical.slopes.value[row])
