@@ -15,7 +15,7 @@ _Copies = tuple[dict[str, Any], ...]
 _SPACES: tuple[ModuleType | type, ...] = (torch, torch.Tensor, torch.autograd.Function, torch.nn.functional, np)
 _ABSENT = object()
 _FOLLOWS_DTYPE = "Storage"  # torch itself replaces it where the default dtype is set
-_MOST_NAMED = 3
+_MOST_NAMED = 3  # sample: of the names that are told
 _last: _Copies = ({},) * len(_SPACES)
 
 

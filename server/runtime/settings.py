@@ -17,7 +17,7 @@ import torch
 from .arrays import dtype_name
 
 _SIGNALS = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
-_DENORMAL = sys.float_info.min / 2
+_DENORMAL = sys.float_info.min / 2  # unit: a number that is 0 where denormal numbers are flushed
 _Words = Callable[[Any, Any], tuple[str, str]]
 
 

@@ -11,7 +11,7 @@ from .failure import exception_text
 from .timeouts import TookTooLong
 
 _PASSED = (SystemExit, KeyboardInterrupt, TookTooLong)  # they end more than the call
-_MAX_MESSAGE = 10_000
+_MAX_MESSAGE = 10_000  # budget: characters of a message
 
 
 def call_user_code(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
