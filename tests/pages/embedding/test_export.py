@@ -149,7 +149,7 @@ def test_a_file_shows_its_figure_without_javascript(browser: Browser, clamp: Pat
 
 
 def test_a_file_has_the_styles_of_the_page_and_fits_a_phone(browser: Browser, server: str, clamp: Path) -> None:
-    assert set(STYLE_SHEETS["op"]) - {"views/companion", "no_script"} <= set(STYLE_SHEETS["export"])
+    assert set(STYLE_SHEETS["op"]) - {"views/companion", "copied", "no_script"} <= set(STYLE_SHEETS["export"])
     with from_disk(browser, clamp) as page:
         page.set_viewport_size({"width": 360, "height": 740})
         shows(page, "/ops/clamp_with_grad")
