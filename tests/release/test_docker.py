@@ -94,6 +94,7 @@ def test_the_health_check_is_passed_once_torch_is_loaded_at_the_port_that_was_ch
         with pytest.raises(HTTPError) as refused:
             exec(question)  # noqa: S102
         assert refused.value.code == 503
+        refused.value.close()
         loaded()
         server.wait_until_ready()
         exec(question)  # noqa: S102
