@@ -8,24 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 from support.own_server import Own, showing
+from support.own_worker import SQUARE
 
-NOISY = """import os
-
-import torch
-from torch.autograd import Function
-
-
-class Square(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
-
+NOISY = (
+    f"import os\n\n{SQUARE}"
+    + """
 
 def write(frame):
     for number in range(3, 40):
@@ -34,9 +21,10 @@ def write(frame):
         except OSError:
             pass
 """
+)
 WRITES = '''
 
-class {name}(Function):
+class {name}(torch.autograd.Function):
     """Gradloupe: x: float64[]"""
 
     @staticmethod
