@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch.autograd.function import BackwardCFunction
 
-from ..numerics.sentences.places import join_words
+from ..protocol.listed import listed
 from ..runtime.arrays import dtype_name
 from .functions import SavedTensor, TracedArgument, TracedFunction
 from .trace import MAX_NODES, GraphTrace
@@ -111,7 +111,7 @@ def _value(given: ValueSummary | None) -> str:
 
 
 def _few(parts: Sequence[str]) -> str:
-    return join_words([*parts[:_FEW], f"{len(parts) - _FEW} more"] if len(parts) > _FEW else parts)
+    return listed([*parts[:_FEW], f"{len(parts) - _FEW} more"] if len(parts) > _FEW else parts)
 
 
 def _names(names: Sequence[str]) -> str:

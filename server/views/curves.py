@@ -12,12 +12,13 @@ from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.formatting.difference_size import slope_share
 from ..numerics.sentences.headline import Specimen, headline
-from ..numerics.sentences.places import describe_point, join_words
+from ..numerics.sentences.places import describe_point
 from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import Status
 from ..numerics.studies.implied_forward import implied_forward
 from ..numerics.verdict.point_judge import difference_at
 from ..numerics.verdict.verdict import Verdict, judged_curve
+from ..protocol.listed import listed
 from ..protocol.question import Question
 from ..runtime.arrays import dtype_name
 from ..runtime.section import Section
@@ -168,7 +169,7 @@ def _notes(evaluation: Evaluation, section: Section, question: Question) -> list
     if evaluation.grid.count < question.count and evaluation.structure == "one by one":
         notes.append(f"Each point needs its own calls, so only {evaluation.grid.count} points are computed.")
     for brief in dict.fromkeys(brief for _, brief in evaluation.refused):
-        where = join_words([describe_point(x, evaluation) for x, each in evaluation.refused if each == brief])
+        where = listed([describe_point(x, evaluation) for x, each in evaluation.refused if each == brief])
         notes.append(f"{brief} at {question.wrt} = {where}.")
     if evaluation.numerical.unseen:
         notes.append(

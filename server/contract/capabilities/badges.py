@@ -12,9 +12,10 @@ from torch.autograd import forward_ad
 
 from ...numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
 from ...numerics.sampling.grid import Grid
-from ...numerics.sentences.places import complex_inputs, join_words
+from ...numerics.sentences.places import complex_inputs
 from ...numerics.studies.complex import ComplexStudy, study_complex
 from ...numerics.studies.dtypes_text import complex_sentence
+from ...protocol.listed import listed
 from ...runtime.arguments import result_tuple, tensors_of
 from ...runtime.arrays import Array, dtype_name
 from ...runtime.batching import batched_section
@@ -283,7 +284,7 @@ def complex_badge(section: Section) -> CapabilityBadge:
         )
     if whole := complex_inputs(section):
         are = "is complex: it is" if len(whole) == 1 else "are complex: they are"
-        said = f"{join_words(whole)} {are} swept along the real and along the imaginary part."
+        said = f"{listed(whole)} {are} swept along the real and along the imaginary part."
         return CapabilityBadge("complex", "yes", said)
     low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
     grid, section = Grid(low, high, _POINTS), section.alone(dtype=torch.float64, device="cpu")

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ...numerics.diagnosis.unused_saved import unused_saved
-from ...numerics.sentences.places import join_words
+from ...protocol.listed import listed
 from ...runtime.graph import function_nodes
 from ...runtime.recorder import KeptTensor
 from ..examination.call import GradientsByName
@@ -34,8 +34,7 @@ def _ctx_tensor(session: CheckSession) -> Iterator[CheckFinding]:
     grave = any(each.what != "intermediate" or "float" in each.dtype or "complex" in each.dtype for each in kept)
     yield CheckFinding(
         "warning" if grave else "note",
-        f"forward puts {join_words([_on_ctx(each) for each in kept[:4]])} on ctx: "
-        f"{sum(each.size for each in kept)} bytes.",
+        f"forward puts {listed([_on_ctx(each) for each in kept[:4]])} on ctx: {sum(each.size for each in kept)} bytes.",
         "Such a tensor is not protected from being edited, not freed after backward, and no hook for saved tensors "
         "sees it.",
         "Give tensors to ctx.save_for_backward, and keep only numbers and shapes on ctx.",
@@ -147,7 +146,7 @@ def _saved_unused(session: CheckSession) -> Iterator[CheckFinding]:
     )
     yield CheckFinding(
         "warning" if wrong else "note",
-        f"{join_words(unused)} {'is' if len(unused) == 1 else 'are'} saved, but no gradient depends on "
+        f"{listed(unused)} {'is' if len(unused) == 1 else 'are'} saved, but no gradient depends on "
         f"{'it' if len(unused) == 1 else 'them'}.",
         f"{size} bytes are kept until backward for nothing." if size else "Memory is kept until backward for nothing.",
         "The gradient is not the slope of forward either: is a mask or a factor forgotten?"
@@ -188,8 +187,7 @@ def _ctx_shadow(session: CheckSession) -> Iterator[CheckFinding]:
         broken = session.first.failed != ""
         yield CheckFinding(
             "error" if broken else "warning",
-            f"forward puts {join_words(['ctx.' + name for name in hidden])} on ctx, which has an attribute of that "
-            "name.",
+            f"forward puts {listed(['ctx.' + name for name in hidden])} on ctx, which has an attribute of that name.",
             "ctx is the node of the graph, and the engine uses these names itself.",
             f"Give it another name, such as ctx.my_{hidden[0]}.",
             session.source.kept(hidden[0]),

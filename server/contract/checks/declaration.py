@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
-from ...numerics.sentences.places import join_words
+from ...protocol.listed import listed
 from ...runtime.recorder import has_setup_context
 from ..examination.contract_check import EXTENDING, FUNCTION, TORCH_FUNC, CheckFinding, contract_check
 from ..examination.session import CheckSession
@@ -54,7 +54,7 @@ def _no_backward(session: CheckSession) -> Iterator[CheckFinding]:
         has_init = "__init__" in vars(function)
         yield CheckFinding(
             "warning" if has_init else "note",
-            f"{join_words(plain)} {'is' if len(plain) == 1 else 'are'} no static method{'s' * (len(plain) > 1)}"
+            f"{listed(plain)} {'is' if len(plain) == 1 else 'are'} no static method{'s' * (len(plain) > 1)}"
             + (", and the class has an __init__, as old Functions had." if has_init else "."),
             "What is passed as self is ctx: apply makes no object of the class, and never calls its __init__."
             if has_init

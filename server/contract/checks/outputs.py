@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...numerics.sentences.places import join_words
+from ...protocol.listed import listed
 from ...runtime.failure import describe_exception
 from ...runtime.recorder import same_elements
 from ...runtime.timeouts import TookTooLong
@@ -32,7 +32,7 @@ def _dirty_missing(session: CheckSession) -> Iterator[CheckFinding]:
         name = edited[0]
         yield CheckFinding(
             "error",
-            f"forward edits {join_words(list(dict.fromkeys(edited)))} in place, and does not say so.",
+            f"forward edits {listed(list(dict.fromkeys(edited)))} in place, and does not say so.",
             "The tensor of the caller changes, and what is computed from it later has a wrong gradient.",
             f"Work on a copy, or say ctx.mark_dirty({name}) and return it.",
             session.source.edited(name, "forward") or session.source.defined("forward"),
@@ -62,7 +62,7 @@ def _dirty_not_returned(session: CheckSession) -> Iterator[CheckFinding]:
         dirty = session.first.forward.dirty if session.first.forward else ()
         yield CheckFinding(
             "error",
-            f"{join_words(list(dirty)) if dirty else 'An input'} is marked as dirty, and forward does not return it.",
+            f"{listed(list(dirty)) if dirty else 'An input'} is marked as dirty, and forward does not return it.",
             f"torch raised {describe_exception(error)}." if error else "",
             "Return every tensor that is given to ctx.mark_dirty.",
             session.source.called("mark_dirty"),
@@ -128,7 +128,7 @@ def _no_grad_out(session: CheckSession) -> Iterator[CheckFinding]:
         because = "of integers" if untracked == integers else "marked as not differentiable"
         yield CheckFinding(
             "note",
-            f"{join_words(untracked)} never require{'s' * (len(untracked) == 1)} grad: {because}.",
+            f"{listed(untracked)} never require{'s' * (len(untracked) == 1)} grad: {because}.",
             "backward is given zeros for it, or None.",
             "",
             session.source.called("mark_non_differentiable") or session.source.output(),
@@ -139,9 +139,9 @@ def _no_grad_out(session: CheckSession) -> Iterator[CheckFinding]:
     if not ran.outputs:
         seen, level = f"forward returns {_kind(kind)}, and no tensor.", "error"
     elif untracked == integers or marked:
-        seen, level = f"{join_words(untracked)} never require{'s' * (len(untracked) == 1)} grad.", "note"
+        seen, level = f"{listed(untracked)} never require{'s' * (len(untracked) == 1)} grad.", "note"
     else:
-        seen, level = f"{join_words(untracked)} does not require grad although the inputs do.", "error"
+        seen, level = f"{listed(untracked)} does not require grad although the inputs do.", "error"
     yield CheckFinding(
         "error" if level == "error" else "note",
         seen,
@@ -160,7 +160,7 @@ def _returns_input(session: CheckSession) -> Iterator[CheckFinding]:
     if returned:
         yield CheckFinding(
             "note",
-            f"forward returns {join_words(returned)} itself.",
+            f"forward returns {listed(returned)} itself.",
             "torch makes a view of it, and forbids editing the result in place.",
             f"Return {returned[0]}.clone() if the result is ever to be edited, or {returned[0]}.view_as({returned[0]}) "
             "to say what is meant.",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ...numerics.sentences.places import join_words
+from ...protocol.listed import listed
 from ...runtime.failure import describe_exception, describe_result
 from ...runtime.timeouts import TookTooLong
 from ..examination.contract_check import EXTENDING, CheckFinding, contract_check
@@ -24,7 +24,7 @@ def _grad_count(session: CheckSession) -> Iterator[CheckFinding]:
     if not (backward and forward):
         return
     count, got = len(forward.arguments), len(backward.values)
-    names = join_words([session.first.record.name(place) for place in range(count)])
+    names = listed([session.first.record.name(place) for place in range(count)])
     what = f"forward takes {count} argument{_s(count)} ({names}) and backward returned {got} value{_s(got)}"
     in_a_list = isinstance(backward.returned, list)
     yield CheckFinding(

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from ...numerics.formatting.numbers import format_number
-from ...numerics.sentences.places import complex_part, join_words
+from ...numerics.sentences.places import complex_part
+from ...protocol.listed import listed
 from ...runtime.arguments import PARTS
 from ...runtime.arrays import dtype_name
 from ...runtime.failure import describe_exception
@@ -188,7 +189,7 @@ def _needs_input_grad(session: CheckSession) -> Iterator[CheckFinding]:
     if wasted:
         yield CheckFinding(
             "note",
-            f"The gradient of {join_words(wasted)} is computed even where it is not asked for.",
+            f"The gradient of {listed(wasted)} is computed even where it is not asked for.",
             "The engine throws it away.",
             "Skip it where ctx.needs_input_grad is False: that saves time.",
             line,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import torch
 
-from ...numerics.sentences.places import join_words
 from ...numerics.tolerance import tolerance_for
+from ...protocol.listed import listed
 from ...runtime.failure import describe_exception
 from ...runtime.recorder import same_elements
 from ...runtime.rng import GeneratorStates
@@ -40,7 +40,7 @@ def _random_forward(session: CheckSession) -> Iterator[CheckFinding]:
     if libraries := random_sources(session.call):
         yield CheckFinding(
             "note",
-            f"forward draws random numbers of {join_words(libraries)}.",
+            f"forward draws random numbers of {listed(libraries)}.",
             "Two calls give two outputs.",
             "Differences use the same numbers on either side of x: they measure the slope of one draw.",
             session.source.drawn(*FORWARD_METHODS),
@@ -56,7 +56,7 @@ def _random_backward(session: CheckSession) -> Iterator[CheckFinding]:
     if libraries := before.changed():
         yield CheckFinding(
             "warning",
-            f"backward draws random numbers of {join_words(libraries)}.",
+            f"backward draws random numbers of {listed(libraries)}.",
             "The same loss has a different gradient every time.",
             "Draw in forward and save what was drawn, or declare that the noise is intended.",
             session.source.drawn(*BACKWARD_METHODS),

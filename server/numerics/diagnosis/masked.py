@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...protocol.listed import listed
 from ...runtime.arrays import Mask, largest_magnitude
 from ..formatting.numbers import format_measured, format_number
-from ..sentences.places import MOST_PLACES, join_words, runs_among
+from ..sentences.places import MOST_PLACES, runs_among
 from .evidence import EXCEPTIONS, SURE, Evidence, Hypothesis, describe_factor
 from .unused_saved import unused_saved
 
@@ -21,7 +22,7 @@ def not_finite(data: Evidence) -> Hypothesis | None:
     rows = data.wrong & ~np.isfinite(data.returned)
     if not rows.any() or (rows != data.wrong).any():
         return None
-    what = join_words(sorted({format_number(value) for value in data.returned[rows].tolist()}))
+    what = listed(sorted({format_number(value) for value in data.returned[rows].tolist()}))
     sentence = f"backward returns {what} {data.where(rows)}, where {data.owner} is finite"
     return "not finite", f"{sentence}." if (rows == data.judged).all() else f"{sentence}, and is right elsewhere."
 
@@ -66,11 +67,11 @@ def partly_right(data: Evidence) -> Hypothesis | None:
         answers[answer] = answers.get(answer, np.zeros_like(rows)) | rows
     if all(first == last for first, last in runs):
         wrong = [f"{answer} {data.where(rows)}" for answer, rows in answers.items()]
-        return "only in part", f"backward {join_words(wrong)}, and {data.agrees} everywhere else."
+        return "only in part", f"backward {listed(wrong)}, and {data.agrees} everywhere else."
     if len(answers) == 1:
         return "only in part", f"backward {data.agrees} only {data.where(right)}: elsewhere it {next(iter(answers))}."
     wrong = [f"{data.where(rows)} it {answer}" for answer, rows in answers.items()]
-    return "only in part", f"backward {data.agrees} only {data.where(right)}: {join_words(wrong)}."
+    return "only in part", f"backward {data.agrees} only {data.where(right)}: {listed(wrong)}."
 
 
 def _borders(data: Evidence, leaks: Mask) -> NDArray[np.intp]:
@@ -110,4 +111,4 @@ def _unused_sentence(data: Evidence) -> str:
     """That a tensor is saved and never used, if so."""
     names = unused_saved(data.section, data.x[data.judged])
     them = "them" if len(names) > 1 else "it"
-    return f" forward saves {join_words(names)}, and backward never uses {them}." if names else ""
+    return f" forward saves {listed(names)}, and backward never uses {them}." if names else ""

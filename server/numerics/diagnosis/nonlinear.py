@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
+from ...protocol.listed import listed
 from ...runtime.arrays import Array, Interval, Mask, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
@@ -16,7 +17,7 @@ from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..formatting.numbers import MOST_DIGITS, format_measured, format_number
 from ..linearity.violation import Law, describe_violation
-from ..sentences.places import MOST_PLACES, Names, describe_point, describe_rows, join_words, runs_among, section_names
+from ..sentences.places import MOST_PLACES, Names, describe_point, describe_rows, runs_among, section_names
 from ..tolerance import tolerance_for
 from ..verdict.point_judge import Comparison
 from ..verdict.verdict import Verdict
@@ -140,7 +141,7 @@ def _ignores_grad_output(to: Responses) -> Hypothesis | None:
     if not to.none.any() or not all(to.same(each, to.plain) for each in (to.none, to.opposite, to.larger)):
         return None
     what = "the bare slope of forward, " if to.right(to.plain) else ""
-    given = join_words([format_number(each) for each in (0.0, to.base, -to.base, to.factor * to.base)])
+    given = listed([format_number(each) for each in (0.0, to.base, -to.base, to.factor * to.base)])
     return "grad_output forgotten", f"backward forgets grad_output: it returns {what}the same for grad_output {given}."
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ...protocol.listed import listed
 from ...runtime.arrays import Array
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
-from ..sentences.places import join_words
 from .conjugate import conjugate_slope
 from .evidence import Evidence, Hypothesis, describe_factor
 from .swapped_inputs import swapped_inputs
@@ -66,7 +66,7 @@ def constant_factor(data: Evidence) -> Hypothesis | None:
     if text == "−1":
         return "reversed", f"backward returns the slope of {data.owner} with its sign reversed {rows}."
     reasons = [*["its sign is reversed"] * (factor < 0), *_factor_names(data, abs(factor), within)]
-    because = f": {join_words(reasons)}" if reasons else ""
+    because = f": {listed(reasons)}" if reasons else ""
     return "constant factor", f"backward returns {text} times the slope of {data.owner} {rows}{because}."
 
 

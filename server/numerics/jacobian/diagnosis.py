@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...protocol.listed import listed
 from ...runtime.arrays import Array, Mask, largest_magnitude
 from ...runtime.batching import batched_copies
 from ...runtime.failure import FunctionFailed
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..formatting.numbers import format_measured
-from ..sentences.places import join_words
 from ..status import Status
 from .cells import BasePoint, jacobian_slopes
 from .jacobian import Jacobian
@@ -96,7 +96,7 @@ def _rows_or_columns(jacobian: Jacobian) -> str:
     for axis, side in ((1, jacobian.rows), (0, jacobian.columns)):
         which = np.flatnonzero(differs.any(axis=axis))
         if differs.sum() > 1 and which.size <= min(3, side.count // 2):
-            labels = join_words([side.label(side.first + int(each)) for each in which])
+            labels = listed([side.label(side.first + int(each)) for each in which])
             return f"All of that is {'in the derivatives of' if axis else 'by'} {labels}."
     return ""
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...protocol.listed import listed
 from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import format_distinct, format_number
-from ..sentences.places import join_words
 from ..status import Status
 from .dependence import Dependence, LossLinks
 from .diagnosis import diagnose_jacobian
@@ -158,7 +158,7 @@ def _marked(jacobian: Jacobian) -> Iterator[str]:
     if vague and jacobian.deterministic and jacobian.returned is not None:
         parts.append(f"{vague} undecided {'cell' if vague == 1 else 'cells'}")
     if parts:
-        yield f"Marked: {join_words(parts)}."
+        yield f"Marked: {listed(parts)}."
 
 
 def _scan_sentence(jacobian: Jacobian) -> Iterator[str]:
@@ -210,7 +210,7 @@ def other_tensors_sentence(influence: Dependence, of: str, wrt: str) -> str:
     if not wrong:
         return ""
     some = [*wrong[:_MAX_PAIRS], f"{len(wrong) - _MAX_PAIRS} more"] if len(wrong) > _MAX_PAIRS else wrong
-    return f"Wrong for other tensors: {join_words(some)}; see below which input reaches which output."
+    return f"Wrong for other tensors: {listed(some)}; see below which input reaches which output."
 
 
 def loss_name(influence: Dependence, loss: LossLinks) -> str:
@@ -222,7 +222,7 @@ def loss_name(influence: Dependence, loss: LossLinks) -> str:
 
 def _loss_sentences(influence: Dependence, loss: LossLinks) -> Iterator[str]:
     qualifier = " alone" if len(influence.outputs) > 1 and len(loss.outputs) == 1 else ""
-    beginning = f"With the loss on {join_words(loss.outputs) if len(loss.outputs) < 3 else 'all outputs'}{qualifier}"
+    beginning = f"With the loss on {listed(loss.outputs) if len(loss.outputs) < 3 else 'all outputs'}{qualifier}"
     if loss.failure:
         yield f"{beginning}, backward raised {loss.failure.rstrip('.')}."
         if "NoneType" in loss.failure:
@@ -234,7 +234,7 @@ def _loss_sentences(influence: Dependence, loss: LossLinks) -> Iterator[str]:
         return
     arrives, unfounded = (_linked_inputs(influence, loss, link) for link in ("arrives", "unfounded"))
     yield (
-        f"{beginning}, a gradient arrives at {join_words(arrives)}."
+        f"{beginning}, a gradient arrives at {listed(arrives)}."
         if arrives
         else f"{beginning}, {_nothing_arrives(influence, loss)}."
     )
@@ -242,13 +242,13 @@ def _loss_sentences(influence: Dependence, loss: LossLinks) -> Iterator[str]:
         yield f"{_no_gradient(silent)}."
     yield from _dropped_links(influence, loss)
     if unfounded:
-        yield f"A gradient arrives at {join_words(unfounded)}, with which the loss does not move here."
+        yield f"A gradient arrives at {listed(unfounded)}, with which the loss does not move here."
     yield from _unlinked(influence, loss)
     yield from _wrong_gradients(influence, loss, arrives)
 
 
 def _no_gradient(names: list[str]) -> str:
-    return f"{join_words(names)} {'carries' if len(names) == 1 else 'carry'} no gradient"
+    return f"{listed(names)} {'carries' if len(names) == 1 else 'carry'} no gradient"
 
 
 def _nothing_arrives(influence: Dependence, loss: LossLinks) -> str:
@@ -262,9 +262,9 @@ def _unlinked(influence: Dependence, loss: LossLinks) -> Iterator[str]:
     still = [name for name, links in zip(influence.inputs, columns, strict=True) if set(links) == {"nothing"}]
     vague = [name for name, links in zip(influence.inputs, columns, strict=True) if "unknown" in links]
     if still and len(still) < len(columns):
-        yield f"{join_words(still)} {'has' if len(still) == 1 else 'have'} no influence here, and no gradient."
+        yield f"{listed(still)} {'has' if len(still) == 1 else 'have'} no influence here, and no gradient."
     if vague:
-        yield f"Whether it depends on {join_words(vague)} is undetermined here: forward has a kink, or no slope."
+        yield f"Whether it depends on {listed(vague)} is undetermined here: forward has a kink, or no slope."
 
 
 def _wrong_gradients(influence: Dependence, loss: LossLinks, arrives: list[str]) -> Iterator[str]:
@@ -272,7 +272,7 @@ def _wrong_gradients(influence: Dependence, loss: LossLinks, arrives: list[str])
     wrong = [name for name, right in zip(influence.inputs, loss.right, strict=True) if right is False]
     reported = [name for name in wrong if name in arrives and name not in dropped]
     if reported and not influence.surrogate:
-        yield f"What arrives at {join_words(reported)} is not the numerical derivative of the loss."
+        yield f"What arrives at {listed(reported)} is not the numerical derivative of the loss."
     if influence.surrogate and (wrong or dropped or _linked_inputs(influence, loss, "unfounded")):
         yield "It is the gradient of its surrogate, as intended."
 
@@ -287,14 +287,14 @@ def _dropped_links(influence: Dependence, loss: LossLinks) -> Iterator[str]:
             ]
             if names:
                 came = "None, which autograd takes for 0" if what == "None" else "0"
-                yield f"{output} moves with {join_words(names)}, but what comes back is {came}: dropped."
+                yield f"{output} moves with {listed(names)}, but what comes back is {came}: dropped."
         partly = [
             name
             for name, link, came in zip(influence.inputs, row, loss.returned, strict=True)
             if link == "dropped" and came == "gradient"
         ]
         if partly:
-            yield f"The part of {join_words(partly)} that goes through {output} is dropped."
+            yield f"The part of {listed(partly)} that goes through {output} is dropped."
 
 
 def _linked_inputs(influence: Dependence, loss: LossLinks, link: str) -> list[str]:

@@ -13,13 +13,13 @@ from typing import Any
 import torch
 from torch.autograd.gradcheck import GradcheckError
 
+from ...protocol.listed import listed
 from ...runtime import timing
 from ...runtime.arrays import Array
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.section import Section
 from ...runtime.user_call import call_user_code
 from ..formatting.numbers import format_number
-from ..sentences.places import join_words
 
 _SEED = 0  # sample: the seed of its grad_output
 # budget: the most elements that are checked, and the most for which each is checked and not only a random direction.
@@ -64,7 +64,7 @@ def gradgradcheck(section: Section, points: Array, name: str, span: float) -> _R
         # The first time torch has much to load, which is no fault of the Function's.
         deadline = min(deadline, timing.now() + _SECONDS)
         passed.append(format_number(t, span))
-    return _Result(True, f"torch.autograd.gradgradcheck passes at {name} = {join_words(passed)}.")
+    return _Result(True, f"torch.autograd.gradgradcheck passes at {name} = {listed(passed)}.")
 
 
 def _run(section: Section, t: float) -> str:

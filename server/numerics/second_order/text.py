@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...protocol.listed import listed
 from ...runtime.graph import CallGraph
 from ...runtime.section import Section
 from ...schema.section import VerdictWord
@@ -20,7 +21,6 @@ from ..sentences.places import (
     describe_intervals,
     describe_point,
     describe_range,
-    join_words,
     unbroken_stretches,
 )
 from ..sentences.verdict_sentence import verdict_sentence
@@ -107,8 +107,7 @@ def explain_second_order(
     sentence = one_derivative_further(story.sentence, names.of)
     if kept:
         sentence += (
-            f" Autograd does not see through {join_words(kept)}, "
-            f"which forward computed and kept for backward: {_REMEDY}."
+            f" Autograd does not see through {listed(kept)}, which forward computed and kept for backward: {_REMEDY}."
         )
     return Diagnosis(story.kind, sentence)
 
@@ -177,7 +176,7 @@ def _notes(evaluation: Evaluation, verdict: Verdict, names: Names, first: Verdic
 def _no_history(saved: list[str], names: Names) -> str:
     first = f"What backward returns has no history that leads to {names.wrt}"
     if saved:
-        values = join_words(saved)
+        values = listed(saved)
         return f"{first}: what forward computed and kept, {values}, is a plain number to autograd; {_REMEDY}."
     return (
         f"{first}. No tensor that forward computed is kept on ctx, so it is cut off elsewhere: detach(), .data, "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...protocol.listed import listed
 from ...runtime.arguments import PARTS
 from ...runtime.arrays import Interval, Mask
 from ...runtime.section import Section
@@ -91,7 +92,7 @@ def describe_intervals(intervals: Sequence[Interval], evaluation: Evaluation, na
         else:
             phrases.append(f"for {left} < {names.wrt} < {right}")
     more = len(stretches) - len(phrases)
-    where = join_words([*phrases, f"on {more} more intervals"] if more > 0 else phrases)
+    where = listed([*phrases, f"on {more} more intervals"] if more > 0 else phrases)
     return f"{where} except {describe_meetings(points, evaluation, names)}" if points else where
 
 
@@ -111,18 +112,13 @@ def describe_meetings(points: Sequence[float], evaluation: Evaluation, names: Na
     """The single points at which intervals meet: named, or counted where they are more than two."""
     if len(points) > _MOST_POINTS:
         return f"at {len(points)} points"
-    return f"at {join_words([f'{names.wrt} = {describe_point(each, evaluation)}' for each in points])}"
+    return f"at {listed([f'{names.wrt} = {describe_point(each, evaluation)}' for each in points])}"
 
 
 def describe_point(x: float, evaluation: Evaluation) -> str:
     """A point, with the digits that tell it from its neighbours in the range; what rounding has left of 0 is 0."""
     rounding = 8 * float(np.finfo(np.float64).eps) * max(abs(evaluation.grid.start), abs(evaluation.grid.stop))
     return format_number(0.0 if abs(x) <= rounding else x, evaluation.grid.span)
-
-
-def join_words(words: Sequence[str]) -> str:
-    """Words with commas, and the last with an and."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 MOST_PLACES = 3  # pattern: more stretches than these are not named one by one, and a story that needs more is not told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...protocol.listed import listed
 from ...runtime.arrays import Interval
 from ...schema.verdict_words import DESIGNED
 from ..curve.curve import Curve
@@ -17,7 +18,7 @@ from ..status import Status
 from ..verdict.point_judge import difference_at
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
-from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, join_words
+from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range
 
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the sentence says how many
 _ONE_DRAW = "forward draws random numbers; this verdict is for one draw, with the same numbers at every point."
@@ -211,7 +212,7 @@ def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
         where, returned = describe_point(evaluation.rows.x[row], evaluation), format_number(evaluation.analytical[row])
         right = f"any gradient {_sides(evaluation, judged_curve(evaluation, verdict), row)} is right there."
         return [f"At the kink at {where} it returns {returned}: {right}"]
-    places = join_words(
+    places = listed(
         [describe_point(x, evaluation) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else [])
     )
     return [f"At the kinks at {places} it returns a gradient between those of the two sides, which is right."]
@@ -222,7 +223,7 @@ def _at_jumps(evaluation: Evaluation) -> list[str]:
     if not places:
         return []
     many = [*places[:4], "other places"] if len(places) > 4 else places
-    return [f"forward jumps at {join_words(many)}, where it has no slope to compare with."]
+    return [f"forward jumps at {listed(many)}, where it has no slope to compare with."]
 
 
 def _undecided_count(evaluation: Evaluation, verdict: Verdict) -> list[str]:
@@ -273,7 +274,7 @@ def _agrees_beyond(wide: WholeRangeCheck, grid: Grid, names: Names) -> str:
 def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: Grid, names: Names) -> str:
     intervals = [_interval(wide, each, names) for each in outside[:_MAX_INTERVALS]]
     more = len(outside) - len(intervals)
-    where = join_words([*intervals, f"on {more} more intervals"] if more else intervals)
+    where = listed([*intervals, f"on {more} more intervals"] if more else intervals)
     row = _nearest_differing(wide, grid)
     returned, right = wide.analytical[row], wide.numerical[row]
     example = f"at {names.wrt} = {format_number(wide.x[row])} it returns {format_distinct(returned, right)}"

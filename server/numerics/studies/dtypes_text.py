@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ...protocol.listed import listed
 from ..formatting.numbers import format_number
-from ..sentences.places import join_words
 from .complex import ComplexStudy
 from .dtypes import DtypeErrors, DtypeStudy
 
@@ -29,7 +29,7 @@ def dtypes_sentence(study: DtypeStudy, wrt: str) -> str:
         ends = [(row.overflow[side], name) for name, row in named]
         overflows = [f"{wrt} = {format_number(end)} in {name}" for end, name in ends if end is not None]
         if overflows:
-            parts.append(f"forward overflows {words} {join_words(overflows)}.")
+            parts.append(f"forward overflows {words} {listed(overflows)}.")
     faults = [(what, name) for name, row in named for what in _nonfinite_phrases(row, wrt)]
     for what in dict.fromkeys(what for what, _ in faults):
         parts.append(f"{_in_dtypes([name for each, name in faults if each == what], named)} {what}.")
@@ -55,13 +55,13 @@ def _narrow_inside(rows: tuple[DtypeErrors, ...]) -> list[str]:
         for part, narrow in (("forward", row.forward_in), ("backward", row.backward_in))
         if narrow
     ]
-    return [f"Given {row.dtype}, {join_words(parts)} inside, so its numbers have no more digits than that."]
+    return [f"Given {row.dtype}, {listed(parts)} inside, so its numbers have no more digits than that."]
 
 
 def _in_dtypes(some: list[str], named: list[tuple[str, DtypeErrors]]) -> str:
     """The dtypes that have something in common."""
     every = len(some) > 1 and len(some) == sum(row.supported for _, row in named)
-    return "In every dtype" if every else f"In {join_words(some)}"
+    return "In every dtype" if every else f"In {listed(some)}"
 
 
 def _nonfinite_phrases(row: DtypeErrors, wrt: str) -> list[str]:
@@ -83,6 +83,6 @@ def _accuracy(errors: list[tuple[str, float]]) -> list[str]:
     if not known:
         return []
     if not inexact:
-        return [f"The gradient is exact in {join_words(exact)}: no rounding error."]
-    first = f"exact in {join_words(exact)}, and " if exact else ""
-    return [f"The gradient is {first}off by at most {join_words(inexact)}, in units in the last place."]
+        return [f"The gradient is exact in {listed(exact)}: no rounding error."]
+    first = f"exact in {listed(exact)}, and " if exact else ""
+    return [f"The gradient is {first}off by at most {listed(inexact)}, in units in the last place."]

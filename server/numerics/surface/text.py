@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ...protocol.listed import listed
 from ..formatting.numbers import format_distinct, format_number
-from ..sentences.places import join_words
 from ..status import Status
 from .surface import GradientComponent, Surface
 
@@ -75,9 +75,7 @@ def _differs(area: Surface, wrt: str, wrt2: str) -> list[str]:
     if area.failure:
         return [f"backward raised {area.failure.kind}: {area.failure.message.splitlines()[0].rstrip('.')}."]
     parts = (
-        [f"backward returns no gradient for {join_words(missing)}: there, only differences are shown."]
-        if missing
-        else []
+        [f"backward returns no gradient for {listed(missing)}: there, only differences are shown."] if missing else []
     )
     if len(missing) == 2:
         return parts
@@ -128,7 +126,7 @@ def _singular_lines(area: Surface, wrt: str, wrt2: str) -> list[str]:
     if singular.x.size == 1:
         where = f"at {_at(float(singular.x[0]), float(singular.y[0]), area, wrt, wrt2)}"
     elif whole.all() and len(lines) <= _MAX_LINES:
-        where = f"along {join_words(lines)}"
+        where = f"along {listed(lines)}"
     else:
         where = "where the dots are"
     slopes = "" if singular.jump.all() else "; there any slope between the two sides is right"
