@@ -4,7 +4,7 @@
 # make nightly  all tests: in full what `make test` samples, and what drives the programs of others
 # make bench  measure everything, and write docs/measured.md (SUBJECTS="speed load" for these alone)
 # make lint   ruff, mypy and the direction of imports alone
-# make record INTO=folder   keep what servers and commands answer, to be compared: tests/recorded_answers.py says how
+# make record INTO=folder   keep what servers and commands answer, to be compared: tests/bench/recorded_answers.py says how
 # make container   build the image with podman or docker, and try it
 # make screenshot   take the picture of the README again
 
@@ -35,7 +35,7 @@ test: $(VENV)/node
 
 nightly: $(VENV)/node
 	$(PREPARE)
-	$(PYTEST)
+	$(PYTEST) tests tests/bench
 
 quick: lint $(VENV)/light
 	$(PYTEST) -m core
@@ -50,13 +50,13 @@ bench: $(VENV)/bench $(VENV)/browser $(VENV)/light
 	$(BIN)/python tests/bench/run.py $(SUBJECTS)
 
 record: $(VENV)/dev $(VENV)/light
-	$(BIN)/python tests/recorded_answers.py record $(INTO)
+	PYTHONPATH=tests $(BIN)/python tests/bench/recorded_answers.py record $(INTO)
 
 container:
 	@sh tests/try_container.sh
 
 screenshot: $(VENV)/browser
-	$(BIN)/python tests/screenshot.py
+	PYTHONPATH=tests $(BIN)/python tests/bench/screenshot.py
 
 clean:
 	rm -rf $(VENV) build *.egg-info

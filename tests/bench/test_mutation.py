@@ -7,6 +7,8 @@ import ast
 import pytest
 from bench.mutation import mutations
 
+pytestmark = pytest.mark.nightly
+
 SOURCE = '''"""Grad × grad."""
 import torch
 

@@ -1,8 +1,8 @@
 """What Gradloupe answers, recorded and compared, to see that a change in the package changes nothing for its users.
 
-    python tests/recorded_answers.py record BEFORE     starts servers and commands of this tree, and keeps what they say
-    python tests/recorded_answers.py record AFTER      once more, after the change
-    python tests/recorded_answers.py compare BEFORE AFTER [--ignore '*view=contract*'] [--show 20]
+    make record INTO=BEFORE    starts servers and commands of this tree, and keeps what they say
+    make record INTO=AFTER     once more, after the change
+    PYTHONPATH=tests python tests/bench/recorded_answers.py compare BEFORE AFTER [--ignore "*view=contract*"]
 
 With --only 'gallery: GET /ops/exp*' both do that for a part of it.
 
