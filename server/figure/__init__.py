@@ -2,3 +2,21 @@
 
 Turning SVG into pixels is in ``png``, the numbers and sentences beside a figure are in ``documents``.
 """
+
+from .inline_svg import static_figure
+from .palette import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
+from .scene import scene_document
+from .sheet_svg import figure_svg, preview_svg, print_svg
+from .sparkline import sparkline
+
+__all__ = [
+    "DARK_PALETTE",
+    "FONT_FAMILIES",
+    "LIGHT_PALETTE",
+    "figure_svg",
+    "preview_svg",
+    "print_svg",
+    "scene_document",
+    "sparkline",
+    "static_figure",
+]

@@ -21,7 +21,7 @@ from gradloupe.server.catalogue.op_description import op_descriptions
 from gradloupe.server.documents.compact import compact_document, script_json
 from gradloupe.server.documents.json_document import json_document
 from gradloupe.server.protocol.frames import Frame
-from gradloupe.server.url.address import default_address
+from gradloupe.server.url import default_address
 from gradloupe.server.worker import answer
 
 BATCH, ROUNDS, CALLS = 25, 6, 60

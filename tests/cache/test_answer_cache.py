@@ -13,13 +13,12 @@ import pytest
 from support import event_loop
 from support.own_server import showing
 
-from gradloupe.server.cache.answer_cache import AnswerCache
-from gradloupe.server.cache.visitor import Visitor
+from gradloupe.server.cache import AnswerCache, Visitor
 from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.protocol.frames import FRAME_PREFIX, pack, unpack
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url.address import default_address
+from gradloupe.server.url import default_address
 
 Op = dict[str, Any]
 

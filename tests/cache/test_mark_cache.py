@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from support import event_loop
 
-from gradloupe.server.cache.mark_cache import MarkCache
+from gradloupe.server.cache import MarkCache
 from gradloupe.server.schema.op import OpStub
 from gradloupe.server.supervisor.engine import Engine
 

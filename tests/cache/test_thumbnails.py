@@ -10,7 +10,7 @@ import pytest
 from support import event_loop
 from support.servers import serving
 
-from gradloupe.server.cache.thumbnails import ThumbnailCache
+from gradloupe.server.cache import ThumbnailCache
 from gradloupe.server.supervisor.engine import Engine
 
 MARK = re.compile(r'<p class="word">.*?#mark-([\w-]+)')

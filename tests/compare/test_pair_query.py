@@ -21,12 +21,11 @@ from gradloupe.server.compare.difference_sentences import difference_sentences
 from gradloupe.server.compare.page import ComparedPair, pair_context
 from gradloupe.server.compare.pair_query import SIDES, SectionPair, named_ops, pair_address, pair_words, read_pair
 from gradloupe.server.compare.source_diff import aligned_lines, folded_docstrings, source_listings
+from gradloupe.server.figure import static_figure
 from gradloupe.server.figure.axis_range import common_axis_ranges
-from gradloupe.server.figure.inline_svg import static_figure
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Question
-from gradloupe.server.url.numbers import BadQuery
-from gradloupe.server.url.parse import LARGEST_OF_DTYPE
+from gradloupe.server.url.parse import LARGEST_OF_DTYPE, BadQuery
 from gradloupe.server.worker.answer import device_summary
 
 DESCRIBED = {op["name"]: op for op in op_descriptions()}

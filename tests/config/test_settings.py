@@ -17,8 +17,7 @@ from support.command_line import ran
 from support.servers import HERE, serving_in_thread
 from support.waiting import first_line, written_into
 
-from gradloupe.server.config.options import OPTIONS
-from gradloupe.server.config.settings import Settings, parse_settings
+from gradloupe.server.config import OPTIONS, Settings, parse_settings
 
 
 def chosen(line: str = "", **environment: str) -> Settings:

@@ -14,7 +14,7 @@ from gradloupe.server.catalogue.op_description import op_descriptions
 from gradloupe.server.documents.compact import compact_document, script_json
 from gradloupe.server.documents.json_document import json_document
 from gradloupe.server.protocol.frames import Frame, pack, unpack
-from gradloupe.server.url.address import canonical_address, default_address
+from gradloupe.server.url import canonical_address, default_address
 
 OPS = {each["name"]: each for each in op_descriptions()}
 

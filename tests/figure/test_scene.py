@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from support import http
 from support.scenes import MADE_UP, frame, made_up
 
-from gradloupe.server.figure.scene import scene_document
+from gradloupe.server.figure import scene_document
 from gradloupe.server.figure.ticks import fitting_ticks, ticks
 
 TICKS = """async ([files, asked]) => {

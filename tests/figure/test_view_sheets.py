@@ -12,7 +12,7 @@ import pytest
 from support import http
 from support.scenes import address, document
 
-from gradloupe.server.figure.sheet_svg import print_svg
+from gradloupe.server.figure import print_svg
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.views import DRAWN_VIEWS
 

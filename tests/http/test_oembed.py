@@ -18,7 +18,7 @@ from support import http
 from support.servers import Server, serving_in_thread
 
 from gradloupe.server.routes.oembed import parse_oembed_query
-from gradloupe.server.url.numbers import BadQuery
+from gradloupe.server.url import BadQuery
 
 # What WordPress leaves of a frame that it was told of by a site it does not know (wp_filter_oembed_result).
 KEPT_BY_WORDPRESS = {"src", "width", "height", "frameborder", "marginwidth", "marginheight", "scrolling", "title"}

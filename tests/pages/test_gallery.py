@@ -11,7 +11,7 @@ from support.browser import shows
 from support.sections import WORD
 
 from gradloupe.ops import OPS
-from gradloupe.server.figure.sparkline import sparkline
+from gradloupe.server.figure import sparkline
 from gradloupe.server.html.gallery import GALLERY_GROUPS, cards_by_group
 from gradloupe.server.schema.verdict_words import verdict_name
 

@@ -9,7 +9,7 @@ from pypdf import PdfReader
 from support import http
 from support.scenes import MADE_UP, address, frame, made_up
 
-from gradloupe.server.figure.sheet_svg import print_svg
+from gradloupe.server.figure import print_svg
 from gradloupe.server.png.pdf_document import render_pdf
 from gradloupe.server.png.process import FACE_FILES
 

@@ -13,8 +13,7 @@ from functions.seeds import SEEDS
 from support.sampling import sampled
 from support.scenes import MADE_UP, address, document, frame, made_up
 
-from gradloupe.server.figure.palette import DARK_PALETTE, LIGHT_PALETTE
-from gradloupe.server.figure.sheet_svg import preview_svg
+from gradloupe.server.figure import DARK_PALETTE, LIGHT_PALETTE, preview_svg
 from gradloupe.server.png.process import render_png
 
 

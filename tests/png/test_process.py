@@ -16,7 +16,7 @@ from support.raw_http import connected, read, send
 from support.scenes import address, document, frame
 from support.servers import Server, children, serving, to_the_last, witnessed
 
-from gradloupe.server.figure.sheet_svg import preview_svg
+from gradloupe.server.figure import preview_svg
 from gradloupe.server.png.client import LONGEST_QUEUE, Rasterizer
 from gradloupe.server.png.process import render_png
 from gradloupe.server.protocol.errors import EngineBusy, EngineFault

@@ -21,8 +21,7 @@ from support.servers import HERE, serving_in_thread
 
 import gradloupe.ops
 from gradloupe.ops import OPS, Op
-from gradloupe.server.config.options import OPTIONS
-from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.config import OPTIONS, parse_settings
 from gradloupe.server.inference.recipe.grammar import parse_recipe
 from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.schema.section import VerdictWord

@@ -15,7 +15,7 @@ from support import event_loop
 
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.reload.reloader import Reloader
-from gradloupe.server.url.parse import read_address
+from gradloupe.server.url import read_address
 
 SCALED = '''"""What a visitor has written."""
 

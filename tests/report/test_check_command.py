@@ -28,8 +28,7 @@ from support.faulty_source import FAULTY
 from support.own_worker import LAST
 from support.waiting import written_into
 
-from gradloupe.server.config.options import REPORT_FORMATS
-from gradloupe.server.config.settings import Settings
+from gradloupe.server.config import REPORT_FORMATS, Settings
 from gradloupe.server.protocol import load_error
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.protocol.question import Element
@@ -42,7 +41,7 @@ from gradloupe.server.report.json_report import json_report
 from gradloupe.server.report.junit import junit_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url.address import Address, default_address
+from gradloupe.server.url import Address, default_address
 
 GOOD = '''
 class Cube(torch.autograd.Function):

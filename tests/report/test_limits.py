@@ -17,7 +17,7 @@ import pytest
 from support import event_loop
 
 from gradloupe import __version__
-from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.config import parse_settings
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.report.command import write_report
 from gradloupe.server.report.examination_queue import chance_had_a_part

@@ -20,7 +20,7 @@ from support.command_line import NO_HURRY, OF_THE_TERMINAL
 from support.faulty_source import FAULTY
 
 from gradloupe import __version__
-from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.config import parse_settings
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.report import examination_queue
 from gradloupe.server.report.command import write_report

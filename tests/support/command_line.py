@@ -18,8 +18,7 @@ import pytest
 
 from gradloupe import __version__
 from gradloupe.server.cli import run
-from gradloupe.server.config.options import REPORT_FORMATS
-from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.config import REPORT_FORMATS, parse_settings
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.report.command import write_report
 from gradloupe.server.report.runner import examine_targets

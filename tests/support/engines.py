@@ -13,7 +13,7 @@ from typing import Any
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url.address import default_address
+from gradloupe.server.url import default_address
 from support.servers import children
 
 

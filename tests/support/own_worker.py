@@ -13,7 +13,7 @@ from gradloupe.server.documents.pytest_file import pytest_source
 from gradloupe.server.protocol.frames import FRAME_PREFIX, Frame, pack, parse_prefix, unpack
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.supervisor.worker_process import WorkerProcess
-from gradloupe.server.url.address import default_address
+from gradloupe.server.url import default_address
 
 SQUARE = '''import torch
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.question import Element, Question
-from gradloupe.server.url.address import Address
+from gradloupe.server.url import Address
 from support import http
 
 STATUSES = ["agrees", "subgradient", "jump", "edge", "undecided", "differs", "gap"]

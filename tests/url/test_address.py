@@ -20,20 +20,23 @@ from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.compare.pair_query import SIDES
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.protocol.views import VIEW_NAMES
-from gradloupe.server.url.address import (
+from gradloupe.server.url import (
     HIDEABLE_PARTS,
     PARAMETERS,
     THEMES,
     Address,
+    BadQuery,
     canonical_address,
     curves_only,
     default_address,
     default_query_values,
     default_ranges,
     names_of_scope,
+    parse_query,
+    read_address,
+    read_float,
+    write_number,
 )
-from gradloupe.server.url.numbers import BadQuery, read_float, write_number
-from gradloupe.server.url.parse import parse_query, read_address
 
 
 def read(op: dict[str, Any], query: str, device: dict[str, Any] = DEVICE) -> Address:

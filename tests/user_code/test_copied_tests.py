@@ -17,13 +17,13 @@ from support.command_line import NO_HURRY, bare_pytest
 
 from gradloupe import __version__
 from gradloupe.ops import OPS
-from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.config import parse_settings
 from gradloupe.server.documents.pytest_file import pytest_source
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.report.result import ExaminedFunction
 from gradloupe.server.report.runner import examine_targets
 from gradloupe.server.supervisor.worker_process import WorkerProcess
-from gradloupe.server.url.address import default_address
+from gradloupe.server.url import default_address
 
 FUNCTIONS = Path(user_written.__file__).parent
 # A softmax over the wrong dimension, a power that is right for its default, and what is None in backward; each with a

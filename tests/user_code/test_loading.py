@@ -11,7 +11,7 @@ import pytest
 from support.own_worker import SQUARE, Worker, worker, written
 from support.servers import HERE
 
-from gradloupe.server.url.representations import REPRESENTATIONS
+from gradloupe.server.url import REPRESENTATIONS
 
 SWISH = SQUARE.replace("Square", "Swish")
 UNFINISHED = """import torch

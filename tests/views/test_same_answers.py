@@ -19,7 +19,7 @@ from support.servers import serving_in_thread
 from gradloupe.server.documents.json_document import json_document
 from gradloupe.server.protocol.question import Element, Question
 from gradloupe.server.protocol.views import VIEW_NAMES
-from gradloupe.server.url.address import default_address
+from gradloupe.server.url import default_address
 
 Beside = Callable[[int], AbstractContextManager[None]]
 # Every view of an op of which every point costs a call, and of the seeds in turn.

@@ -20,9 +20,7 @@ from gradloupe.ops import Input
 from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.numerics.surface import budget
 from gradloupe.server.protocol.question import Element, Question
-from gradloupe.server.url.address import canonical_address, curves_only, default_wrt2
-from gradloupe.server.url.numbers import BadQuery
-from gradloupe.server.url.parse import parse_query, read_address
+from gradloupe.server.url import BadQuery, canonical_address, curves_only, default_wrt2, parse_query, read_address
 from gradloupe.server.views.surface import surface_view
 
 

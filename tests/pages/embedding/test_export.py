@@ -20,15 +20,13 @@ from support.browser import curves, drag, resized, settles, shows
 from support.exports import from_disk, got, stored, words_astray
 from support.own_server import showing
 
-from gradloupe.server.cache.answer_cache import AnswerCache
-from gradloupe.server.cache.visitor import Visitor
+from gradloupe.server.cache import AnswerCache, Visitor
 from gradloupe.server.html.assets import STYLE_SHEETS, Assets
 from gradloupe.server.html.pages import Pages
 from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.standalone.export import CONCURRENT_ESTIMATES, CONCURRENT_FILES, ExportWriter
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url.address import Address, default_address
-from gradloupe.server.url.numbers import BadQuery
+from gradloupe.server.url import Address, BadQuery, default_address
 
 CLAMP = "/ops/clamp_with_grad.html?sliders=min:7,grad_output:3"
 
