@@ -80,6 +80,7 @@ def _rows(session: CheckSession, until: float, missed: dict[str, list[_Omission]
             if any(each.level != "fine" for each in found):
                 session.broken.add(check.id)
             for each in found:
+                session.explained.update(each.explains)
                 yield check.row(family, each)
 
 

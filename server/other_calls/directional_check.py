@@ -59,8 +59,8 @@ def compare_along_directions(
         if all(_holds(reference, name, found, given, seed) for seed in _DIRECTION_SEEDS):
             continue
         wrong = wrong_element(reference, name, tensor_slopes(reference, name, given), found[name], given)
-        if wrong and not wrong[2]:
-            return DirectionalResult(wrong[1], wrong[0])
+        if wrong and not wrong.remark:
+            return DirectionalResult(wrong.sentence, wrong.element)
     return DirectionalResult()
 
 

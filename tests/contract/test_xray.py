@@ -11,6 +11,7 @@ from functions.correct import INNOCENTS
 from support.sections import section
 
 from gradloupe.ops import Op
+from gradloupe.server.contract.examination.contract_check import CHECK_LEVELS
 from gradloupe.server.contract.xray import contract_xray
 
 GRAVE = ("error", "warning")
@@ -18,8 +19,8 @@ GRAVE = ("error", "warning")
 
 @pytest.mark.parametrize("breach", BREACHES, ids=lambda each: each.name)
 def test_a_breach_is_named(breach: Breach) -> None:
-    checks = contract_xray(section(breach.op)).checks
-    levels = {each.id: each.level for each in checks if each.level != "fine"}
+    checks = sorted(contract_xray(section(breach.op)).checks, key=lambda each: -CHECK_LEVELS.index(each.level))
+    levels = {each.id: each.level for each in checks if each.level != "fine"}  # of each the gravest
     assert levels.get(breach.id) == breach.level
     assert {id_ for id_, level in levels.items() if level in GRAVE} <= {breach.id, *breach.also}
 

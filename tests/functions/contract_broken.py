@@ -863,6 +863,51 @@ class Curled(Product):
         return (v - v**3) * grad_output, (u + u**3) * grad_output
 
 
+# Wrong in one input, and in another for a reason of its own.
+
+
+@breach("GRADIENT", inputs=TWO, also=("GRAD-NONE",))
+class NoneForOneAndTwiceTheOther(Product):
+    @staticmethod
+    def backward(ctx, grad_output):
+        _, v = ctx.saved_tensors
+        return 2 * v * grad_output, None
+
+
+@breach("GRADIENT", inputs=(*TWO, Input("w", value=0.7)), also=("SWAPPED",))
+class SwapsTwoAndMistakesTheThird(F):
+    @staticmethod
+    def forward(ctx, u, v, w):
+        ctx.save_for_backward(u, v, w)
+        return u * v**2 * w
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v, w = ctx.saved_tensors
+        return 2 * u * v * w * grad_output, v**2 * w * grad_output, 3 * u * v**2 * grad_output
+
+
+@breach("GRADIENT", inputs=TWO, outputs=("y", "z"), also=("OUTPUT-GRAD-IGNORED",))
+class IgnoresAnOutputAndAFactor(F):
+    @staticmethod
+    def forward(ctx, u, v):
+        ctx.save_for_backward(u, v)
+        return u * v, v**2
+
+    @staticmethod
+    def backward(ctx, grad_y, grad_z):
+        u, v = ctx.saved_tensors
+        return 3 * v * grad_y, u * grad_y
+
+
+@breach("GRADIENT", also=("GRAD-DTYPE",))
+class ShortAndHalved(Square):
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return (x * grad_output).float()
+
+
 @breach("GRADIENT", inputs=(Input("a", shape=(2, 2), value=(2.0, 0.5, 0.5, 1.0)),))
 class InverseOfSymmetric(F):
     """Right where a is symmetric, as it is declared."""

@@ -128,7 +128,10 @@ def _shaped(session: CheckSession) -> Iterator[Call]:
 )
 def _nonlinear(session: CheckSession) -> Iterator[CheckFinding]:
     broken = [each for each in session.laws.findings if each.law in _LAWS]
-    seen = describe_violation(broken[0], session.section.wrt) if broken else _broken_law(session)
+    if broken:
+        name, seen = session.section.wrt.partition("[")[0], describe_violation(broken[0], session.section.wrt)
+    else:
+        name, seen = _broken_law(session)
     if not seen:
         return
     declared = follows_surrogate(session)
@@ -139,14 +142,15 @@ def _nonlinear(session: CheckSession) -> Iterator[CheckFinding]:
         "and size.",
         "" if declared else "Every term of a gradient has grad_output as a factor, once.",
         session.source.returned(),
+        explains=(name,),
     )
 
 
 _LAWS = ("zero", "odd", "scales", "adds", "mixes")
 
 
-def _broken_law(session: CheckSession) -> str:
-    """The first violation of linearity over all outputs and inputs at once, as a sentence; empty if there is none."""
+def _broken_law(session: CheckSession) -> tuple[str, str]:
+    """The first violation of linearity over all outputs at once: the input and a sentence; empty if there is none."""
     one, other = (
         session.first.grad_outputs,
         {name: irregular_tensor(g, 71) for name, g in session.first.grad_outputs.items()},
@@ -176,8 +180,8 @@ def _broken_law(session: CheckSession) -> str:
         name = next((name for name in found if not _near(found[name], expected[name])), None)
         if name is not None:
             numbers = f"{_largest(found[name])} where {_largest(expected[name])} is required"
-            return f"backward {what}: for {name} it returned {numbers}."
-    return ""
+            return name, f"backward {what}: for {name} it returned {numbers}."
+    return "", ""
 
 
 def _each(given: TensorsByName, what: Callable[[torch.Tensor], torch.Tensor]) -> TensorsByName:

@@ -18,8 +18,6 @@ from ..examination.contract_check import EXTENDING, MECHANICS, SAVE_FOR_BACKWARD
 from ..examination.session import CheckSession, differing_gradients, farthest_elements, gradients_close
 
 _POINTS = 33  # budget: points of the range at which saved tensors are tried
-# Findings that explain a wrong gradient better than "a mask was forgotten" does.
-_EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE"}
 # Attributes that methods of torch itself set on ctx.
 _TORCH_ATTRIBUTES = {"materialize_grads", "saved_for_forward"}
 
@@ -141,8 +139,9 @@ def _saved_unused(session: CheckSession) -> Iterator[CheckFinding]:
         return
     saved = session.first.forward.saved if session.first.forward else ()
     size = sum(each.size for each in saved if each and each.called in unused)
-    wrong = not (session.by_design or session.broken & _EXPLAIN) and any(
-        bool(s.differs(session.first.gradients.get(n)).any()) for n, s in session.slopes.items()
+    # What is unused may belong to a gradient that is missing.
+    wrong = not (session.by_design or session.explained) and any(
+        bool(slopes.differs(session.first.gradients.get(name)).any()) for name, slopes in session.slopes.items()
     )
     yield CheckFinding(
         "warning" if wrong else "note",

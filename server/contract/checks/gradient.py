@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from textwrap import shorten
 
@@ -13,7 +13,7 @@ from torch.autograd.gradcheck import GradcheckError
 
 from ...inference.source.name_hints import SYMMETRIC_NAME
 from ...numerics.differentiation.finite_differences import PointKind, differentiate
-from ...numerics.formatting.difference_size import describe_size
+from ...numerics.formatting.difference_size import describe_size, slope_share
 from ...numerics.formatting.numbers import format_distinct, format_number
 from ...numerics.sentences.places import complex_part
 from ...runtime.arguments import PARTS
@@ -35,9 +35,6 @@ _REMEASURED, _RANGE = 4, 0.05
 _OTHER_SPAN = 0.37  # sample: the share of it that the second measurement of a slope takes
 # sample: how many draws tell chance from a wrong gradient; the other, a bound, is by how many standard errors.
 _DRAWS, _CHANCE = 64, 5.0
-# Checks whose findings already explain a wrong gradient.
-_EXPLAIN = {"GRAD-NONE", "OUTPUT-GRAD-IGNORED", "SWAPPED", "NONLINEAR", "GRADOUT-INPLACE", "NESTED-ARG"}
-_EXPLAIN |= {"DIRTY-MISSING", "GRAD-DTYPE"}
 _SMALL = "It is only a remark: torch's own special functions are off by as much, and float32 by more."
 _DIFFERS = "It is not the derivative of its surrogate either."
 # sample: declared inputs are moved by 0.5 to 2 times this fraction of their domain, to irregular values.
@@ -52,20 +49,26 @@ _SPREAD = 0.02
     ("backward", "deterministic"),
 )
 def _gradient(session: CheckSession) -> Iterator[CheckFinding]:
-    """Every gradient equals finite differences of forward, at the inputs of the call and at others nearby."""
-    settled, remark = set[str](), None
+    """Every gradient equals finite differences of forward, at the inputs of the call and at others nearby.
+
+    The input that is off by most is told first.
+    """
+    wrong, remarks, settled = dict[str, WrongElement](), list[WrongElement](), set[str]()
     for call, where, slopes, found in _calls(session):
         for name, measured in slopes:
             settled |= {name} if bool(measured.known.any()) or not measured.value.numel() else set()
-            if wrong := wrong_element(call, name, measured, found.get(name), session.first.grad_outputs):
-                element, seen, small = wrong
-                seen = f"{where}for {seen}" if where else f"For {seen}"
-                remark = remark or CheckFinding("warning", seen, "", _SMALL, session.source.returned(), element)
-                if not small:
-                    yield _finding(session, element, seen)
-                    return
-    if remark:
-        yield remark
+            if name not in wrong and (
+                seen := wrong_element(call, name, measured, found.get(name), session.first.grad_outputs)
+            ):
+                seen = replace(seen, sentence=f"{where}{'for' if where else 'For'} {seen.sentence}")
+                if seen.remark:
+                    remarks.append(seen)
+                else:
+                    wrong[name] = seen
+    for each in sorted(wrong.values(), key=lambda one: -one.share):
+        yield _finding(session, each)
+    if remarks and not wrong:
+        yield CheckFinding("warning", remarks[0].sentence, "", _SMALL, session.source.returned(), remarks[0].element)
     if unknown := [each for each in session.slopes if each not in settled]:
         yield CheckFinding("note", f"Not compared for {', '.join(unknown)}: differences of forward do not converge.")
 
@@ -79,23 +82,21 @@ def _calls(session: CheckSession) -> Iterator[tuple[Call, str, Iterable[tuple[st
         yield other, "At irregular numbers beside the declared ones: ", slopes, other.gradients(given)
 
 
-def _finding(session: CheckSession, element: str, seen: str) -> CheckFinding:
-    name = element.partition("[")[0]
+def _finding(session: CheckSession, wrong: WrongElement) -> CheckFinding:
+    """A note where the surrogate or another row says why; an error of this input, whatever is said of the others."""
+    name, line = wrong.name, session.source.returned()
     if session.by_design:
         by_surrogate = surrogate_explains(session, name, session.first.gradients.get(name))
-        return CheckFinding(
-            "note", seen, "", SURROGATE_SENTENCE if by_surrogate else _DIFFERS, session.source.returned()
-        )
-    # The dtype alone explains no difference where a real gradient stands for a complex one.
-    if session.broken & (_EXPLAIN - {"GRAD-DTYPE"} if complex_part(name)[1] else _EXPLAIN):
-        return CheckFinding("note", seen, "", "Another row says why.", session.source.returned())
+        return CheckFinding("note", wrong.sentence, "", SURROGATE_SENTENCE if by_surrogate else _DIFFERS, line)
+    if name in session.explained:
+        return CheckFinding("note", wrong.sentence, "", "Another row says why.", line)
     return CheckFinding(
         "error",
-        seen,
+        wrong.sentence,
         "Nothing reports it: the engine delivers whatever backward returns.",
         _conjugated(session, name) or f"Compare what backward returns for {name} with the derivative of forward.",
-        session.source.returned(),
-        name if session.call.stacked else element,
+        line,
+        name if session.call.stacked else wrong.element,
     )
 
 
@@ -111,10 +112,24 @@ def _conjugated(session: CheckSession, name: str) -> str:
     return f"What backward returns for {whole} is the complex conjugate of the slope." if reversed_ else ""
 
 
+@dataclass(frozen=True)
+class WrongElement:
+    """The element of an input whose gradient is farthest from the slope of forward, and a ``sentence`` on it.
+
+    ``share`` is by how much it is off, as a part of the slope; a small one is a ``remark``.
+    """
+
+    name: str
+    element: str
+    sentence: str
+    share: float
+    remark: bool = False
+
+
 def wrong_element(
     call: Call, name: str, measured: TensorSlopes, found: torch.Tensor | None, given: TensorsByName
-) -> tuple[str, str, bool] | None:
-    """The element farthest from the slope of forward, a sentence, whether it is a remark; None if all are right."""
+) -> WrongElement | None:
+    """The element farthest from the slope of forward; None if all are right."""
     if found is None or found.shape != measured.value.shape or found.is_complex():
         return None
     off = measured.doubts(found)
@@ -138,9 +153,11 @@ def wrong_element(
                 f"and the slope is {format_distinct(slope, returned)}"
                 f"{describe_size(abs(returned - slope), slope, measured.largest)}."
             )
+            share = slope_share(abs(returned - slope), slope, measured.largest)
+            wrong = WrongElement(name, element, seen, np.inf if share is None else share)
             if not bool(measured.remarks(torch.tensor(abs(returned - slope)), torch.tensor(slope))):
-                return element, seen, False
-            remark = remark or (element, seen, True)
+                return wrong
+            remark = remark or replace(wrong, remark=True)
     return remark
 
 

@@ -36,6 +36,7 @@ def _dirty_missing(session: CheckSession) -> Iterator[CheckFinding]:
             "The tensor of the caller changes, and what is computed from it later has a wrong gradient.",
             f"Work on a copy, or say ctx.mark_dirty({name}) and return it.",
             session.source.edited(name, "forward") or session.source.defined("forward"),
+            explains=tuple(edited),
         )
 
 

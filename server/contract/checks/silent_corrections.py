@@ -74,6 +74,7 @@ def _swapped(session: CheckSession) -> Iterator[CheckFinding]:
                 SURROGATE_SENTENCE if by_design else "Return the gradients in the order of the arguments of forward.",
                 session.source.returned(),
                 one,
+                (one, other),
             )
 
 
@@ -91,6 +92,7 @@ def _grad_dtype(session: CheckSession) -> Iterator[CheckFinding]:
         if argument.dtype == value.dtype:
             continue
         name, narrower = session.first.record.name(place), _narrower(value.dtype, argument.dtype)
+        own = _own_name(session, argument, name)
         yield CheckFinding(
             "warning" if narrower else "note",
             f"backward returned {dtype_name(value.dtype)} for {name}, which is {dtype_name(argument.dtype)}.",
@@ -98,6 +100,7 @@ def _grad_dtype(session: CheckSession) -> Iterator[CheckFinding]:
             + (": what was lost stays lost." if narrower else "."),
             "Convert masks and constants with .to(grad_output.dtype), and compute in the dtype of the input.",
             session.source.returned(),
+            explains=(own,) if _lost_in(value.dtype, session.slopes.get(own), session.first.gradients.get(own)) else (),
         )
 
 
@@ -128,6 +131,7 @@ def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
             (SURROGATE_SENTENCE if by_design else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
             line,
             own,
+            (own,),
         )
     for held, slopes in undeclared_slopes(session.call, session.first.grad_outputs):
         if slopes.moves:
@@ -208,6 +212,17 @@ def _wasted(record: Any, place: int) -> bool:
     return floating and not forward.needed[place] and values[place] is not None
 
 
+def _lost_in(dtype: torch.dtype, slopes: TensorSlopes | None, found: torch.Tensor | None) -> bool:
+    """Whether a gradient is the slope of forward, but for what a dtype loses of it."""
+    if slopes is None or found is None or found.shape != slopes.value.shape or dtype.is_complex or found.is_complex():
+        return False
+    slope = slopes.value.to(found.dtype)
+    lost = (slope - slope.to(dtype).to(slope.dtype)).abs() + (
+        _LOST_DIGITS * torch.finfo(dtype).eps * slopes.largest if dtype.is_floating_point else 0.0
+    )
+    return bool((~slopes.known | ((found - slope).abs() <= lost)).all())
+
+
 def _narrower(given: torch.dtype, wanted: torch.dtype) -> bool:
     if not given.is_floating_point and not given.is_complex:
         return True
@@ -233,7 +248,14 @@ def _output_grad_ignored(session: CheckSession) -> Iterator[CheckFinding]:
                 "A loss made of it learns nothing.",
                 SURROGATE_SENTENCE if by_design else f"Use the grad_output of {name} in backward.",
                 session.source.returned(),
+                explains=tuple(each for each in session.call.tensors if _right_without(session, each, name)),
             )
+
+
+def _right_without(session: CheckSession, tensor: str, output: str) -> bool:
+    """Whether the gradient by a tensor is that of all other outputs."""
+    others = {name: given for name, given in session.first.grad_outputs.items() if name != output}
+    return tensor_slopes(session.call, tensor, others).agrees(session.first.gradients.get(tensor))
 
 
 @contract_check(
@@ -274,6 +296,8 @@ def _outputs_without_effect(session: CheckSession) -> Iterator[tuple[str, float 
         yield name, moved if known or moved else None
 
 
+# bound: units of rounding that computing in a shorter dtype may lose, of the largest gradient.
+_LOST_DIGITS = 1e3
 # bound: slopes of a part of a complex output below this share of the other's may be what rounding leaves of them.
 _ROUNDED = 1e-3
 

@@ -74,7 +74,10 @@ class ReturnedGradient:
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """One finding of a check: the part of its row that differs from finding to finding."""
+    """One finding of a check: the part of its row that differs from finding to finding.
+
+    ``explains`` names the inputs whose wrong gradient it is the cause of: of those no other check tells it again.
+    """
 
     level: Level
     seen: str
@@ -82,6 +85,7 @@ class CheckFinding:
     advice: str = ""
     line: int | None = None
     element: str = ""
+    explains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -93,12 +93,16 @@ class FirstCall:
 
 @dataclass(frozen=True)
 class CheckSession:
-    """What every check gets. ``broken`` holds the ids of the checks that already found something."""
+    """What every check gets. ``broken`` holds the ids of the checks that already found something.
+
+    ``explained`` are the inputs whose wrong gradient has its cause among what was found.
+    """
 
     section: Section
     call: Call
     reach: tuple[float, float]
     broken: set[str] = field(default_factory=set)
+    explained: set[str] = field(default_factory=set)
 
     @cached_property
     def function(self) -> FunctionClass:
