@@ -12,9 +12,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, Page, expect
 from support.browser import WITHIN, chromium, visitor, watched
+from support.clock import SetClock
 from support.servers import HERE, InThread, copy_of_the_package, serving_in_thread
 
 from gradloupe.server.protocol.python_command import ONE_THREAD
+from gradloupe.server.runtime import timing
 
 # Two threads take ten times as long for tensors of a few numbers; whoever is started by a test inherits this.
 os.environ |= ONE_THREAD
@@ -66,6 +68,13 @@ def running() -> Iterator[InThread]:
 def server(running: InThread) -> str:
     """The address of that server, without a slash at the end."""
     return running.url
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    """The clock by which calls are timed, at a standstill."""
+    monkeypatch.setattr(timing, "clock", clock := SetClock())
+    return clock
 
 
 @pytest.fixture

@@ -6,10 +6,32 @@ import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import thread_time
 
 # Nanoseconds that this thread has run, and that it was runnable but waiting for a processor (Linux).
 SCHEDULED = "/proc/thread-self/schedstat"
+
+
+class Clock:
+    """What all times here are read from. A test sets another one, by which a slow call takes no time."""
+
+    def elapsed(self) -> float:
+        """Seconds that have gone by."""
+        return time.monotonic()
+
+    def computed(self) -> float:
+        """Seconds that this thread has computed."""
+        return time.thread_time()
+
+    def waited(self) -> int:
+        """Nanoseconds that this thread was runnable but waiting for a processor; 0 where that is not reported."""
+        try:
+            with open(SCHEDULED, "rb", buffering=0) as file:
+                return int(file.read().split()[1])
+        except (OSError, IndexError, ValueError):
+            return 0
+
+
+clock = Clock()
 
 
 def now() -> float:
@@ -17,10 +39,10 @@ def now() -> float:
 
     Where the system does not report that time, it is included.
     """
-    waited = _wait_time()
+    waited = clock.waited()
     while True:
-        moment, before = time.monotonic(), waited
-        waited = _wait_time()
+        moment, before = clock.elapsed(), waited
+        waited = clock.waited()
         if waited == before:  # else it has waited in between, and the two readings are of different moments
             return moment - 1e-9 * waited
 
@@ -30,11 +52,11 @@ def time_short_call(call: Callable[[], object]) -> float:
 
     If the thread was preempted, and never gave up the processor itself, only its CPU time counts.
     """
-    computed, switched, begun = time.thread_time(), _context_switches(), time.perf_counter()
+    computed, switched, begun = clock.computed(), _context_switches(), clock.elapsed()
     call()
-    seconds = time.perf_counter() - begun
+    seconds = clock.elapsed() - begun
     (forced, willing), (before_forced, before_willing) = _context_switches(), switched
-    return time.thread_time() - computed if forced > before_forced and willing == before_willing else seconds
+    return clock.computed() - computed if forced > before_forced and willing == before_willing else seconds
 
 
 def time_by_clock(call: Callable[[], object]) -> float:
@@ -42,10 +64,10 @@ def time_by_clock(call: Callable[[], object]) -> float:
 
     Costs more, but is more reliable: waiting for a processor after a sleep does not count as sleep.
     """
-    begun, waited = time.monotonic(), _wait_time()
+    begun, waited = clock.elapsed(), clock.waited()
     call()
-    waited = _wait_time() - waited  # in this order a wait between two readings is never taken off twice
-    return time.monotonic() - begun - 1e-9 * waited
+    waited = clock.waited() - waited  # in this order a wait between two readings is never taken off twice
+    return clock.elapsed() - begun - 1e-9 * waited
 
 
 def _context_switches() -> tuple[int, int]:
@@ -55,14 +77,6 @@ def _context_switches() -> tuple[int, int]:
         return 0, 0
     usage = resource.getrusage(who)
     return usage.ru_nivcsw, usage.ru_nvcsw
-
-
-def _wait_time() -> int:
-    try:
-        with open(SCHEDULED, "rb", buffering=0) as file:
-            return int(file.read().split()[1])
-    except (OSError, IndexError, ValueError):
-        return 0
 
 
 # budget: on a busy machine a call is timed again until it was quick enough, from the sixth time on by the better clock,
@@ -77,17 +91,17 @@ def minimum_time(call: Callable[[], object], enough: float) -> float:
     believed only as the minimum of several.
     """
     times: list[float] = []
-    started = thread_time()
+    started = clock.computed()
     while not times or (len(times) < _MAX_REPEATS and min(times) > enough):
         times.append(time_short_call(call) if len(times) < _REPEATS else time_by_clock(call))
-        if thread_time() - started >= _MAX_CPU_SECONDS or sum(times) >= _MAX_SECONDS:
+        if clock.computed() - started >= _MAX_CPU_SECONDS or sum(times) >= _MAX_SECONDS:
             break
     return min(times)
 
 
 def start() -> tuple[float, float]:
     """The time, and what this thread has computed so far, in seconds."""
-    return time.monotonic(), thread_time()
+    return clock.elapsed(), clock.computed()
 
 
 # bound: seconds of a call in which its thread did not compute that may be overlooked.
@@ -101,7 +115,7 @@ class Deadline:
     until: float = field(default_factory=lambda: now() + 10)
     took: tuple[float, ...] = ()
     over: bool = False
-    waited: int = field(default_factory=_wait_time)
+    waited: int = field(default_factory=lambda: clock.waited())
 
     def timed(self, begun: tuple[float, float]) -> None:
         """Record a call that started at ``begun``, which is ``start()``, and has just ended.
@@ -109,9 +123,9 @@ class Deadline:
         What the thread has waited for a processor does not count; that is asked only where it has not computed, for it
         takes longer than many a call.
         """
-        elapsed, computed = time.monotonic() - begun[0], thread_time() - begun[1]
+        elapsed, computed = clock.elapsed() - begun[0], clock.computed() - begun[1]
         if elapsed - computed > _IDLE:
-            before, self.waited = self.waited, _wait_time()
+            before, self.waited = self.waited, clock.waited()
             elapsed = max(computed, elapsed - 1e-9 * (self.waited - before))
         self.took = (*self.took[-1:], elapsed)
 
@@ -123,7 +137,7 @@ class Deadline:
     def has(self, calls: int) -> bool:
         """Whether there is time for this many calls; once there was no time for one, there is none for any."""
         # The thread has waited at least as long as when that was asked last.
-        soonest = time.monotonic() - 1e-9 * self.waited + calls * self.seconds
+        soonest = clock.elapsed() - 1e-9 * self.waited + calls * self.seconds
         fits = not self.over and (soonest <= self.until or now() + calls * self.seconds <= self.until)
         self.over = self.over or (not fits and calls == 1)
         return fits
