@@ -1,0 +1,1 @@
+"""Scripts, style sheets and pictures, as the browser is sent them."""

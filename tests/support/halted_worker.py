@@ -6,7 +6,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 from gradloupe.server.supervisor.engine import QUEUE_SIZE
 
@@ -25,7 +25,8 @@ def halted(server: Server) -> Iterator[None]:
         yield
     finally:
         for worker in workers:
-            os.kill(worker, signal.SIGCONT)
+            with suppress(ProcessLookupError):  # ended, for nobody waits for it any more
+                os.kill(worker, signal.SIGCONT)
 
 
 @contextmanager
