@@ -26,7 +26,12 @@ CORE = {
     *("ops/test_claims.py", "ops/test_declaration.py", "ops/test_seed_values.py", "numerics/verdict/test_judge.py"),
     *("numerics/verdict/test_planted_bugs.py", "numerics/sentences/test_verdict_sentence.py", "contract/test_xray.py"),
     *("url/test_address.py", "url/test_representations.py", "protocol/test_suggest.py", "config/test_target.py"),
-    *("inference/test_recipe.py", "views/test_documents.py", "documents/test_compact.py", "http/test_allowed_hosts.py"),
+    *(
+        "inference/test_recipe_text.py",
+        "views/test_documents.py",
+        "documents/test_compact.py",
+        "http/test_allowed_hosts.py",
+    ),
 }
 
 expect.set_options(timeout=1000 * WITHIN)

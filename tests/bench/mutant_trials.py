@@ -20,8 +20,8 @@ from mutant_subjects import TESTS, Original, module_of_file
 from torch.autograd import Function
 
 from gradloupe.server.inference.infer import NotInferred, infer
-from gradloupe.server.inference.recipe.grammar import parse_recipe
-from gradloupe.server.inference.recipe.recipe import OBJECT_TEXT, Constant, Recipe
+from gradloupe.server.inference.recipe import Constant, Recipe, parse_recipe
+from gradloupe.server.inference.recipe.recipe import OBJECT_TEXT
 
 SECONDS_TO_START, SECONDS_EACH = 60, 40  # for a command, and for each Function it is given
 SECONDS_BESIDE = 60

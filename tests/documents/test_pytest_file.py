@@ -14,7 +14,7 @@ from gradloupe.server.catalogue.op_description import describe_op
 from gradloupe.server.catalogue.output_shapes import measured_shapes
 from gradloupe.server.documents.pytest_file import pytest_source
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.url import parse_query, read_address
 from gradloupe.server.worker.answer import device_summary
 

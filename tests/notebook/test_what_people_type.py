@@ -17,8 +17,7 @@ from gradloupe.ops import OPS
 from gradloupe.server.documents.text_alternative import code_markup
 from gradloupe.server.documents.typography import typeset_powers, typeset_sentence
 from gradloupe.server.inference.infer import infer
-from gradloupe.server.inference.recipe.grammar import parse_recipe
-from gradloupe.server.inference.recipe.recipe import NotInferred
+from gradloupe.server.inference.recipe import NotInferred, parse_recipe
 from gradloupe.server.inference.source.signature import signature_of
 from gradloupe.server.report.result import CheckResult
 

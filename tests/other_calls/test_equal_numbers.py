@@ -11,7 +11,7 @@ from torch.autograd import Function
 
 from gradloupe.server.contract.examination.contract_check import CheckRow
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.other_calls.check import other_calls_rows
 
 

@@ -13,7 +13,7 @@ from gradloupe.ops import OPS
 from gradloupe.server.contract.examination.contract_check import CheckRow
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.infer import infer
-from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.other_calls.check import other_calls_rows
 
 

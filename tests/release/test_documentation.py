@@ -14,7 +14,7 @@ from support.servers import HERE, serving_in_thread
 
 from gradloupe.ops import OPS
 from gradloupe.server.config import OPTIONS
-from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.schema.section import VerdictWord
 from gradloupe.server.schema.verdict_words import verdict_name

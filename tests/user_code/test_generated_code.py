@@ -8,8 +8,7 @@ from support.sections import section
 from gradloupe.server.catalogue.op_description import default_elements
 from gradloupe.server.catalogue.output_shapes import measured_shapes
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.recipe.grammar import parse_recipe
-from gradloupe.server.inference.recipe.recipe import BadRecipe, Constant, Recipe
+from gradloupe.server.inference.recipe import BadRecipe, Constant, Recipe, parse_recipe
 from gradloupe.server.user_code.codegen import declaration_source
 from gradloupe.server.user_code.example_inputs import override_for
 

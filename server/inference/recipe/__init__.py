@@ -2,3 +2,8 @@
 
 How a recipe is found for a Function is in ``search``.
 """
+
+from .grammar import parse_recipe
+from .recipe import BadRecipe, Constant, NotInferred, Recipe, TensorArgument
+
+__all__ = ["BadRecipe", "Constant", "NotInferred", "Recipe", "TensorArgument", "parse_recipe"]

@@ -8,7 +8,7 @@ import torch
 from support.sections import look, written
 
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
 from gradloupe.server.numerics.sentences.places import Names
 from gradloupe.server.numerics.sentences.verdict_sentence import verdict_sentence

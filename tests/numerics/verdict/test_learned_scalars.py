@@ -18,7 +18,7 @@ from gradloupe.server.graph_view.functions import traced_functions
 from gradloupe.server.graph_view.picture import draw_graph
 from gradloupe.server.graph_view.trace import trace_call
 from gradloupe.server.inference.construction.op import op_of
-from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.numerics.curve.evaluate import evaluate
 from gradloupe.server.numerics.descent.descent import descend
 from gradloupe.server.numerics.descent.plan import DescentRequest

@@ -15,7 +15,7 @@ from support.command_line import NO_HURRY
 from support.own_server import MY_OPS, Own, showing
 
 from gradloupe.server.html.example_inputs_code import example_inputs_code
-from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.inference.recipe import parse_recipe
 
 RECIPE = "x: float64[5]; low = -0.5; high = 2.0"
 SAID = "x:%20float64[5];%20low%20%3D%20-0.5;%20high%20%3D%202.0"

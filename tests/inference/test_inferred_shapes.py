@@ -1,0 +1,212 @@
+"""Shapes that are found: those that the source says, an error hints at, or a wrong size would hide."""
+
+from __future__ import annotations
+
+import pytest
+from support.written_functions import function_of
+
+from gradloupe.server.inference.infer import infer
+
+SHAPES = {
+    "x: float64[2,4,6,6]": """
+        def forward(ctx, x):
+            n, c, h, w = x.shape
+            ctx.size = (n, c, h, w)
+            return x.reshape(n, c, h * w).sum(-1)
+        def backward(ctx, g):
+            return g[..., None, None].expand(ctx.size)
+    """,
+    "left: float64[3,4]; right: float64[5,4]": """
+        def forward(ctx, left, right):
+            ctx.save_for_backward(left, right)
+            return left @ right.t()
+        def backward(ctx, g):
+            left, right = ctx.saved_tensors
+            return g @ right, g.t() @ left
+    """,
+    "q: float64[2,4,6,6]; k: float64[2,4,6,6]": """
+        def forward(ctx, q, k):
+            ctx.save_for_backward(q, k)
+            return torch.einsum("bhqd,bhkd->bhqk", q, k)
+        def backward(ctx, g):
+            q, k = ctx.saved_tensors
+            return torch.einsum("bhqk,bhkd->bhqd", g, k), torch.einsum("bhqk,bhqd->bhkd", g, q)
+    """,
+    "a: float64[3,4]; b: float64[4,1]": """
+        def forward(ctx, a, b):
+            _, columns = a.shape
+            assert b.shape == (columns, 1)
+            ctx.save_for_backward(a, b)
+            return a.mm(b)
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g.mm(b.t()), a.t().mm(g)
+    """,
+    "x: float64[3,4]; m = 2": """
+        def forward(ctx, x, m):
+            ctx.m = m
+            return torch.cat([x[:, :m] * 2, x[:, m:]], dim=1)
+        def backward(ctx, g):
+            return torch.cat([g[:, : ctx.m] * 2, g[:, ctx.m :]], dim=1), None
+    """,
+    "q: float64[4]": """
+        def forward(ctx, q):
+            ctx.save_for_backward(q)
+            return q[..., 3:4] * q[..., :3]
+        def backward(ctx, g):
+            (q,) = ctx.saved_tensors
+            return torch.cat([g * q[..., 3:4], (g * q[..., :3]).sum(-1, keepdim=True)], -1)
+    """,
+    # A quaternion and a point in homogeneous coordinates.
+    "pose: float64[7]; p: float64[4]": """
+        def forward(ctx, pose, p):
+            shift, turn = pose[..., :3], pose[..., 3:]
+            moved = p[..., :3] + torch.linalg.cross(turn[..., :3], p[..., :3]) * turn[..., 3:] + shift * p[..., 3:]
+            ctx.save_for_backward(pose, p)
+            return torch.cat((moved, p[..., 3:]), -1)
+        def backward(ctx, g):
+            pose, p = ctx.saved_tensors
+            return pose * g.sum(-1, keepdim=True), p * g
+    """,
+    "x: float64[4]; sizes = (2, 2)": """
+        def forward(ctx, x, sizes):
+            ctx.before, count = x.shape, 1
+            for each in sizes:
+                count *= each
+            if x.numel() != count:
+                raise RuntimeError(f"requested {count} elements in total, but there are {x.numel()}")
+            return x.reshape(sizes)
+        def backward(ctx, g):
+            return g.reshape(ctx.before), None
+    """,
+    "x: float64[32]": """
+        def forward(ctx, x):
+            if x.shape[-1] != 32:
+                raise ValueError("The last dimension must be 32.")
+            return x * 2
+        def backward(ctx, g):
+            return g * 2
+    """,
+    "x: float64[2,3,4]; target: float64[2,1,4] nograd": """
+        def forward(ctx, x, target):
+            B, _, T = x.shape
+            assert target.shape == (B, 1, T) or target.shape == (1, 1, T)
+            ctx.save_for_backward(target)
+            return (x * target).sum(-1)
+        def backward(ctx, g):
+            (target,) = ctx.saved_tensors
+            return g[..., None] * target, None
+    """,
+    # The size of complex numbers, each a pair.
+    "x: float64[2]": """
+        def forward(ctx, x):
+            y = (x[..., 0] * x[..., 0] + x[..., 1] * x[..., 1]).sqrt()
+            ctx.save_for_backward(x, y)
+            return y
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return x * (g / y)[..., None] if x.dim() > 1 else x * g / y
+    """,
+}
+
+
+@pytest.mark.parametrize("recipe", SHAPES)
+def test_shapes_are_found_that_a_function_works_with(recipe: str) -> None:
+    assert infer(function_of(SHAPES[recipe])).recipe.text() == recipe
+
+
+def test_a_shape_that_an_assert_writes_out_is_taken() -> None:
+    banded = """
+        def forward(ctx, main, upper, x):
+            rows, size = main.shape
+            if upper.shape != (rows, size - 1):
+                raise ValueError("argument 'upper' must have shape (B, N-1)")
+            if x.dim() != 3 or x.shape[:2] != (rows, size):
+                raise ValueError("argument 'x' must have shape (B, N, K)")
+            ctx.save_for_backward(main, upper, x)
+            y = main[..., None] * x
+            return torch.cat((y[:, :-1] + upper[..., None] * x[:, 1:], y[:, -1:]), 1)
+        def backward(ctx, g):
+            main, upper, x = ctx.saved_tensors
+            back = main[..., None] * g
+            return (g * x).sum(-1), (g[:, :-1] * x[:, 1:]).sum(-1), back
+    """
+    main, upper, x = (each.shape for each in infer(function_of(banded)).recipe.inputs)
+    assert upper == (main[0], main[1] - 1)
+    assert x[:2] == main
+
+
+def test_no_usual_shape_hides_what_is_done_along_a_dimension() -> None:
+    voxels = """
+        def forward(ctx, x):
+            torch.nn.functional.avg_pool3d(x, 2)
+            return x.cumsum(0)
+        def backward(ctx, g):
+            return g
+    """
+    (x,) = infer(function_of(voxels)).recipe.inputs
+    assert len(x.shape) == 5
+    assert min(x.shape) > 1
+
+
+def test_what_a_sparse_tensor_is_made_of_fits_together() -> None:
+    sparse = """
+        def forward(ctx, indices, values, shape, b):
+            a = torch.sparse_coo_tensor(indices, values, shape)
+            ctx.save_for_backward(indices, a, b)
+            return torch.matmul(a, b)
+        def backward(ctx, g):
+            indices, a, b = ctx.saved_tensors
+            dense = g @ b.t()
+            return None, dense[indices[0], indices[1]], None, a.t() @ g
+    """
+    indices, values, shape, b = infer(function_of(sparse)).recipe.arguments
+    assert indices.shape == (2, *values.shape)
+    assert (len(shape.value), len(b.shape)) == (2, 2)
+    assert shape.value[1] == b.shape[0]
+
+
+def test_many_arguments_do_not_hide_the_ones_that_matter() -> None:
+    """Numbers that nobody knows, and sizes that are found only after all of them are given."""
+    many = """
+        def forward(ctx, x, y, a, b, c, d, e, f, g, *, h=1):
+            first, second = x.split((3, 4), -1)
+            ctx.save_for_backward(x, y)
+            return (first * y[..., :3]).sum() + (second * y[..., 1:]).sum() + a * b * c + d * e * f * g
+        def backward(ctx, grad):
+            x, y = ctx.saved_tensors
+            return (grad * torch.cat((y[..., :3], y[..., 1:]), -1), grad * y, *[None] * 7)
+    """
+    guess = infer(function_of(many))
+    x, y = guess.recipe.inputs
+    assert (x.shape[-1], y.shape[-1]) == (7, 5)
+    assert not guess.trouble
+    assert guess.tried < 400
+
+
+def test_pairs_that_are_read_as_complex_numbers_are_of_single_precision() -> None:
+    product = """
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            y = a.detach().numpy().view("complex64") * b.detach().numpy().view("complex64")
+            return torch.from_numpy(np.ascontiguousarray(y).view("float32"))
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g * b, g * a
+    """
+    found = infer(function_of(product)).recipe
+    assert {(each.dtype, each.shape[-1]) for each in found.inputs} == {("float32", 2)}
+
+
+def test_what_only_backward_reads_is_as_large_as_backward_needs_it() -> None:
+    patterned = """
+        def forward(ctx, x, weight, pattern):
+            ctx.save_for_backward(x, weight, pattern)
+            return torch.nn.functional.linear(x, weight)
+        def backward(ctx, g):
+            return torch.nn.functional.linear(g, ctx.saved_tensors[2].t()), None, None
+    """
+    guess = infer(function_of(patterned))
+    assert not guess.trouble
+    found = {each.name: each for each in guess.recipe.arguments}
+    assert found["pattern"].shape == found["weight"].shape

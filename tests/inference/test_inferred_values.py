@@ -1,0 +1,405 @@
+"""Numbers, words, and the values of tensors that are found: what a Function does with them says what they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from functions.basics import SquaredError
+from support.written_functions import function_of
+
+from gradloupe.server.inference.infer import InferredRecipe, infer
+
+VALUES = {
+    "first: float64[7]; second = 0.5": """
+        def forward(ctx, first, second):
+            ctx.second = second
+            return first * second
+        def backward(ctx, g):
+            return g * ctx.second, None
+    """,
+    # Forward hands on what it is given, and that is how it is meant.
+    "x: float64[7]; alpha = 0.5": """
+        def forward(ctx, x, alpha):
+            ctx.alpha = alpha
+            return x.view_as(x)
+        def backward(ctx, g):
+            return -ctx.alpha * g, None
+    """,
+    "x: float64[7]; flip = False; power = 2; mode = 'plain'": """
+        def forward(ctx, x: torch.Tensor, flip: bool, power: int, mode: str):
+            ctx.save_for_backward(x)
+            ctx.power = power
+            if mode not in ("plain", "other"):
+                raise ValueError(mode)
+            return (-x if flip else x) ** power
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * ctx.power * x ** (ctx.power - 1), None, None, None
+    """,
+    "args0: float64[7]; args1: float64[7]; args2 = 0.5": """
+        def forward(ctx, *args):
+            a, b, k = args
+            ctx.save_for_backward(a, b)
+            ctx.k = k
+            return a * b * k
+        def backward(ctx, g):
+            a, b = ctx.saved_tensors
+            return g * b * ctx.k, g * a * ctx.k, None
+    """,
+    "x: float64[7]; which: int64[7] < 2": """
+        def forward(ctx, x, which):
+            ctx.save_for_backward(x, which)
+            return x.gather(0, which)
+        def backward(ctx, g):
+            x, which = ctx.saved_tensors
+            return torch.zeros_like(x).scatter_add(0, which, g), None
+    """,
+    "x: float64[7]; keep: bool[7]": """
+        def forward(ctx, x, keep):
+            ctx.save_for_backward(keep)
+            return x.masked_fill(~keep, 0.0)
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0], None
+    """,
+    "x: float64[7]; how = 'hard'": """
+        modes = {"soft": 1.0, "hard": 2.0}
+        def forward(ctx, x, how):
+            ctx.k = Own.modes[how]
+            return x * ctx.k
+        def backward(ctx, g):
+            return g * ctx.k, None
+    """,
+    "x: float64[7]; pads = (1, 1)": """
+        def forward(ctx, x, pads):
+            left, right = pads
+            ctx.pads = pads
+            return torch.nn.functional.pad(x, (left, right))
+        def backward(ctx, g):
+            left, right = ctx.pads
+            return g[..., left : g.shape[-1] - right], None
+    """,
+    "x: float64[7]; bits = 4": """
+        def forward(ctx, x, bits):
+            levels = 2**bits - 1
+            return torch.round(x * levels) / levels
+    """,
+    # Between bounds beyond which only large numbers lie.
+    "u: float64[7]; bits = 4": """
+        def forward(ctx, u, bits):
+            ctx.save_for_backward((-(2 ** (bits - 1)) <= u) & (u <= 2 ** (bits - 1) - 1))
+            return u.clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0], None
+    """,
+    "x: float64[7] positive": """
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.log()
+        def backward(ctx, g):
+            return g / ctx.saved_tensors[0]
+    """,
+    "a: float64[4,4] spd": """
+        def forward(ctx, a):
+            inverse = torch.inverse(a)
+            ctx.save_for_backward(inverse)
+            return inverse
+        def backward(ctx, g):
+            (inverse,) = ctx.saved_tensors
+            return -inverse.t() @ g @ inverse.t()
+    """,
+    # Broadened where two eigenvalues are the same, by a tensor.
+    "A: float64[4,4] spd; decomp_reg: float64[] tiny nograd": """
+        def forward(ctx, A, decomp_reg):
+            values, vectors = torch.linalg.eigh(A)
+            ctx.save_for_backward(values, vectors, decomp_reg)
+            return values, vectors
+        def backward(ctx, dvalues, dvectors):
+            values, vectors, decomp_reg = ctx.saved_tensors
+            gaps = values - values[:, None]
+            gaps = gaps / (gaps**2 + decomp_reg)
+            return vectors @ (torch.diag(dvalues) + gaps * (vectors.T @ dvectors)) @ vectors.T, None
+    """,
+    # The same by a number that forward makes a tensor of.
+    "x: float64[7]; cutoff = 1e-12": """
+        def forward(ctx, x, cutoff):
+            cutoff = torch.as_tensor(cutoff, dtype=x.dtype, device=x.device)
+            ctx.save_for_backward(x, cutoff)
+            return x.abs().log()
+        def backward(ctx, g):
+            x, cutoff = ctx.saved_tensors
+            return g * x / (x * x + cutoff), None
+    """,
+    # Right for a permutation, and for nothing else.
+    "x: float64[7]; p: int64[7] shuffled": """
+        def forward(ctx, x, p):
+            ctx.save_for_backward(p)
+            return x[..., p]
+        def backward(ctx, g):
+            (p,) = ctx.saved_tensors
+            out = torch.empty_like(g)
+            out[..., p] = g
+            return out, None
+    """,
+    # Wrong for every permutation that is not its own inverse.
+    "x: float64[7]; permutation: int64[7] shuffled": """
+        def forward(ctx, x, permutation):
+            ctx.save_for_backward(permutation)
+            return x[..., permutation]
+        def backward(ctx, g):
+            return g[..., ctx.saved_tensors[0]], None
+    """,
+    # Between two bounds in one tensor, straight through.
+    "x: float64[7]; clip_val: float64[2] rising; bits = 4": """
+        def forward(ctx, x, clip_val, bits):
+            ctx.save_for_backward(x, clip_val)
+            x = torch.where(x < clip_val[1], x, clip_val[1])
+            x = torch.where(x > clip_val[0], x, clip_val[0])
+            s = (2**bits - 1) / (x.max() - x.min() + 1e-8)
+            return torch.round(x * s) / s
+        def backward(ctx, g):
+            x, clip_val = ctx.saved_tensors
+            return g * ~(x.ge(clip_val[1]) | x.le(clip_val[0])), None, None
+    """,
+    "x: float64[7]; target: float64[7] signs nograd": """
+        def forward(ctx, x, target):
+            if not bool((target.abs() == 1).all()):
+                raise ValueError("target must contain only -1 and 1")
+            ctx.save_for_backward(x, target)
+            return (1 - x * target).clamp(min=0).sum()
+        def backward(ctx, g):
+            x, target = ctx.saved_tensors
+            return g * torch.where(x * target < 1, -target, 0 * target), None
+    """,
+    "x: float64[7]; fast = 1.0; slow = 0.5": """
+        def forward(ctx, x, fast, slow):
+            if fast == slow:
+                raise ValueError("fast and slow must be different")
+            ctx.factor = (fast - slow) / (fast + slow)
+            return x * ctx.factor
+        def backward(ctx, g):
+            return g * ctx.factor, None, None
+    """,
+    "x: bfloat16[7]": """
+        def forward(ctx, x):
+            if x.dtype not in (torch.float16, torch.bfloat16):
+                raise TypeError("Only fp16 and bf16 are supported")
+            return x * 2
+        def backward(ctx, g):
+            return g * 2
+    """,
+    "x: float64[7]; keep_it = True": """
+        def forward(ctx, x, keep_it):
+            torch.empty(1, requires_grad=keep_it)
+            return x * 2
+        def backward(ctx, g):
+            return g * 2, None
+    """,
+    # With what is tried first, these would do nothing.
+    "input: float64[7]; k = 2": """
+        def forward(ctx, input, k):
+            if k == 32:
+                out = input
+            elif k == 1:
+                out = torch.sign(input)
+            else:
+                n = float(2**k - 1)
+                out = torch.round(input * n) / n
+            return out
+        def backward(ctx, g):
+            return g.clone(), None
+    """,
+    "x: float64[7]; mode = 'double'": """
+        def forward(ctx, x, mode):
+            if mode == "none":
+                return x
+            if mode == "double":
+                return x * 2
+            raise ValueError(mode)
+    """,
+    "x: float64[7]; p = 0.5": """
+        def forward(ctx, x, p):
+            ctx.p = p
+            return x if p == 0.0 else x * (1 - p)
+    """,
+    "x: float64[7]; power = 3": """
+        def forward(ctx, x, power):
+            if power == 2:
+                raise ValueError("not 2")
+            elif power == 3:
+                return x**3
+            else:
+                raise ValueError("only 3")
+    """,
+}
+
+
+def found(methods: str) -> dict[str, Any]:
+    """The arguments of a call that is found, by name."""
+    return {each.name: each for each in infer(function_of(methods)).recipe.arguments}
+
+
+@pytest.mark.parametrize("recipe", VALUES)
+def test_values_are_found_with_which_a_function_shows_what_it_does(recipe: str) -> None:
+    assert infer(function_of(VALUES[recipe])).recipe.text() == recipe
+
+
+@pytest.mark.parametrize("name", ["scale", "strength", "c"])
+def test_a_number_that_nobody_knows_is_a_half_for_a_factor_of_one_is_not_seen(name: str) -> None:
+    assert found(f"def forward(ctx, x, {name}):\n    return x * {name}")[name].value == 0.5
+
+
+def test_what_does_nothing_is_not_taken_where_something_else_works() -> None:
+    sparse = """
+        def forward(ctx, weight, N, M):
+            grouped = weight.detach().abs().reshape(weight.numel() // M, M)
+            index = torch.argsort(grouped, dim=1)[:, : int(M - N)]
+            mask = torch.ones_like(grouped).scatter_(1, index, 0).reshape(weight.shape)
+            return weight * mask
+    """
+    shifted = """
+        def forward(ctx, x, fold):
+            ctx.fold = fold
+            n, t, _ = x.size()
+            buffer = x.new_zeros(n, t, fold)
+            buffer[:, :-1] = x[:, 1:, :fold]
+            return torch.cat((buffer, x[:, :, fold:]), 2)
+        def backward(ctx, g):
+            buffer = torch.zeros_like(g[:, :, : ctx.fold])
+            buffer[:, 1:] = g[:, :-1, : ctx.fold]
+            return torch.cat((buffer, g[:, :, ctx.fold :]), 2), None
+    """
+    kept = found(sparse)
+    assert kept["N"].value < kept["M"].value
+    assert found(shifted)["fold"].value > 0
+
+
+def test_a_share_of_a_size_is_so_large_that_something_is_seen_of_it() -> None:
+    largest = """
+        def forward(ctx, scores, k):
+            count = scores.numel()
+            out, order = torch.ones_like(scores), scores.abs().flatten().argsort()
+            out.flatten()[order[: int((1 - k) * count)]] = 0
+            return out * scores
+    """
+    assert found(largest)["k"].value == 0.5
+
+
+def test_a_number_beside_a_step_of_rounding_keeps_from_dividing_by_zero_or_is_the_step() -> None:
+    def rounding(step: str) -> dict[str, Any]:
+        return found(f"def forward(ctx, x, size, eps):\n    return torch.round(x / ({step})) * size")
+
+    assert rounding("size + eps")["eps"].value < 1e-3
+    assert rounding("eps")["eps"].value == 0.5
+
+
+def test_an_inverse_permutation_undoes_the_other() -> None:
+    taken = """
+        def forward(ctx, x, order, order_inv):
+            ctx.save_for_backward(order, order_inv)
+            return x.gather(-1, order)
+        def backward(ctx, g):
+            return g.gather(-1, ctx.saved_tensors[1]), None, None
+    """
+    guess = infer(function_of(taken))
+    assert [each.fill for each in guess.recipe.arguments] == ["normal", "shuffled", "inverse"]
+    assert "undoes the other" in dict(guess.because)["order_inv"]
+
+
+def test_what_forward_reads_is_no_regulariser() -> None:
+    assert found("def forward(ctx, x, cutoff):\n    return torch.exp(-x * x / cutoff)")["cutoff"].value > 0.1
+
+
+def test_an_index_may_pick_a_place_twice_where_backward_bears_zeros() -> None:
+    gathered = """
+        def forward(ctx, x, index):
+            ctx.save_for_backward(index)
+            ctx.like = x
+            return x[..., index]
+        def backward(ctx, g):
+            out = torch.zeros_like(ctx.like)
+            out[..., ctx.saved_tensors[0]] = g
+            return out, None
+    """
+    assert found(gathered)["index"].fill == "index"
+
+
+def test_the_lower_bound_is_below_the_upper_and_a_switch_in_a_tensor_is_on() -> None:
+    clipped = """
+        def forward(ctx, x, lower, upper, enabled: torch.Tensor):
+            ctx.save_for_backward(x, lower, upper)
+            return torch.minimum(torch.maximum(x, lower), upper) if enabled[0] == 1 else x
+        def backward(ctx, g):
+            x, lower, upper = ctx.saved_tensors
+            return g * 1, (g * (x < lower)).sum_to_size(lower.shape), (g * (x > upper)).sum_to_size(upper.shape), None
+    """
+    tensors = infer(function_of(clipped)).recipe.tensors()
+    assert bool((tensors["lower"] < tensors["upper"]).all())
+    assert bool(tensors["enabled"][0])
+
+
+ROOT = "def forward(ctx, x):\n    {}\n    ctx.save_for_backward(x)\n    return x.abs().sqrt()"
+
+
+@pytest.mark.parametrize(
+    ("line", "fill"),
+    [
+        ("assert torch.all(x >= 0) and torch.all(x <= 1)", "positive"),
+        ("if not torch.all(x <= 0) or (x < -1).any(): raise ValueError('a debt')", "negative"),
+    ],
+)
+def test_numbers_keep_the_bounds_that_are_asked_for(line: str, fill: str) -> None:
+    assert found(ROOT.format(line))["x"].fill == fill
+
+
+LABELS = {
+    "-(target * p.log() + (1 - target) * (1 - p).log()).sum()": ("binary", "1 - target"),
+    "(1 - x * target).clamp(min=0).sum()": ("signs", "1 - x * target"),
+}
+
+
+@pytest.mark.parametrize("loss", LABELS)
+def test_labels_are_what_the_loss_takes_them_for(loss: str) -> None:
+    guess = infer(
+        function_of(f"""
+            def forward(ctx, x, target):
+                p = torch.sigmoid(x)
+                ctx.save_for_backward(p, target)
+                return {loss}
+            def backward(ctx, g):
+                p, target = ctx.saved_tensors
+                return g * (p - target), None
+        """)
+    )
+    fill, reason = LABELS[loss]
+    label = guess.recipe.arguments[1]
+    assert (label.fill, label.grad, label.held) == (fill, False, "data")
+    assert f"`{reason}`" in dict(guess.because)["target"]
+
+
+def test_the_target_of_a_squared_error_is_any_number_that_does_not_learn() -> None:
+    label = infer(SquaredError).recipe.arguments[1]
+    assert (label.fill, label.grad, label.held) == ("normal", False, "data")
+
+
+def of_one_argument(name: str, value: str) -> InferredRecipe:
+    return infer(
+        function_of(f"""
+            def forward(ctx, x, {name}):
+                ctx.save_for_backward(x, {name})
+                return {value.replace("NAME", name)}
+            def backward(ctx, g):
+                x, held = ctx.saved_tensors
+                return x * 1, held * 1
+        """)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fill"),
+    [("probs", "x.sum() * NAME.log()", "simplex"), ("bin_edges", "x.sum() * NAME", "rising")],
+)
+def test_a_name_may_say_what_the_values_are_to_each_other(name: str, value: str, fill: str) -> None:
+    guess = of_one_argument(name, value)
+    assert {each.name: each.fill for each in guess.recipe.inputs}[name] == fill
+    assert "as its name says" in dict(guess.because)[name]
