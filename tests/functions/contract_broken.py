@@ -237,6 +237,19 @@ class Raises(Square):
 # What backward is handed
 
 
+@breach("INPUT-INPLACE", inputs=TWO, also=("BWD-REPEAT", "SECOND-ORDER"))
+class WritesToItsInputs(Product):
+    """As a kernel does that saves memory: no version counter sees it."""
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        u, v = ctx.saved_tensors
+        of_u, of_v = v * grad_output, u * grad_output
+        u.data.copy_(of_u)
+        v.data.copy_(of_v)
+        return u, v
+
+
 @breach("GRADOUT-INPLACE")
 class WritesToIt(F):
     @staticmethod

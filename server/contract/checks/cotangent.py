@@ -11,6 +11,7 @@ import torch
 from ...numerics.formatting.numbers import format_number
 from ...numerics.linearity.violation import describe_violation
 from ...numerics.sentences.places import complex_part
+from ...protocol.listed import listed
 from ...runtime.failure import describe_exception
 from ...runtime.vjp import Layout, expanded, strided, transposed
 from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor
@@ -45,6 +46,20 @@ def _gradout_inplace(session: CheckSession) -> Iterator[CheckFinding]:
         f"Write to a copy: {name}.clone().",
         session.source.edited(name, *BACKWARD_METHODS) or session.source.defined(*BACKWARD_METHODS),
     )
+
+
+@contract_check("INPUT-INPLACE", "Writing to an input", MECHANICS, "backward leaves the inputs as they are.")
+def _input_inplace(session: CheckSession) -> Iterator[CheckFinding]:
+    written = session.called_by_forward(session.first.edited_late)
+    if written:
+        name = (sorted(session.source.unpacked() & {*written}) or written)[0]
+        yield CheckFinding(
+            "error",
+            f"backward writes to {listed(written)}, which forward was given.",
+            "The tensor of the caller changes, and what is computed from it later has a wrong gradient.",
+            f"Write to a copy: {name}.clone().",
+            session.source.edited(name, *BACKWARD_METHODS) or session.source.defined(*BACKWARD_METHODS),
+        )
 
 
 @contract_check(
@@ -228,4 +243,4 @@ def _change(name: str, then: torch.Tensor | None, now: torch.Tensor | None) -> s
     return f"{said_so}: what was {was} is {is_} afterwards."
 
 
-COTANGENT_CHECKS = (_gradout_inplace, _gradout_strides, _nonlinear)
+COTANGENT_CHECKS = (_gradout_inplace, _input_inplace, _gradout_strides, _nonlinear)

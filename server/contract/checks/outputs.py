@@ -9,9 +9,8 @@ import torch
 
 from ...protocol.listed import listed
 from ...runtime.failure import describe_exception
-from ...runtime.recorder import same_elements
+from ...runtime.recorder import ForwardCall
 from ...runtime.timeouts import TookTooLong
-from ..examination.call import ForwardRun
 from ..examination.contract_check import EXTENDING, MARK_DIRTY, MARK_NON_DIFFERENTIABLE, CheckFinding, contract_check
 from ..examination.session import CheckSession
 
@@ -24,10 +23,10 @@ from ..examination.session import CheckSession
     ("forward", "watched"),
 )
 def _dirty_missing(session: CheckSession) -> Iterator[CheckFinding]:
-    forward, ran = session.first.forward, session.first.ran
-    if forward is None or ran is None:
+    forward = session.first.forward
+    if forward is None or session.first.ran is None:
         return
-    edited = [name for name in forward.written if name not in forward.dirty] + _past_autograd(session, ran)
+    edited = [name for name in forward.written if name not in forward.dirty] + _past_autograd(session, forward)
     if edited:
         name = edited[0]
         yield CheckFinding(
@@ -40,17 +39,10 @@ def _dirty_missing(session: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-def _past_autograd(session: CheckSession, ran: ForwardRun) -> list[str]:
+def _past_autograd(session: CheckSession, forward: ForwardCall) -> list[str]:
     """Inputs whose values changed without a new version counter: edited through .data, or by NumPy."""
-    forward = session.first.forward
-    known = set(forward.written) | set(forward.dirty) if forward else set[str]()
-    places = {id(each): session.first.record.name(k) for k, each in enumerate(forward.arguments)} if forward else {}
-    changed = [
-        places.get(id(tensor), name)
-        for name, tensor in ran.given.tensors.items()
-        if not same_elements(tensor.detach(), session.call.tensors[name].to(tensor.dtype))
-    ]
-    return [name for name in changed if name not in known]
+    known = {*forward.written, *forward.dirty}
+    return [name for name in session.called_by_forward(session.first.edited) if name not in known]
 
 
 @contract_check(

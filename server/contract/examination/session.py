@@ -4,7 +4,7 @@ their gradients are compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -71,6 +71,8 @@ class FirstCall:
     failed: str = ""
     error: BaseException | None = None
     seconds: float = 0.0
+    edited: tuple[str, ...] = ()
+    edited_late: tuple[str, ...] = ()
 
     @property
     def forward(self) -> ForwardCall | None:
@@ -156,14 +158,17 @@ class CheckSession:
                 type(node).register_hook(node, lambda found, _: delivered.extend(found) if not delivered else None)
                 break
         grad_outputs = call.grad_outputs(ran)
+        before = {name: tensor.detach().clone() for name, tensor in ran.given.tensors.items()}
+        edited = _changed(call.tensors, before)
         if not grad_outputs:
-            return FirstCall(record, ran, {}, {}, (), "backward", None)
+            return FirstCall(record, ran, {}, {}, (), "backward", None, edited=edited)
         try:
             copies = {name: given.clone() for name, given in grad_outputs.items()}
             found = ran.gradients(copies, retain=True)
         except (Exception, TookTooLong) as error:  # noqa: BLE001 a result
-            return FirstCall(record, ran, grad_outputs, {}, (), "backward", error)
-        return FirstCall(record, ran, grad_outputs, found, tuple(delivered))
+            return FirstCall(record, ran, grad_outputs, {}, (), "backward", error, edited=edited)
+        late = _changed(before, ran.given.tensors)
+        return FirstCall(record, ran, grad_outputs, found, tuple(delivered), edited=edited, edited_late=late)
 
     def lacks(self, needs: tuple[Requirement, ...]) -> str:
         """Why the requirements of a check are not met; empty if they are."""
@@ -183,6 +188,13 @@ class CheckSession:
         if "deterministic" in needs and self.broken & _NONDETERMINISM:
             return "two equal calls of the Function differ"
         return ""
+
+    def called_by_forward(self, names: Iterable[str]) -> list[str]:
+        """Tensors of the call by the names that forward has for them, where it is given them as they are."""
+        ran, forward = self.first.ran, self.first.forward
+        given = forward.arguments if forward else ()
+        places = {id(each): self.first.record.name(place) for place, each in enumerate(given)}
+        return [places.get(id(ran.given.tensors[name]), name) for name in names] if ran else []
 
     @property
     def handed(self) -> dict[str, torch.Tensor]:
@@ -204,13 +216,18 @@ class CheckSession:
         return _laws_along(self.section, self.reach)
 
 
+def _changed(some: TensorsByName, others: TensorsByName) -> tuple[str, ...]:
+    """The names of the tensors that hold other numbers."""
+    return tuple(name for name, one in others.items() if not same_elements(one.detach(), some[name].to(one.dtype)))
+
+
 # budget: time limit of the first call in seconds.
 _FIRST_CALL_SECONDS = 1.5
 _DOUBLE = (torch.float64, torch.complex128)
 # bound: relative tolerance within which two gradients differ by rounding only: in float64, and in any other dtype.
 _ROUNDING, _ROUNDING_IN_FLOAT = 1e-6, 1e-3
 # Once one of these checks has found something, two calls cannot be compared any more.
-_NONDETERMINISM = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "BWD-REPEAT", "GLOBAL-STATE"}
+_NONDETERMINISM = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "GLOBAL-STATE"}
 
 
 def gradients_close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
