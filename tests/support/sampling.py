@@ -18,7 +18,7 @@ def _kind(op: Op) -> tuple[object, ...]:
 KINDS = frozenset({_kind(op): name for name, op in reversed(OPS.items())}.values())  # the first op of each kind
 
 
-def sampled(names: Iterable[str], sample: Collection[str] = KINDS) -> list[object]:
+def sampled(names: Iterable[object], sample: Collection[object] = KINDS) -> list[object]:
     """Parameters of a test; those that are not in ``sample`` are nightly."""
     return [name if name in sample else pytest.param(name, marks=pytest.mark.nightly) for name in names]
 
