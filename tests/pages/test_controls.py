@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from functions.seeds import SEEDS
 from playwright.sync_api import Browser, Page, Route, expect
 from support.browser import (
     alike,
@@ -23,7 +22,6 @@ from support.browser import (
     visitor,
     zoom,
 )
-from support.sampling import sampled
 
 
 def test_dragging_a_slider_moves_the_curves_and_the_address(page: Page) -> None:
@@ -43,18 +41,6 @@ def test_a_browser_that_has_had_enough_of_new_addresses_gets_the_last_one_later(
         enter(page.locator("#field-min"), "-0.5")
         shows(page, "/ops/clamp_with_grad?min=-0.5")
         expect(page).to_have_url("/ops/clamp_with_grad?min=-0.5")
-
-
-@pytest.mark.parametrize("name", sampled(SEEDS))
-def test_every_op_has_a_slider_that_moves_its_curves(page: Page, name: str) -> None:
-    opened(page, f"/ops/{name}")
-    before = curves(page)
-    slider = page.locator("#controls .slider:visible").first
-    control = slider.get_attribute("data-slider")
-    drag(page, slider, 0.05 if name == "kill_head" else 0.8)  # which opens with what it kills
-    number = page.locator(f"#field-{control}").input_value().replace("−", "-")
-    shows(page, f"/ops/{name}?{control}={number}")
-    assert curves(page) != before
 
 
 def test_an_axis_stands_still_while_a_slider_is_held_and_seldom_leaps(page: Page) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support import http
-from support.browser import alone, curves, here, opened, shows, warmed, withheld
+from support.browser import alone, curves, opened, shows, warmed, withheld
 from support.own_server import showing
 from support.page_parts import PIECES, WORDS
 
@@ -288,15 +288,3 @@ def test_a_page_whose_function_is_slow_does_not_wait_for_it(browser: Browser, tm
         with alone(browser, running.url, java_script_enabled=False) as page:
             page.goto("/ops/Slow")
             expect(page.locator("#verdict .word")).to_have_text("matches")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_theme_in_the_address_wins_over_the_system(page: Page, scheme: str, theme: str) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    page.goto(f"/ops/exp?theme={theme}")
-    expect(page.locator("html[data-ready]")).to_be_attached()
-    ink = page.evaluate("() => document.querySelector('#plot').data.find(({name}) => name === 'forward').line.color")
-    assert ink == {"light": "rgb(29, 29, 31)", "dark": "rgb(236, 236, 234)"}[theme]
-    assert here(page) == f"/ops/exp?theme={theme}"
-    assert page.locator("html").get_attribute("data-ready") == "/ops/exp"

@@ -62,22 +62,3 @@ def test_a_view_that_the_address_names_is_brought_into_sight(page: Page) -> None
     page.goto("/ops/clamp_with_grad?view=area")
     expect(page.locator("#companion-title")).to_be_in_viewport(ratio=1)
     expect(page.locator("#companion-plot")).to_be_in_viewport(ratio=1)
-
-
-def test_a_view_that_would_say_nothing_is_not_offered_but_answers_its_address(page: Page) -> None:
-    opened(page, "/ops/exp")
-    expect(page.get_by_role("radio", name="Area")).to_be_attached()
-    expect(page.get_by_role("radio", name="Jacobian")).to_have_count(0)
-    page.goto("/ops/exp?view=jacobian")
-    expect(page.get_by_role("radio", name="Jacobian")).to_be_checked()
-
-
-def test_where_the_gradient_is_not_the_slope_a_strip_tells_what_descent_makes_of_it(page: Page) -> None:
-    opened(page, "/ops/clamp_with_grad")
-    strip = page.locator("#strip")
-    strip.scroll_into_view_if_needed()
-    expect(strip).to_contain_text("With this backward the loss falls")
-    expect(strip.locator("polyline")).to_have_count(2)
-    expect(strip.get_by_role("link")).to_have_attribute("href", "/ops/clamp_with_grad?view=descent")
-    opened(page, "/ops/exp")
-    expect(strip).to_have_count(0)

@@ -1,83 +1,164 @@
-"""The page of an op: every one opens, and shows what the numbers say."""
+"""The page of an op: every one opens, shows what the numbers say, and says it in words and in a table."""
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 
 import pytest
 from functions.seeds import SEEDS
 from playwright.sync_api import Browser, Page, expect
 from support import http
-from support.browser import alone, close, curves, opened, shows, value_at
+from support.browser import alone, close, curves, drag, here, opened, shows, value_at
 from support.sampling import sampled
 from support.servers import InThread, serving_in_thread, torch_loading
 
 from gradloupe.server.schema.verdict_words import verdict_name
 
+CLAMP = "/ops/clamp_with_grad"
+LABELS = "() => [...document.querySelectorAll('#plot .{axis}tick text')].map(e => e.textContent)"
+CLIPPED = """() => [...document.querySelectorAll('#plot .ytick text, #plot .y2tick text')]
+.filter(e => e.getBoundingClientRect().left < document.querySelector('#plot').getBoundingClientRect().left)
+.map(e => e.textContent)"""
+BOXES = """() => [...document.querySelectorAll('#plot .xtick text')].map(e => e.getBoundingClientRect())
+.map(({left, right}) => [left, right])"""
+CELLS = "() => [...document.querySelectorAll('#values tr')].map(row => [...row.cells].map(cell => cell.textContent))"
+INK = "() => document.querySelector('#plot').data.find(({name}) => name === 'forward').line.color"
 TEMPLATE = "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0130da53"
+DIFFERENT = ("abs_product", "clamp_with_grad", "functional_linear", "kill_head", "round_straight_through")
 
 
-@pytest.mark.parametrize("name", sampled(SEEDS))
-def test_every_op_opens_with_its_curves_drawn(page: Page, server: str, name: str) -> None:
+@pytest.fixture(scope="module")
+def clamp(browser: Browser, server: str) -> Iterator[Page]:
+    """A page that is only read."""
+    with alone(browser, server) as page:
+        yield opened(page, CLAMP)
+
+
+@pytest.mark.parametrize("name", sampled(SEEDS, DIFFERENT))
+def test_every_op_opens_with_its_curves_drawn_and_a_slider_moves_them(page: Page, server: str, name: str) -> None:
     opened(page, f"/ops/{name}")
     answer = http.get(f"{server}/ops/{name}.json").json()
-    drawn = curves(page)
-    for name in ("forward", "numerical", "analytical"):  # what came with the page has the digits that can be seen
-        assert drawn[name][0] == pytest.approx(answer["columns"]["x"], abs=1e-8)
-    assert close(drawn["forward"][1], answer["columns"]["forward"])
-    assert close(drawn["numerical"][1], answer["columns"]["numerical"])
+    columns, drawn = answer["columns"], curves(page)
+    for curve in ("forward", "numerical", "analytical"):  # what came with the page has the digits that can be seen
+        assert drawn[curve][0] == pytest.approx(columns["x"], abs=1e-8)
+    assert close(drawn["forward"][1], columns["forward"])
+    assert close(drawn["numerical"][1], columns["numerical"])
     kinks = [mark["x"] for mark in answer["marks"] if mark["kind"] == "kink"]
-    rows = zip(answer["columns"]["x"], answer["columns"]["analytical"], strict=True)
+    rows = zip(columns["x"], columns["analytical"], strict=True)
     assert close(drawn["analytical"][1], [None if x in kinks else y for x, y in rows])
-    assert ("surrogate" in drawn) == (answer["columns"]["surrogate"] is not None)
+    assert ("surrogate" in drawn) == (columns["surrogate"] is not None)
     expect(page.locator("#verdict .word")).to_have_text(verdict_name(answer["verdict"]["word"], answer["claim"]))
     expect(page.locator("#plot .js-line").nth(1)).to_be_attached()
+    slider = page.locator("#controls .slider:visible").first
+    control = slider.get_attribute("data-slider")
+    drag(page, slider, 0.05 if name == "kill_head" else 0.8)  # which opens with what it kills
+    number = page.locator(f"#field-{control}").input_value().replace("−", "-")
+    shows(page, f"/ops/{name}?{control}={number}")
+    assert curves(page) != drawn
 
 
-def test_clamp_with_grad_has_one_one_sided_clamp_for_each_sign_as_its_surrogate(page: Page) -> None:
-    opened(page, "/ops/clamp_with_grad")
-    positive = curves(page)["surrogate"]
-    assert (value_at(positive, -3), value_at(positive, 3)) == (-1, 3)
-    page.get_by_role("button", name="Flip sign").click()
-    shows(page, "/ops/clamp_with_grad?grad_output=-1")
-    negative = curves(page)["surrogate"]
-    assert (value_at(negative, -3), value_at(negative, 3)) == (-3, 1)
-    expect(page.locator("#verdict")).to_contain_text("differs by design", ignore_case=True)
+def test_source_formulas_and_prose_stand_on_the_page(clamp: Page) -> None:
+    expect(clamp.locator(".source")).to_contain_text("class ClampWithGrad(torch.autograd.Function)")
+    assert clamp.locator(".formulas math").count() == 3
+    expect(clamp.get_by_text("Flip the sign and watch")).to_have_count(1)  # the docstring is read once
+    lines = clamp.locator(".source .line").evaluate_all("lines => lines.map(e => [e.id, e.dataset.line])")
+    numbers = [int(name.removeprefix("L")) for name, _ in lines]
+    assert [str(each) for each in numbers] == [number for _, number in lines]
+    assert numbers[:2] == [1, 2]
+    assert numbers[2] > 3
+    assert clamp.locator("h1 .unbroken").count() == 0
 
 
-def test_incorrect_clipped_relu_is_shaded_exactly_outside_its_bounds(page: Page) -> None:
+def test_the_figure_exists_in_words_and_in_a_table(clamp: Page) -> None:
+    words = clamp.locator(f"#{clamp.get_by_role('figure').get_attribute('aria-describedby')}")
+    expect(words).to_contain_text("from −3 to 3")
+    rows = words.get_by_role("row").all_inner_texts()
+    assert [row.split() for row in rows[1:]] == [["−1", "kink", "0", "1", "1"], ["1", "kink", "1", "0", "1"]]
+    head, *rows = clamp.evaluate(CELLS)
+    assert head == ["input", "y", "analytical", "numerical", "agreement"]
+    assert [row[0] for row in rows[:3]] == ["−3.000", "−2.700", "−2.400"]
+    (kink,) = (row for row in rows if row[0] == "−1.000")  # every mark has a row
+    assert kink[1:4] == ["−1", "1", "0 left, 1 right"]
+    assert len(rows) == 23
+
+
+def test_every_verdict_has_a_mark(clamp: Page) -> None:
+    words = ("matches", "matches here", "matches its surrogate", "differs", "undecided", "no gradient", "failed")
+    drawings = [clamp.locator(f"#mark-{word.replace(' ', '-')}").inner_html() for word in (*words, "measuring")]
+    assert len(set(drawings)) == len(words) + 1
+
+
+def test_plotlys_own_rules_are_admitted_and_maplibres_are_not_asked_for(clamp: Page) -> None:
+    assert clamp.locator(f"template[id='{TEMPLATE}']").count() == 1
+    rules = clamp.evaluate("() => [...document.styleSheets].filter(s => !s.href).map(s => s.cssRules.length)")
+    assert rules == [66]
+
+
+def test_where_the_gradient_is_not_the_slope_a_strip_tells_what_descent_makes_of_it(clamp: Page) -> None:
+    strip = clamp.locator("#strip")
+    strip.scroll_into_view_if_needed()
+    expect(strip.locator("polyline")).to_have_count(2)
+    expect(strip.get_by_role("link")).to_have_attribute("href", f"{CLAMP}?view=descent")
+
+
+def test_a_right_backward_needs_no_explanation_and_nothing_is_added(page: Page) -> None:
+    opened(page, "/ops/exp")
+    assert not {"implied", "surrogate"} & curves(page).keys()
+    for hidden in ("#explanation", "[data-curve='implied']", "#beyond"):
+        expect(page.locator(hidden)).to_be_hidden()
+    expect(page.locator("#strip")).to_have_count(0)
+    expect(page.get_by_role("radio", name="Area")).to_be_attached()
+    expect(page.get_by_role("radio", name="Jacobian")).to_have_count(0)  # which would say nothing
+    page.goto("/ops/exp?view=jacobian")  # but answers its address
+    expect(page.get_by_role("radio", name="Jacobian")).to_be_checked()
+
+
+def test_a_wrong_backward_is_shaded_announced_explained_and_its_implied_forward_drawn(page: Page, server: str) -> None:
     opened(page, "/ops/incorrect_clipped_relu")
     shapes = page.evaluate("() => document.querySelector('#plot').layout.shapes.map(({x0, x1}) => [x0, x1])")
     assert len(shapes) == 4
-    for (low, high), (start, stop) in zip(sorted(shapes), [(-1, 0), (-1, 0), (2, 3), (2, 3)], strict=True):
-        assert math.isclose(low, start, abs_tol=1e-6)
-        assert math.isclose(high, stop, abs_tol=1e-6)
-    expect(page.locator("#verdict .word")).to_have_text("differs")
-    expect(page.locator("#verdict use")).to_have_attribute("href", "#mark-differs")
+    for edges, meant in zip(sorted(shapes), [(-1, 0), (-1, 0), (2, 3), (2, 3)], strict=True):
+        assert all(math.isclose(*pair, abs_tol=1e-6) for pair in zip(edges, meant, strict=True))
+    verdict = page.locator("#verdict")
+    expect(verdict).to_have_attribute("role", "status")
+    expect(verdict.locator(".word")).to_have_text("differs")
+    expect(verdict.locator("use")).to_have_attribute("href", "#mark-differs")
+    assert page.locator("#mark-differs path").count() > page.locator("#mark-matches path").count()
+    implied = curves(page)["implied"]
+    assert (value_at(implied, 3) or 0.0) - (value_at(implied, -1) or 0.0) == pytest.approx(4, rel=1e-6)
+    expect(page.locator("[data-curve='implied']")).to_be_visible()
+    page.locator("#details").click()
+    expect(page.locator("#explanation")).to_be_visible()
+    explained = http.get(f"{server}/ops/incorrect_clipped_relu.json").json()["verdict"]["explanation"]["sentence"]
+    assert page.locator("#explanation").inner_text().split()[:3] == explained.split()[:3]
 
 
-def test_the_kink_of_the_absolute_product_is_marked_though_the_central_difference_agrees(page: Page) -> None:
-    opened(page, "/ops/abs_product")
-    assert curves(page)["kink slopes"] == ([0], [0])
-    assert curves(page)["subgradients"] == ([0, 0, None], [-2, 2, None])
-    row = page.get_by_role("table", name="Kinks and jumps").get_by_role("row").nth(1)
-    expect(row).to_contain_text("kink")
-    expect(row).to_contain_text("−2")
+def test_clamp_with_grad_has_one_one_sided_clamp_for_each_sign_as_its_surrogate(page: Page) -> None:
+    opened(page, CLAMP)
+    positive = curves(page)["surrogate"]
+    assert (value_at(positive, -3), value_at(positive, 3)) == (-1, 3)
+    page.get_by_role("button", name="Flip sign").click()
+    shows(page, f"{CLAMP}?grad_output=-1")
+    negative = curves(page)["surrogate"]
+    assert (value_at(negative, -3), value_at(negative, 3)) == (-3, 1)
+    expect(page.locator("#verdict .word")).to_have_text("differs by design")
 
 
-def test_jumps_have_open_and_closed_ends_and_no_line_across(page: Page) -> None:
-    opened(page, "/ops/round_straight_through")
-    drawn = curves(page)
-    assert drawn["closed ends"] == ([-1.5, -0.5, 0.5, 1.5], [-2, 0, 0, 2])
-    assert sorted(set(drawn["open ends"][0])) == [-1.5, -0.5, 0.5, 1.5]
-    assert value_at(drawn["forward"], 0.5) is None
-
-
-def test_a_constant_gradient_looks_flat(page: Page) -> None:
-    opened(page, "/ops/double")
-    low, high = page.evaluate("() => document.querySelector('#plot').layout.yaxis2.range")
-    assert low < 0 < 2 < high
-    assert high - low > 2
+def test_it_is_said_beside_grad_output_what_it_does_beyond_scaling(server: str) -> None:
+    says = {
+        "clamp_with_grad": "its sign matters: flip it",
+        "round_straight_through": "only scales the gradient",
+        "weight_decay_in_backward": "gradient not in proportion to it",
+        "gradient_clip?grad_output=0.3": "gradient not in proportion to it",
+        "clamp_with_grad?order=2": "",
+    }
+    for address, words in says.items():
+        name, _, query = address.partition("?")
+        assert http.get(f"{server}/ops/{name}.page.json?{query}").json()["words"]["linearity"] == words
+        assert f'<span id="linearity">{words}</span>' in http.get(f"{server}/ops/{address}").text
+    assert 'id="linearity"' not in http.get(f"{server}/lessons/clamp_sign").text  # whose question it is
 
 
 def test_overlaid_puts_everything_in_one_panel(page: Page) -> None:
@@ -91,50 +172,91 @@ def test_overlaid_puts_everything_in_one_panel(page: Page) -> None:
     expect(page.get_by_label("overlaid")).to_be_checked()
 
 
-def test_the_figure_follows_the_colour_scheme_live(page: Page) -> None:
-    opened(page, "/ops/exp")
-    ink = "() => document.querySelector('#plot').data.find(({name}) => name === 'forward').line.color"
-    light = page.evaluate(ink)
+def test_the_figure_follows_the_colour_scheme_live_and_a_theme_in_the_address_wins_over_it(page: Page) -> None:
+    light, dark = "rgb(29, 29, 31)", "rgb(236, 236, 234)"
+    page.goto("/ops/exp?theme=dark")
+    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/exp")
+    assert page.evaluate(INK) == dark
+    assert here(page) == "/ops/exp?theme=dark"
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"light => ({ink})() !== light", arg=light)
-
-
-def test_plotlys_own_rules_are_admitted_and_maplibres_are_not_asked_for(page: Page) -> None:
+    page.goto("/ops/exp?theme=light")
+    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/exp")
+    assert page.evaluate(INK) == light
     opened(page, "/ops/exp")
-    assert page.locator(f"template[id='{TEMPLATE}']").count() == 1
-    rules = page.evaluate("() => [...document.styleSheets].filter(s => !s.href).map(s => s.cssRules.length)")
-    assert rules == [66]
+    assert page.evaluate(INK) == dark
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function(f"light => ({INK})() === light", arg=light)
 
 
-def test_a_picture_can_be_saved(page: Page) -> None:
-    opened(page, "/ops/clamp_with_grad")
-    with page.expect_download() as download:
-        page.get_by_text("Export").click()
-        page.locator(".tools").get_by_role("link", name="PNG").click()
-    assert download.value.suggested_filename == "clamp_with_grad.png"
-    assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-
-
-def test_source_formulas_and_prose_stand_on_the_page(page: Page) -> None:
-    opened(page, "/ops/clamp_with_grad")
-    expect(page.locator(".source")).to_contain_text("class ClampWithGrad(torch.autograd.Function)")
-    assert page.locator(".formulas math").count() == 3
-    expect(page.get_by_text("Flip the sign and watch")).to_have_count(1)  # the docstring is read once
-    lines = [int(line) for line in page.locator(".source .line").evaluate_all("lines => lines.map(e => e.id.slice(1))")]
-    assert lines[:2] == [1, 2]
-    assert lines[2] > 3
-    assert page.locator(f"#L{lines[-1]}").get_attribute("data-line") == str(lines[-1])
-    assert page.locator("h1 .unbroken").count() == 0
-
-
-@pytest.mark.parametrize("width", [360, 2560])
-@pytest.mark.parametrize("address", ["/", "/ops/functional_linear", "/ops/nope"])
-def test_nothing_is_wider_than_the_window(page: Page, width: int, address: str) -> None:
+@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize(
+    "query",
+    sampled(
+        [
+            "grad_output=3e-7",
+            "grad_output=-2e-5",
+            "grad_output=1e200",
+            "grad_output=-123456",
+            "start=0.99999999&stop=1.00000001",
+            "start=-1e-9&stop=1e-9",
+            "start=-1000&stop=-990",
+        ],
+        ["grad_output=-2e-5", "start=0.99999999&stop=1.00000001"],
+    ),
+)
+def test_labels_of_the_axes_differ_and_are_whole(page: Page, query: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
-    page.goto(address)
-    if address == "/ops/functional_linear":
-        shows(page, address)
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    opened(page, f"/ops/exp?{query}")
+    for axis in ("x", "y", "y2"):
+        labels = page.evaluate(LABELS.format(axis=axis))
+        assert len(set(labels)) == len(labels) > 1, labels
+    assert page.evaluate(CLIPPED) == []
+    boxes = sorted(page.evaluate(BOXES))
+    assert all(left[1] < right[0] for left, right in itertools.pairwise(boxes)), page.evaluate(LABELS.format(axis="x"))
+
+
+def test_what_was_asked_is_told_with_the_digits_it_needs(page: Page) -> None:
+    opened(page, "/ops/double?start=0.99999&stop=1.00001&grad_output=1e-7&atol=0.25&rtol=0.5")
+    labels = page.evaluate(LABELS.format(axis="y2"))
+    assert {"0", "0.5·10⁻⁷", "1.0·10⁻⁷", "1.5·10⁻⁷", "2.0·10⁻⁷"} <= set(labels)  # an axis shares a power of ten
+    expect(page.locator("#summary")).to_contain_text("0.99999 to 1.00001")
+    expect(page.locator("#summary")).to_contain_text("1.99998 and 2.00002")
+    expect(page.locator("#method")).to_contain_text("0.25 + 0.5 × |numerical|")
+
+
+def test_the_table_follows_the_controls(page: Page) -> None:
+    opened(page, "/ops/exp")
+    page.locator("#values summary").click()
+    expect(page.locator("#values tbody tr").last).to_contain_text("7.389")
+    page.get_by_role("button", name="Set grad_output to −1").click()
+    shows(page, "/ops/exp?grad_output=-1")
+    expect(page.locator("#values tbody tr").last).to_contain_text("−7.389")
+    page.route("**/exp.page.json*", lambda route: route.fulfill(json=emptied(route.fetch().json())))
+    page.get_by_role(
+        "button", name="Set grad_output to 1", exact=True
+    ).click()  # where nothing was computed there is no table
+    expect(page.locator("#values")).to_be_hidden()
+
+
+def emptied(answer: dict[str, dict[str, object]]) -> dict[str, object]:
+    """An answer of a Function that failed."""
+    columns = {name: [] if column is not None else None for name, column in answer["columns"].items()}
+    return {**answer, "columns": columns}
+
+
+def test_the_keyboard_scrolls_the_table_its_head_stays_and_on_paper_it_is_whole_if_it_was_open(page: Page) -> None:
+    opened(page, CLAMP)
+    page.emulate_media(media="print")
+    expect(page.locator("#values")).to_be_hidden()
+    page.emulate_media(media="screen")
+    page.locator("#values summary").press("Enter")
+    page.get_by_role("region", name="Values").press("End")
+    expect(page.locator("#values tbody tr").last).to_be_in_viewport()
+    expect(page.locator("#values thead th").first).to_be_in_viewport()
+    page.emulate_media(media="print")
+    hidden = page.locator("#values .rows").evaluate("box => box.scrollHeight - box.clientHeight")
+    page.emulate_media(media="screen")
+    assert hidden <= 1
 
 
 def test_the_page_answers_while_torch_is_loading_and_the_curves_follow_by_themselves(

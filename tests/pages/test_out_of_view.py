@@ -95,11 +95,6 @@ def test_a_difference_out_of_sight_is_a_click_away(page: Page) -> None:
     expect(page.get_by_role("slider", name="Trace")).to_be_focused()
 
 
-def test_a_right_backward_has_nothing_to_show_out_of_sight(page: Page) -> None:
-    opened(page, "/ops/exp")
-    expect(page.locator("#beyond")).to_be_hidden()
-
-
 @pytest.mark.parametrize("address", ["/ops/clamp_with_grad?wrt=min&view=map", "/ops/root?view=step&at=0"])
 def test_where_there_is_nothing_to_draw_there_is_no_empty_frame(page: Page, address: str) -> None:
     page.goto(address)
