@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support import http
-from support.axe import violations
 from support.browser import alone, close, curves, enter, here, place_of, resized, settles, value_at, warmed
 
 CLAMPS = "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works"
@@ -347,31 +345,3 @@ def test_the_page_of_an_op_leads_here_with_what_it_shows(page: Page) -> None:
     page.get_by_label("Right").select_option("clamp_with_grad_that_works")
     page.get_by_role("button", name="Compare").click()
     shows(page, f"{CLAMPS}&min=-2&grad_output=-1")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("address", [CLAMPS, "/compare"])
-def test_axe_finds_no_violation(page: Page, address: str, scheme: Any) -> None:
-    page.emulate_media(color_scheme=scheme)
-    page.goto(address)
-    if address == CLAMPS:
-        shows(page, CLAMPS)
-        page.get_by_text("Range, precision, one side alone").click()
-        cursor(page, "left").press("End")
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize(
-    "address", [CLAMPS, "/compare", "/compare?left=functional_linear&right=image_alpha&layout=overlaid"]
-)
-def test_a_phone_needs_no_sideways_scrolling(page: Page, address: str) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto(address)
-    if address != "/compare":
-        shows(page, address)
-        page.get_by_text("Range, precision, one side alone").click()
-        left, right = (page.locator(f"#{side}-canvas").bounding_box() for side in SIDES)
-        assert left
-        assert right
-        assert right["y"] > left["y"] + left["height"]
-    assert page.evaluate("() => document.documentElement.scrollWidth") == 360

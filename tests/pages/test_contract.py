@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from support.browser import alone, drag, here, withheld
 
@@ -87,18 +86,6 @@ def test_what_the_engine_changed_is_marked(page: Page) -> None:
     xray(page, "/ops/functional_linear?view=contract")
     rows = page.get_by_role("table", name="What backward returned").get_by_role("row").all_inner_texts()
     assert ["changed" in row for row in rows] == [False, False, True, True]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation_and_a_phone_is_wide_enough(page: Page, scheme: str) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    page.set_viewport_size({"width": 360, "height": 800})
-    xray(page, WRITES)
-    for part in ("badges", "noted", "fine"):
-        page.locator(f"details.{part} > summary").click()
-    assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
-    found = Axe().run(page).response["violations"]
-    assert [(each["id"], [one["html"] for one in each["nodes"]]) for each in found] == []
 
 
 @pytest.mark.parametrize(("view", "said"), [("contract", "SAVED-UNUSED"), ("node", "The graph as a table")])

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from support import http
 from support.browser import here, opened, place_of
@@ -84,14 +83,6 @@ def test_nothing_in_the_picture_overlaps_and_the_page_does_not_scroll_sideways(p
             if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
         ] == []
         assert len(across) == 3  # three inputs beside each other, or one layer after the other
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_violation(page: Page, scheme: str) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    node(page, "/ops/replace_grad?view=node")
-    found = Axe().run(page).response["violations"]
-    assert [(each["id"], [one["html"] for one in each["nodes"]]) for each in found] == []
 
 
 def test_another_view_takes_its_place_and_it_comes_back(page: Page) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, expect
 from support.axe import violations
 from support.browser import HIDDEN, curves, drag, enter, resized, settles, shows
@@ -50,22 +49,6 @@ def test_in_a_lesson_the_curve_moves_and_not_its_axis(page: Page) -> None:
     expect(page.get_by_role("button", name="Reset zoom")).to_be_hidden()
     page.locator("#canvas").dblclick(position={"x": 200, "y": 60})
     assert page.evaluate(FRAME)[0] == [-20, 20]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_lesson_fits_on_a_phone_and_axe_finds_nothing(page: Page, scheme: str) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    page.set_viewport_size(PHONE)
-    page.goto("/lessons/clamp_sign")
-    page.locator("html[data-ready]").wait_for()
-    page.get_by_role("button", name="Flip sign").click()
-    page.locator('html[data-ready="/ops/clamp_with_grad?grad_output=-1"]').wait_for()
-    page.locator("#reveal > summary").click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-    assert violations(page) == []
-    for place in ("/lessons", "/glossary"):
-        page.goto(place)
-        assert violations(page) == []
 
 
 def test_a_lesson_in_the_frame_of_a_course_page_has_its_words_its_figure_and_its_control(page: Page) -> None:

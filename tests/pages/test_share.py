@@ -9,22 +9,20 @@ from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 from support import http
 from support.browser import HIDDEN, alone, enter, opened, settles, shows
-from support.embedding_site import Host, fitted, framed, hosting, visiting
+from support.embedding_site import SHARED, Host, fitted, hosting, visiting
 from support.servers import HERE
 
-CLAMP = "/ops/clamp_with_grad?min=-2&grad_output=-1"
-EMBED = "/embed/clamp_with_grad?min=-2&grad_output=-1&hide=source"
+QUERY = SHARED.partition("?")[2]
+EMBED = f"/embed/clamp_with_grad?{QUERY}&hide=source"
 PLACES = (
     *("HTML", "Web component", "WordPress", "oEmbed", "Markdown", "Sphinx", "MyST", "MkDocs", "Quarto", "reveal.js"),
     *("Moodle, Canvas", "Jupyter"),
 )
 STATIC = HERE / "static"
 NO_CLIPBOARD = "delete Navigator.prototype.clipboard; document.execCommand = () => false"
-BOTH = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 
 class Tags(HTMLParser):
@@ -55,7 +53,7 @@ def dialog(page: Page) -> Locator:
     return page.get_by_role("dialog")
 
 
-def sharing(page: Page, address: str = CLAMP) -> Locator:
+def sharing(page: Page, address: str = SHARED) -> Locator:
     """The dialog, opened on the page of an op."""
     opened(page, address)
     page.get_by_role("button", name="Share").click()
@@ -93,16 +91,15 @@ def host(server: str) -> Iterator[Host]:
         yield host
 
 
-def test_the_preview_is_the_figure_that_others_will_see(page: Page) -> None:
-    sharing(page)
-    expect(sight(page).locator("html")).to_have_attribute("data-ready", CLAMP)
-    frame = dialog(page).locator("iframe")
-    assert urlsplit(frame.get_attribute("src") or "").path == "/embed/clamp_with_grad"
+def test_the_preview_is_the_figure_that_others_will_see_and_follows_what_is_left_out(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad?grad_output=-1")
+    enter(page.locator("#field-min"), "-2")  # it speaks of what is on the page now
+    shows(page, SHARED)
+    page.get_by_role("button", name="Share").click()
+    expect(sight(page).locator("html")).to_have_attribute("data-ready", SHARED)
+    assert urlsplit(dialog(page).locator("iframe").get_attribute("src") or "").path == "/embed/clamp_with_grad"
     settled(page)
-
-
-def test_each_part_can_be_left_out_and_the_preview_follows(page: Page) -> None:
-    sharing(page)
+    before = page.evaluate("() => history.length")
     heading = sight(page).locator("#title")
     expect(heading).to_be_visible()
     expect(sight(page).locator(".source")).to_have_count(0)
@@ -116,28 +113,12 @@ def test_each_part_can_be_left_out_and_the_preview_follows(page: Page) -> None:
     assert "hide=title,verdict,legend,controls,reading" in said(page)
     choose(page, "dark")
     expect(sight(page).locator("html")).to_have_css("background-color", "rgb(22, 23, 26)")
-
-
-def test_looking_at_previews_leaves_the_way_back_as_it_was(page: Page) -> None:
-    sharing(page)
-    before = page.evaluate("() => history.length")
-    choose(page, "dark")
-    expect(sight(page).locator("html")).to_have_attribute("data-theme", "dark")
-    assert page.evaluate("() => history.length") == before
-
-
-def test_it_speaks_of_what_is_on_the_page_now(page: Page) -> None:
-    opened(page, CLAMP)
-    enter(page.locator("#field-min"), "-1.5")
-    expect(page.locator("html")).to_have_attribute("data-ready", CLAMP.replace("-2", "-1.5"))
-    page.get_by_role("button", name="Share").click()
-    assert "min=-1.5&amp;grad_output=-1" in snippet(page, "HTML")
+    assert page.evaluate("() => history.length") == before  # the way back is as it was
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_every_snippet_names_the_figure_and_this_site(page: Page, server: str, place: str) -> None:
-    sharing(page)
-    text = snippet(page, place)
+def test_every_snippet_names_the_figure_and_this_site(snippets: dict[str, str], server: str, place: str) -> None:
+    text = snippets[place]
     if place == "Web component":
         assert 'op="clamp_with_grad" min="-2" grad_output="-1" hide="source"' in text
     elif place == "oEmbed":
@@ -150,10 +131,8 @@ def test_every_snippet_names_the_figure_and_this_site(page: Page, server: str, p
 
 
 @pytest.mark.parametrize("place", ["HTML", "MkDocs", "reveal.js", "Moodle, Canvas"])
-def test_the_frame_is_valid_and_nothing_but_a_frame(page: Page, server: str, place: str) -> None:
-    sharing(page)
-    settled(page)
-    tags = Tags(snippet(page, place))
+def test_the_frame_is_valid_and_nothing_but_a_frame(snippets: dict[str, str], server: str, place: str) -> None:
+    tags = Tags(snippets[place])
     frame = tags.only("iframe")
     assert int(frame["height"] or 0) > 200
     assert frame["data-src" if place == "reveal.js" else "src"] == f"{server}{EMBED}&height={frame['height']}"
@@ -162,21 +141,38 @@ def test_the_frame_is_valid_and_nothing_but_a_frame(page: Page, server: str, pla
     assert {tag for tag, _ in tags.found} <= {"iframe", "section", "p"}
 
 
-def test_the_frame_works_where_it_is_pasted(page: Page, browser: Browser, host: Host) -> None:
-    sharing(page)
-    settled(page)
-    frame = snippet(page, "HTML")
-    with visiting(browser, host, frame) as elsewhere:
-        inner = elsewhere.frame_locator("iframe").locator("html")
-        expect(inner).to_have_attribute("data-ready", CLAMP, timeout=20_000)
-        framed(elsewhere).wait_for_function("() => document.documentElement.scrollHeight - innerHeight <= 1")
+def test_a_picture_links_to_the_figure_in_markdown(snippets: dict[str, str], server: str) -> None:
+    found = re.fullmatch(r"\[!\[(.+?)\]\((\S+?)\)\]\((\S+?)\)", snippets["Markdown"])
+    assert found
+    assert found.groups() == ("Clamp with grad", f"{server}/ops/clamp_with_grad.svg?{QUERY}", server + SHARED)
 
 
-def test_the_frame_fits_every_column(page: Page, browser: Browser, host: Host) -> None:
-    sharing(page)
-    settled(page)
-    frame = snippet(page, "HTML").replace(' loading="lazy"', "")
-    columns = (320, 358, 390, 600, 1000)
+def test_python_reads_the_cell_of_jupyter(snippets: dict[str, str], server: str) -> None:
+    _, call = ast.parse(snippets["Jupyter"]).body
+    assert isinstance(call, ast.Expr)
+    assert isinstance(call.value, ast.Call)
+    sizes = {each.arg: ast.literal_eval(each.value) for each in call.value.keywords}
+    assert ast.literal_eval(call.value.args[0]) == f"{server}{EMBED}&height={sizes['height']}"
+    assert sizes["width"] == "100%"
+    assert sizes["height"] > 200
+
+
+def test_books_get_the_frame_for_the_screen_and_the_picture_for_paper(snippets: dict[str, str], server: str) -> None:
+    picture = f"{server}/ops/clamp_with_grad.png?{QUERY}"
+    sphinx = snippets["Sphinx"].splitlines()
+    assert sphinx[:3] == [".. raw:: html", "", f"   {snippets['HTML']}"]
+    assert sphinx[4:7] == [".. only:: not html", "", f"   .. image:: {picture}"]
+    myst = snippets["MyST"]
+    assert myst.startswith("```{raw} html\n<iframe ")
+    assert f"```{{only}} not html\n[![Clamp with grad]({picture})]({server}{SHARED})\n```" in myst
+    quarto = snippets["Quarto"]
+    assert '::: {.content-visible when-format="html"}\n```{=html}\n<iframe ' in quarto
+    assert f'::: {{.content-visible unless-format="html"}}\n[![Clamp with grad]({picture})]' in quarto
+
+
+def test_the_frame_fits_every_column(snippets: dict[str, str], browser: Browser, host: Host) -> None:
+    frame = snippets["HTML"].replace(' loading="lazy"', "")
+    columns = (320, 390, 1000)
     frames = "<p>".join(frame.replace('width="100%"', f'width="{width}"') for width in columns)
     with visiting(browser, host, frames) as elsewhere:
         for place, width in enumerate(columns):
@@ -190,6 +186,20 @@ def test_the_frame_fits_every_column(page: Page, browser: Browser, host: Host) -
                 figure.locator(".drawer summary").click()
                 expect(figure.get_by_role("slider", name="grad_output")).to_be_in_viewport(ratio=1)
                 settles(lambda figure=figure: figure.locator("html").evaluate(HIDDEN), [0, 0])
+
+
+def test_the_element_works_where_it_is_pasted(snippets: dict[str, str], browser: Browser, host: Host) -> None:
+    text = snippets["Web component"]
+    tag = Tags(text).only("grad-loupe")
+    assert (tag["hide"], tag["allow"]) == ("source", "local-network-access")
+    with visiting(browser, host, text) as elsewhere:
+        inner = elsewhere.frame_locator("iframe").locator("html")
+        expect(inner).to_have_attribute("data-ready", SHARED, timeout=20_000)
+        expect(elsewhere.locator("grad-loupe iframe")).to_have_attribute("allow", "local-network-access")
+    with visiting(browser, host, text.replace(' width="100%"', ""), java_script_enabled=False) as elsewhere:
+        picture = elsewhere.get_by_role("link").get_by_role("img", name="Clamp with grad")
+        expect(picture).to_be_visible()
+        expect(picture).not_to_have_js_property("naturalWidth", 0)
 
 
 def test_a_lesson_is_shared_with_the_same_dialog(page: Page, browser: Browser, host: Host, server: str) -> None:
@@ -215,93 +225,30 @@ def test_a_lesson_is_shared_with_the_same_dialog(page: Page, browser: Browser, h
             settles(lambda lesson=lesson: lesson.locator("html").evaluate(HIDDEN), [0, 0])
 
 
-def test_the_element_works_where_it_is_pasted(page: Page, browser: Browser, host: Host) -> None:
-    sharing(page)
-    text = snippet(page, "Web component")
-    tags = Tags(text)
-    assert tags.only("grad-loupe")["hide"] == "source"
-    assert tags.only("grad-loupe")["allow"] == "local-network-access"
-    with visiting(browser, host, text) as elsewhere:
-        inner = elsewhere.frame_locator("iframe").locator("html")
-        expect(inner).to_have_attribute("data-ready", CLAMP, timeout=20_000)
-        expect(elsewhere.locator("grad-loupe iframe")).to_have_attribute("allow", "local-network-access")
-    with visiting(browser, host, text.replace(' width="100%"', ""), java_script_enabled=False) as elsewhere:
-        picture = elsewhere.get_by_role("link").get_by_role("img", name="Clamp with grad")
-        expect(picture).to_be_visible()
-        expect(picture).not_to_have_js_property("naturalWidth", 0)
-
-
-def test_a_picture_links_to_the_figure_in_markdown(page: Page, server: str) -> None:
-    sharing(page)
-    found = re.fullmatch(r"\[!\[(.+?)\]\((\S+?)\)\]\((\S+?)\)", snippet(page, "Markdown"))
-    assert found
-    query = CLAMP.partition("?")[2]
-    assert found.groups() == ("Clamp with grad", f"{server}/ops/clamp_with_grad.svg?{query}", server + CLAMP)
-
-
-def test_what_is_left_out_is_left_out_of_the_pictures_and_what_is_open_below_is_not_handed_on(page: Page) -> None:
-    sharing(page, CLAMP + "&view=surface&wrt2=max")
-    dialog(page).get_by_role("checkbox", name="verdict").press("Space")
-    for place, ending in {
-        "Web component": "svg",
-        "Markdown": "svg",
-        "Sphinx": "png",
-        "MyST": "png",
-        "Quarto": "png",
-    }.items():
-        text = snippet(page, place).replace("&amp;", "&")
-        (query,) = re.findall(rf"clamp_with_grad\.{ending}\?([^\s\")]+)", text)
-        assert query == CLAMP.partition("?")[2] + "&hide=verdict", place
-        assert "wrt2" not in text
-
-
-def test_python_reads_the_cell_of_jupyter(page: Page, server: str) -> None:
-    sharing(page)
-    settled(page)
-    _, call = ast.parse(snippet(page, "Jupyter")).body
-    assert isinstance(call, ast.Expr)
-    assert isinstance(call.value, ast.Call)
-    sizes = {each.arg: ast.literal_eval(each.value) for each in call.value.keywords}
-    assert ast.literal_eval(call.value.args[0]) == f"{server}{EMBED}&height={sizes['height']}"
-    assert sizes["width"] == "100%"
-    assert sizes["height"] > 200
-
-
-def test_books_get_the_frame_for_the_screen_and_the_picture_for_paper(page: Page, server: str) -> None:
-    sharing(page)
-    settled(page)
-    picture = f"{server}/ops/clamp_with_grad.png?min=-2&grad_output=-1"
-    sphinx = snippet(page, "Sphinx").splitlines()
-    assert sphinx[:3] == [".. raw:: html", "", f"   {snippet(page, 'HTML')}"]
-    assert sphinx[4:7] == [".. only:: not html", "", f"   .. image:: {picture}"]
-    myst = snippet(page, "MyST")
-    assert myst.startswith("```{raw} html\n<iframe ")
-    assert f"```{{only}} not html\n[![Clamp with grad]({picture})]({server}{CLAMP})\n```" in myst
-    quarto = snippet(page, "Quarto")
-    assert '::: {.content-visible when-format="html"}\n```{=html}\n<iframe ' in quarto
-    assert f'::: {{.content-visible unless-format="html"}}\n[![Clamp with grad]({picture})]' in quarto
-
-
-def test_wordpress_gets_an_address_that_says_how_to_embed_it(page: Page, server: str) -> None:
-    sharing(page)
+def test_what_is_chosen_is_in_every_text_and_what_is_open_below_is_in_none(page: Page, server: str) -> None:
+    sharing(page, f"{SHARED}&view=surface&wrt2=max")
     choose(page, "dark")
     address = snippet(page, "WordPress")
-    assert address == f"{server}{CLAMP}&theme=dark&hide=source"
-    asked = urlsplit(snippet(page, "oEmbed"))
-    assert parse_qs(asked.query) == {"format": ["json"], "url": [address]}
-
-
-def test_width_and_height_are_those_of_the_frame(page: Page, server: str) -> None:
-    sharing(page)
-    dialog(page).get_by_role("spinbutton", name="width in pixels").fill("400")
-    dialog(page).get_by_role("spinbutton", name="height in pixels").fill("500")
+    assert address == f"{server}{SHARED}&theme=dark&hide=source"
+    assert parse_qs(urlsplit(snippet(page, "oEmbed")).query) == {"format": ["json"], "url": [address]}
+    width, height = (dialog(page).get_by_role("spinbutton", name=f"{each} in pixels") for each in ("width", "height"))
+    width.fill("400")
+    height.fill("500")
     frame = Tags(snippet(page, "HTML")).only("iframe")
     assert (frame["width"], frame["height"]) == ("400", "500")
-    assert frame["src"] == f"{server}{EMBED}&height=500"
+    assert frame["src"] == f"{server}/embed/clamp_with_grad?{QUERY}&theme=dark&hide=source&height=500"
     expect(dialog(page).locator("iframe:not(.coming)")).to_have_css("width", "400px")
-    dialog(page).get_by_role("spinbutton", name="width in pixels").fill("7")
+    width.fill("7")
     assert Tags(said(page)).only("iframe")["width"] == "100%"
-    expect(dialog(page).get_by_role("spinbutton", name="width in pixels")).to_have_attribute("aria-invalid", "true")
+    expect(width).to_have_attribute("aria-invalid", "true")
+    dialog(page).get_by_role("checkbox", name="verdict").press("Space")
+    pictures = {"Web component": "svg", "Markdown": "svg", "Sphinx": "png", "MyST": "png", "Quarto": "png"}
+    for place, ending in pictures.items():
+        text = snippet(page, place).replace("&amp;", "&")
+        (query,) = re.findall(rf"clamp_with_grad\.{ending}\?([^\s\")]+)", text)
+        theme = "&theme=dark" if ending == "svg" else ""  # a picture for paper has none
+        assert query == f"{QUERY}{theme}&hide=verdict", place
+        assert "wrt2" not in text
 
 
 TOO_MUCH = [["X", "1"], ["title", 'a"<&>'], ["weight", "1,2;3"], ["wrt", "weight[0,1]"], ["mode", "it's (so)"]]
@@ -347,7 +294,7 @@ def test_a_picture_is_shown_addressed_and_taken_home(page: Page, server: str) ->
     choose(page, "PNG")
     choose(page, "dark")
     dialog(page).get_by_role("spinbutton", name="width in pixels").fill("800")
-    address = "/ops/clamp_with_grad.png?min=-2&grad_output=-1&theme=dark&width=800"
+    address = f"/ops/clamp_with_grad.png?{QUERY}&theme=dark&width=800"
     expect(shown).to_have_attribute("src", address)
     assert said(page) == server + address
     with page.expect_download() as download:
@@ -366,11 +313,10 @@ def test_a_file_tells_its_size_before_it_is_fetched(page: Page) -> None:
     dialog(page).get_by_role("spinbutton", name="Values of grad_output").fill("3")
     expect(weight).to_have_text(re.compile(f"^(?!{re.escape(before)}$).*sections, "))
     link = dialog(page).get_by_role("link", name="Download clamp_with_grad.html")
-    chosen = "sliders=min:9,grad_output:3&theme=dark&hide=verdict,source"
-    address = f"/ops/clamp_with_grad.html?min=-2&grad_output=-1&{chosen}"
     choose(page, "dark")
     dialog(page).get_by_role("checkbox", name="verdict").uncheck()
-    expect(link).to_have_attribute("href", address)
+    chosen = "sliders=min:9,grad_output:3&theme=dark&hide=verdict,source"
+    expect(link).to_have_attribute("href", f"/ops/clamp_with_grad.html?{QUERY}&{chosen}")
     for name in ("min", "max", "grad_output"):
         dialog(page).get_by_role("checkbox", name=name).check()
         dialog(page).get_by_role("spinbutton", name=f"Values of {name}").fill("41")
@@ -394,34 +340,26 @@ def test_copying_says_so_and_copies(browser: Browser, server: str) -> None:
         assert page.evaluate("() => navigator.clipboard.readText()") == said(page)
 
 
-def test_without_a_clipboard_the_text_is_selected_for_the_hand_to_copy(browser: Browser, server: str) -> None:
+def test_where_the_clipboard_is_closed_the_text_is_selected_for_the_hand_to_copy(browser: Browser, server: str) -> None:
     with alone(browser, server) as page:
         page.add_init_script(NO_CLIPBOARD)
-        sharing(page)
+        opened(page, SHARED)
+        page.get_by_text("Export").click()
+        page.get_by_role("button", name="Copy link").click()
+        expect(page.locator("#copy")).to_contain_text("Cop")
+        expect(page.locator("#copy")).not_to_have_text("Copy link")
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name="Share").click()
         settled(page)
         dialog(page).get_by_role("button", name="Copy").press("Enter")
         expect(dialog(page).get_by_role("status").last).to_contain_text("Selected")
         assert page.evaluate("() => getSelection().toString()") == said(page)
 
 
-def test_what_is_looked_at_more_closely_is_in_no_snippet(page: Page) -> None:
-    sharing(page, "/ops/clamp_with_grad?view=descent&lr=0.1")
-    assert "lr=" not in snippet(page, "HTML")
-
-
-def test_a_link_is_copied_where_the_clipboard_is_closed(browser: Browser, server: str) -> None:
-    with alone(browser, server) as page:
-        page.add_init_script(NO_CLIPBOARD)
-        opened(page, CLAMP)
-        page.get_by_text("Export").click()
-        button = page.get_by_role("button", name="Copy link")
-        button.click()
-        expect(page.locator("#copy")).to_contain_text("Cop")
-        expect(page.locator("#copy")).not_to_have_text("Copy link")
-
-
-def test_the_keyboard_alone_shares(page: Page) -> None:
-    opened(page, CLAMP)
+def test_the_keyboard_alone_shares_and_nothing_is_fetched_before_it_is_wanted(page: Page) -> None:
+    opened(page, SHARED)
+    fetched = page.evaluate("() => performance.getEntriesByType('resource').map(({name}) => name.split('/').at(-1))")
+    assert {"dialog.js", "snippets.js", "share.css"} & set(fetched) == set()
     button = page.get_by_role("button", name="Share")
     button.focus()
     page.keyboard.press("Enter")
@@ -439,37 +377,3 @@ def test_the_keyboard_alone_shares(page: Page) -> None:
     expect(dialog(page)).to_be_hidden()
     expect(button).to_be_focused()
     expect(page.locator("iframe")).to_have_count(0)
-
-
-@BOTH
-def test_axe_finds_no_violation(page: Page, scheme: str) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    sharing(page)
-    for word in ("Live figure", "Picture", "Offline file"):
-        choose(page, word)
-        found = Axe().run(page, context=".share", options={"iframes": False}).response["violations"]
-        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
-
-
-@pytest.mark.parametrize("width", [360, 1440])
-def test_it_fits_the_window(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 740})
-    sharing(page)
-    settled(page)
-    assert dialog(page).evaluate("e => e.scrollWidth - e.clientWidth") == 0
-    small = (
-        dialog(page)
-        .locator("label, button, .fetch, textarea")
-        .evaluate_all(
-            "all => all.filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).map(e => e.outerHTML)"
-        )
-    )
-    assert small == []
-
-
-def test_nothing_of_it_is_fetched_before_it_is_wanted(page: Page) -> None:
-    opened(page, CLAMP)
-    fetched = page.evaluate("() => performance.getEntriesByType('resource').map(({name}) => name.split('/').at(-1))")
-    assert {"dialog.js", "snippets.js", "share.css"} & set(fetched) == set()
-    page.get_by_role("button", name="Share").click()
-    expect(dialog(page)).to_be_visible()

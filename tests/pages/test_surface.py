@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import FloatRect, Locator, Page, expect
 from support.browser import opened, place_of, settles, shows
 
@@ -215,16 +214,3 @@ def test_another_look_takes_the_maps_away(page: Page) -> None:
     page.locator(".looks label", has_text="Area").click()
     closer(page, "/ops/abs_product?view=area")
     expect(page.locator("[data-map]")).to_have_count(0)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_a_phone_the_maps_stand_one_below_the_other_and_axe_finds_nothing(page: Page, scheme: str) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    # Without motion what is drawn is never half faded in.
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
-    surface(page, "/ops/swapped_gradients?view=surface")
-    boxes = [page.locator(f"[data-map={name}]").bounding_box() for name in MAPS]
-    assert len({round(box["x"]) for box in boxes if box}) == 1
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
-    found = Axe().run(page).response["violations"]
-    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []

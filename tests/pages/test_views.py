@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 from support import http
 from support.browser import drag, enter, here, opened, place_of, settles, shows, zoom
@@ -200,20 +199,6 @@ def test_a_look_can_be_saved_as_a_picture(page: Page) -> None:
         page.locator("#companion-save").click()
     assert download.value.suggested_filename == "exp_step.png"
     assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-
-
-@pytest.mark.parametrize("view", LOOKS)
-def test_a_look_on_a_phone_is_not_wider_than_it_and_axe_finds_nothing(page: Page, view: str) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.emulate_media(color_scheme="dark")
-    page.goto(f"/ops/incorrect_clipped_relu?view={view}")
-    closer(page, f"/ops/incorrect_clipped_relu?view={view}")
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
-    clipped = """() => [...document.querySelectorAll('#companion-plot :is(.ytick, .y2tick) text')]
-    .filter(e => e.getBoundingClientRect().left < 0).map(e => e.textContent)"""
-    assert page.evaluate(clipped) == []
-    found = Axe().run(page).response["violations"]
-    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
 
 
 def test_on_a_phone_the_figure_makes_way_for_what_is_opened_below_it(page: Page) -> None:

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Frame, Page
 
 from support.browser import POLICY
 
+SHARED = "/ops/clamp_with_grad?min=-2&grad_output=-1"  # the figure whose snippets are pasted
 # The frame is as high as what is in it, and no higher.
 FITS = """() => { const { scrollHeight } = document.documentElement;
 return scrollHeight === innerHeight && Math.ceil(document.body.getBoundingClientRect().height) === innerHeight }"""

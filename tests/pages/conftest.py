@@ -1,0 +1,26 @@
+"""What several tests of pages look at."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, expect
+from support.browser import alone, opened
+from support.embedding_site import SHARED
+
+TOLD = re.compile(r'height="(?!480")[0-9]+"')  # the height of the preview: 480 is what it has until it has said its own
+
+
+@pytest.fixture(scope="session")
+def snippets(browser: Browser, server: str) -> dict[str, str]:
+    """By place, what the dialog that shares gives to paste."""
+    with alone(browser, server) as page:
+        opened(page, SHARED).get_by_role("button", name="Share").click()
+        text = page.get_by_role("textbox", name="What to paste")
+        expect(text).to_have_value(TOLD)
+        found = {}
+        for place in page.locator("#sharing [name=place]").all():
+            place.press("Space")
+            found[place.get_attribute("value") or ""] = text.input_value()
+        return found
