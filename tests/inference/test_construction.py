@@ -3,14 +3,12 @@
 import pytest
 import torch
 from functions import user_written
+from support.answers import document
 from support.sampling import sampled
 from support.sections import look, section
 
 from gradloupe.ops import OPS
 from gradloupe.server.contract.xray import contract_xray
-from gradloupe.server.graph_view.functions import traced_functions
-from gradloupe.server.graph_view.text import graph_sentence
-from gradloupe.server.graph_view.trace import trace_call
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.recipe import Constant, NotInferred, Recipe, TensorArgument, parse_recipe
 
@@ -265,7 +263,6 @@ def test_a_function_without_a_function_is_told_in_a_sentence(function):
     assert verdict(op) == "matches"
     (row,) = contract_xray(section(op)).checks
     assert row.seen.endswith("there is no contract to check.")
-    call = trace_call(section(op), 0.5, 1.0)
-    assert "no autograd.Function" in graph_sentence(call, traced_functions(call, ()))
+    assert "no autograd.Function" in document(op, "node", at=0.5)[0]["sentence"]
     assert isinstance(op.source, str)
     assert isinstance(op.doc, str)

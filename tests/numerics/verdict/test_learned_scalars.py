@@ -9,14 +9,12 @@ import pytest
 import torch
 from functions import learned_scalars
 from functions.two_inputs import surface_of
+from support.answers import document
 from support.sections import look, section
 
 import gradloupe
 from gradloupe.ops import Input, Op
 from gradloupe.server.contract.xray import contract_xray
-from gradloupe.server.graph_view.functions import traced_functions
-from gradloupe.server.graph_view.picture import draw_graph
-from gradloupe.server.graph_view.trace import trace_call
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.numerics.curve.evaluate import evaluate
@@ -117,9 +115,9 @@ def test_a_number_is_handed_over_without_a_dimension_in_every_view():
         assert gradgradcheck(cut, np.array([0.5]), wrt, 6.0).passed
         gone = descend(cut, DescentRequest(-3.0, 3.0))
         assert gone.returned.positions == pytest.approx(gone.true.positions, abs=1e-6)
-        call = trace_call(cut, 0.5, 1.0)
-        assert len(traced_functions(call, ())) == 1
-        assert not any("View" in each.lines[0] or "Reshape" in each.lines[0] for each in draw_graph(call).vertices)
+        node = document(op, "node", wrt=wrt, at=0.5)[0]
+        assert len(node["functions"]) == 1
+        assert not any("View" in each["lines"][0] or "Reshape" in each["lines"][0] for each in node["vertices"])
     plane = surface_of(op, "x", "s", count=11)
     assert plane.failure is None
     assert not (plane.status == Status.DIFFERS).any()

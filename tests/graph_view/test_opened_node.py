@@ -1,4 +1,4 @@
-"""The node, opened: what went in and out on both sides, what is kept, and the picture of the graph."""
+"""The node, opened: what went in and out on both sides, what is kept, and the drawing of the graph."""
 
 from __future__ import annotations
 
@@ -6,34 +6,32 @@ import gc
 import json
 import sys
 import weakref
-from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 from functions.contract_broken import HidesAHook
-from support.answers import asked
+from support.answers import document
 from support.sampling import sampled
-from support.sections import Plain, op_of, section
+from support.sections import Plain, op_of
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.graph_view.functions import traced_functions
-from gradloupe.server.graph_view.layered_layout import sugiyama_layout
-from gradloupe.server.graph_view.picture import draw_graph
-from gradloupe.server.graph_view.text import graph_sentence
-from gradloupe.server.graph_view.trace import MAX_NODES, trace_call
-from gradloupe.server.graph_view.values import MAX_CHARS, value_summary
-from gradloupe.server.numerics.diagnosis.unused_saved import saved_tensor_usage
-from gradloupe.server.protocol.question import Element, Question
-from gradloupe.server.runtime.failure import FunctionFailed
-from gradloupe.server.views.graph_node import LIST_LIMIT, TRUNCATED_LISTS, graph_node_view
+
+MAX_NODES, MAX_CHARS, LIST_LIMIT = 40, 80, 24
 
 
-def seen(op, at=0.5, grad_output=1.0, tried=True, **asked):
+def opened(op, at=0.5, **asked):
+    """The document of one call, its members as attributes."""
+    header, columns = document(op, "node", start=-2.0, stop=2.0, count=21, at=at, **asked)
+    assert columns == {}
+    return json.loads(json.dumps(header), object_hook=lambda members: SimpleNamespace(**members))
+
+
+def seen(op, at=0.5, grad_output=1.0, **asked):
     """The picture, the Functions and the sentence of one call."""
-    cut = section(op, **asked)
-    call = trace_call(cut, at, grad_output)
-    functions = traced_functions(call, saved_tensor_usage(cut, torch.linspace(-2, 2, 21).numpy()) if tried else ())
-    return draw_graph(call), functions, graph_sentence(call, functions)
+    found = opened(op, at, grad_output=grad_output, **asked)
+    assert found.failure is None
+    return found, found.functions, found.sentence
 
 
 def edges(picture):
@@ -107,21 +105,20 @@ def test_what_goes_into_forward_and_what_comes_out_of_backward():
     assert values == [("min", "−1", "None", None), ("max", "1", "None", None)]
     (x, *_), (y,) = one.arguments, one.outputs
     assert (x.tracked, x.thing.text, x.returned.text, x.delivered.text) == (True, "2", "0", "0")
-    assert (y.name, y.thing.text, y.arrived.text, y.arrived.strides) == ("y", "1", "−1", (1,))
+    assert (y.name, y.thing.text, y.arrived.text, y.arrived.strides) == ("y", "1", "−1", [1])
 
 
 def test_what_is_returned_stands_beside_what_is_delivered():
     _, (one,), _ = seen("functional_linear")
     weight = one.arguments[1]
-    assert (weight.returned.shape, weight.delivered.shape) == ((2, 2, 3), (2, 3))
+    assert (weight.returned.shape, weight.delivered.shape) == ([2, 2, 3], [2, 3])
     assert weight.delivered.text == "2, 1, 0.5, 0, 0, 0"
     assert one.once
 
 
 def test_an_attribute_of_ctx_that_hides_one_of_the_node_is_no_hindrance():
-    ((function,), said) = seen(Op(HidesAHook, "a test", "tests", "", "", (Input("x"),)))[1:]
+    _, (function,), _ = seen(Op(HidesAHook, "a test", "tests", "", "", (Input("x"),)))
     assert function.name == "HidesAHook"
-    assert said.endswith(".")
 
 
 def test_none_for_an_input_is_told_from_a_gradient_of_zero():
@@ -206,26 +203,24 @@ def test_an_edit_in_place_is_told():
 
 
 def test_a_backward_that_raises_leaves_the_picture():
-    cut = section("one_gradient_too_few")
-    call = trace_call(cut, 0.5, 1.0)
-    assert call.failure is not None
-    assert (call.failure.phase, call.failure.kind) == ("backward", "RuntimeError")
-    (one,) = traced_functions(call, ())
+    found = opened("one_gradient_too_few")
+    assert (found.failure.phase, found.failure.kind) == ("backward", "RuntimeError")
+    (one,) = found.functions
     assert (one.count, len(one.arguments)) == (1, 2)
-    assert "incorrect number of gradients" in graph_sentence(call, (one,))
+    assert "incorrect number of gradients" in found.sentence
+    assert found.vertices
 
 
 @pytest.mark.parametrize("returned", ["a list", 3.0])
 def test_an_output_that_is_no_tensor_fails_in_a_sentence(returned):
-    op = op_of(lambda x: [x] if returned == "a list" else returned)
-    with pytest.raises(FunctionFailed, match="where a tensor 'y' was declared"):
-        trace_call(section(op), 0.5, 1.0)
+    found = opened(op_of(lambda x: [x] if returned == "a list" else returned), wrt="x", of="y")
+    assert "where a tensor 'y' was declared" in found.failure.message
 
 
 def test_a_function_of_torch_alone_has_no_node_to_open():
     picture, functions, said = seen(op_of(torch.relu))
-    assert functions == ()
-    assert said == "There is no autograd.Function in the graph behind y: torch differentiates it by itself."
+    assert functions == []
+    assert "torch differentiates it by itself" in said
     assert edges(picture) == {("x", "relu"): "1", ("relu", "y"): "1"}
 
 
@@ -235,7 +230,7 @@ def test_a_long_graph_is_cut_and_says_so():
             x = x + 1
         return Cube.apply(x, 3)
 
-    picture, _, said = seen(op_of(long), tried=False)
+    picture, _, said = seen(op_of(long))
     assert picture.more
     assert len(picture.vertices) < MAX_NODES + 5
     assert f"more than {MAX_NODES} nodes" in said
@@ -247,18 +242,25 @@ def test_of_many_functions_the_last_are_opened():
             x = Cube.apply(x, power)
         return x
 
-    _, functions, said = seen(op_of(chain), tried=False)
+    _, functions, said = seen(op_of(chain))
     assert [each.arguments[1].thing.text for each in functions] == ["4", "5", "6", "7", "8", "9"]
     assert "Of 9 Functions the last 6 are opened." in said
 
 
 def test_nothing_that_was_looked_at_is_kept_alive():
-    cut = section("exp")
-    call = trace_call(cut, 0.5, 1.0)
-    node = weakref.ref(call.nodes[0])
-    del call
+    held = []
+
+    class Holding(Around):
+        @classmethod
+        def forward(cls, ctx, x):
+            ctx.held = Loud()
+            held.append(weakref.ref(ctx.held))
+            return x.round()
+
+    seen(op_of(Holding.apply))
     gc.collect()
-    assert node() is None
+    assert held
+    assert not any(each() for each in held)
 
 
 def test_the_users_class_is_not_touched():
@@ -295,35 +297,49 @@ class Broken:
     ],
 )
 def test_every_value_is_told_in_few_words(value, text):
-    told = value_summary(value).text
+    class Holding(Around):
+        @classmethod
+        def forward(cls, ctx, x):
+            ctx.value = value
+            return x.round()
+
+    _, (one,), _ = seen(op_of(Holding.apply))
+    (told,) = [each.thing.text for each in one.attributes if each.name == "value"]
     assert told.startswith(text) if text.endswith(": ") else told == text
     assert len(told) <= MAX_CHARS
 
 
 @pytest.mark.parametrize("name", sampled(OPS))
 def test_every_op_of_the_gallery_can_be_opened(name):
-    op = OPS[name]
-    picture, functions, said = seen(op, tried=False)
-    assert said.endswith(".")
-    assert functions[0].arguments
-    named = {line for each in picture.vertices if each.kind == "function" for line in each.lines}
+    op, found = OPS[name], opened(name)
+    assert found.sentence.endswith(".")
+    assert found.functions[0].arguments
+    named = {line for each in found.vertices if each.kind == "function" for line in each.lines}
     assert op.function.__name__ in named
     assert op.function is not Plain
 
 
 def test_layers_go_forward_and_nothing_stands_on_another_thing():
-    links = [(0, 2), (1, 2), (2, 3), (0, 4), (3, 4), (5, 3)]
-    points, paths = sugiyama_layout(6, links, [4])
-    layers = [layer for layer, _ in points]
-    assert layers == [0, 0, 1, 2, 3, 1]
-    assert [len(path) for path in paths] == [layers[b] - layers[a] - 1 for a, b in links]
-    everywhere = [*points, *(point for path in paths for point in path)]
+    def tangled(x):
+        early = x.sin()
+        late = Cube.apply(Cube.apply(early, 2).exp(), 3)
+        return late * x + early + x.cos()
+
+    drawn = seen(op_of(tangled))[0]
+    layers = [each.layer for each in drawn.vertices]
+    assert max(layers) > 5
+    for each in drawn.edges:
+        assert len(each.path) == layers[each.target] - layers[each.source] - 1
+        assert [layer for layer, _ in each.path] == [*range(layers[each.source] + 1, layers[each.target])]
+    places = [(each.layer, each.row) for each in drawn.vertices]
+    everywhere = [*places, *(tuple(point) for each in drawn.edges for point in each.path)]
     assert len(set(everywhere)) == len(everywhere)
 
 
 def test_lines_that_need_not_cross_do_not():
-    points, _ = sugiyama_layout(4, [(0, 3), (1, 2)])
-    assert (points[0][1] < points[1][1]) == (points[3][1] < points[2][1])
+    drawn = seen(op_of(lambda u, v: v.sin() + u.exp(), Input("u"), Input("v")))[0]
+    rows = {each.lines[0]: each.row for each in drawn.vertices}
+    assert (rows["u"] < rows["v"]) == (rows["exp"] < rows["sin"])
 
 
 def test_a_backward_that_python_does_not_hear_of_is_told_by_what_came_on():
@@ -364,10 +380,9 @@ def test_of_thousands_of_arguments_a_few_are_listed_and_the_rest_counted(leaves)
         parts = [torch.ones(1, requires_grad=True) for _ in range(4095)] if leaves else [x * i for i in range(4095)]
         return Many.apply(x, *parts)
 
-    question = Question("many", Element("x"), Element("y"), -1.0, 1.0)
-    found, _ = graph_node_view(section(op_of(forward)), question, asked(question))
+    found = document(op_of(forward), "node", at=0.5)[0]
     (one,) = found["functions"]
-    assert [len(one[part]) for part in TRUNCATED_LISTS] == [LIST_LIMIT, 1, LIST_LIMIT]
+    assert [len(one[part]) for part in ("arguments", "outputs", "saved")] == [LIST_LIMIT, 1, LIST_LIMIT]
     assert one["more"] == {"arguments": 4096 - LIST_LIMIT, "outputs": 0, "saved": 4096 - LIST_LIMIT}
     assert len(found["vertices"]) < 2 * MAX_NODES
     assert any("4095 leaves" in each["lines"] or "more" in each["lines"][0] for each in found["vertices"])
@@ -375,7 +390,5 @@ def test_of_thousands_of_arguments_a_few_are_listed_and_the_rest_counted(leaves)
 
 
 def test_the_call_is_made_where_the_input_is_held_unless_a_place_is_given():
-    cut = section(op_of(torch.exp), x=(0.75,))
-    question = Question("exp", Element("x"), Element("y"), -1.0, 1.0)
-    assert graph_node_view(cut, question, asked(question))[0]["at"] == 0.75
-    assert graph_node_view(cut, replace(question, at=0.5), asked(question))[0]["at"] == 0.5
+    op = op_of(torch.exp, Input("x", value=0.75))
+    assert [opened(op, at).at for at in (None, 0.5)] == [0.75, 0.5]
