@@ -81,6 +81,7 @@ def _rows(session: CheckSession, until: float, missed: dict[str, list[_Omission]
                 session.broken.add(check.id)
             for each in found:
                 session.explained.update(each.explains)
+                session.wrong.update(each.explains if each.level == "error" else ())
                 yield check.row(family, each)
 
 

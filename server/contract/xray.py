@@ -73,7 +73,8 @@ _CALL_SECONDS, _BADGE_SECONDS, _COMPILE_SECONDS = 1.5, 1.5, 8.5
 class ContractResult:
     """Result of the X-ray: the ``checks`` by family, the ``badges``, and in ``raw`` what backward returned.
 
-    ``tried`` says on which inputs it was run. ``failure`` is what forward raised, if it did.
+    ``tried`` says on which inputs it was run. ``failure`` is what forward raised, if it did. ``wrong`` are the inputs
+    with a wrong gradient, ``delivers`` says that backward gave the engine gradients at all.
     """
 
     checks: tuple[CheckRow, ...]
@@ -81,6 +82,8 @@ class ContractResult:
     raw: tuple[ReturnedGradient, ...]
     tried: str = ""
     failure: Failure | None = None
+    wrong: frozenset[str] = frozenset()
+    delivers: bool = True
 
 
 def contract_xray(section: Section, reach: tuple[float, float] | None = None, compiled: bool = False) -> ContractResult:
@@ -109,6 +112,8 @@ def contract_xray(section: Section, reach: tuple[float, float] | None = None, co
             _returned(session),
             _input_note(session),
             _failure(session),
+            frozenset(session.wrong),
+            not session.first.failed,
         )
 
 

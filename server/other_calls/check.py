@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..inference.construction.op import InferredOp
 from ..inference.recipe.recipe import Constant, Recipe, TensorArgument
 from ..inference.source.collect import collect_evidence
 from ..inference.source.signature import signature_of
+from ..protocol.listed import listed
 from ..protocol.suggest import first_few
 from ..runtime import timing
 from ..runtime.arguments import callable_of, copy_if_mutable, real_outputs
@@ -51,27 +52,45 @@ class _Tried:
     result: DirectionalResult
 
 
-def other_calls_rows(section: Section) -> tuple[CheckRow, ...]:
+def other_calls_rows(section: Section, wrong: Collection[str] = ()) -> tuple[CheckRow, ...]:
     """What calls other than that of a section show: of an inferred op beside its recipe, of a declared one within its
     declaration; none of a specimen, or of a plain function. Raises nothing.
+
+    ``wrong`` are the inputs whose gradient is wrong in the call of the section already. Of those it is told where it is
+    no number, where backward raises, and where it depends on what does not change the numbers.
     """
     op = section.op
     inferred = isinstance(op, InferredOp)
     if inferred and (op.recipe is None or op.called is None):  # type: ignore[attr-defined]
         return ()
     with quietly():
-        tried = list(_tried(_calls_of_inferred(op) if inferred else calls_of_declared(section)))  # type: ignore[arg-type]
+        others = _calls_of_inferred(op, wrong) if inferred else calls_of_declared(section, wrong)  # type: ignore[arg-type]
+        tried = list(_tried(others))
+        found = next((each for each in tried if each.result.wrong), None)
+        as_shown = bool(wrong) or (found is not None and _shown_is_wrong(section))
     if not tried:
         return ()
+    rows = (_wrong(found, tried, as_shown) if found else None, _raising(tried))
     compared = [each for each in tried if not each.result.unknown]
-    wrong = next((each for each in compared if each.result.wrong), None)
-    if wrong is None:
-        return (_raising(tried) or _row("fine" if compared else "note", _sentence(compared, tried)),)
-    seen = f"Called with {wrong.other.changed}, for {wrong.result.wrong}"
+    fine = _row("fine" if compared else "note", _sentence(compared, tried, wrong))
+    return tuple(each for each in rows if each) or (fine,)
+
+
+def _shown_is_wrong(section: Section) -> bool:
+    """Whether the call of the section, compared like the others, shows a wrong gradient as well."""
+    shown = OtherCall("", lambda: Call.plain(section.at(torch.float64, "cpu")), compare_along_directions)
+    return bool(_compared(shown, _CALL_SECONDS).wrong)
+
+
+def _wrong(found: _Tried, tried: list[_Tried], as_shown: bool) -> CheckRow:
+    """The error of a call that shows a wrong gradient; ``as_shown`` says that the one that is shown has one, too."""
+    seen = f"Called with {found.other.changed}, for {found.result.wrong}"
+    compared = [each for each in tried if not each.result.unknown]
     count = sum(bool(each.result.wrong) for each in compared)
-    torch_does = f"{count} of {len(compared)} other calls show a wrong gradient; the one that is shown does not."
-    advice = f"See it with the recipe `{wrong.other.recipe}`." if wrong.other.recipe else ""
-    return (_row("error", seen, torch_does, advice, wrong.result.element, wrong.other.recipe),)
+    shown = "" if as_shown else "; with the numbers of the one that is shown it is right"
+    torch_does = f"{count} of {len(compared)} other calls show a wrong gradient{shown}."
+    advice = f"See it with the recipe `{found.other.recipe}`." if found.other.recipe else ""
+    return _row("error", seen, torch_does, advice, found.result.element, found.other.recipe)
 
 
 def _raising(tried: list[_Tried]) -> CheckRow | None:
@@ -91,9 +110,10 @@ def _row(
     return CheckRow(CHECK_ID, "Called in other ways", level, "Other calls", *fields)
 
 
-def _sentence(compared: list[_Tried], tried: list[_Tried]) -> str:
+def _sentence(compared: list[_Tried], tried: list[_Tried], wrong: Collection[str]) -> str:
     names = [each.other.changed for each in compared]
-    said = f"The gradient is right in {len(names)} other calls: {'; '.join(names)}." if names else ""
+    of = f" but for {listed(sorted(wrong))}, which is told apart," if wrong else ""
+    said = f"The gradient{of} is right in {len(names)} other calls: {'; '.join(names)}." if names else ""
     missed = [f"{each.other.changed} ({each.result.unknown})" for each in tried if each.result.unknown]
     return f"{said} Not compared: {first_few(missed, _MOST_NAMED, '; ')}.".lstrip() if missed else said
 
@@ -116,18 +136,31 @@ def _compared(other: OtherCall, left: float) -> DirectionalResult:
         return DirectionalResult(unknown=f"it raises {describe_exception(error)}")
 
 
-def _calls_of_inferred(op: InferredOp) -> Iterator[OtherCall]:
+def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[OtherCall]:
     assert op.called is not None
     assert op.recipe is not None
     evidence, shown = collect_evidence(signature_of(op.called)), op.recipe.text()
     for each in call_variants(op.recipe, evidence, op.recipe_given):
-        if (each.compared == "vmap" and not claims_vmap(op.function)) or (each.tied and op.given):
+        if (each.compared == "vmap" and not claims_vmap(op.function)) or (each.tied and (op.given or wrong)):
             continue
         text = each.recipe.text()
-        compare = compare_at_ties if each.tied else _COMPARISONS[each.compared]
         call, recipe = partial(_call, op, op.called, each), text if text != shown else ""
         likely = each.layout is None and _ranks(each.recipe) == _ranks(op.recipe)
-        yield OtherCall(each.changed, call, compare, recipe, likely)
+        yield OtherCall(each.changed, call, _comparison(op, each, wrong), recipe, likely)
+
+
+def _comparison(op: InferredOp, variant: CallVariant, wrong: Collection[str]) -> Callable[[Call], DirectionalResult]:
+    """How the gradients of a variant are compared: those that are wrong anyhow with the same numbers called plainly."""
+    if variant.tied:
+        return compare_at_ties
+    if variant.compared != "slopes" or not wrong:
+        return _COMPARISONS[variant.compared]
+    layout = variant.layout
+    plainly = replace(variant, alone="", layout=layout and (lambda tensor: layout(tensor).contiguous()))
+    assert op.called is not None
+    like = _call(op, op.called, plainly) if variant.alone or layout else None
+    names = [name for name in _call(op, op.called, variant).tensors if name not in wrong]
+    return lambda call: compare_along_directions(call, names=names, like=like)
 
 
 def _ranks(recipe: Recipe) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,40 +25,41 @@ _Change = Callable[[Call], Call]
 
 @dataclass(frozen=True)
 class _Declared:
-    """A declared op with its call, and that of its surrogate, if it has one: by the input that is shown first alone."""
+    """A declared op with its call, that of its surrogate if it has one, and the inputs that are looked at."""
 
     op: Op
     call: Call
     meant: Call | None
-    wrt: str
+    names: Collection[str]
 
     def compared(self, changed: str, change: _Change) -> OtherCall:
         """The call with a change, held against the slopes of forward or of the surrogate."""
         return OtherCall(changed, partial(change, self.call), lambda call: self._slopes(call, change))
 
     def _slopes(self, call: Call, change: _Change) -> DirectionalResult:
-        if self.meant is None:
-            return compare_along_directions(call)
-        return compare_along_directions(call, change(self.meant), (self.wrt,))
+        return compare_along_directions(call, change(self.meant) if self.meant else None, self.names)
 
 
-def calls_of_declared(section: Section) -> Iterator[OtherCall]:
+def calls_of_declared(section: Section, wrong: Collection[str] = ()) -> Iterator[OtherCall]:
     """The other calls of a declared op: none of what it declares is changed but numbers within their bounds.
 
     A shape is free only where one number was declared, and the Function takes several of them as it takes each. Of a
-    surrogate the slopes are those of the surrogate. Raises whatever the Function raises.
+    surrogate the slopes are those of the surrogate. Of the inputs that are ``wrong`` anyhow nothing is asked but that
+    their gradients are numbers. Raises whatever the Function raises.
     """
     op = section.op
     if op.claim == "broken" or op.follows_sign:
         return
     base = Call.of(section)
     surrogate = op.surrogate_for(section.wrt, 1.0)
-    declared = _Declared(op, base, base.through(surrogate) if surrogate else None, section.wrt)
+    names = [name for name in ((section.wrt,) if surrogate else base.tensors) if name not in wrong]
+    declared = _Declared(op, base, base.through(surrogate) if surrogate else None, names)
     yield from _with_parameters(declared)
     yield from _reshaped(declared)
     yield from _laid_out(declared)
     yield from _alone(declared)
-    yield from _with_ties(declared)
+    if not wrong:
+        yield from _with_ties(declared)
     if op.dtype == "float64":
         for dtype in (torch.float32, torch.float16):
             yield OtherCall(dtype_name(dtype), lambda: base, comparison_in(dtype))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import torch
 
 from ..contract.checks.gradient import wrong_element
-from ..contract.examination.call import Call, TensorsByName, irregular_tensor
+from ..contract.examination.call import Call, GradientsByName, TensorsByName, irregular_tensor
+from ..contract.examination.session import farthest_elements, gradients_close
 from ..contract.examination.slopes import slopes_of_function, tensor_slopes, weighted_total
 from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
+from ..numerics.formatting.numbers import format_number
 from ..numerics.tolerance import tolerance_for
 from ..runtime.failure import describe_exception
 
@@ -34,12 +37,13 @@ class DirectionalResult:
 
 
 def compare_along_directions(
-    call: Call, slopes_of: Call | None = None, names: tuple[str, ...] = ()
+    call: Call, slopes_of: Call | None = None, names: Collection[str] | None = None, like: Call | None = None
 ) -> DirectionalResult:
     """Compare the gradients of a call with the slopes of forward along directions that move every element.
 
     ``slopes_of`` is the same call of what backward should be the derivative of, by default of forward; ``names``
-    are the tensors to look at, by default all. Raises whatever the Function raises.
+    are the tensors to look at, by default all. Of the others nothing is asked but that their gradients are numbers, and
+    the same as those of the call ``like`` this one. Raises whatever the Function raises.
     """
     ran, reference = call.run(), slopes_of or call
     if not ran.moved:
@@ -55,12 +59,41 @@ def compare_along_directions(
         said = describe_exception(error)
         return DirectionalResult(unknown=f"backward raises {said}", raised=said)
     found = {name: torch.zeros_like(call.tensors[name]) if one is None else one for name, one in delivered.items()}
-    for name in names or call.tensors:
-        if all(_holds(reference, name, found, given, seed) for seed in _DIRECTION_SEEDS):
+    for name, gradient in found.items():
+        if bool(gradient.isnan().any()):
+            return _not_a_number(call, name, gradient)
+    looked_at = call.tensors if names is None else names
+    for name in looked_at:
+        if name not in found or all(_holds(reference, name, found, given, seed) for seed in _DIRECTION_SEEDS):
             continue
         wrong = wrong_element(reference, name, tensor_slopes(reference, name, given), found[name], given)
         if wrong and not wrong.remark:
             return DirectionalResult(wrong.sentence, wrong.element)
+    return _unlike(found, like.gradients(given)) if like else DirectionalResult()
+
+
+def _not_a_number(call: Call, name: str, gradient: torch.Tensor) -> DirectionalResult:
+    place = int(gradient.reshape(-1).isnan().nonzero()[0])
+    element, x = element_name(name, gradient, place), float(call.tensors[name].reshape(-1)[place])
+    return DirectionalResult(
+        f"{element} = {format_number(x)} backward returned {format_number(math.nan)}, where forward is finite.", element
+    )
+
+
+def element_name(name: str, tensor: torch.Tensor, place: int) -> str:
+    """The name of an element of a tensor by its place among all; of a single one that of the tensor."""
+    at = ",".join(str(int(each)) for each in torch.unravel_index(torch.tensor(place), tensor.shape))
+    return f"{name}[{at}]" if tensor.numel() > 1 else name
+
+
+def _unlike(found: TensorsByName, others: GradientsByName) -> DirectionalResult:
+    """The first gradient that is not the same in another call."""
+    for name, one in found.items():
+        other = others.get(name)
+        if not gradients_close(one, other):
+            now, then = farthest_elements(one, torch.zeros_like(one) if other is None else other)
+            said = f"{name} backward returned {now}, and {then} for the same numbers in the call that is shown."
+            return DirectionalResult(said, name)
     return DirectionalResult()
 
 

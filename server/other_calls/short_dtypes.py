@@ -9,7 +9,7 @@ import torch
 from ..contract.examination.call import Call, TensorsByName
 from ..numerics.formatting.numbers import format_distinct, format_number
 from ..runtime.arrays import dtype_name
-from .directional_check import DirectionalResult
+from .directional_check import DirectionalResult, element_name
 
 # A gradient is wrong where it is off by this share of the largest, although forward is right to this share of its own:
 # a gradient may lose half of the digits that forward keeps.
@@ -72,8 +72,7 @@ def _is_beneath_rounding(
 
 def _wrong_at(call: Call, name: str, right: torch.Tensor, found: torch.Tensor) -> DirectionalResult:
     place = int(torch.nan_to_num((found - right).abs(), nan=torch.inf).argmax())
-    at = ",".join(str(int(each)) for each in torch.unravel_index(torch.tensor(place), right.shape))
-    element = f"{name}[{at}]" if right.numel() > 1 else name
+    element = element_name(name, right, place)
     x, one, other = (float(each.reshape(-1)[place]) for each in (call.tensors[name], right, found))
     seen = (
         f"{element} = {format_number(x)} backward returned {format_distinct(other, one)}, and in float64 it returns "

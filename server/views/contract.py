@@ -21,9 +21,7 @@ _DTYPE_NOTE = "The contract is checked in float64 on the CPU."
 def contract_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: a header alone, with the most serious rows first, and no columns."""
     xray = contract_xray(section, _swept_range(section, question), question.compile)
-    # Where the call at hand shows an error, others show the same one.
-    clean = not xray.failure and all(each.level != "error" for each in xray.checks)
-    rows = (*xray.checks, *(other_calls_rows(section) if clean else ()))
+    rows = (*xray.checks, *(other_calls_rows(section, xray.wrong) if xray.delivers else ()))
     checks = sorted(rows, key=lambda each: CHECK_LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
     header: ContractRecord = {

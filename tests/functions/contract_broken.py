@@ -736,7 +736,7 @@ class Once(Square):
         return 2 * x * grad_output
 
 
-@breach("NONFINITE", "warning", inputs=ROW, also=("GRADIENT",))
+@breach("NONFINITE", inputs=ROW, also=("GRADIENT",))
 class HoleAtZero(F):
     @staticmethod
     def forward(ctx, x):
@@ -979,7 +979,7 @@ class SlopeOfCube(F):
         return 3 * x * gg, 6 * x * grad_output * gg
 
 
-@breach("NONFINITE", "warning", inputs=ROW)
+@breach("NONFINITE", inputs=ROW)
 class LengthWithAHole(F):
     @staticmethod
     def forward(ctx, x):

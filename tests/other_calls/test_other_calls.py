@@ -302,3 +302,53 @@ def test_more_arguments_than_the_source_tells_of_are_varied_as_well() -> None:
     (row,) = other_calls_rows(section(op_of(Total, recipe, "total", "total", "own")))
     assert row.level == "fine"
     assert "args5 of shape (3, 5)" in row.seen
+
+
+class Spikes(Function):
+    """A spike above 0 with the slope of a sigmoid, which is NaN far below 0."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return (x > 0).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        e = torch.exp(-25 * ctx.saved_tensors[0])
+        return g * 25 * e / (1 + e) ** 2
+
+
+class StableSpikes(Spikes):
+    """The same without NaN."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        s = torch.sigmoid(25 * ctx.saved_tensors[0])
+        return g * 25 * s * (1 - s)
+
+
+class RoundedByRows(Function):
+    """Rounds with the gradient of the identity, but where x is transposed in memory."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.rows = x.is_contiguous()
+        return x.round()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g if ctx.rows else 2 * g
+
+
+@pytest.mark.parametrize(
+    ("function", "seen"),
+    [
+        (Spikes, "Called with float16, for x[2] = −2.18 backward returned NaN"),
+        (StableSpikes, ""),
+        (RoundedByRows, "Called with inputs that have gaps in memory, for x backward returned "),
+    ],
+)
+def test_what_differs_anyhow_is_called_in_other_ways_too(function: Any, seen: str) -> None:
+    rows = other_calls_rows(section(op_of(function, infer(function).recipe, "f", "f", "own")), wrong={"x"})
+    assert [each.level for each in rows] == ["error" if seen else "fine"]
+    assert rows[0].seen.startswith(seen)

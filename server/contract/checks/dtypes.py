@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import torch
 
+from ...inference.construction.op import InferredOp
+from ...inference.recipe.recipe import TensorArgument
 from ...numerics.formatting.numbers import format_number
 from ...runtime.arrays import dtype_name
 from ...runtime.failure import describe_exception
@@ -19,6 +22,14 @@ _TOLERANCES = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
 # sample: inputs tried in addition to the ends of the range: 0 and numbers close to it …
 _CRITICAL = (0.0, 1e-12, -1e-12)
 _LARGE = (1e2, -1e2, 1e4, -1e4)  # sample: … and large ones, in the range or not
+_MODERATE = 1e2  # bound: an input without a domain is not surprised by numbers up to this
+_ADVICE_NEAR_0 = (
+    "Replace unsafe values before dividing or taking a root: torch.where(x == 0, 1, x) on the input, not a mask on the "
+    "result."
+)
+_ADVICE_FAR_OUT = (
+    "Write the formula so that nothing in it overflows, as torch.sigmoid does: a mask on the result does not help."
+)
 
 
 @contract_check(
@@ -76,28 +87,41 @@ def _relative_error(plain: dict[str, torch.Tensor | None], found: dict[str, torc
     ("backward", "deterministic"),
 )
 def _nonfinite(session: CheckSession) -> Iterator[CheckFinding]:
+    """NaN where forward is finite is an error at numbers that the input may well have: no surrogate calls for it."""
     within = [x for x in _CRITICAL if session.reach[0] <= x <= session.reach[1]]
-    for name, x, value, gradient in _scan(session, (*within, *session.reach, *_LARGE)):
-        beyond = not session.reach[0] <= x <= session.reach[1]
-        nan = gradient != gradient
+    found = [*_scan(session, (*within, *session.reach, *_LARGE))]
+    # Infinity may be right, and NaN far out may never be met.
+    found.sort(key=lambda each: (not math.isnan(each[-1]), not _is_usual(session, each[1], each[2])))
+    for place, name, x, value, gradient in found[:1]:
+        nan = math.isnan(gradient)
         yield CheckFinding(
-            "warning" if nan and not beyond else "note",
-            f"At {name} = {format_number(x)} forward is {format_number(value)} "
+            "error" if nan and _is_usual(session, name, x) else "note",
+            f"At {place} = {format_number(x)} forward is {format_number(value)} "
             f"and the gradient is {format_number(gradient)}.",
             "One NaN turns every parameter that it reaches into NaN."
             if nan
             else "It may be right, and still it ruins every parameter that it reaches.",
-            "Replace unsafe values before dividing or taking a root: torch.where(x == 0, 1, x) on the input, not a "
-            "mask on the result."
-            if nan
-            else "",
+            (_ADVICE_NEAR_0 if abs(x) < 1 else _ADVICE_FAR_OUT) if nan else "",
             session.source.returned(),
+            name,
         )
-        return
 
 
-def _scan(session: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, float, float, float]]:
-    """Gradients that are not finite although the outputs are: input, its value, output, gradient.
+def _is_usual(session: CheckSession, name: str, x: float) -> bool:
+    """Whether an input may well have this value: one in its domain, or a moderate one where any number will do."""
+    op = session.section.op
+    low, high = next(each.domain for each in op.inputs if each.name == name)
+    if name == session.section.wrt:
+        low, high = min(low, session.reach[0]), max(high, session.reach[1])
+    recipe = op.recipe if isinstance(op, InferredOp) else None
+    free = recipe and any(
+        isinstance(each, TensorArgument) and each.name == name and each.fill == "normal" for each in recipe.arguments
+    )
+    return low <= x <= high or (bool(free) and abs(x) <= _MODERATE)
+
+
+def _scan(session: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, str, float, float, float]]:
+    """Gradients that are not finite although the outputs are: where in words, input, its value, output, gradient.
 
     The first element of each input is set to each of the places, and all elements to 0 if that is one of them.
     """
@@ -120,7 +144,7 @@ def _scan(session: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[st
                     bad = gradient.reshape(-1)[~gradient.reshape(-1).isfinite()]
                     value = next(iter(ran.outputs.values())).detach().reshape(-1)[0]
                     place = f"every element of {name}" if everywhere and several else name
-                    yield place, x, float(value.real), float(bad[0].real)
+                    yield place, name, x, float(value.real), float(bad[0].real)
                     break
 
 

@@ -90,6 +90,7 @@ def _finding(session: CheckSession, wrong: WrongElement) -> CheckFinding:
         return CheckFinding("note", wrong.sentence, "", SURROGATE_SENTENCE if by_surrogate else _DIFFERS, line)
     if name in session.explained:
         return CheckFinding("note", wrong.sentence, "", "Another row says why.", line)
+    session.wrong.add(name)
     return CheckFinding(
         "error",
         wrong.sentence,

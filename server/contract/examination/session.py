@@ -97,7 +97,8 @@ class FirstCall:
 class CheckSession:
     """What every check gets. ``broken`` holds the ids of the checks that already found something.
 
-    ``explained`` are the inputs whose wrong gradient has its cause among what was found.
+    ``explained`` are the inputs whose wrong gradient has its cause among what was found, ``wrong`` those of which it is
+    an error.
     """
 
     section: Section
@@ -105,6 +106,7 @@ class CheckSession:
     reach: tuple[float, float]
     broken: set[str] = field(default_factory=set)
     explained: set[str] = field(default_factory=set)
+    wrong: set[str] = field(default_factory=set)
 
     @cached_property
     def function(self) -> FunctionClass:
