@@ -1,0 +1,143 @@
+"""The canary: a process that confines itself and then tries what is forbidden, so that what is missing can be said.
+
+Run as a program of its own (``python -m gradloupe.server.sandbox.canary``), it prints a ``Confinement`` as JSON.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import mmap
+import os
+import platform
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from ..protocol.listed import listed
+from .layers import CannotConfine, confine
+
+_MUCH = 2**36  # bytes, of address space alone
+_MAX_REPORT = 2**16
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """How well this system confines code: layers that are ``missing``, and what a confined process ``did``.
+
+    ``refused`` is why there is no confinement at all; empty where there is.
+    """
+
+    missing: tuple[str, ...] = ()
+    did: tuple[str, ...] = ()
+    refused: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing forbidden could be done."""
+        return not (self.did or self.refused)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it holds, and no layer is missing that the system's own privileges do not replace."""
+        return self.holds and not set(self.missing) - {"namespaces"}
+
+    @property
+    def sentence(self) -> str:
+        """What is missing, and what follows from that; empty where nothing is."""
+        if self.refused:
+            return f"Code cannot be edited here: {self.refused}."
+        if self.did:
+            return f"Code cannot be edited here: in the sandbox of this system it could {listed(self.did)}."
+        if self.missing:
+            return f"Edited code runs in a sandbox without {listed(self.missing)}, which this system does not allow."
+        return ""
+
+
+def examine(without: frozenset[str] = frozenset()) -> Confinement:
+    """Confine a copy of this process, and have it try what is forbidden; layers ``without`` are left out.
+
+    To be called in a process of one thread.
+    """
+    if sys.platform != "linux":
+        return Confinement(refused=f"its sandbox needs Linux, and this is {platform.system()}; run the Docker image")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            os.write(writing, json.dumps(asdict(_tried(without))).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as report:
+        said = report.read(_MAX_REPORT)
+    os.waitpid(child, 0)
+    return parse_confinement(said)
+
+
+def parse_confinement(said: bytes) -> Confinement:
+    """The confinement that the canary has printed."""
+    try:
+        plain = json.loads(said)
+        return Confinement(tuple(plain["missing"]), tuple(plain["did"]), plain["refused"])
+    except (ValueError, TypeError, KeyError):
+        return Confinement(refused="the process that tries the sandbox has ended without a word")
+
+
+def _tried(without: frozenset[str]) -> Confinement:
+    try:
+        missing = confine(without=without)
+    except CannotConfine as problem:
+        return Confinement(refused=f"this system has no sandbox without {problem}")
+    return Confinement(tuple(missing), tuple(name for name, attempt in _ATTEMPTS.items() if _succeeds(attempt)))
+
+
+def _succeeds(attempt: Callable[[], object]) -> bool:
+    try:
+        attempt()
+    except (OSError, MemoryError, RuntimeError):
+        return False
+    return True
+
+
+def _fork() -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def _run_a_program() -> None:
+    try:
+        os.execve("/nowhere", ["nowhere"], {})  # noqa: S606 it is not there
+    except OSError as problem:
+        if problem.errno == errno.EPERM:
+            raise
+
+
+def _write_a_file() -> None:
+    path = f"/tmp/gradloupe-canary-{os.getpid()}"  # noqa: S108
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    os.unlink(path)
+
+
+# In the words that go on after "it could".
+_ATTEMPTS: dict[str, Callable[[], object]] = {
+    "read files": lambda: os.close(os.open("/etc/hostname", os.O_RDONLY)),
+    "see which files there are": lambda: os.stat("/"),
+    "write files": _write_a_file,
+    "open sockets": lambda: socket.socket().close(),
+    "start processes": _fork,
+    "start threads": lambda: threading.Thread(target=bool).start(),
+    "run programs": _run_a_program,
+    "send signals": lambda: os.kill(os.getppid(), 0),
+    "make machine code": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC).close(),
+    "take all memory": lambda: mmap.mmap(-1, _MUCH, flags=mmap.MAP_PRIVATE | 0x4000).close(),  # MAP_NORESERVE
+}
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(examine())))
