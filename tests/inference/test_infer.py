@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import time
 import warnings
 from typing import Any
 
 import pytest
 import torch
+from support.clock import SetClock
 from support.sampling import sampled
 from support.written_functions import function_of
 from torch.autograd import Function
@@ -110,32 +110,16 @@ def test_gradients_that_torch_refuses_are_told_beside_the_recipe() -> None:
     assert "expected 2, got 1" in guess.trouble
 
 
-class Slow(Function):
-    """A tent that takes its time."""
-
-    seconds = spent = 0.0
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, gain: Any) -> Any:
-        ctx.gain = gain
-        Slow.spent += Slow.seconds
-        end = time.thread_time() + Slow.seconds
-        while time.thread_time() < end:
-            pass
+def test_a_slow_function_is_called_less_often_and_described_in_time(clock: SetClock) -> None:
+    def slow(x: Any, gain: Any) -> Any:
+        clock.goes_on(0.05)
         return x.abs() * gain
 
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        return g * ctx.gain, None
-
-
-def test_a_slow_function_is_called_less_often_and_described_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Slow, "seconds", 0.05)
-    guess = infer(Slow, budget=0.5)
+    guess = infer(slow, budget=0.5)
     assert guess.recipe.text() == "x: float64[7]; gain = 0.5"
-    assert Slow.spent < 1.0
-    op = op_of(Slow, guess.recipe, "slow", "Slow", "own")
-    assert Slow.spent < 5.0
+    assert clock.seconds < 1001.0
+    op = op_of(slow, guess.recipe, "slow", "Slow", "own")
+    assert clock.seconds < 1005.0
     assert op.inputs[0].domain == (-3.0, 3.0)
     (gain,) = op.parameters
     assert (gain.default, gain.minimum, gain.maximum) == (0.5, -3.0, 3.0)
