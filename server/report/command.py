@@ -22,6 +22,8 @@ from .progress import ReportTotal, report_progress
 from .result import ExaminedFunction, Report
 from .runner import examine_targets, in_order
 
+__all__ = ["examine_targets", "report_bad_target", "run_report", "write_report"]
+
 
 def run_report(process: WorkerProcess, chosen: Settings) -> int:
     """Report on what ``process`` imports, as ``chosen`` says; returns the exit code.

@@ -10,55 +10,43 @@ from typing import Any
 import pytest
 import torch
 from functions.complex_functions import RIGHT, WRONG
-from support.command_line import ran
+from support.checked_files import written
+from support.command_line import in_every_form
+from support.sampling import each_fourth
 
 import gradloupe
 from gradloupe.ops import Input, Op
 
-FILE = '''
-import torch
+FILE = {
+    "Square": """
+        '''The square of a complex tensor, with a conjugate forgotten.'''
+        def forward(ctx, z):
+            ctx.save_for_backward(z)
+            return z * z
+        def backward(ctx, grad_output):
+            (z,) = ctx.saved_tensors
+            return 2 * grad_output * z
+    """,
+    "Rotated": """
+        '''A rotation.
 
-
-class Square(torch.autograd.Function):
-    """The square of a complex tensor."""
-
-    @staticmethod
-    def forward(ctx, z):
-        ctx.save_for_backward(z)
-        return z * z
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (z,) = ctx.saved_tensors
-        return 2 * grad_output * z
-
-
-class Rotated(torch.autograd.Function):
-    """A rotation.
-
-    Gradloupe: z: complex128[3]
-    """
-
-    @staticmethod
-    def forward(ctx, z):
-        return 1j * z
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return -1j * grad_output
-'''
+        Gradloupe: z: complex128[3]
+        '''
+        def forward(ctx, z):
+            return 1j * z
+        def backward(ctx, grad_output):
+            return -1j * grad_output
+    """,
+}
 
 
 def advice(found: Any) -> str:
     """All that is said of a result."""
-    return " ".join([found.sentence, *(f"{each.seen} {each.advice}" for each in found.findings), *explanations(found)])
+    sweeps = [each.explanation for each in found.sweeps]
+    return " ".join([found.sentence, *(f"{each.seen} {each.advice}" for each in found.findings), *sweeps])
 
 
-def explanations(found: Any) -> list[str]:
-    return [each.explanation for each in found.sweeps]
-
-
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", each_fourth(RIGHT))
 def test_a_right_function_of_complex_numbers_is_not_accused(name: str) -> None:
     function, recipe = RIGHT[name]
     found = gradloupe.check(function, recipe)
@@ -91,11 +79,12 @@ def test_tensors_that_are_given_may_be_complex() -> None:
 
 
 def test_the_terminal_and_json_say_along_which_part(tmp_path: Path) -> None:
-    (tmp_path / "own.py").write_text(FILE, encoding="utf-8")
-    text = " ".join(ran(tmp_path, "own.py --check").stdout.split())
-    assert "the derivative of the real part of y along the imaginary part of z" in text
-    assert "For z backward returns the complex conjugate of the slope everywhere" in text
-    square, rotated = json.loads(ran(tmp_path, "own.py --check --format json").stdout)["functions"]
+    (tmp_path / "own.py").write_text(written(FILE), encoding="utf-8")
+    forms = in_every_form(tmp_path, "own.py --check")
+    text = " ".join(forms["text"].stdout.split())
+    assert "real part of y along the imaginary part of z" in text
+    assert "complex conjugate of the slope everywhere" in text
+    square, rotated = json.loads(forms["json"].stdout)["functions"]
     assert (square["word"], square["recipe"]) == ("differs", "z: complex128[7]")
     assert (rotated["word"], rotated["recipe"]) == ("matches", "z: complex128[3]")
     assert {each["wrt"] for each in square["sweeps"]} == {"z.real", "z.imag"}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import Future
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
+from typing import TypeVar
 
 import pytest
 
@@ -20,13 +22,14 @@ from gradloupe import __version__
 from gradloupe.server.cli import run
 from gradloupe.server.config import REPORT_FORMATS, parse_settings
 from gradloupe.server.protocol.job import Job
-from gradloupe.server.report.command import write_report
-from gradloupe.server.report.runner import examine_targets
+from gradloupe.server.report.command import examine_targets, write_report
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 from support import event_loop
 
 OF_THE_TERMINAL = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
 NO_HURRY = ("--deadline", "60")  # what is told of a Function is to depend on it, not on how busy this machine is
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,13 @@ class Ran:
 
 def ran(folder: Path, line: str) -> Ran:
     """The command with these arguments, started in ``folder``; one that serves is a failure."""
-    return _written(folder, lambda: _apart(lambda: _exit_code([*line.split(), *NO_HURRY])))
+    return _written(folder, lambda: _apart(lambda: exit_code(line)))
 
 
-def _exit_code(arguments: list[str]) -> int:
+def exit_code(line: str) -> int:
+    """The exit code of the command with these arguments."""
     with pytest.raises(SystemExit) as ended:
-        run(arguments)
+        run([*line.split(), *NO_HURRY])
     code = ended.value.code
     if isinstance(code, str):  # as Python ends a process then
         sys.stderr.write(f"{code}\n")
@@ -53,9 +57,9 @@ def _exit_code(arguments: list[str]) -> int:
     return code or 0
 
 
-def _apart(command: Callable[[], int]) -> int:
+def _apart(command: Callable[[], T]) -> T:
     """In a thread of its own: in this one the browser's own loop may be running."""
-    ended = Future[int]()
+    ended = Future[T]()
 
     def live() -> None:
         try:
@@ -76,6 +80,27 @@ def in_every_form(folder: Path, line: str) -> dict[str, Ran]:
     return {
         form: _written(folder, partial(write_report, report, replace(chosen, format=form))) for form in REPORT_FORMATS
     }
+
+
+def on_a_terminal(folder: Path, command: Callable[[], object]) -> str:
+    """What a command writes that has a terminal for its standard output and standard error."""
+    ours, theirs = pty.openpty()
+    with pytest.MonkeyPatch.context() as patch, chdir(folder), ThreadPoolExecutor(1) as reader:
+        patch.setenv("TERM", "xterm")
+        for name in OF_THE_TERMINAL:
+            patch.delenv(name, raising=False)
+        read = reader.submit(_read_to_the_end, ours)
+        with os.fdopen(theirs, "w") as terminal, redirect_stdout(terminal), redirect_stderr(terminal):
+            _apart(command)
+        return read.result()
+
+
+def _read_to_the_end(terminal: int) -> str:
+    read = bytearray()
+    with os.fdopen(terminal, "rb") as stream, suppress(OSError):  # which is how the end of a terminal is told
+        while some := stream.read1(65536):
+            read += some
+    return read.decode()
 
 
 def _written(folder: Path, command: Callable[[], int]) -> Ran:

@@ -1,0 +1,186 @@
+"""The report as JSON and as JUnit: everything of every Function, and the same in each form."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from support.checked_files import Reports, ids
+
+from gradloupe.server.config import Settings
+from gradloupe.server.report.command import write_report
+from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection, XrayFinding
+
+NAMES = ["Cube", "Through", "Product", "Crash", "Riddle"]
+ALLOWED = "Luck,Ramp,Twice:SECOND-ORDER,Last:GRADIENT"
+RESULT = CheckResult(
+    "Wrong",
+    "differs",
+    "backward is wrong.",
+    "x: float64[7]",
+    (SweptSection("x", "y", -3.0, 3.0, "differs", "backward is wrong.", line=12, fault=True),),
+    (XrayFinding("GRADIENT", "What backward returns", "error", "The gradient", "It is 2, not 3.", line=12),),
+)
+
+
+def parsed(report: str | bytes) -> ElementTree.Element:
+    return ElementTree.fromstring(report)  # noqa: S314 - our own
+
+
+def failed(junit: str) -> list[str | None]:
+    return [case.get("name") for case in parsed(junit).iter("testcase") if case.find("failure") is not None]
+
+
+def test_the_document_says_everything_of_every_function(folder: Path, reports: Reports) -> None:
+    done = reports.forms("my_ops.py --check")["json"]
+    assert (done.returncode, done.stderr) == (1, "")
+    told = json.loads(done.stdout)
+    assert (told["schema"], told["ok"], told["exit_code"], told["trouble"]) == (1, False, 1, None)
+    assert told["targets"] == ["my_ops.py"]
+    assert told["versions"].keys() == {"gradloupe", "python", "torch"}
+    found = reports.found("my_ops.py --check")
+    assert [*found] == NAMES
+    words = {"Cube": "matches", "Through": "differs", "Product": "differs", "Crash": "lost", "Riddle": "unsolved"}
+    assert {name: each["word"] for name, each in found.items()} == words
+    assert [name for name, each in found.items() if each["ok"]] == ["Cube"]
+    assert found["Riddle"]["tried"]
+
+
+def test_a_difference_has_its_place_and_its_size_by_the_slope_there(folder: Path, reports: Reports) -> None:
+    product = reports.found("my_ops.py --check")["Product"]
+    assert product["recipe"] == "x: float64[7]; factor: float64[7]"
+    assert sorted(each["word"] for each in product["sweeps"]) == ["differs", "matches"]
+    worst = product["worst"]
+    assert worst["analytical"] == pytest.approx(2 * worst["numerical"])
+    assert worst["share"] == pytest.approx(1.0)
+    assert worst["off"] == pytest.approx(abs(worst["numerical"]))
+    assert ids(product["faults"]) == ["gradient", "GRADIENT"]
+    lines = (folder / "my_ops.py").read_text().splitlines()
+    for fault in product["faults"]:
+        assert fault["file"] == "my_ops.py"
+        assert "100 % of the slope there" in fault["sentence"]
+        assert "def backward" in lines[fault["line"] - 1] or "2 * grad_output" in lines[fault["line"] - 1]
+
+
+def test_junit_has_a_case_for_the_gradient_and_for_each_check(reports: Reports, folder: Path) -> None:
+    junit = reports.forms("my_ops.py --check")["junit"].stdout
+    root = parsed(junit)
+    (suite,) = root
+    assert suite.get("name") == "my_ops.py"
+    cases = {case.get("name"): case for case in suite.iter("testcase")}
+    assert int(suite.get("tests", 0)) == len(cases) == int(root.get("tests", 0))
+    assert {f"{name}.gradient" for name in NAMES} <= cases.keys()
+    assert set(failed(junit)) == {*(f"{name}.gradient" for name in NAMES[1:]), "Product.GRADIENT", "Through.GRADIENT"}
+    assert int(suite.get("failures", 0)) == len(failed(junit))
+    assert re.search(r"my_ops.py:\d+", cases["Product.gradient"].findtext("failure", ""))
+    defined = (folder / "my_ops.py").read_text().splitlines()[int(cases["Through.gradient"].get("line", 0)) - 1]
+    assert defined == "class Through(torch.autograd.Function):"
+    assert "Cube.NO-BACKWARD" in cases
+    assert {each.get("name") for each in suite.iter("property")} == {"gradloupe", "python", "torch", "device"}
+
+
+def test_a_gradient_that_is_wrong_out_of_the_sweeps_decides_the_word(reports: Reports) -> None:
+    last = reports.found("failing.py --check")["Last"]
+    assert (last["word"], [each["word"] for each in last["sweeps"]]) == ("differs", ["matches", "matches"])
+    assert ids(last["faults"]) == ["gradient", "GRADIENT"]
+    assert {"Last.gradient", "Last.GRADIENT"} <= {*failed(reports.forms("failing.py --check")["junit"].stdout)}
+
+
+def test_a_function_that_is_wrong_at_its_declared_default_or_just_beyond_the_range_differs(reports: Reports) -> None:
+    found = reports.found("failing.py --check")
+    assert (found["Scaled"]["word"], found["Scaled"]["recipe"]) == ("differs", "x: float64[7]; scale = 0.5")
+    assert "scale is missing" in found["Scaled"]["faults"][0]["sentence"]
+    assert (found["Ramp"]["word"], ids(found["Ramp"]["faults"])) == ("differs", ["gradient"])
+    assert "for x > 5" in found["Ramp"]["sentence"]
+    assert (found["Luck"]["word"], ids(found["Luck"]["faults"])) == ("undecided", ["gradient"])
+    assert (found["Twice"]["word"], ids(found["Twice"]["faults"])) == ("matches", ["SECOND-ORDER"])
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "warnings"),
+    [
+        ("Here", "matches here", ["remark"]),
+        ("Kept", "matches", ["CTX-TENSOR", "SECOND-ORDER"]),
+        ("Nearly", "matches", ["remark"]),
+        ("Picky", "matches", ["default"]),
+        ("Late", "matches", ["LATE-READ"]),
+        ("Chance", "matches", []),
+        ("Row", "matches", ["backward"]),
+        ("Column", "matches", []),
+        ("Share", "matches here", ["remark"]),
+    ],
+)
+def test_what_might_matter_to_somebody_else_is_a_warning(
+    name: str, word: str, warnings: list[str], reports: Reports
+) -> None:
+    found = reports.found("warned.py --check")[name]
+    assert (found["word"], found["ok"], ids(found["warnings"])) == (word, True, warnings)
+
+
+def test_a_warning_says_what_it_is_about(reports: Reports) -> None:
+    found = reports.found("warned.py --check")
+    assert found["Here"]["sweeps"][0]["beyond"].startswith("Outside this range backward differs")
+    assert found["Nearly"]["sweeps"][0]["remark"]["share"] == pytest.approx(1e-10, rel=0.1)
+    assert found["Picky"]["left"][0][0] == "scale"
+    assert found["Picky"]["left"][0][1] in found["Picky"]["sentence"]
+    assert "`x: float64[7]; s: float64[7]`" in found["Row"]["passed_over"]
+    assert found["Row"]["passed_over"] in found["Row"]["sentence"]
+    junit = {case.get("name"): case for case in parsed(reports.forms("warned.py --check")["junit"].stdout).iter()}
+    for name, said in (("Here", "Outside this range"), ("Nearly", "remark: y by x"), ("Row", "backward: forward runs")):
+        assert junit[f"{name}.gradient"].findtext("system-out", "").count(said) == 1
+
+
+def test_who_is_strict_is_failed_by_warnings_that_are_not_allowed(reports: Reports) -> None:
+    line = "warned.py --check --strict --allow Nearly:remark,Kept:CTX-TENSOR,Row:backward"
+    assert {each.returncode for each in reports.forms(line).values()} == {1}
+    faults = {name: ids(each["faults"]) for name, each in reports.found(line).items() if not each["ok"]}
+    assert faults == {"Here": ["remark"], "Kept": ["SECOND-ORDER"], "Picky": ["default"], "Late": ["LATE-READ"]} | {
+        "Share": ["remark"]
+    }
+    assert failed(reports.forms(line)["junit"].stdout)[:2] == ["Here.remark", "Kept.SECOND-ORDER"]
+
+
+def test_what_is_allowed_is_no_failure_and_is_said_to_be_allowed(reports: Reports) -> None:
+    found = reports.found(f"failing.py --check --allow {ALLOWED}")
+    assert [name for name, each in found.items() if not each["ok"]] == ["Scaled"]
+    table = reports.forms(f"failing.py --check --allow {ALLOWED}")["text"].stdout
+    assert table.count("differs, allowed") == 2
+    assert "undecided, allowed" in table
+    assert "SECOND-ORDER, allowed" in table
+
+
+def test_a_check_that_is_allowed_leaves_the_verdict(reports: Reports) -> None:
+    (product,) = reports.found("my_ops.py:Product --check --allow Product:GRADIENT").values()
+    assert ids(product["faults"]) == ["gradient"]
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        (Report(("a",), (ExaminedFunction(RESULT),)), 1),
+        (Report(("a",), (ExaminedFunction(replace(RESULT, allowed=True, forgiven=("GRADIENT",))),)), 0),
+        (Report(("a",), (ExaminedFunction(replace(RESULT, claim="broken")),)), 0),
+        (Report(("a",), (ExaminedFunction(CheckResult("Riddle", "unsolved", "No.")),)), 2),
+        (Report(("a",), (ExaminedFunction(RESULT), ExaminedFunction(CheckResult("Riddle", "unsolved", "No.")))), 1),
+        (Report(("a",)), 2),
+    ],
+    ids=["wrong", "allowed", "a specimen", "not judged", "one judged", "none"],
+)
+def test_the_exit_code_says_what_is_wrong(
+    report: Report, code: int, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert write_report(report, Settings(check=True, format="json")) == code
+    assert json.loads(capsysbinary.readouterr().out)["exit_code"] == code
+
+
+def test_what_xml_has_no_place_for_is_replaced(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    trouble: Any = {"sentence": "no \x1b", "kind": "E", "file": "", "line": None, "excerpt": [], "traceback": ""}
+    odd = ExaminedFunction(replace(RESULT, sentence="a\x00b", name="<&>"))
+    for report in (Report(("a",), (odd,)), Report(("a",), (), (trouble,))):
+        write_report(report, Settings(check=True, format="junit"))
+        assert parsed(capsysbinary.readouterr().out).get("name") == "gradloupe"

@@ -1,0 +1,131 @@
+"""The report in a terminal and through a pipe: a table of all Functions, below it what is wrong, and where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.checked_files import Reports
+from support.command_line import NO_HURRY, exit_code, on_a_terminal, ran
+
+from gradloupe.server.config import Settings
+from gradloupe.server.report.command import write_report
+from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection
+
+NAMES = ["Cube", "Through", "Product", "Crash", "Riddle"]
+BOXES = re.compile("[\u2500-\u257f\x1b]")
+WRONG = CheckResult(
+    "Wrong[red]",
+    "differs",
+    "backward is wrong.",
+    "x: float64[7]",
+    (SweptSection("x", "y", -3.0, 3.0, "differs", "word " * 60, fault=True),),
+)
+
+
+@pytest.fixture(scope="module")
+def text(reports: Reports) -> Callable[[str], tuple[str, str]]:
+    """The table of a report as a pipe gets it, and what stands below it."""
+
+    def halves(line: str) -> tuple[str, str]:
+        table, below = reports.forms(f"{line} --check")["text"].stdout.split("\n\n", 1)
+        return table, f"\n{below}"
+
+    return halves
+
+
+Halves = Callable[[str], tuple[str, str]]
+
+
+def test_the_table_has_a_line_for_every_function(text: Halves) -> None:
+    table, _ = text("my_ops.py")
+    rows = {row.split()[0]: row for row in table.splitlines()}
+    assert [*rows] == ["Function", *NAMES]
+    words = ("matches", "differs", "differs", "lost", "unsolved")
+    assert [f" {word}" in rows[name] for name, word in zip(NAMES, words, strict=True)] == [True] * 5
+    assert "x: float64[7]; factor: float64[7]" in rows["Product"]
+    assert "GRADIENT" in rows["Product"]
+    assert "float64" not in rows["Riddle"]  # no call was found
+
+
+def test_below_the_table_stands_what_is_wrong_and_where(text: Halves) -> None:
+    _, below = text("my_ops.py")
+    assert "\nCube" not in below
+    assert re.search(r"\nProduct\n  gradient  backward .*?\n  my_ops.py:\d+\n\nCrash\n.*SIGSEGV", below, re.DOTALL)
+    assert "'riddle'" in below
+    assert "--allow NAME" in below
+    assert "5 Functions: differs 2, matches 1, lost 1, unsolved 1. 4 need attention." in below
+
+
+def test_a_difference_is_told_once_and_a_warning_under_its_name(text: Halves) -> None:
+    _, below = text("my_ops.py")
+    assert below.count("\n  gradient  ") == 4
+    assert "\n  GRADIENT  " not in below
+    table, below = text("warned.py")
+    names = {"Here": "matches here", "Kept": "SECOND-ORDER", "Nearly": "remark", "Late": "LATE-READ"}
+    for name, head in names.items():
+        assert re.search(rf"\n{name}\n(  .*\n)*  {head}  ", below)
+    assert re.search(r"\nPicky .*matches, scale not at its default ", table)
+    assert re.search(r"\nRow .*matches, backward raises in a likelier call ", table)
+    assert re.search(r"\nNearly .*matches, with a remark ", table)
+    assert "\nChance\n" not in below
+    assert "All is well." in below
+
+
+def test_a_gradient_that_the_xray_alone_finds_wrong_is_told_as_the_verdict(text: Halves) -> None:
+    table, below = text("failing.py")
+    assert re.search(r"\nLast .* differs +weight\[6\], by the X-ray +GRADIENT$", table, re.MULTILINE)
+    assert re.search(r"\nLast\n  gradient  backward .* in weight: for weight\[6\]", below)
+    assert "\n  GRADIENT  " not in below
+    assert "--allow\nTwice:SECOND-ORDER." in below
+
+
+def test_through_a_pipe_there_are_no_colours_no_boxes_and_no_progress(folder: Path, text: Halves) -> None:
+    table, below = text("my_ops.py")
+    assert not BOXES.search(table + below)
+    assert [line for line in (table + below).splitlines() if line != line.rstrip()] == []
+    done = ran(folder, "fine.py:Cube --check")
+    assert (done.stderr, "/1" in done.stdout, done.stdout.count("Cube")) == ("", False, 1)
+
+
+def test_a_terminal_shows_in_one_line_what_is_looked_at_and_how_far_it_is(folder: Path) -> None:
+    said = on_a_terminal(folder, lambda: exit_code("fine.py --check"))
+    progress, _, table = said.partition("called with")
+    assert re.search(r"(Cube|Through).*[012]/2", progress)
+    assert "/2" not in table
+    assert re.search(r"torch [^ ]+, \d+\.\d s\.", table)
+    assert on_a_terminal(folder, lambda: exit_code("fine.py:Cube --check --format json")).startswith("{")
+
+
+def test_a_terminal_is_written_to_in_colours_unless_none_are_wanted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report, chosen = Report(("my.py",), (ExaminedFunction(WRONG),), torch="2"), Settings(check=True)
+    said = on_a_terminal(folder, lambda: write_report(report, chosen))
+    assert "\x1b[31mdiffers" in said
+    assert "Wrong[red]" in said
+
+    def colourless() -> None:
+        with monkeypatch.context() as patch:
+            patch.setenv("NO_COLOR", "1")
+            write_report(report, chosen)
+
+    assert "\x1b[31m" not in on_a_terminal(folder, colourless)
+
+
+@pytest.mark.parametrize(("columns", "wide"), [("40", 100), ("140", 140)])
+def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(
+    columns: str, wide: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    write_report(Report(("my.py",), (ExaminedFunction(WRONG),)), Settings(check=True))
+    assert wide - 10 < max(map(len, capsys.readouterr().out.splitlines())) <= wide
+
+
+def test_the_help_names_the_exit_codes_and_what_may_be_allowed(folder: Path) -> None:
+    said = " ".join(ran(folder, "--help").stdout.split())
+    assert "2: nothing could be judged" in said
+    assert "NAME:CHECK" in said
+    assert NO_HURRY[0] in said
