@@ -8,10 +8,7 @@ import torch
 from gradloupe.ops import OPS, Input, Op, Parameter
 from gradloupe.server.catalogue.op_description import default_elements, parse_element
 from gradloupe.server.catalogue.output_shapes import measured_shapes
-from gradloupe.server.numerics.curve.evaluate import evaluate
-from gradloupe.server.numerics.curve.evaluation import Evaluation
-from gradloupe.server.numerics.diagnosis.diagnose import Diagnosis, diagnose
-from gradloupe.server.numerics.sampling.grid import Grid
+from gradloupe.server.numerics.curve.evaluate import Evaluation, Grid, evaluate
 from gradloupe.server.numerics.verdict.verdict import Verdict, judge
 from gradloupe.server.runtime.section import Section
 
@@ -85,9 +82,3 @@ def look(
     cut = section(op, **asked)
     evaluation = evaluate(cut, Grid(start, stop, count), grad_output)
     return evaluation, judge(evaluation)
-
-
-def explanation(op: Op | str, *range_: float, **asked: Any) -> Diagnosis | None:
-    """What the page says of why backward differs."""
-    cut = section(op, **{name: value for name, value in asked.items() if name not in ("grad_output", "count")})
-    return diagnose(cut, *look(op, *range_, **asked))

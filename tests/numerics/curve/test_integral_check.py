@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from support.sections import Written, look, op_of, written
+from support.sections import look, op_of, written
 
 from gradloupe.server.numerics.status import Status
 
@@ -15,23 +15,19 @@ def bump(x, low, high):
     return ((x > low) & (x < high)).to(x.dtype)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-@pytest.mark.parametrize(
-    "function", [torch.sin, torch.exp, torch.tanh, torch.sigmoid, F.gelu, F.silu, F.mish, F.softplus]
-)
-def test_the_area_under_a_right_backward_is_what_forward_rises_by(function, dtype):
-    area = look(op_of(function), -5.0, 5.0, dtype=dtype)[0].area
-    slope = np.abs(area.residual / (area.right - area.left))
-    assert (
-        slope.max() <= (1e-12 if dtype == torch.float64 else 3e-4) * np.abs(area.area / (area.right - area.left)).max()
-    )
+@pytest.mark.parametrize("function", SMOOTH)
+def test_the_area_under_a_right_backward_is_what_forward_rises_by(function):
+    for dtype, share in ((torch.float64, 1e-12), (torch.float32, 3e-4)):
+        area = look(op_of(function), -5.0, 5.0, dtype=dtype)[0].area
+        width = area.right - area.left
+        assert np.abs(area.residual / width).max() <= share * np.abs(area.area / width).max()
 
 
 @pytest.mark.parametrize("factor", [0.0, 1.01])
 def test_an_error_half_as_wide_as_the_distance_of_two_points_is_found_wherever_it_is(factor):
     """Between two rows and the three nodes no gap is as wide: one of them always meets it."""
     cell = 6.0 / 400
-    for low in np.random.default_rng(7).uniform(-3.0, 3.0 - cell / 2, 100):
+    for low in np.random.default_rng(7).uniform(-3.0, 3.0 - cell / 2, 30):
         with_fault = written(
             torch.sin, lambda x, low=low: torch.where((x >= low) & (x <= low + cell / 2), factor, 1.0) * torch.cos(x)
         )
@@ -48,24 +44,13 @@ def test_an_error_narrower_than_the_distance_of_two_points_is_found_between_them
     assert high - low < 0.05
 
 
-class WrongInFloat32(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.sin(x) if x.dtype == torch.float64 else torch.sin(1.01 * x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * torch.cos(ctx.saved_tensors[0])
-
-
 def test_a_forward_that_is_another_one_in_float32_is_judged_as_the_one_it_is():
-    assert look(op_of(WrongInFloat32.apply))[1].word == "matches"
-    assert look(op_of(WrongInFloat32.apply), dtype=torch.float32)[1].word == "differs"
+    op = written(lambda x: torch.sin(x) if x.dtype == torch.float64 else torch.sin(1.01 * x), torch.cos)
+    assert look(op)[1].word == "matches"
+    assert look(op, dtype=torch.float32)[1].word == "differs"
 
 
-@pytest.mark.parametrize("wrong", [1e-3, -1e-3, 0.0009])
-@pytest.mark.parametrize("offset", [0.0, 100.0])
+@pytest.mark.parametrize(("wrong", "offset"), [(1e-3, 0.0), (-1e-3, 100.0), (0.0009, 0.0), (0.0009, 100.0)])
 def test_in_float32_a_thousandth_everywhere_is_seen_over_long_runs(wrong, offset):
     op = written(lambda x: torch.tanh(x) + offset, lambda x: (1 - torch.tanh(x) ** 2) * (1 + wrong))
     assert look(op, dtype=torch.float32)[1].word == "differs"
@@ -86,18 +71,17 @@ def test_a_pole_between_two_points_is_not_held_against_backward():
 
 
 def test_a_straight_through_backward_leaves_a_residual_in_every_cell():
-    op = op_of(lambda x: Written.apply(x, torch.round, torch.ones_like))
+    op = written(torch.round, torch.ones_like)
     evaluation, verdict = look(op)
     inside = np.isfinite(evaluation.area.residual)
     assert (verdict.forward.cells[inside] == Status.DIFFERS).mean() > 0.95
     assert evaluation.area.residual[inside] == pytest.approx((evaluation.area.left - evaluation.area.right)[inside])
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("kink", [1 / 3, -0.777, 2.5])
-def test_a_kink_between_two_points_is_no_error(kink, dtype):
-    _, verdict = look(op_of(lambda x: (x - kink).abs() * 100), dtype=dtype)
-    assert verdict.word == "matches"
+def test_a_kink_between_two_points_is_no_error(kink):
+    for dtype in (torch.float64, torch.float32):
+        assert look(op_of(lambda x: (x - kink).abs() * 100), dtype=dtype)[1].word == "matches"
 
 
 def test_where_both_halves_cancel_their_rounding_is_no_error_of_backward():
@@ -111,7 +95,7 @@ def test_where_both_halves_cancel_their_rounding_is_no_error_of_backward():
     assert look(written(value, lambda x: 1.000001 * derivative(x)))[1].word == "differs"
 
 
-@pytest.mark.parametrize("frequency", [20.0, 50.0, 100.0, 130.0, 140.0, 200.0, 300.0])
+@pytest.mark.parametrize("frequency", [20.0, 100.0, 130.0, 140.0, 300.0])
 def test_a_forward_that_is_rounded_more_at_its_kinks_than_beside_them_is_right(frequency: float) -> None:
     triangle_wave = op_of(lambda x: torch.asin(torch.sin(frequency * x)))
     assert look(triangle_wave)[1].word == "matches"

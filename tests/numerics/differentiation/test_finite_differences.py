@@ -1,19 +1,26 @@
 """The numerical derivative against closed forms computed with 40 digits."""
 
+from functools import cache
+
 import mpmath
 import numpy as np
 import pytest
 import torch
+from functions.hard_slopes import HARD_SLOPES
 from functions.random_functions import random_function
 from functions.smooth import SMOOTH, on_tensors
+from functions.tails import FAINT
+from support.sampling import sampled
+from support.sections import look, op_of, written
 
 from gradloupe.server.numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
-from gradloupe.server.numerics.differentiation.noise import COARSE_PROBES, FINE_PROBES, PROBED_PLACES
 
 mpmath.mp.dps = 40
 
 
+@cache
 def slopes_of(name, count=1001):
+    """The slopes of a smooth function at points at random, and what they are."""
     function, derivative, start, stop = SMOOTH[name]
     spacing = (stop - start) / count
     x = np.linspace(start, stop, count) + np.random.default_rng(1).uniform(-0.3, 0.3, count) * spacing
@@ -23,29 +30,18 @@ def slopes_of(name, count=1001):
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-def test_a_smooth_slope_is_right_to_one_part_in_a_million_million(name):
-    slopes, truth = slopes_of(name)
-    assert np.abs(slopes.value - truth).max() <= 1e-12 * np.abs(truth).max()
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-def test_the_error_bound_holds_and_is_not_vain(name):
+def test_a_smooth_slope_is_right_to_one_part_in_a_million_million_and_its_bound_holds_and_is_not_vain(name):
     slopes, truth = slopes_of(name)
     error = np.abs(slopes.value - truth)
+    assert error.max() <= 1e-12 * np.abs(truth).max()
     assert np.mean(error <= slopes.error) >= 0.97
     assert np.median(slopes.error / np.maximum(error, 1e-300)) <= 100
+    assert not slopes.kind.any()  # no kinks, no jumps
 
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_a_smooth_slope_costs_some_eight_forwards_a_point(name):
-    slopes, _ = slopes_of(name)
-    probes = PROBED_PLACES * 2 * (FINE_PROBES + COARSE_PROBES)  # they weigh more on fewer points than on 1001
-    assert slopes.forwards <= 8.5 + probes * (1 / slopes.value.size - 1 / 1001)
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-def test_a_smooth_function_has_no_kinks_or_jumps(name):
-    assert not slopes_of(name)[0].kind.any()
+    assert slopes_of(name)[0].forwards <= 8.5
 
 
 @pytest.mark.parametrize(
@@ -100,7 +96,7 @@ def test_no_value_is_given_where_the_forward_is_not_finite():
     assert (slopes.kind[x < 0] == PointKind.NONFINITE).all()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", sampled(range(40), range(20)))
 def test_a_function_drawn_at_random_has_its_slopes_within_ten_error_bounds(seed):
     function, x = random_function(seed), np.linspace(-3.0, 3.0, 101)
     forward = on_tensors(function.value)
@@ -110,3 +106,104 @@ def test_a_function_drawn_at_random_has_its_slopes_within_ten_error_bounds(seed)
             at = mpmath.mpf(float(x[row]))
             slope = float((function.exact(at + step) - function.exact(at - step)) / (2 * step))
         assert abs(slopes.value[row] - slope) <= EVIDENCE_BOUNDS * slopes.error[row] + 1e-15 * abs(slope)
+
+
+# What is wide, or few, or not finite among the differences of a ladder.
+
+
+def measured(function, x, reach, count=401):
+    """The numerical slope at the middle of a range, and its error bound."""
+    points = np.linspace(x - reach, x + reach, count)
+    slopes = differentiate(function, points, function(points), 2 * reach)
+    row = count // 2
+    return slopes.value[row], slopes.error[row], slopes.kind[row]
+
+
+def test_an_aliased_wide_step_does_not_win():
+    # The widest step, of 0.9, is half a period of this wave, and the next ones whole parts of it.
+    value, error, _ = measured(lambda t: np.sin(2 * np.pi / 0.9 * t), 0.1, 225.0)
+    assert abs(value - 2 * np.pi / 0.9 * np.cos(2 * np.pi / 0.9 * 0.1)) <= EVIDENCE_BOUNDS * error or np.isnan(value)
+
+
+def test_a_level_that_is_not_finite_is_left_out():
+    value, error, kind = measured(lambda t: np.where(np.abs(t) < 0.008, np.exp(t), np.nan), 0.0, 3.0, 3001)
+    assert (abs(value - 1) <= EVIDENCE_BOUNDS * error <= 1e-5, kind) == (True, PointKind.SMOOTH)
+
+
+@pytest.mark.parametrize(
+    ("function", "precision"),
+    [
+        (lambda x: torch.tanh(x.float()).double(), 2.0**-24),
+        (torch.tanh, 2.0**-53),
+        (lambda x: 2 * x, 2.0**-53),
+        (torch.floor, 2.0**-53),
+        (lambda x: torch.round(80 * x), 2.0**-53),
+    ],
+)
+def test_a_forward_that_rounds_to_float32_inside_is_recognised_and_no_other_is_mistaken_for_one(function, precision):
+    for reach, count in ((3.0, 401), (4.0, 257)):
+        assert look(op_of(function), -reach, reach, count)[0].numerical.slopes.precision == precision
+
+
+@pytest.mark.parametrize("size", [1e-10, 1e-12])
+def test_the_noise_of_a_forward_is_measured_and_bounds_the_error(size):
+    rng = np.random.default_rng(0)
+    x = np.linspace(-3, 3, 401)
+
+    def forward(t):
+        return np.sin(t) + rng.normal(0, size, t.size)
+
+    slopes = differentiate(forward, x, forward(x), 6.0)
+    off = np.abs(slopes.value - np.cos(x))
+    assert np.nanmax(off) < 1e4 * size
+    assert np.mean(off <= EVIDENCE_BOUNDS * slopes.error) > 0.99
+
+
+# Fifteen slopes that are hard to find from values: nearly all are found, and no error bound is too small.
+HOPELESS = {"(1 − cos x)/x² at 0.001"}  # but for the noise, nothing is left
+hard_slopes = pytest.mark.parametrize("hard", HARD_SLOPES, ids=lambda each: each.name)
+
+
+@hard_slopes
+def test_no_error_bound_of_a_hard_slope_is_too_small_and_hardly_one_is_missing(hard):
+    found = {width: hard.measured(width) for width in (1.0, 0.3, 0.01)}
+    assert {width: each for width, each in found.items() if each.underclaimed} == {}
+    assert found[1.0].off <= 1e-3 or hard.name in HOPELESS
+
+
+def test_the_median_error_of_hard_slopes_is_one_in_a_million_million():
+    assert np.median([each.measured(1.0).off for each in HARD_SLOPES]) <= 1e-12
+
+
+@hard_slopes
+def test_the_closed_form_is_the_derivative_of_the_function(hard):
+    """Both by another way: five points of the function in its own precision, where it can be trusted to 1e-3."""
+    step = 1e-3 * hard.around if hard.name != "a bell of width 0.01, at 0.01" else 1e-5
+    at = hard.at + step * np.array([-2.0, -1.0, 1.0, 2.0])
+    slope = hard.forward(at) @ np.array([1.0, -8.0, 8.0, -1.0]) / (12 * step)
+    assert hard.name in HOPELESS or slope == pytest.approx(hard.truth(hard.at), rel=1e-2)
+
+
+# Right Functions where little is left of them: nobody may be accused for what rounding did to their values.
+
+
+@pytest.mark.parametrize("name", FAINT)
+def test_a_right_gradient_is_not_accused_for_what_rounding_did_to_the_values(name):
+    function, ranges = FAINT[name]
+    for range_, dtype in zip(ranges, (torch.float64, torch.float32), strict=True):
+        assert look(op_of(function), *range_, dtype=dtype)[1].word in ("matches", "undecided"), (range_, dtype)
+
+
+@pytest.mark.parametrize(
+    ("value", "derivative", "start", "stop"),
+    [
+        (torch.tanh, lambda x: 1 / torch.cosh(x) ** 2, 5.0, 12.0),
+        (torch.sigmoid, lambda x: torch.exp(-x.abs()) / (1 + torch.exp(-x.abs())) ** 2, -40.0, -20.0),
+        (torch.erf, lambda x: 2 / torch.pi**0.5 * torch.exp(-x * x), 2.0, 4.5),
+    ],
+)
+def test_a_wrong_gradient_is_caught_where_values_are_faint_too(value, derivative, start, stop):
+    assert look(written(value, derivative), start, stop)[1].word == "matches"
+    _, verdict = look(written(value, lambda x: 1.5 * derivative(x)), start, stop)
+    assert verdict.word == "differs"
+    assert sum(high - low for low, high in verdict.against.intervals) > (stop - start) / 2

@@ -1,7 +1,7 @@
 """The laws of a vector-Jacobian product on trial: every backward that breaks one is named, and no other."""
 
 import math
-from itertools import cycle, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -39,23 +39,18 @@ def laws(linearity):
 
 @pytest.mark.parametrize("name", each_fourth(RIGHT))
 def test_what_autograd_returns_keeps_every_law(name):
-    op, ranges = op_of(RIGHT[name]), ((-3.0, 3.0), (-0.5, 0.5), (0.0, 100.0), (15.0, 20.0))
-    # Every dtype in every range, the values of grad_output in turn: each of them meets each dtype and each range.
-    asked = [
-        (*asked, grad_output) for asked, grad_output in zip(product(DTYPES, ranges), cycle(GRAD_OUTPUTS), strict=False)
-    ]
-    assert [
-        (dtype, range_, grad_output)
-        for dtype, range_, grad_output in asked
-        if not examined(op, *range_, grad_output=grad_output, dtype=dtype).holds
-    ] == []
+    ranges = ((-3.0, 3.0), (-0.5, 0.5), (0.0, 100.0), (15.0, 20.0))
+    # Every range, dtypes and values of grad_output in turn: over four Functions all of them meet.
+    at = list(RIGHT).index(name) // 4
+    for turn, range_ in enumerate(ranges):
+        asked = {"grad_output": GRAD_OUTPUTS[(at + turn) % 3], "dtype": DTYPES[(at + turn) % 4]}
+        assert examined(op_of(RIGHT[name]), *range_, **asked).holds, (range_, asked)
 
 
-@pytest.mark.parametrize("range_", [(-1.0, 60.0), (29.0, 60.0), (20.0, 50.0), (-1.0, 200.0)])
 @pytest.mark.parametrize("softmax", [torch.softmax, torch.log_softmax])
-def test_rounding_that_is_left_where_terms_cancel_breaks_no_law(softmax, range_):
+def test_rounding_that_is_left_where_terms_cancel_breaks_no_law(softmax):
     op = op_of(lambda x: softmax(x, 0), Input("x", shape=(3,), value=0.5))
-    assert examined(op, *range_).holds
+    assert all(examined(op, *range_).holds for range_ in ((-1.0, 60.0), (29.0, 60.0), (20.0, 50.0), (-1.0, 200.0)))
 
 
 def test_a_kink_is_not_taken_for_rounding_that_would_excuse_a_law():
@@ -116,12 +111,8 @@ def test_no_grad_output_is_too_large_or_too_small_to_keep_the_laws(grad_output, 
 )
 def test_rounding_overflow_and_underflow_break_no_law(function):
     ranges = ((-3.0, 3.0), (0.0, 100.0), (-1e-3, 1e-3), (-1000.0, 1000.0))
-    assert [
-        (dtype, range_)
-        for dtype in DTYPES
-        for range_ in ranges
-        if not examined(op_of(function), *range_, 101, dtype=dtype).holds
-    ] == []
+    asked = [*zip(ranges, DTYPES, strict=True), *zip(ranges, DTYPES[1:] + DTYPES[:1], strict=True)]
+    assert [each for each in asked if not examined(op_of(function), *each[0], 101, dtype=each[1]).holds] == []
 
 
 def test_every_op_of_the_gallery_that_does_not_say_otherwise_keeps_every_law():
@@ -132,22 +123,18 @@ def test_every_op_of_the_gallery_that_does_not_say_otherwise_keeps_every_law():
 
 
 def test_the_elements_of_a_matrix_keep_every_law_too():
-    asked = product(
-        ("input[0,1]", "weight[1,2]", "bias[1]"), ("y[0,0]", "y[1,1]"), (torch.float64, torch.float32, torch.float16)
-    )
-    assert [
-        (wrt, of, dtype)
-        for wrt, of, dtype in asked
-        if not examined("functional_linear", count=41, wrt=wrt, of=of, dtype=dtype).holds
-    ] == []
+    for wrt, of, dtype in (
+        ("input[0,1]", "y[0,0]", torch.float64),
+        ("weight[1,2]", "y[1,1]", torch.float32),
+        ("bias[1]", "y[1,1]", torch.float16),
+        ("input[0,1]", "y[1,1]", torch.float16),
+        ("weight[1,2]", "y[0,0]", torch.float64),
+    ):
+        assert examined("functional_linear", count=41, wrt=wrt, of=of, dtype=dtype).holds, (wrt, of, dtype)
 
 
 def test_a_parameter_breaks_no_law():
     assert examined("clamp_with_grad", wrt="min").holds
-
-
-def drawn_again(grad_output, x):
-    return grad_output * 2 * x + 1e-4 * torch.randn_like(x)
 
 
 def rounded_at_random(grad_output, x):
@@ -169,22 +156,15 @@ def zeroed_in_part(grad_output, x):
     return grad_output * 2 * x
 
 
-def refuses_zeros(grad_output, x):
-    if not grad_output.any():
-        raise ValueError("nothing to do")
-    return grad_output * 2 * x
+def refuses(where):
+    """Raises for some grad_outputs."""
 
+    def backward(grad_output, x):
+        if where(grad_output).any():
+            raise ValueError("nothing to do")
+        return grad_output * 2 * x
 
-def refuses_the_negative(grad_output, x):
-    if (grad_output < 0).any():
-        raise ValueError("only positive, please")
-    return grad_output * 2 * x
-
-
-def refuses_the_large(grad_output, x):
-    if (grad_output.abs() > 1e4).any():
-        raise ValueError("exploding")
-    return grad_output * 2 * x
+    return backward
 
 
 def taken_for_dense(grad_output, x):
@@ -195,16 +175,15 @@ def viewed(grad_output, x):
     return (grad_output.view(-1) * 2 * x.reshape(-1)).view(x.shape)
 
 
-def clipped_here(grad_output, x):
-    return torch.where((x > 1) & (x < 1.2), grad_output.clamp(-1, 1), grad_output) * 2 * x
-
-
 BROKEN = {
     "the size only": (lambda g, x: g.abs() * 2 * x, {"odd", "adds"}),
     "the sign only": (lambda g, x: g.sign() * 2 * x, {"scales", "adds"}),
     "clipped at 1": (lambda g, x: g.clamp(-1, 1) * 2 * x, {"scales", "adds"}),
     "clipped at 1000": (lambda g, x: g.clamp(-1e3, 1e3) * 2 * x, {"scales"}),
-    "clipped in a window of x": (clipped_here, {"scales", "adds"}),
+    "clipped in a window of x": (
+        lambda g, x: torch.where((x > 1) & (x < 1.2), g.clamp(-1, 1), g) * 2 * x,
+        {"scales", "adds"},
+    ),
     "squared": (lambda g, x: g**2 * 2 * x, {"odd", "scales", "adds"}),
     "nearly proportional": (lambda g, x: (g + 1e-3 * g * g) * 2 * x, {"odd", "scales", "adds"}),
     "forgotten": (lambda g, x: 2 * x, {"zero", "odd", "scales", "adds"}),
@@ -223,29 +202,25 @@ BROKEN = {
     "a lower bound": (lambda g, x: g * 2 * x * ((x >= 0) | (g < 0)), {"odd", "adds"}),
     "guided": (lambda g, x: g.clamp(min=0) * (x > 0), {"odd", "adds"}),
     "deconvnet": (lambda g, x: torch.relu(g), {"odd", "adds"}),
-    "noisy": (drawn_again, {"repeats"}),
+    "noisy": (lambda g, x: g * 2 * x + 1e-4 * torch.randn_like(x), {"repeats"}),
     "rounded at random": (rounded_at_random, {"repeats"}),
     "masked in place": (masked_in_place, {"untouched"}),
     "masked behind autograd's back": (masked_behind_autograd, {"untouched"}),
     "zeroed in part": (zeroed_in_part, {"untouched"}),
     "taken for dense": (taken_for_dense, {"layout"}),
     "viewed": (viewed, {"layout"}),
-    "no zeros, please": (refuses_zeros, {"zero"}),
-    "nothing negative, please": (refuses_the_negative, {"odd", "adds"}),
-    "nothing large, please": (refuses_the_large, {"scales"}),
+    "no zeros, please": (refuses(lambda g: ~g.any()), {"zero"}),
+    "nothing negative, please": (refuses(lambda g: g < 0), {"odd", "adds"}),
+    "nothing large, please": (refuses(lambda g: g.abs() > 1e4), {"scales"}),
 }
 
 
-@pytest.mark.parametrize("count", [401, 6])
 @pytest.mark.parametrize("name", BROKEN)
-def test_the_laws_that_a_backward_breaks_are_named_and_no_others(name, count):
+def test_the_laws_that_a_backward_breaks_are_named_and_no_others(name):
     torch.manual_seed(0)
     backward, broken = BROKEN[name]
-    found = laws(examined(backed_by(backward), count=count))
-    if count == 401:
-        assert found == broken
-    else:
-        assert found or name == "clipped in a window of x"
+    assert laws(examined(backed_by(backward))) == broken
+    assert laws(examined(backed_by(backward), count=6)) or name == "clipped in a window of x"
 
 
 @pytest.mark.parametrize(
@@ -260,11 +235,10 @@ def test_broken_laws_are_named_in_every_dtype(name):
 
 @pytest.mark.parametrize("name", [name for name in BROKEN if "please" not in name])
 def test_broken_laws_are_found_from_any_grad_output(name):
-    held = []
-    for grad_output in (-2.5, 0.0, 1e-3, 1e200):
+    at = list(BROKEN).index(name)
+    for grad_output in ((-2.5, 1e200), (0.0, 1e-3))[at % 2]:
         torch.manual_seed(0)
-        held += [grad_output] * examined(backed_by(BROKEN[name][0]), grad_output=grad_output).holds
-    assert held == []
+        assert not examined(backed_by(BROKEN[name][0]), grad_output=grad_output).holds, grad_output
 
 
 @pytest.mark.parametrize(
@@ -339,19 +313,12 @@ def test_a_whole_tensor_of_random_grad_outputs_is_tried_too(name, backward, brok
 
 
 def test_a_function_of_a_whole_tensor_is_tried_on_several_numbers():
-    class SoftMax(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(torch.softmax(x, 0))
-            return torch.softmax(x, 0)
+    def backward(grad_output, x):
+        y = torch.softmax(x, 0)
+        return y * (grad_output - (y * torch.relu(grad_output)).sum())
 
-        @staticmethod
-        def backward(ctx, grad_output):
-            (y,) = ctx.saved_tensors
-            return y * (grad_output - (y * torch.relu(grad_output)).sum())
-
-    linearity = examined(op_of(SoftMax.apply), count=41)
-    assert linearity.breaks("odd")
+    softmax = with_backward(lambda x: torch.softmax(x, 0), backward)
+    assert examined(op_of(softmax.apply), count=41).breaks("odd")
 
 
 def test_a_finding_quotes_where_it_is_worst():
@@ -371,46 +338,22 @@ def test_a_backward_that_forgets_grad_output_is_told_from_one_that_adds_to_it():
 @pytest.mark.parametrize(
     ("name", "law", "said"),
     [
-        (
-            "guided",
-            "odd",
-            "depends on the sign of grad_output: for grad_output −1 at x = 1.515 it returns 0 where",
-        ),
+        ("guided", "odd", "the sign of grad_output: for grad_output −1 at x = 1.515 it returns 0 where"),
         (
             "clipped at 1",
             "scales",
             "clips or normalises grad_output: for grad_output 1.049e6 at x = 3 it returns 6 where",
         ),
-        (
-            "weight decay",
-            "zero",
-            "adds a term that does not come from the loss: for grad_output 0 at x = 3 it returns 0.03.",
-        ),
-        (
-            "no zeros, please",
-            "zero",
-            "backward fails for grad_output 0: for grad_output 0 it raises ValueError: nothing to do.",
-        ),
-        ("normalised", "zero", "backward fails for grad_output 0: for grad_output 0 at x = 0.27 it returns NaN."),
+        ("weight decay", "zero", "does not come from the loss: for grad_output 0 at x = 3 it returns 0.03."),
+        ("no zeros, please", "zero", "for grad_output 0 it raises ValueError: nothing to do."),
+        ("normalised", "zero", "for grad_output 0 at x = 0.27 it returns NaN."),
         ("in sixteenths", "scales", "drops a small grad_output: for grad_output −0.00"),
-        ("squared", "scales", "What backward returns is not in proportion to grad_output: for grad_output 1.049e6"),
+        ("squared", "scales", "not in proportion to grad_output: for grad_output 1.049e6"),
         ("noisy", "repeats", "is not deterministic: called twice with grad_output 1 at x = "),
-        (
-            "masked in place",
-            "untouched",
-            "writes to grad_output, which belongs to autograd and may be used elsewhere: what",
-        ),
-        (
-            "taken for dense",
-            "layout",
-            "assumes a memory layout of grad_output. Where one number stands for all",
-        ),
-        ("the mean", "mixes", "the gradient of one element depends on the grad_output of others: for grad_output"),
-        (
-            "the size only",
-            "adds",
-            "is not additive: for a sum of grad_outputs it does not return the sum of the gradients: for grad_output",
-        ),
+        ("masked in place", "untouched", "writes to grad_output, which belongs to autograd"),
+        ("taken for dense", "layout", "assumes a memory layout of grad_output. Where one number stands for all"),
+        ("the mean", "mixes", "depends on the grad_output of others: for grad_output"),
+        ("the size only", "adds", "is not additive: for a sum of grad_outputs"),
     ],
 )
 def test_a_finding_is_said_with_its_numbers(name, law, said):
@@ -421,10 +364,9 @@ def test_a_finding_is_said_with_its_numbers(name, law, said):
 
 def test_a_violation_without_numbers_is_described_by_what_was_raised():
     raised = Violation("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
-    assert describe_violation(raised, "x") == (
-        "backward assumes a memory layout of grad_output. Where it is transposed, "
-        "as after y.T: for a random grad_output it raises RuntimeError: no."
-    )
+    said = describe_violation(raised, "x")
+    assert "as after y.T" in said
+    assert said.endswith(": for a random grad_output it raises RuntimeError: no.")
 
 
 def test_the_check_of_the_laws_costs_no_more_than_some_calls():
@@ -450,9 +392,7 @@ def test_a_gradient_that_is_right_for_one_number_alone_but_not_among_others_is_a
     found, verdict = look(written(torch.sin, derivative))
     assert verdict.word == "differs"
     assert [each.law for each in found.linearity.findings] == ["batch"]
-    assert "the gradient of one element depends on other elements of the call" in describe_violation(
-        found.linearity.findings[0]
-    )
+    assert "other elements of the call" in describe_violation(found.linearity.findings[0])
 
 
 def test_a_function_that_mixes_its_batch_in_forward_too_is_looked_at_alone_and_not_accused():

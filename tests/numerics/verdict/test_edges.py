@@ -9,13 +9,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from support.sampling import sampled
 from support.sections import Counted, Written, look, op_of, section, written
 
 from gradloupe.ops import OPS
-from gradloupe.server.numerics.diagnosis.diagnose import diagnose
-from gradloupe.server.numerics.sentences.headline import Specimen, headline
-from gradloupe.server.numerics.sentences.places import section_names
-from gradloupe.server.numerics.sentences.verdict_sentence import verdict_sentence
 from gradloupe.server.numerics.verdict.verdict import judge
 
 Ends = list[tuple[float, float]]
@@ -113,17 +110,17 @@ def test_the_intervals_are_those_of_the_closed_form(name, grad_output, moved, va
 
 
 @pytest.mark.parametrize("count", [37, 101, 401, 1000])
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_an_edge_does_not_depend_on_the_points(count, dtype):
+def test_an_edge_does_not_depend_on_the_points(count):
+    dtype = torch.float32 if count in (37, 401) else torch.float64
     _, verdict = look("truncated_exp", -5.875, 6.0, count, cap=2.5, dtype=dtype)
     assert verdict.forward.intervals == ((-5.875, -2.5), (2.5, 6.0))
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16])
 @pytest.mark.parametrize("start", [-3.0, -2.9375])
-def test_a_single_point_of_agreement_is_found_on_a_row_and_between_two(start, dtype):
-    _, verdict = look("swapped_gradients", start, dtype=dtype)
-    assert verdict.forward.intervals == ((start, 0.75), (0.75, 3.0))
+def test_a_single_point_of_agreement_is_found_on_a_row_and_between_two(start):
+    for dtype in (torch.float64, torch.float32, torch.float16):
+        _, verdict = look("swapped_gradients", start, dtype=dtype)
+        assert verdict.forward.intervals == ((start, 0.75), (0.75, 3.0)), dtype
 
 
 @pytest.mark.parametrize("power", [1, 2, 3])
@@ -135,7 +132,7 @@ def test_an_edge_is_where_the_difference_begins_however_softly(power):
 SLOPES = {torch.sin: torch.cos, torch.exp: torch.exp, torch.round: torch.zeros_like, torch.square: lambda x: 2 * x}
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", sampled(range(24), range(12)))
 def test_an_edge_anywhere_is_found_in_every_dtype_as_far_as_that_tells(seed):
     draw = random.Random(seed)
     edge, power, grad_output = round(draw.uniform(-2.4, 2.4), 3), seed % 2, draw.choice((1.0, -2.0, 0.01))
@@ -169,26 +166,3 @@ def test_all_edges_together_cost_a_few_calls_and_none_where_they_are_kinks():
     cut, reference = (replace(each, call=called) for each in (evaluation.section, evaluation.reference))
     judge(replace(evaluation, section=cut, reference=reference))
     assert called.calls == 0
-
-
-def test_headline_details_and_diagnosis_name_the_same_edges():
-    evaluation, verdict = look("truncated_exp", -6.0, 6.0, cap=2.371)
-    cut = section("truncated_exp", cap=2.371)
-    names = section_names(cut)
-    explanation = diagnose(cut, evaluation, verdict)
-    assert explanation
-    for said in (
-        headline(evaluation, verdict, names, Specimen("", "")),
-        verdict_sentence(evaluation, verdict, names),
-        explanation.sentence,
-    ):
-        assert "−2.371" in said
-        assert " 2.371" in said
-
-
-def test_only_what_is_not_everywhere_has_an_edge_in_words():
-    for name, phrase in (("weight_decay_in_backward", "but at x = 0"), ("gelu_by_tanh", "but at 5 points")):
-        evaluation, verdict = look(name, *domain(name))
-        names = section_names(section(name))
-        assert f"everywhere {phrase}" in headline(evaluation, verdict, names, Specimen("", ""))
-        assert phrase in verdict_sentence(evaluation, verdict, names)

@@ -11,9 +11,7 @@ UNDECIDED = {"tan", "floor", "ceil", "round", "trunc", "logit", "ndtri"}
 FAR_AWAY = 2
 
 
-def test_there_are_enough_right_functions():
-    assert len(INNOCENTS) >= 150
-    assert INNOCENTS.keys() >= UNDECIDED
+assert INNOCENTS.keys() >= UNDECIDED
 
 
 def word(name, place, dtype):
