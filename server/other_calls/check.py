@@ -13,7 +13,7 @@ from ..contract.examination.call import Call
 from ..contract.examination.contract_check import GRADCHECK, CheckRow, Level
 from ..inference.construction.complex_numbers import joined_tensors, real_values
 from ..inference.construction.op import InferredOp
-from ..inference.recipe.recipe import Constant, Recipe, TensorArgument
+from ..inference.recipe.recipe import OBJECT_TEXT, Constant, Recipe, TensorArgument
 from ..inference.source.collect import collect_evidence
 from ..inference.source.signature import signature_of
 from ..protocol.listed import listed
@@ -94,13 +94,16 @@ def _wrong(found: _Tried, tried: list[_Tried], as_shown: bool) -> CheckRow:
 
 
 def _raising(tried: list[_Tried]) -> CheckRow | None:
-    """The warning of a call that forward takes and backward does not, if there is one."""
-    raising = next((each for each in tried if each.result.raised and each.other.likely), None)
-    if raising is None:
+    """A call that forward takes and backward does not, if there is one: an error of one that the signature declares."""
+    raising = sorted(
+        (each for each in tried if each.result.raised and each.other.likely), key=lambda each: not each.other.declared
+    )
+    if not raising:
         return None
-    seen = f"Called with {raising.other.changed}, forward runs, and backward raises {raising.result.raised}."
-    advice = f"See it with the recipe `{raising.other.recipe}`." if raising.other.recipe else ""
-    return _row("warning", seen, "", advice, "", raising.other.recipe)
+    first = raising[0]
+    seen = f"Called with {first.other.changed}, forward runs, and backward raises {first.result.raised}."
+    advice = f"See it with the recipe `{first.other.recipe}`." if first.other.recipe else ""
+    return _row("error" if first.other.declared else "warning", seen, "", advice, "", first.other.recipe)
 
 
 def _row(
@@ -144,9 +147,12 @@ def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[Other
         if (each.compared == "vmap" and not claims_vmap(op.function)) or (each.tied and (op.given or wrong)):
             continue
         text = each.recipe.text()
-        call, recipe = partial(_call, op, op.called, each), text if text != shown else ""
+        sayable = text != shown and not (each.declared and OBJECT_TEXT in text)
+        call, recipe = partial(_call, op, op.called, each), text if sayable else ""
         likely = each.layout is None and _ranks(each.recipe) == _ranks(op.recipe)
-        yield OtherCall(each.changed, call, _comparison(op, each, wrong), recipe, likely)
+        yield OtherCall(
+            each.changed, call, _comparison(op, each, wrong), recipe, likely or each.declared, each.declared
+        )
 
 
 def _comparison(op: InferredOp, variant: CallVariant, wrong: Collection[str]) -> Callable[[Call], DirectionalResult]:

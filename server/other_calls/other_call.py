@@ -22,3 +22,4 @@ class OtherCall:
     compare: Callable[[Call], DirectionalResult]
     recipe: str = ""
     likely: bool = True
+    declared: bool = False

@@ -8,15 +8,19 @@ from typing import Any, Literal
 
 import torch
 
-from ..inference.recipe.recipe import COMPLEX, INDEX_FILLS, Constant, Recipe, TensorArgument, literal
+from ..inference.recipe.recipe import COMPLEX, INDEX_FILLS, OBJECT_TEXT, Constant, Recipe, TensorArgument, literal
+from ..inference.search.choices import constant, is_writable
 from ..inference.source.collect import CollectedEvidence
 from ..inference.source.evidence import ArgumentEvidence
+from ..inference.source.signature import LEFT_OUT, NO_DEFAULT
+from ..protocol.listed import listed
 from .ties import Tied, equal_to_the_first, in_turns
 
 # The shapes that stand for a vector: not square, with one dimension more than matrices have.
 _MATRIX, _CUBE = (3, 5), (2, 3, 4)
 _BATCH = 3
 _OTHER_SEED = 101
+_COUNTS = (1, 2, 3)  # sample: how many tensors are given for ``*args``
 _Shape = tuple[int, ...]
 _Change = Callable[[torch.Tensor], torch.Tensor]
 Compared = Literal["slopes", "float32", "float16", "vmap"]
@@ -28,7 +32,7 @@ class CallVariant:
 
     ``seed`` fills its tensors, ``alone`` is the only input that requires grad ("" if all do), ``layout`` makes a tensor
     of the same values that lies in memory in another way, ``tied`` gives equal numbers to the inputs, and ``compared``
-    says what its gradient is held against.
+    says what its gradient is held against. ``declared`` says that it is a call as the signature of forward has it.
     """
 
     recipe: Recipe
@@ -38,6 +42,7 @@ class CallVariant:
     layout: _Change | None = None
     tied: Tied | None = None
     compared: Compared = "slopes"
+    declared: bool = False
 
 
 def call_variants(recipe: Recipe, evidence: CollectedEvidence, given: bool = False) -> tuple[CallVariant, ...]:
@@ -50,6 +55,8 @@ def call_variants(recipe: Recipe, evidence: CollectedEvidence, given: bool = Fal
     inferred = [CallVariant(recipe, "other numbers", _OTHER_SEED), *_shapes(recipe, evidence), *_indices(recipe)]
     found = [
         *([] if given else inferred),
+        *_defaults(recipe, evidence),
+        *([] if given else _starred(recipe, evidence)),
         *_constants(recipe, evidence),
         *_layouts(recipe),
         *_alone(recipe),
@@ -118,7 +125,7 @@ def _reshaped(recipe: Recipe, shapes: Mapping[str, _Shape]) -> CallVariant:
             each = replace(each, shape=shapes[each.name])
             changed.append(f"{each.name} of shape {each.shape}")
         arguments.append(each)
-    return CallVariant(Recipe(tuple(arguments)), " and ".join(changed))
+    return CallVariant(replace(recipe, arguments=tuple(arguments)), " and ".join(changed))
 
 
 def _constants(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
@@ -127,6 +134,41 @@ def _constants(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVari
             for value in values_near(each.value, _known(evidence, each.name).strings):
                 other = Constant(each.name, value)
                 yield CallVariant(recipe.with_argument(place, other), f"{each.name} = {literal(value)}")
+
+
+def _defaults(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
+    """All declared defaults passed, and each tensor that stands in the place of a default left to that."""
+    behind = evidence.arguments[len(recipe.arguments) :]
+    passed = [_default(each.name, each.default) for each in behind if each.default is not LEFT_OUT]
+    if passed and len(passed) == len(behind):
+        names = listed([each.name for each in passed])
+        whole = replace(recipe, arguments=(*recipe.arguments, *passed))
+        yield CallVariant(
+            whole, f"{names} passed at {'its default' if len(passed) == 1 else 'their defaults'}", declared=True
+        )
+    for place, (argument, given) in enumerate(zip(evidence.arguments, recipe.arguments, strict=False)):
+        default = argument.default
+        if isinstance(given, TensorArgument) and default is not NO_DEFAULT and default is not LEFT_OUT:
+            left = recipe.with_argument(place, _default(given.name, default))
+            if left.inputs:
+                yield CallVariant(left, f"the default of {given.name}", declared=True)
+
+
+def _default(name: str, value: Any) -> Constant:
+    """A declared default as an argument, also where no recipe can write it."""
+    return constant(name, value) if is_writable(value) else Constant(name, value, OBJECT_TEXT)
+
+
+def _starred(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
+    """One, two and three tensors for ``*args``."""
+    star = evidence.notes.star
+    names = [f"{star}{place}" for place in range(len(recipe.arguments))] if star else []
+    inside = [each for each in recipe.arguments if isinstance(each, TensorArgument) and each.name in names]
+    before = tuple(each for each in recipe.arguments if each.name not in names)
+    for count in _COUNTS if inside and len(before) + len(inside) == len(recipe.arguments) else ():
+        tensors = [replace(inside[min(place, len(inside) - 1)], name=f"{star}{place}") for place in range(count)]
+        many = f"{count} tensor{'s' * (count > 1)}"
+        yield CallVariant(replace(recipe, arguments=(*before, *tensors)), f"{many} for *{star}")
 
 
 def values_near(value: Any, words: list[str]) -> list[Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from textwrap import shorten
 from typing import Any
 
+import torch
+
 from ..inference.infer import InferredRecipe
 from ..inference.recipe.recipe import Constant, Recipe, TensorArgument, literal, name_of_value
 from ..inference.source.signature import LEFT_OUT, NO_DEFAULT, SignatureArgument, signature_of
@@ -22,7 +24,8 @@ def passed_over_sentence(guess: InferredRecipe) -> str:
 def left_defaults(function: Any, recipe: Recipe) -> tuple[tuple[str, str], ...]:
     """The arguments that a recipe gives another value than their declared default, each with a sentence.
 
-    A tensor in the place of None leaves nothing: it is one more input to look at; nor does the CPU for a GPU.
+    A tensor in the place of None or of a tensor leaves nothing: it is one more input to look at, and the default is
+    among the other calls; nor does the CPU for a GPU.
     """
     given = {each.name: each for each in recipe.arguments}
     return tuple(
@@ -37,7 +40,7 @@ def _leaves(argument: SignatureArgument, given: Constant | TensorArgument) -> bo
     if argument.star or default is NO_DEFAULT or default is LEFT_OUT or str(default).startswith("cuda"):
         return False
     if isinstance(given, TensorArgument):
-        return default is not None
+        return default is not None and not isinstance(default, torch.Tensor)
     return given.value is not default and _text(given.value) != _text(default)
 
 

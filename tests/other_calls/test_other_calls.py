@@ -179,6 +179,48 @@ class Sevens(Function):
         return g * ctx.saved_tensors[0].cos()
 
 
+class WeightedSum(Function):
+    """Any number of tensors times their place, of which backward knows two."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Any:
+        ctx.count = len(tensors)
+        return sum(each * (place + 1) for place, each in enumerate(tensors))
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return tuple(g * min(place + 1, 2) for place in range(ctx.count))
+
+
+HALF = torch.tensor(0.5)
+
+
+class ScaledUnlessHalf(Function):
+    """Scales by a tensor, whose default backward forgets."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: Any = HALF) -> Any:
+        ctx.save_for_backward(x, scale)
+        return x * scale
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, scale = ctx.saved_tensors
+        return g * (scale if ctx.needs_input_grad[1] else 1), (g * x).sum_to_size(scale.shape)
+
+
+class TooFewForAll(Function):
+    """Has a default that backward does not count."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, chunks: int = 4, state: Any = None) -> Any:
+        return 3 * x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return 3 * g, None
+
+
 def row_of(function: Any, recipe: str = "", given: bool = False) -> CheckRow:
     found = parse_recipe(recipe, ["x", "index"]) if recipe else infer(function).recipe
     (row,) = other_calls_rows(section(op_of(function, found, "f", "f", "own", recipe_given=given)))
@@ -195,13 +237,15 @@ def row_of(function: Any, recipe: str = "", given: bool = False) -> CheckRow:
         (TellsWhoAsks, "", "a gradient for a alone"),
         (Doubling, "", "twice = True"),
         (SmallSteps, "", "float32"),
+        (WeightedSum, "", "3 tensors for *tensors"),
+        (ScaledUnlessHalf, "", "the default of scale"),
     ],
 )
 def test_a_fault_that_one_call_hides_is_shown_by_another(function: Any, recipe: str, changed: str) -> None:
     row = row_of(function, recipe)
     assert row.level == "error"
     assert row.seen.startswith(f"Called with {changed}, for ")
-    assert row.element.partition("[")[0] in ("x", "a")
+    assert row.element.partition("[")[0] in ("x", "a", "tensors2")
 
 
 def test_indices_are_tried_that_are_more_than_their_range_and_as_many_as_nothing_else() -> None:
@@ -217,6 +261,14 @@ def test_a_backward_that_raises_in_a_likely_call_is_a_warning() -> None:
     assert row.level == "warning"
     assert row.seen.startswith("Called with 8 indices in index, forward runs, and backward raises RuntimeError: ")
     assert row.recipe == "x: float64[7]; index: int64[8] < 2"
+
+
+def test_a_backward_that_raises_where_all_declared_defaults_are_passed_is_an_error() -> None:
+    row = row_of(TooFewForAll)
+    assert row.level == "error"
+    assert row.seen.startswith(
+        "Called with state passed at its default, forward runs, and backward raises RuntimeError"
+    )
 
 
 def test_a_size_that_the_source_says_stays() -> None:

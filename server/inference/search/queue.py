@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+import torch
+
 from ..recipe.recipe import Constant, Fill, Recipe, TensorArgument, is_square, literal
 from ..source import name_hints
 from ..source.collect import CollectedEvidence
@@ -107,11 +109,18 @@ class RecipeQueue:
             return False
         passed = place < len(recipe.arguments)
         if not is_writable(default):
-            return passed
+            given = recipe.arguments[place] if passed else None
+            return passed and not (isinstance(given, TensorArgument) and self._may_be_swept(place))
         first, given = self._options[place][0], recipe.arguments[place] if passed else None
         if first.is_tensor or isinstance(given, TensorArgument):
             return not (first.is_tensor and isinstance(given, TensorArgument))
         return literal(given.value if given else default) != literal(first.value)
+
+    def _may_be_swept(self, place: int) -> bool:
+        """Whether a declared default is a tensor of which backward returns the gradient: then any is one more input."""
+        argument = self.evidence.arguments[place]
+        differentiable = self.evidence.of(argument.name).differentiable is not False
+        return isinstance(argument.default, torch.Tensor) and argument.default.is_floating_point() and differentiable
 
     def next(self) -> RecipeStep | None:
         """The likeliest step that is left; None if there is none."""
@@ -191,15 +200,12 @@ class RecipeQueue:
         return self._shapes[inside, kinds]
 
     def _counts(self, combination: Sequence[Choice]) -> Iterator[tuple[int, float]]:
-        """The numbers of arguments to pass: as many as backward returns gradients, all, or only the required ones."""
+        """The numbers of arguments to pass: all, or only the required ones."""
         least, most = self.passes.start, len(combination)
         used = [place + 1 for place, each in enumerate(combination) if each.kind != "default" or each.value is not None]
         last = max([least, *used])
         unwritable = next((place for place, each in enumerate(self._options) if not each), most)
-        returned = self.evidence.count
-        counts = [returned] if returned is not None and returned in self.passes and returned < last else []
-        counts += [min(last, max(unwritable, least)), least]
-        for step, count in enumerate(dict.fromkeys(counts)):
+        for step, count in enumerate(dict.fromkeys((min(last, max(unwritable, least)), least))):
             yield count, 0.5 * step
 
     def _step(self, cost: float, combination: Sequence[Choice], shapes: dict[int, tuple[int, ...]]) -> RecipeStep:

@@ -15,11 +15,10 @@ from .signature import LEFT_OUT, Signature, SignatureArgument
 
 @dataclass(frozen=True)
 class CollectedEvidence:
-    """The arguments of a call with the evidence on each; ``count`` is how many gradients backward returns."""
+    """The arguments of a call with the evidence on each."""
 
     arguments: tuple[SignatureArgument, ...]
     notes: ReadingState
-    count: int | None
 
     def of(self, name: str) -> ArgumentEvidence:
         return self.notes.arguments[name]
@@ -43,7 +42,7 @@ def collect_evidence(signature: Signature) -> CollectedEvidence:
     note_complex(signature, notes.arguments)
     for name, known in notes.arguments.items():
         known.few = known.least < 2 and bool(notes.relations.exact((name, 0)))
-    return CollectedEvidence(arguments, notes, count)
+    return CollectedEvidence(arguments, notes)
 
 
 def _read_forward(signature: Signature, notes: ReadingState, source: FunctionTree | None) -> None:
