@@ -22,10 +22,6 @@ class Product(F):
         return g * ctx.saved_tensors[1], None
 
 
-class DeclaredInWords(Product):
-    """Weighs u. The weights v are constants."""
-
-
 class DeclaredByAnnotation(Product):
     @staticmethod
     def forward(ctx: Any, u: Any, v: Annotated[torch.Tensor, "not differentiable"]) -> Any:
@@ -107,9 +103,24 @@ def test_a_missing_gradient_is_told(function: Any) -> None:
     assert seen.startswith("v is treated as a constant; its slope reaches ")
 
 
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("Weighs u. The weights v are constants.", "matches"),
+        ("The gain v comes from elsewhere and is treated\n    as a constant.", "matches"),
+        ("Args:\n    u: the input\n    v (Tensor): weights, no gradient", "matches"),
+        ("No gradient for v.", "matches"),
+        ("Multiplies u by v and adds a constant.", "differs"),
+        ("u is a constant times v, which is not constant.", "differs"),
+        ("u is weighed by v; a constant is added.", "differs"),
+    ],
+)
+def test_a_docstring_declares_a_constant_where_it_says_so_of_the_argument(said: str, word: str) -> None:
+    assert gradloupe.check(type("Weighed", (Product,), {"__doc__": said})).word == word
+
+
 def test_a_missing_gradient_that_is_declared_is_not_told() -> None:
-    for function in (DeclaredInWords, DeclaredByAnnotation):
-        assert (gradloupe.check(function).word, nones(function)) == ("matches", [])
+    assert (gradloupe.check(DeclaredByAnnotation).word, nones(DeclaredByAnnotation)) == ("matches", [])
     assert nones(Product, "u: float64[7]; v: float64[7] nograd") == []
 
 

@@ -6,7 +6,7 @@ That backward returns None for a tensor is no evidence that it may: where forwar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,12 +22,20 @@ from .trial import call_seeded, float64_output, tensors_within, try_recipe
 _SECONDS = 1.0
 # Forward is looked at with the tensor as it is, smaller and larger, since it may be clipped, and next to each of those.
 _FACTORS, _STEP = (1.0, 0.3, 3.0), 1e-3
-_CONSTANT = re.compile(
-    r"\bconstants?\b|\b(non|not)[- ]?differentia(ble|ted)\b|\bno[- _]?grad(ients?)?\b|\brequires_grad\s*=\s*False\b|"
-    r"\bdetached\b|\bstop(ped|s)?[- ]gradients?\b",
-    re.IGNORECASE,
+_NO_GRADIENT = (
+    r"(?:\b(?:non|not)[- ]?differentia(?:ble|ted)\b|\bno[- _]?grad(?:ients?)?\b|\brequires_grad\s*=\s*False\b|"
+    r"(?<!not )\bdetached\b|\bstop(?:ped|s)?[- ]gradients?\b)"
 )
-_SENTENCE = re.compile(r"[.;\n]\s")
+_CONSTANTS = r"(?<!not )(?<!not a )(?<!never )\bconstants?\b"
+_CONSTANT = re.compile(rf"{_CONSTANTS}|{_NO_GRADIENT}", re.IGNORECASE)
+# What is said of the arguments named before it, as in "v and w are treated as constants" …
+_VERB = r"\b(?:is|are|was|were|be|stays?|remains?|as|held|kept|has|have|gets?|needs?|receives?)\b"
+# … and of those named after it, as in "the constant v", "no gradient for v".
+_ATTRIBUTE = (
+    rf"(?:{_CONSTANTS}|{_NO_GRADIENT}(?:\W+(?:for|of|by|to|into|through|with respect to))?)"
+    r"(?:\W+(?:the|a|an|tensors?|inputs?|arguments?))*\W+"
+)
+_AND = r"(?:\W*,|\W+and|\W+or|\W+the)*\W+"
 _GIVES_NONE = "backward returns None for it"
 
 
@@ -81,14 +89,35 @@ def _declared(function: Callable[..., Any], signature: Signature, name: str) -> 
     annotation = next((each.annotation for each in signature.arguments if each.name == name), "")
     if _CONSTANT.search(annotation):
         return f"its annotation is {annotation}"
-    # An article is no name.
-    named = re.compile(r"`a`" if name == "a" else rf"\b{re.escape(name)}\b")
     documented = (function, *signature.methods.values())
+    names = [each.name for each in signature.arguments]
     for text in filter(None, (getattr(each, "__doc__", None) for each in documented)):
-        for sentence in _SENTENCE.split(DOCSTRING_LINE.sub("", text)):
-            if named.search(sentence) and _CONSTANT.search(sentence):
-                return "the docstring says that it is constant"
+        if name in _said_constant(DOCSTRING_LINE.sub("", text), names):
+            return "the docstring says that it is constant"
     return ""
+
+
+def _said_constant(text: str, names: Sequence[str]) -> set[str]:
+    """The arguments of which a docstring says that they are constant: one that names them is no such sentence yet."""
+    # An article is no name.
+    written = {each: "`a`" if each == "a" else rf"\b{re.escape(each)}\b" for each in names}
+    named = f"(?:{'|'.join(written.values())})"
+    several = rf"{named}(?:{_AND}{named})*"
+    entry = re.compile(rf"\W*(?:param\s+)?{named}\W?\s*(?:\([^)]*\))?\s*:")
+    predicate = rf"({several})(?:(?!{named}).)*?{_VERB}(?:\W+(?!{named})\w+){{0,4}}?\W+(?i:{_CONSTANT.pattern})"
+    found = set[str]()
+    for each in re.split(rf"[.;]\s|\n\s*\n|\n(?={entry.pattern})", text):
+        sentence = " ".join(each.split())
+        if (head := entry.match(sentence)) and _CONSTANT.search(sentence, head.end()):
+            found |= _names_in(head[0], written)
+            continue
+        for said in re.finditer(rf"{predicate}|(?i:{_ATTRIBUTE})({several})", sentence):
+            found |= _names_in(said[1] or said[2], written)
+    return found
+
+
+def _names_in(text: str, written: Mapping[str, str]) -> set[str]:
+    return {name for name, pattern in written.items() if re.search(pattern, text)}
 
 
 def _works(call: Callable[..., Any], recipe: Recipe) -> bool:
