@@ -79,20 +79,41 @@ class Identity(torch.autograd.Function):
         return grad_output
 
 
+def saving(value):
+    """A forward that saves its inputs."""
+
+    def forward(ctx, *tensors):
+        ctx.save_for_backward(*tensors)
+        return value(*tensors)
+
+    return forward
+
+
+def keeping(value):
+    """A forward that saves its output."""
+
+    def forward(ctx, *tensors):
+        y = value(*tensors)
+        ctx.save_for_backward(y)
+        return y
+
+    return forward
+
+
+def of(pull):
+    """A backward from a function of grad_output and of what was saved."""
+    return lambda ctx, g: pull(g, *ctx.saved_tensors)
+
+
+def altered(base, name, **methods) -> type[torch.autograd.Function]:
+    """A Function that differs from another one in these methods and flags."""
+    body = {each: staticmethod(method) if callable(method) else method for each, method in methods.items()}
+    return type(name, (base,), body | {"__module__": __name__})
+
+
 def with_backward(forward, backward) -> type[torch.autograd.Function]:
     """A Function of tensors with this forward, and a backward of grad_output and the same tensors."""
-
-    class WithBackward(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, *tensors):
-            ctx.save_for_backward(*tensors)
-            return forward(*tensors)
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            return backward(grad_output, *ctx.saved_tensors)
-
-    return WithBackward
+    return altered(torch.autograd.Function, "WithBackward", forward=saving(forward), backward=of(backward))
 
 
 class SquaredError(torch.autograd.Function):

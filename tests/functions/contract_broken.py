@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd.function import once_differentiable
 
-from functions.basics import Cube, Double, Identity, Product, Square
+from functions.basics import Cube, Double, Identity, Product, Square, altered, keeping, of, saving
 from gradloupe.ops import Input, Op, Parameter
 
 F = torch.autograd.Function
@@ -67,6 +68,21 @@ def breach(
     return taken
 
 
+def hiding(name, value):
+    """A forward that writes over what ctx has."""
+
+    def forward(ctx, x):
+        setattr(ctx, name, value)
+        return 2 * x
+
+    return forward
+
+
+def variant(id_, name, base, level="error", also=(), inputs=X, outputs=("y",), **methods):
+    """Takes a Function into the list that differs from another one in these methods."""
+    return breach(id_, level, inputs, also=also, outputs=outputs)(altered(base, name, **methods))
+
+
 # What backward returns
 
 
@@ -112,46 +128,6 @@ class ForANumber(F):
         return ctx.k * grad_output, (x * grad_output).sum()
 
 
-@breach("GRAD-SHAPE", inputs=ROW)
-class OneNumberForAll(Square):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return (2 * x * grad_output).sum()
-
-
-@breach(
-    "GRAD-SHAPE",
-    inputs=(
-        Input("a", shape=(2, 3), value=(1.0, 2.0, -1.0, 0.5, 0.3, 1.5)),
-        Input("b", shape=(3, 4), value=tuple(0.3 * k - 1.6 for k in range(12))),
-    ),
-)
-class SwappedMatrices(F):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a @ b
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        return a.T @ grad_output, grad_output @ b.T
-
-
-@breach(
-    "GRAD-SHAPE-REDUCED", "note", inputs=(Input("x", shape=(2, 3), value=0.5), Input("bias", shape=(3,), value=0.2))
-)
-class LeavesTheSum(F):
-    @staticmethod
-    def forward(ctx, x, bias):
-        return x + bias
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output, grad_output
-
-
 @breach("SWAPPED", inputs=TWO)
 class Swapped(Product):
     @staticmethod
@@ -163,58 +139,6 @@ class Swapped(Product):
     def backward(ctx, grad_output):
         u, v = ctx.saved_tensors
         return 2 * u * v * grad_output, v**2 * grad_output
-
-
-@breach(
-    "SWAPPED",
-    inputs=(
-        *(Input(name, shape=(3,), value=value) for name, value in (("u", (1.0, 2.0, 0.5)), ("v", (0.7, -1.1, 1.9)))),
-    ),
-)
-class SwappedRows(Product):
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        return u * grad_output, v * grad_output
-
-
-@breach("GRAD-DTYPE", "warning")
-class InFloat32(Square):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return (2 * x * grad_output).float()
-
-
-@breach("GRAD-DTYPE", "warning")
-class OfBooleans(F):
-    @staticmethod
-    def forward(ctx, x):
-        return x.round()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return torch.zeros_like(grad_output, dtype=torch.bool)
-
-
-@breach("GRAD-DEVICE")
-class OnAnotherDevice(Square):
-    @staticmethod
-    def backward(ctx, grad_output):
-        return torch.empty_like(grad_output, device="meta")
-
-
-@breach("GRAD-NONE", inputs=TWO)
-class NoneForOne(Product):
-    @staticmethod
-    def backward(ctx, grad_output):
-        _, v = ctx.saved_tensors
-        return v * grad_output, None
-
-
-@breach("NEEDS-INPUT-GRAD", "note", inputs=TWO)
-class InVain(Product):
-    pass
 
 
 @breach("NEEDS-INPUT-GRAD", "warning", inputs=TWO)
@@ -273,14 +197,6 @@ class WritesPastAutograd(Square):
         return g
 
 
-@breach("GRADOUT-STRIDES", inputs=MATRIX)
-class ViewsIt(Square):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return (2 * x.reshape(-1) * grad_output.view(-1)).reshape(x.shape)
-
-
 @breach("GRADOUT-STRIDES", also=("SECOND-ORDER",))
 class ReadsMemory(Square):
     @staticmethod
@@ -290,37 +206,14 @@ class ReadsMemory(Square):
         return 2 * x * memory[grad_output.storage_offset() :][: x.numel()].reshape(x.shape)
 
 
-def law(name: str) -> Callable[[Callable[..., Any]], None]:
-    def taken(backward: Callable[..., Any]) -> None:
-        body = {"backward": staticmethod(lambda ctx, g: backward(ctx.saved_tensors[0], g)), "__module__": __name__}
-        breach("NONLINEAR", also=("SECOND-ORDER",))(type(name, (Square,), body))
-
-    return taken
-
-
-@law("HeedsTheSign")
-def heeds_the_sign(x, g):
-    return 2 * x * g * (g > 0)
-
-
-@law("Clips")
-def clips(x, g):
-    return 2 * x * g.clamp(-0.6, 0.6)
-
-
-@law("Normalises")
-def normalises(x, g):
-    return 2 * x * g / g.norm()
-
-
-@law("Forgets")
-def forgets(x, g):
-    return 2 * x
-
-
-@law("AddsDecay")
-def adds_decay(x, g):
-    return 2 * x * g + 0.01 * x
+for name, pull in {
+    "HeedsTheSign": lambda g, x: 2 * x * g * (g > 0),
+    "Clips": lambda g, x: 2 * x * g.clamp(-0.6, 0.6),
+    "Normalises": lambda g, x: 2 * x * g / g.norm(),
+    "Forgets": lambda g, x: 2 * x,
+    "AddsDecay": lambda g, x: 2 * x * g + 0.01 * x,
+}.items():
+    variant("NONLINEAR", name, Square, also=("SECOND-ORDER",), backward=of(pull))
 
 
 # What forward keeps
@@ -358,7 +251,7 @@ class AsNumpy(F):
         return x * x
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @once_differentiable
     def backward(ctx, grad_output):
         return 2 * torch.from_numpy(ctx.array.copy()) * grad_output
 
@@ -373,14 +266,6 @@ class KeepsItsOutput(F):
     @staticmethod
     def backward(ctx, grad_output):
         return ctx.y * grad_output
-
-
-@breach("SAVED-UNUSED", "note")
-class SavesForNothing(Double):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return 2 * x
 
 
 @breach("SAVED-UNUSED", "warning", also=("GRADIENT",))
@@ -400,7 +285,7 @@ class SavesBetween(F):
         return t * 1
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @once_differentiable
     def backward(ctx, grad_output):
         (slope,) = ctx.saved_tensors
         return slope * grad_output
@@ -411,14 +296,6 @@ class HidesTheName(Double):
     @staticmethod
     def forward(ctx, x):
         ctx.name = "mine"
-        return 2 * x
-
-
-@breach("CTX-SHADOW")
-class HidesTheClass(Double):
-    @staticmethod
-    def forward(ctx, x):
-        ctx._forward_cls = 3
         return 2 * x
 
 
@@ -437,31 +314,6 @@ class SavesByHand(F):
 # What forward returns
 
 
-@breach("OUTPUT-GRAD-IGNORED", outputs=("y", "z"))
-class IgnoresTheSecond(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return 2 * x, x * x
-
-    @staticmethod
-    def backward(ctx, grad_y, grad_z):
-        return 2 * grad_y
-
-
-@breach("NONDIFF-CANDIDATE", "note", outputs=("y", "mask"))
-class UnmarkedMask(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.clamp(min=0), (x > 0).to(x.dtype)
-
-    @staticmethod
-    def backward(ctx, grad_y, grad_mask):
-        (x,) = ctx.saved_tensors
-        return grad_y * (x > 0)
-
-
 @breach("UNUSED-OUTPUT", outputs=("y", "z"))
 class AddsNone(F):
     @staticmethod
@@ -472,20 +324,6 @@ class AddsNone(F):
     @staticmethod
     def backward(ctx, grad_y, grad_z):
         return 2 * grad_y + 3 * grad_z
-
-
-@breach("RETURNS-INPUT", "note")
-class ReturnsIt(Identity):
-    @staticmethod
-    def forward(ctx, x):
-        return x
-
-
-@breach("RETURNS-VIEW", "note")
-class ReturnsAView(Identity):
-    @staticmethod
-    def forward(ctx, x):
-        return x.view(-1)
 
 
 @breach("LIST-OUT", outputs=("y", "z"))
@@ -499,20 +337,6 @@ class ReturnsAList(F):
         return 2 * grad_y + 3 * grad_z
 
 
-@breach("NO-GRAD-OUT", "note")
-class OfIntegers(Identity):
-    @staticmethod
-    def forward(ctx, x):
-        return x.round().long()
-
-
-@breach("NO-GRAD-OUT")
-class ReturnsANumber(Identity):
-    @staticmethod
-    def forward(ctx, x):
-        return x.sum().item()
-
-
 @breach("DIRTY-MISSING")
 class EditsItsInput(Double):
     @staticmethod
@@ -520,12 +344,9 @@ class EditsItsInput(Double):
         return x.mul_(2)
 
 
-@breach("DIRTY-MISSING")
-class EditsPastAutograd(Double):
-    @staticmethod
-    def forward(ctx, x):
-        x.data.clamp_(-1, 1)
-        return 2 * x
+def edits_past_autograd(ctx, x):
+    x.data.clamp_(-1, 1)
+    return 2 * x
 
 
 @breach("DIRTY-NOT-RETURNED")
@@ -555,7 +376,7 @@ class ChangesWhatItKept(F):
         return ctx.e.clone()
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @once_differentiable
     def backward(ctx, grad_output):
         return ctx.e.mul_(grad_output)
 
@@ -597,13 +418,6 @@ class Noisy(Double):
         return 2 * grad_output + 0.1 * torch.randn_like(grad_output)
 
 
-@breach("RANDOM-BACKWARD", "warning")
-class NoisyByNumpy(Double):
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output * (1 + 0.1 * float(np.random.rand()))
-
-
 @breach("STATEFUL-FORWARD", "warning")
 class Counts(Identity):
     calls = 0
@@ -634,7 +448,7 @@ class OnTheClass(F):
         return x * x
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    @once_differentiable
     def backward(ctx, grad_output):
         return 2 * OnTheClass.kept.detach() * grad_output
 
@@ -693,30 +507,6 @@ class IntermediateOnCtx(F):
         return (ctx.e + 1 / ctx.e) * grad_output
 
 
-@breach("SECOND-ORDER", "warning")
-class DetachesInBackward(Square):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x.detach() * grad_output
-
-
-@breach("SECOND-ORDER", "warning")
-class NumpyUndeclared(Square):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return torch.from_numpy(2 * x.detach().numpy()) * grad_output
-
-
-@breach("SECOND-ORDER", "warning")
-class RaisesWhereItIsDifferentiated(Square):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return Undifferentiated.apply(grad_output, x)
-
-
 class Undifferentiated(F):
     @staticmethod
     def forward(ctx, grad_output, x):
@@ -725,15 +515,6 @@ class Undifferentiated(F):
     @staticmethod
     def backward(ctx, grad_output):
         raise NotImplementedError("no second derivative")
-
-
-@breach("ONCE-DIFF", "note")
-class Once(Square):
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
 
 
 @breach("NONFINITE", inputs=ROW, also=("GRADIENT",))
@@ -773,21 +554,6 @@ class Largest(F):
         return grad_output * torch.nn.functional.one_hot(index, ctx.count)
 
 
-@breach("NO-BACKWARD")
-class NoBackward(F):
-    @staticmethod
-    def forward(ctx, x):
-        return x * x
-
-
-@breach("NO-BACKWARD")
-class BothNames(Square):
-    @staticmethod
-    def vjp(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
-
-
 @breach("NO-BACKWARD", "warning")
 class Legacy(F):
     def __init__(self, factor):
@@ -818,21 +584,6 @@ class TakesAList(F):
     @staticmethod
     def backward(ctx, grad_output):
         return None
-
-
-@breach("SETUP-CONTEXT", "note")
-class OldStyle(Square):
-    pass
-
-
-@breach("NEW-FLAGS", "note")
-class Boxed(Square):
-    boxed_grads_call = True
-
-    @staticmethod
-    def backward(ctx, grads):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grads.pop()
 
 
 @breach("JVP")
@@ -866,75 +617,7 @@ class DiagonalOfSoftmax(F):
         return grad_output * y * (1 - y)
 
 
-@breach("GRADIENT", inputs=TWO)
-class Curled(Product):
-    """u·v with a gradient that is that of no function."""
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        return (v - v**3) * grad_output, (u + u**3) * grad_output
-
-
 # Wrong in one input, and in another for a reason of its own.
-
-
-@breach("GRADIENT", inputs=TWO, also=("GRAD-NONE",))
-class NoneForOneAndTwiceTheOther(Product):
-    @staticmethod
-    def backward(ctx, grad_output):
-        _, v = ctx.saved_tensors
-        return 2 * v * grad_output, None
-
-
-@breach("GRADIENT", inputs=(*TWO, Input("w", value=0.7)), also=("SWAPPED",))
-class SwapsTwoAndMistakesTheThird(F):
-    @staticmethod
-    def forward(ctx, u, v, w):
-        ctx.save_for_backward(u, v, w)
-        return u * v**2 * w
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v, w = ctx.saved_tensors
-        return 2 * u * v * w * grad_output, v**2 * w * grad_output, 3 * u * v**2 * grad_output
-
-
-@breach("GRADIENT", inputs=TWO, outputs=("y", "z"), also=("OUTPUT-GRAD-IGNORED",))
-class IgnoresAnOutputAndAFactor(F):
-    @staticmethod
-    def forward(ctx, u, v):
-        ctx.save_for_backward(u, v)
-        return u * v, v**2
-
-    @staticmethod
-    def backward(ctx, grad_y, grad_z):
-        u, v = ctx.saved_tensors
-        return 3 * v * grad_y, u * grad_y
-
-
-@breach("GRADIENT", also=("GRAD-DTYPE",))
-class ShortAndHalved(Square):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return (x * grad_output).float()
-
-
-@breach("GRADIENT", inputs=(Input("a", shape=(2, 2), value=(2.0, 0.5, 0.5, 1.0)),))
-class InverseOfSymmetric(F):
-    """Right where a is symmetric, as it is declared."""
-
-    @staticmethod
-    def forward(ctx, a):
-        y = torch.linalg.inv(a)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return -y @ grad_output @ y
 
 
 class OnesForAll(F):
@@ -993,17 +676,151 @@ class LengthWithAHole(F):
         return grad_output * x / n
 
 
-@breach("CTX-SHADOW", "warning")
-class HidesAHook(Double):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.register_hook = 1
-        return 2 * x
-
-
 @breach("CTX-TENSOR", "warning")
 class DeepOnCtx(Double):
     @staticmethod
     def forward(ctx, x):
         ctx.cache = {"kept": {"twice": [2 * x]}}
         return 2 * x
+
+
+# Each differs from a right one in a method or two.
+
+variant("GRAD-SHAPE", "OneNumberForAll", Square, inputs=ROW, backward=of(lambda g, x: (2 * x * g).sum()))
+variant(
+    "GRAD-SHAPE",
+    "SwappedMatrices",
+    F,
+    inputs=(
+        Input("a", shape=(2, 3), value=(1.0, 2.0, -1.0, 0.5, 0.3, 1.5)),
+        Input("b", shape=(3, 4), value=tuple(0.3 * k - 1.6 for k in range(12))),
+    ),
+    forward=saving(torch.matmul),
+    backward=of(lambda g, a, b: (a.T @ g, g @ b.T)),
+)
+LeavesTheSum = variant(
+    "GRAD-SHAPE-REDUCED",
+    "LeavesTheSum",
+    F,
+    "note",
+    inputs=(Input("x", shape=(2, 3), value=0.5), Input("bias", shape=(3,), value=0.2)),
+    forward=lambda ctx, x, bias: x + bias,
+    backward=lambda ctx, g: (g, g),
+)
+variant(
+    "SWAPPED",
+    "SwappedRows",
+    Product,
+    inputs=(Input("u", shape=(3,), value=(1.0, 2.0, 0.5)), Input("v", shape=(3,), value=(0.7, -1.1, 1.9))),
+    backward=of(lambda g, u, v: (u * g, v * g)),
+)
+variant("GRAD-DTYPE", "InFloat32", Square, "warning", backward=of(lambda g, x: (2 * x * g).float()))
+variant(
+    "GRAD-DTYPE",
+    "OfBooleans",
+    Identity,
+    "warning",
+    forward=lambda ctx, x: x.round(),
+    backward=lambda ctx, g: torch.zeros_like(g, dtype=torch.bool),
+)
+variant("GRAD-DEVICE", "OnAnotherDevice", Square, backward=lambda ctx, g: torch.empty_like(g, device="meta"))
+variant("GRAD-NONE", "NoneForOne", Product, inputs=TWO, backward=of(lambda g, u, v: (v * g, None)))
+variant("NEEDS-INPUT-GRAD", "InVain", Product, "note", inputs=TWO)
+variant(
+    "GRADOUT-STRIDES",
+    "ViewsIt",
+    Square,
+    inputs=MATRIX,
+    backward=of(lambda g, x: (2 * x.reshape(-1) * g.view(-1)).reshape(x.shape)),
+)
+variant("SAVED-UNUSED", "SavesForNothing", Double, "note", forward=saving(lambda x: 2 * x))
+variant("CTX-SHADOW", "HidesTheClass", Double, forward=hiding("_forward_cls", 3))
+variant(
+    "OUTPUT-GRAD-IGNORED",
+    "IgnoresTheSecond",
+    F,
+    outputs=("y", "z"),
+    forward=saving(lambda x: (2 * x, x * x)),
+    backward=lambda ctx, y, z: 2 * y,
+)
+variant(
+    "NONDIFF-CANDIDATE",
+    "UnmarkedMask",
+    F,
+    "note",
+    outputs=("y", "mask"),
+    forward=saving(lambda x: (x.clamp(min=0), (x > 0).to(x.dtype))),
+    backward=lambda ctx, y, mask: y * (ctx.saved_tensors[0] > 0),
+)
+variant("RETURNS-INPUT", "ReturnsIt", Identity, "note", forward=lambda ctx, x: x)
+variant("RETURNS-VIEW", "ReturnsAView", Identity, "note", forward=lambda ctx, x: x.view(-1))
+variant("NO-GRAD-OUT", "OfIntegers", Identity, "note", forward=lambda ctx, x: x.round().long())
+variant("NO-GRAD-OUT", "ReturnsANumber", Identity, forward=lambda ctx, x: x.sum().item())
+variant("DIRTY-MISSING", "EditsPastAutograd", Double, forward=edits_past_autograd)
+variant(
+    "RANDOM-BACKWARD",
+    "NoisyByNumpy",
+    Double,
+    "warning",
+    backward=lambda ctx, g: 2 * g * (1 + 0.1 * float(np.random.rand())),
+)
+variant("SECOND-ORDER", "DetachesInBackward", Square, "warning", backward=of(lambda g, x: 2 * x.detach() * g))
+variant(
+    "SECOND-ORDER",
+    "NumpyUndeclared",
+    Square,
+    "warning",
+    backward=of(lambda g, x: torch.from_numpy(2 * x.detach().numpy()) * g),
+)
+variant(
+    "SECOND-ORDER",
+    "RaisesWhereItIsDifferentiated",
+    Square,
+    "warning",
+    backward=of(lambda g, x: Undifferentiated.apply(g, x)),
+)
+variant("ONCE-DIFF", "Once", Square, "note", backward=once_differentiable(of(lambda g, x: 2 * x * g)))
+variant("NO-BACKWARD", "NoBackward", F, forward=lambda ctx, x: x * x)
+variant("NO-BACKWARD", "BothNames", Square, vjp=of(lambda g, x: 2 * x * g))
+variant("SETUP-CONTEXT", "OldStyle", Square, "note")
+variant("NEW-FLAGS", "Boxed", Square, "note", boxed_grads_call=True, backward=of(lambda grads, x: 2 * x * grads.pop()))
+# u·v with a gradient that is that of no function.
+variant("GRADIENT", "Curled", Product, inputs=TWO, backward=of(lambda g, u, v: ((v - v**3) * g, (u + u**3) * g)))
+variant(
+    "GRADIENT",
+    "NoneForOneAndTwiceTheOther",
+    Product,
+    inputs=TWO,
+    also=("GRAD-NONE",),
+    backward=of(lambda g, u, v: (2 * v * g, None)),
+)
+variant(
+    "GRADIENT",
+    "SwapsTwoAndMistakesTheThird",
+    F,
+    inputs=(*TWO, Input("w", value=0.7)),
+    also=("SWAPPED",),
+    forward=saving(lambda u, v, w: u * v**2 * w),
+    backward=of(lambda g, u, v, w: (2 * u * v * w * g, v**2 * w * g, 3 * u * v**2 * g)),
+)
+variant(
+    "GRADIENT",
+    "IgnoresAnOutputAndAFactor",
+    F,
+    inputs=TWO,
+    outputs=("y", "z"),
+    also=("OUTPUT-GRAD-IGNORED",),
+    forward=saving(lambda u, v: (u * v, v**2)),
+    backward=lambda ctx, y, z: (3 * ctx.saved_tensors[1] * y, ctx.saved_tensors[0] * y),
+)
+variant("GRADIENT", "ShortAndHalved", Square, also=("GRAD-DTYPE",), backward=of(lambda g, x: (x * g).float()))
+# Right where a is symmetric, as it is declared.
+variant(
+    "GRADIENT",
+    "InverseOfSymmetric",
+    F,
+    inputs=(Input("a", shape=(2, 2), value=(2.0, 0.5, 0.5, 1.0)),),
+    forward=keeping(torch.linalg.inv),
+    backward=of(lambda g, y: -y @ g @ y),
+)
+HidesAHook = variant("CTX-SHADOW", "HidesAHook", Double, "warning", forward=hiding("register_hook", 1))

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
-from functions.basics import Cube, Square
+from functions.basics import Cube, Square, altered, keeping, of, saving
 from functions.user_written import Doubled, Log
 from gradloupe.ops import Input, Op, Parameter
 
@@ -19,6 +19,11 @@ POSITIVE = (Input("x", domain=(0.1, 4.0)),)
 TWO = (Input("u", value=2.0), Input("v", value=1.5))
 ROW = (Input("x", shape=(4,), value=(1.0, -0.5, 2.0, 0.3)),)
 MATRIX = (Input("x", shape=(2, 3), value=(1.0, -0.5, 2.0, 0.3, -1.2, 0.7)),)
+SQUARE = (Input("x", shape=(3, 3), value=(2.0, 0.3, -0.4, 0.1, 1.5, 0.2, -0.7, 0.2, 1.8)),)
+WEIGHTS = (
+    Input("x", shape=(3, 2), value=(1.0, 0.5, -1.0, 2.0, 0.3, 0.7)),
+    Input("w", shape=(2, 2), value=(1.0, -0.5, 0.3, 2.0)),
+)
 
 KEEPERS: list[Op] = []
 
@@ -39,6 +44,11 @@ def keeper(
         return function
 
     return taken
+
+
+def variant(base, name, inputs=X, outputs=("y",), call=None, **methods):
+    """Takes a Function into the list that differs from another one in these methods."""
+    keeper(inputs, outputs=outputs, call=call)(altered(base, name, **methods))
 
 
 @keeper()
@@ -94,19 +104,6 @@ class WithNumbers(F):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return ctx.sign * ctx.power * x ** (ctx.power - 1) * grad_output, None, None
-
-
-@keeper(inputs=TWO, outputs=("y", "z"))
-class SeveralOutputs(F):
-    @staticmethod
-    def forward(ctx, u, v):
-        ctx.save_for_backward(u, v)
-        return u * v, u.sin()
-
-    @staticmethod
-    def backward(ctx, grad_y, grad_z):
-        u, v = ctx.saved_tensors
-        return grad_y * v + grad_z * u.cos(), grad_y * u
 
 
 @keeper(inputs=TWO, outputs=("y", "z"))
@@ -205,31 +202,6 @@ class Broadcast(F):
         return grad_output.sum_to_size(one), grad_output.sum_to_size(other)
 
 
-@keeper()
-class ForComplexToo(F):
-    @staticmethod
-    def forward(ctx, x):
-        y = x.exp()
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return grad_output * y.conj()
-
-
-@keeper(inputs=MATRIX)
-class Transposed(F):
-    @staticmethod
-    def forward(ctx, x):
-        return x.t().contiguous()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output.t()
-
-
 @keeper(inputs=MATRIX)
 class ViewedAs(F):
     @staticmethod
@@ -240,45 +212,6 @@ class ViewedAs(F):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output.reshape(ctx.shape)
-
-
-@keeper()
-class Kinked(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.abs().clamp(max=1.5)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * x.sign() * (x.abs() < 1.5)
-
-
-@keeper()
-class Huge(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return 1e9 * x**2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2e9 * x * grad_output
-
-
-@keeper()
-class Tiny(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return 1e-9 * x.sin()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 1e-9 * x.cos() * grad_output
 
 
 keeper(inputs=POSITIVE)(Log)
@@ -330,24 +263,6 @@ class AsksWhatIsNeeded(F):
         return grad_u, grad_v
 
 
-@keeper(
-    inputs=(
-        Input("x", shape=(3, 2), value=(1.0, 0.5, -1.0, 2.0, 0.3, 0.7)),
-        Input("w", shape=(2, 2), value=(1.0, -0.5, 0.3, 2.0)),
-    )
-)
-class Linear(F):
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return x @ w.t()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, w = ctx.saved_tensors
-        return grad_output @ w, grad_output.t() @ x
-
-
 @keeper(inputs=ROW)
 class Total(F):
     @staticmethod
@@ -390,43 +305,6 @@ class CubeBackward(F):
         return 6 * x * grad_output * grad_grad, 3 * x * x * grad_grad
 
 
-@keeper()
-class CubeInTwo(Cube):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return CubeBackward.apply(x, grad_output)
-
-
-@keeper()
-class Boxed(Square):
-    boxed_grads_call = True
-
-    @staticmethod
-    def backward(ctx, grads):
-        (x,) = ctx.saved_tensors
-        grad_output = grads.pop()
-        return 2 * x * grad_output
-
-
-@keeper()
-class ReadsSavedOnce(Square):
-    clear_saved_tensors_on_access = True
-
-
-@keeper(inputs=TWO, call=lambda cls: lambda u, v: torch.tanh(cls.apply(u * 2, v.exp())) + u)
-class AmongOthers(F):
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a / b
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        return grad_output / b, -grad_output * a / (b * b)
-
-
 @keeper(inputs=(Input("x", shape=(1, 2, 4, 4), value=tuple(((7 * k) % 32) / 9 - 1.5 for k in range(32))),))
 class PoolsImages(F):
     @staticmethod
@@ -440,34 +318,6 @@ class PoolsImages(F):
     def backward(ctx, grad_output):
         (index,) = ctx.saved_tensors
         return torch.nn.functional.max_unpool2d(grad_output.contiguous(), index, 2, output_size=ctx.shape)
-
-
-@keeper(inputs=(Input("x", shape=(3, 3), value=(2.0, 0.3, -0.4, 0.1, 1.5, 0.2, -0.7, 0.2, 1.8)),))
-class Inverse(F):
-    @staticmethod
-    def forward(ctx, x):
-        y = torch.linalg.inv(x)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return -y.mT @ grad_output @ y.mT
-
-
-@keeper(inputs=ROW)
-class Normalised(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x / x.norm()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        n = x.norm()
-        return grad_output / n - x * (grad_output @ x) / n**3
 
 
 @keeper(inputs=ROW)
@@ -499,3 +349,47 @@ class ReadsAConstant(F):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output * x / (x * x + EPSILON).sqrt()
+
+
+# Each differs from a right one in a method or two.
+
+variant(F, "ForComplexToo", forward=keeping(torch.exp), backward=of(lambda g, y: g * y.conj()))
+variant(F, "Transposed", inputs=MATRIX, forward=lambda ctx, x: x.t().contiguous(), backward=lambda ctx, g: g.t())
+variant(
+    F,
+    "Kinked",
+    forward=saving(lambda x: x.abs().clamp(max=1.5)),
+    backward=of(lambda g, x: g * x.sign() * (x.abs() < 1.5)),
+)
+variant(F, "Huge", forward=saving(lambda x: 1e9 * x**2), backward=of(lambda g, x: 2e9 * x * g))
+variant(F, "Tiny", forward=saving(lambda x: 1e-9 * x.sin()), backward=of(lambda g, x: 1e-9 * x.cos() * g))
+variant(
+    F,
+    "SeveralOutputs",
+    inputs=TWO,
+    outputs=("y", "z"),
+    forward=saving(lambda u, v: (u * v, u.sin())),
+    backward=lambda ctx, y, z: (y * ctx.saved_tensors[1] + z * ctx.saved_tensors[0].cos(), y * ctx.saved_tensors[0]),
+)
+variant(
+    F, "Linear", inputs=WEIGHTS, forward=saving(lambda x, w: x @ w.t()), backward=of(lambda g, x, w: (g @ w, g.t() @ x))
+)
+variant(Cube, "CubeInTwo", backward=of(lambda g, x: CubeBackward.apply(x, g)))
+variant(Square, "Boxed", boxed_grads_call=True, backward=of(lambda grads, x: 2 * x * grads.pop()))
+variant(Square, "ReadsSavedOnce", clear_saved_tensors_on_access=True)
+variant(
+    F,
+    "AmongOthers",
+    inputs=TWO,
+    call=lambda cls: lambda u, v: torch.tanh(cls.apply(u * 2, v.exp())) + u,
+    forward=saving(torch.div),
+    backward=of(lambda g, a, b: (g / b, -g * a / (b * b))),
+)
+variant(F, "Inverse", inputs=SQUARE, forward=keeping(torch.linalg.inv), backward=of(lambda g, y: -y.mT @ g @ y.mT))
+variant(
+    F,
+    "Normalised",
+    inputs=ROW,
+    forward=saving(lambda x: x / x.norm()),
+    backward=of(lambda g, x: g / x.norm() - x * (g @ x) / x.norm() ** 3),
+)

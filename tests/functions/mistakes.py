@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from functions.basics import altered, of
+
 
 class Sine(torch.autograd.Function):
     """The sine, which keeps its input; the planted ones differ from it in what is written here."""
@@ -21,46 +23,11 @@ class Sine(torch.autograd.Function):
         return grad_output * torch.cos(x)
 
 
-class TooMuchByNineTenThousandths(Sine):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * torch.cos(x) * 1.0009
-
-
-class TooMuchByTwoThousandths(Sine):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * torch.cos(x) * 1.002
-
-
 class LosesTheSign(Sine):
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output.abs() * torch.cos(x)
-
-
-class Clips(Sine):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output.clamp(-1, 1) * torch.cos(x)
-
-
-class Squares(Sine):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output**2 * torch.cos(x)
-
-
-class Forgets(Sine):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return torch.cos(x)
 
 
 class WritesToGradOutput(Sine):
@@ -93,13 +60,6 @@ class KeepsAnIntermediate(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return grad_output * (ctx.up + ctx.down) / 2
-
-
-class RoundsToFloat32(Sine):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return (grad_output * torch.cos(x)).float()
 
 
 class WrongBeyondThree(Sine):
@@ -137,29 +97,6 @@ class ReturnsNone(OfTwo):
         return grad_output * v**2, None
 
 
-class ReturnsTooFew(OfTwo):
-    @staticmethod
-    def backward(ctx, grad_output):
-        _, v = ctx.saved_tensors
-        return grad_output * v**2
-
-
-class ReturnsTooMany(Sine):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * torch.cos(x), grad_output
-
-
-class Detaches(Sine):
-    """A right first derivative with a factor of which the second knows nothing."""
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * torch.cos(x.detach())
-
-
 class ExpectsBothGradients(torch.autograd.Function):
     """Two outputs; a loss of one of them hands backward None for the other."""
 
@@ -185,3 +122,19 @@ class ForgetsTheConjugate(torch.autograd.Function):
     def backward(ctx, grad_output):
         (z,) = ctx.saved_tensors
         return grad_output * 2 * z
+
+
+# Each differs from a right one in its backward.
+
+TooMuchByNineTenThousandths = altered(
+    Sine, "TooMuchByNineTenThousandths", backward=of(lambda g, x: g * x.cos() * 1.0009)
+)
+TooMuchByTwoThousandths = altered(Sine, "TooMuchByTwoThousandths", backward=of(lambda g, x: g * x.cos() * 1.002))
+Clips = altered(Sine, "Clips", backward=of(lambda g, x: g.clamp(-1, 1) * x.cos()))
+Squares = altered(Sine, "Squares", backward=of(lambda g, x: g**2 * x.cos()))
+Forgets = altered(Sine, "Forgets", backward=of(lambda g, x: x.cos()))
+RoundsToFloat32 = altered(Sine, "RoundsToFloat32", backward=of(lambda g, x: (g * x.cos()).float()))
+ReturnsTooMany = altered(Sine, "ReturnsTooMany", backward=of(lambda g, x: (g * x.cos(), g)))
+# A right first derivative with a factor of which the second knows nothing.
+Detaches = altered(Sine, "Detaches", backward=of(lambda g, x: g * x.detach().cos()))
+ReturnsTooFew = altered(OfTwo, "ReturnsTooFew", backward=of(lambda g, u, v: g * v**2))
