@@ -13,8 +13,6 @@ from support.own_worker import SQUARE, written
 
 from gradloupe.server.config import BadTarget, Target, parse_target
 
-NEITHER = "neither in the folder you are in nor installed here"
-
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
