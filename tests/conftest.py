@@ -28,7 +28,7 @@ CORE = {
     *("url/test_address.py", "url/test_representations.py", "protocol/test_suggest.py", "config/test_target.py"),
     *(
         "inference/test_recipe_text.py",
-        "views/test_documents.py",
+        "views/test_contents.py",
         "documents/test_compact.py",
         "http/test_allowed_hosts.py",
     ),

@@ -9,7 +9,6 @@ from gradloupe.server.catalogue.op_description import default_elements, parse_el
 from gradloupe.server.catalogue.output_shapes import measured_shapes
 from gradloupe.server.protocol.answer import asked_record
 from gradloupe.server.protocol.question import Question
-from gradloupe.server.views.common import ColumnArrays
 from gradloupe.server.worker import answer as door
 
 
@@ -18,14 +17,14 @@ def asked(question: Question) -> Any:
     return asked_record(question, "", "exact", {"kind": "cpu", "name": ""})
 
 
-def answer(question: Question) -> tuple[Any, ColumnArrays]:
+def answer(question: Question) -> tuple[Any, dict[str, Any]]:
     """What the worker of the gallery answers."""
     return door.answer_question(question, OPS[question.op])
 
 
 def document(
     op: Op | str, view: str, start: float = -3.0, stop: float = 3.0, wrt: str = "", of: str = "", **asked: Any
-) -> tuple[Any, ColumnArrays]:
+) -> tuple[Any, dict[str, Any]]:
     """The header and the columns of a view of any op, of its first elements unless others are named.
 
     What else is asked are values of its inputs and parameters, and words of a question.

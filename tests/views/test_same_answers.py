@@ -26,6 +26,7 @@ Beside = Callable[[int], AbstractContextManager[None]]
 OPS_IN_TURN = chain(["functional_linear"] * len(VIEW_NAMES), cycle(SEEDS))
 DTYPES = cycle(("float64", "float32"))
 ADDRESSES = [f"/ops/{next(OPS_IN_TURN)}.json?view={view}&dtype={next(DTYPES)}" for view in 2 * VIEW_NAMES]
+SLOW, SEEDS_IN_TURN = ADDRESSES[: len(VIEW_NAMES)], ADDRESSES[len(VIEW_NAMES) :]
 
 
 def test_a_random_function_is_answered_the_same_whatever_was_asked_before() -> None:
@@ -34,19 +35,17 @@ def test_a_random_function_is_answered_the_same_whatever_was_asked_before() -> N
     answer(replace(asked, view="descent"))
     again, same = answer(asked)
     assert again == header
-    assert columns.keys() == same.keys()
-    for name, column in columns.items():
-        np.testing.assert_array_equal(same[name], column)
+    np.testing.assert_equal(same, columns)
 
 
+@pytest.mark.parametrize("addresses", [SLOW, pytest.param(SEEDS_IN_TURN, marks=pytest.mark.nightly)], ids=len)
 def test_another_process_on_a_machine_half_as_fast_answers_the_same_to_the_byte(
-    server: str, subtests: pytest.Subtests
+    server: str, addresses: list[str], subtests: pytest.Subtests
 ) -> None:
-    assert len(set(ADDRESSES)) >= 20
     with serving_in_thread("--deadline", "60") as other:
         other.wait_until_ready()
         with slowed(other.worker()):
-            for address in ADDRESSES:
+            for address in addresses:
                 with subtests.test(address):
                     assert other.get(address).content == http.get(f"{server}{address}").content
 
@@ -128,6 +127,7 @@ def documents(file: Path, beside: Beside) -> dict[str, bytes]:
     return event_loop.run(ask())
 
 
+@pytest.mark.nightly
 def test_a_file_is_judged_the_same_to_the_byte_while_others_compute(tmp_path: Path) -> None:
     file = tmp_path / "my_ops.py"
     file.write_text(OWN)

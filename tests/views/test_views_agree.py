@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from functions.random_functions import random_function
+from support.sampling import each_fourth
 from support.sections import look, section, written
 
 from gradloupe.ops import Op
@@ -41,7 +42,7 @@ def says(op: Op, at: float) -> dict[str, bool | None]:
 MOVING = [seed for seed in range(12) if random_function(seed, jumps=False).value(PLACES).std() > 1e-3]
 
 
-@pytest.mark.parametrize("seed", MOVING)
+@pytest.mark.parametrize("seed", each_fourth(MOVING))
 @pytest.mark.parametrize("fault", FAULTS)
 def test_no_two_views_contradict_each_other(fault: str, seed: int) -> None:
     function, draw = random_function(seed, jumps=False), random.Random(seed)
