@@ -51,9 +51,9 @@ class Worker:
         trouble: dict[str, Any] = self.hello["trouble"]
         return trouble
 
-    def describe(self, name: str, recipe: str = "") -> dict[str, Any]:
-        """What it finds out about one Function: the reply's header."""
-        return self._asked({"kind": "describe", "op": name, "recipe": recipe, "before": ""})
+    def describe(self, name: str, recipe: str = "", before: str = "") -> dict[str, Any]:
+        """What it finds out about one Function, whose recipe was another ``before`` a save: the reply's header."""
+        return self._asked({"kind": "describe", "op": name, "recipe": recipe, "before": before})
 
     def test(self, name: str, recipe: str = "") -> str:
         """The test file of one Function."""

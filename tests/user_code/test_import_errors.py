@@ -27,36 +27,21 @@ def refused(*targets: str) -> str:
 @pytest.mark.parametrize(
     ("text", "kind", "line", "said"),
     [
-        ("import torch\nx = (1,\ny = 2\n", "SyntaxError", 2, "cannot be read as Python: '(' was never closed"),
-        (
-            "import torch\nimport nosuchlibrary\n",
-            "ModuleNotFoundError",
-            2,
-            "imports nosuchlibrary, which is not installed",
-        ),
-        (
-            "from jinja2.nothing import x\n",
-            "ModuleNotFoundError",
-            1,
-            "the jinja2 that is installed here has no such module",
-        ),
+        ("import torch\nx = (1,\ny = 2\n", "SyntaxError", 2, "'(' was never closed"),
+        ("import torch\nimport nosuchlibrary\n", "ModuleNotFoundError", 2, "nosuchlibrary, which is not installed"),
+        ("from jinja2.nothing import x\n", "ModuleNotFoundError", 1, "installed here has no such module"),
         ("import nosuchlibrary.deep\n", "ModuleNotFoundError", 1, "-m pip install nosuchlibrary"),
-        ("from torch import nosuchname\n", "ImportError", 1, "cannot import what it asks for"),
+        ("from torch import nosuchname\n", "ImportError", 1, "cannot import what"),
         ("import sys\n\nsys.exit(2)\n", "SystemExit", 3, 'if __name__ == "__main__": above that,'),
-        ("raise KeyboardInterrupt\n", "KeyboardInterrupt", 1, "raised KeyboardInterrupt when it was imported"),
+        ("raise KeyboardInterrupt\n", "KeyboardInterrupt", 1, "raised KeyboardInterrupt"),
         ("def f():\n    return 1 / 0\nf()\n", "ZeroDivisionError", 2, "raised ZeroDivisionError: division by zero"),
         ("def f():\n    f()\nf()\n", "RecursionError", 2, "raised RecursionError"),
-        ("class E(Exception):\n    def __str__(self): raise E\nraise E\n", "E", 3, "raised E when it was imported"),
-        (
-            "print('half', chr(0xd800))\nraise ValueError(chr(0xd800))\n",
-            "UnicodeEncodeError",
-            1,
-            "surrogates not allowed",
-        ),
+        ("class E(Exception):\n    def __str__(self): raise E\nraise E\n", "E", 3, "raised E when"),
+        ("print('half', chr(0xd800))\nraise ValueError\n", "UnicodeEncodeError", 1, "surrogates not allowed"),
         ("raise ValueError('\\ud800')\n", "ValueError", 1, "raised ValueError: ? when"),
-        ("input()\n", "EOFError", 1, "waits for input when it is imported"),
-        ("x = 1\n", "NoFunction", None, "my_ops.py defines no torch.autograd.Function; name the file that has it,"),
-        ("from json import nope\n", "ImportError", 1, "install or build it for this environment."),
+        ("input()\n", "EOFError", 1, "waits for input"),
+        ("x = 1\n", "NoFunction", None, "defines no torch.autograd.Function"),
+        ("from json import nope\n", "ImportError", 1, "install or build it"),
     ],
 )
 def test_a_file_that_cannot_be_imported_is_explained_with_its_line(
@@ -78,11 +63,11 @@ def test_a_file_that_cannot_be_imported_is_explained_with_its_line(
 @pytest.mark.parametrize(
     ("data", "line", "said"),
     [
-        (b"# one\nname = 'caf\xe9'\n", 2, "is not UTF-8: it has the byte 0xE9; save the file as UTF-8,"),
+        (b"# one\nname = 'caf\xe9'\n", 2, "is not UTF-8: it has the byte 0xE9"),
         (b"x = 1\ny = 2\n\0", 3, "holds a null byte; remove it"),
-        ("import torch\n".encode("utf-16"), 1, "is the beginning of a text in UTF-16"),
-        (b"# -*- coding: klingon -*-\nx = 1\n", 1, "names no encoding that can be: unknown encoding"),
-        (b"\xef\xbb\xbf# -*- coding: latin-1 -*-\n", 1, "names no encoding that can be"),
+        ("import torch\n".encode("utf-16"), 1, "is the beginning of"),
+        (b"# -*- coding: klingon -*-\nx = 1\n", 1, "names no encoding"),
+        (b"\xef\xbb\xbf# -*- coding: latin-1 -*-\n", 1, "names no encoding"),
     ],
 )
 def test_bytes_that_are_no_text_are_explained(here: Path, data: bytes, line: int, said: str) -> None:
@@ -104,12 +89,12 @@ def test_a_byte_order_mark_or_another_encoding_is_read_as_python_reads_it(here: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("from . import sibling\n", "cannot import name 'sibling' from 'pack'; define it there, or fix that line"),
-        ("from .sibling import x\n", "imports pack.sibling, and there is no such file; write it, or fix that line"),
-        ("from .here import x\n", "cannot import name 'x' from 'pack.here'; define it there, or fix that line"),
+        ("from . import sibling\n", "'sibling' from 'pack'; define it there"),
+        ("from .sibling import x\n", "pack.sibling, and there is no such file"),
+        ("from .here import x\n", "'x' from 'pack.here'; define it there"),
     ],
 )
-@pytest.mark.parametrize("init", [True, False])
+@pytest.mark.parametrize("init", [True, False], ids=["a package", "a folder"])
 def test_what_is_missing_in_the_visitors_own_package_is_not_to_be_installed(
     here: Path, text: str, said: str, init: bool
 ) -> None:
@@ -122,7 +107,7 @@ def test_a_module_beside_the_file_that_imports_it_is_not_to_be_installed(here: P
     written(here / "pack", {"__init__": "", "my_ops": "from parameters import x\n", "parameters": "x = 1\n"})
     with worker("pack.my_ops") as loaded:
         sentence = loaded.trouble["sentence"]
-    assert "write from . import parameters, or from .parameters import" in sentence
+    assert "from . import parameters" in sentence
     assert "install" not in sentence
 
 
@@ -133,10 +118,7 @@ def test_the_traceback_shows_the_frames_of_the_visitors_files_only(here: Path) -
         assert loaded.hello["files"] == [str(here / "my_ops.py"), str(here / "helper.py")]
     assert (trouble["file"], trouble["line"]) == ("helper.py", 2)
     frames = [line.strip() for line in trouble["traceback"].splitlines() if line.startswith("  File")]
-    assert frames == [
-        'File "my_ops.py", line 1, in <module>',
-        'File "helper.py", line 2, in <module>',
-    ]
+    assert frames == ['File "my_ops.py", line 1, in <module>', 'File "helper.py", line 2, in <module>']
 
 
 def test_a_long_traceback_is_cut(here: Path) -> None:
@@ -155,7 +137,9 @@ def test_a_mistake_in_what_the_file_imports_is_placed_there(here: Path) -> None:
 
 def test_a_circle_of_imports_is_named(here: Path) -> None:
     written(here, {"my_ops": "from helper import X\nY = 1\n", "helper": "from my_ops import Y\nX = 1\n"})
-    assert refused("my_ops.py").startswith("helper.py, line 1, imports in a circle: cannot import name 'Y'")
+    sentence = refused("my_ops.py")
+    assert sentence.startswith("helper.py, line 1, ")
+    assert "in a circle" in sentence
 
 
 def test_a_file_that_is_gone_is_still_watched_for(here: Path) -> None:
@@ -167,31 +151,27 @@ def test_a_file_that_is_gone_is_still_watched_for(here: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        (
-            "my_ops.py",
-            "my_ops.py defines no torch.autograd.Function; it defines the classes A, B and the functions f, g; "
-            "to look at a function of tensors write my_ops.py:f.",
-        ),
-        ("my_ops.py:A", "my_ops.py:A is a class, but no torch.autograd.Function; name a Function,"),
-        ("my_ops.py:net", "my_ops.py:net is an nn.Module; name a Function, or a function of tensors that uses it."),
-        ("my_ops.py:number", "my_ops.py:number is a float; name a Function, or a function of tensors that uses it."),
-        ("my_ops.py:ff", "my_ops.py has no ff; did you mean my_ops.py:f?"),
-        ("my_ops.py:zebra", "my_ops.py has no zebra; it has f, g."),
-        ("my_ops.deeper", "my_ops has no module deeper; it has none at all."),
-        ("my_ops.f", "my_ops has no module f, but something else of that name; write my_ops:f."),
+        ("my_ops.py", "the classes A, B and the functions f, g; to look at a function of tensors write my_ops.py:f."),
+        ("my_ops.py:A", "my_ops.py:A is a class, but no torch.autograd.Function; "),
+        ("my_ops.py:net", "my_ops.py:net is an nn.Module; "),
+        ("my_ops.py:number", "my_ops.py:number is a float; "),
+        ("my_ops.py:ff", "has no ff; did you mean my_ops.py:f?"),
+        ("my_ops.py:zebra", "has no zebra; it has f, g."),
+        ("my_ops.deeper", "has no module deeper; it has none at all."),
+        ("my_ops.f", "has no module f, but something else of that name; write my_ops:f."),
     ],
 )
 def test_where_there_is_no_function_it_is_said_what_there_is(here: Path, target: str, said: str) -> None:
     text = "from torch import nn\nclass A: pass\nclass B: pass\ndef f(x): return x\ndef g(x): return x\n"
     written(here, {"my_ops": text + "net = nn.ReLU()\nnumber = 1.5\n"})
-    assert refused(target).startswith(said)
+    assert said in refused(target)
 
 
 def test_a_class_that_forgot_its_base_and_one_inside_a_function_are_pointed_at(here: Path) -> None:
     written(here, {"bare": SQUARE.replace("(torch.autograd.Function)", "")})
     written(here, {"maker": "import torch\ndef make():\n    " + SQUARE.partition("\n\n\n")[2].replace("\n", "\n    ")})
     written(here, {"pack/__init__": "", "pack/kernels": SQUARE})
-    assert "Square has a forward and a backward, so let it inherit from torch.autograd.Function" in refused("bare.py")
+    assert "let it inherit from torch.autograd.Function" in refused("bare.py")
     assert "one is inside make" in refused("maker.py")
     assert refused("pack").endswith("defines no torch.autograd.Function; pack.kernels does, so name that.")
 
