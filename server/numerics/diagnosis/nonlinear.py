@@ -253,6 +253,8 @@ def _power(to: Responses) -> float | None:
     if not some.any():
         return None
     steps = np.log(np.abs([to.larger / to.plain, to.plain / to.smaller]))[:, some] / math.log(to.factor)
+    if not np.isfinite(steps).all():
+        return None
     power = round(2 * float(steps.mean())) / 2
     return power if np.abs(steps - power).max() < _POWER_TOLERANCE and power != 1 else None
 

@@ -130,6 +130,9 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Ter
     owner = f"{terms.function}’s" if compared is verdict.forward else "its surrogate’s"
     if compared.worst_cell is not None:
         yield f"Differs {where}: the area under {terms.backward} is not what {terms.function} rises by."
+        yield f"Differs {where}, between the points."
+        yield f"Differs between the points: the area under {terms.backward} is not what {terms.function} rises by."
+        return
     if row is None or evaluation.analytical is None:
         yield f"Differs: {BROKEN_LAWS[evaluation.linearity.findings[0].law]}."
         return

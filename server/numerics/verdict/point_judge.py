@@ -10,10 +10,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Interval, Mask, consecutive_differences, finite_numbers, largest_magnitude
-from ..curve.curve import Curve
+from ...runtime.arrays import (
+    Array,
+    Interval,
+    Mask,
+    consecutive_differences,
+    finite_numbers,
+    largest_magnitude,
+    unit_shares,
+)
+from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluation import Evaluation
 from ..curve.integral_check import IntegralCheck
+from ..differentiation.confirmation import Closeness, Dispute, confirmed
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..status import Status
 from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Tolerance
@@ -25,6 +34,10 @@ _RUNS = (1, 4, 16, 64)
 _NO_CELLS: Statuses = np.empty(0, np.int8)  # unit: where nothing was returned there is nothing to judge
 # pattern: two intervals no farther apart than this many grid cells are joined if no point between them agrees.
 _MAX_BRIDGE = 2.0
+# budget: at most so many of the rows that differ are looked at closer, fewer where each point costs a call of its own;
+# the others follow the nearest of them. And of a cell so many parts, the worst of which is divided again so often.
+_MOST_CONFIRMED, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVELS = 32, 3, 16, 4, 3
+_GROSS = 1e-6  # pattern: differences converge to a slope that is off by less than this share by no chance
 _TIED = 0.999  # pattern: rows within this share of the largest error count as equally bad
 
 
@@ -138,12 +151,18 @@ class Comparison:
 
 
 def judge_points(
-    evaluation: Evaluation, curve: Curve, tolerance: Tolerance, share: Array, remarks: bool = False
+    evaluation: Evaluation,
+    curve: Curve,
+    tolerance: Tolerance,
+    share: Array,
+    remarks: bool = False,
+    closely: bool = True,
 ) -> Comparison:
     """What backward returned against the slopes of ``curve`` at the rows, and against its rise between them.
 
     ``share`` (one a row) is how much of ``tolerance.atol`` holds there. With ``remarks``, differences in float64 that
-    are at most ``REMARK_SHARE`` of the largest slope near each of them are a remark.
+    are at most ``REMARK_SHARE`` of the largest slope near each of them are a remark. Looked at ``closely``, what
+    differs has to do so on the smallest scale, too.
     """
     analytical, slopes = evaluation.analytical, curve.slopes
     if analytical is None:
@@ -157,7 +176,7 @@ def judge_points(
         area = evaluation.area_under(curve)
         cells = _NO_CELLS
         if area is not None:
-            rounding = (abs(evaluation.grad_output) * rounded + evaluation.precision_loss)[area.ends]
+            rounding = (abs(evaluation.grad_output) * rounded + lost)[area.ends]
             steepest = min(evaluation.largest_gradient, largest_magnitude(analytical))
             cells = judge_cells(area, tolerance, share[area.ends], steepest, rounding)
         if cells.size == status.size - 1 and (status == Status.DIFFERS).any():
@@ -170,11 +189,109 @@ def judge_points(
         if remarks and evaluation.dtype == torch.float64 and (remark := _remark(evaluation, curve, differs, cells)):
             status[differs], cells[cells == Status.DIFFERS] = Status.AGREES, Status.AGREES
             return Comparison(status, cells, (), None, None, remark)
+        if closely:
+            confirmed_rows = _confirmed_rows(evaluation, curve, differs)
+            status[differs & ~confirmed_rows] = Status.UNDECIDED
+            differs = confirmed_rows
+            if area is not None and (suspect := cells == Status.DIFFERS).any():
+                allowed = tolerance.atol * share[area.ends] + rounding
+                allowed = np.maximum(allowed[1:], allowed[:-1])
+                holds = _confirmed_cells(evaluation, curve, area, suspect, differs, allowed, tolerance.rtol)
+                cells[suspect & ~holds] = Status.UNDECIDED
+            if not (differs.any() or (cells == Status.DIFFERS).any()):
+                return Comparison(status, cells, (), None, None)
         smooth = differs & (slopes.kind == PointKind.SMOOTH)
         worst = _worst_row(off, smooth if smooth.any() else differs)
         intervals = _union(_intervals(evaluation.rows.x, status), _cell_intervals(area, cells))
         intervals = _bridge(intervals, evaluation.rows.x, status, evaluation.grid.span / evaluation.grid.count)
         return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
+
+
+def _confirmed_rows(evaluation: Evaluation, curve: Curve, differs: Mask) -> Mask:
+    """Which of the rows that seem to differ do so at the smallest scale on which forward is straight, too."""
+    if not differs.any() or not evaluation.grad_output or evaluation.one_draw:
+        return differs
+    x, off, right, _ = _differences(evaluation, curve)
+    assert evaluation.analytical is not None
+    gross = off > _GROSS * np.maximum(np.abs(evaluation.analytical), np.abs(right))
+    disputed = np.flatnonzero(differs & gross & np.isfinite(off))
+    if not disputed.size:
+        return differs
+    some = _some_of(disputed, evaluation)
+    some = np.union1d(some, disputed[off[disputed].argmax()])
+    scale = evaluation.grad_output
+    dispute = Dispute(x[some], evaluation.analytical[some] / scale, off[some] / abs(scale))
+    against, hidden = confirmed(_closenesses(evaluation, curve)[0], dispute)
+    rows = differs.copy()
+    rows[disputed] = (against | hidden)[np.abs(disputed[:, None] - some).argmin(axis=1)]
+    return rows
+
+
+def _confirmed_cells(
+    evaluation: Evaluation, curve: Curve, area: IntegralCheck, differs: Mask, rows: Mask, allowed: Array, rtol: float
+) -> Mask:
+    """Which of the cells that seem to differ have a point in them at which backward does, by more than is allowed.
+
+    One of the ``rows`` that differ is such a point.
+    """
+    if not evaluation.grad_output or evaluation.one_draw:
+        return differs
+    wrong = rows[area.ends]
+    disputed = np.flatnonzero(differs & ~(wrong[1:] | wrong[:-1]))
+    if not disputed.size:
+        return differs
+    some = _some_of(disputed, evaluation)
+    low, high, holds = area.left[some], area.right[some], np.zeros(some.size, bool)
+    for _ in range(_LEVELS if evaluation.section.stacked else 1):
+        left = np.flatnonzero(~holds)
+        edges, off, against = _disputed_parts(evaluation, curve, low[left], high[left], allowed[some[left]], rtol)
+        holds[left] = against.any(axis=0)
+        if holds.all():
+            break
+        worst, column = np.nan_to_num(off).argmax(axis=0), np.arange(left.size)
+        low[left], high[left] = edges[worst, column], edges[worst + 1, column]
+    cells = differs.copy()
+    cells[disputed] = holds[np.abs(disputed[:, None] - some).argmin(axis=1)]
+    return cells
+
+
+def _disputed_parts(
+    evaluation: Evaluation, curve: Curve, low: Array, high: Array, allowed: Array, rtol: float
+) -> tuple[Array, Array, Mask]:
+    """The edges of the parts of each cell, how far backward is off in their middles, and whether that is confirmed."""
+    section, scale = evaluation.section, evaluation.grad_output
+    parts = _PARTS if section.stacked else _PARTS_ALONE
+    edges = section.snap((low + (high - low) * unit_shares(parts)).ravel()).reshape(parts + 1, low.size)
+    middle = section.snap(((edges[1:] + edges[:-1]) / 2).ravel())
+    gradient = section.backward(middle, scale).grad_input
+    returned = np.zeros(edges[1:].shape) if gradient is None else gradient.reshape(edges[1:].shape)
+    worst, against = np.zeros(returned.shape), np.zeros(returned.shape, bool)
+    for closeness in _closenesses(evaluation, curve):
+        rises = consecutive_differences(closeness.forward(edges.ravel()).reshape(edges.shape))
+        off = np.abs(returned / scale - rises / (edges[1:] - edges[:-1]))
+        asked = off * abs(scale) > allowed + rtol * np.abs(returned)
+        dispute = Dispute(middle.reshape(asked.shape)[asked], returned[asked] / scale, off[asked])
+        against[asked] |= confirmed(closeness, dispute)[0]
+        worst = np.fmax(worst, off)
+    return edges, worst, against
+
+
+def _some_of(disputed: NDArray[np.intp], evaluation: Evaluation) -> NDArray[np.intp]:
+    """As many of these as there is time to look at closer."""
+    most = _MOST_CONFIRMED if evaluation.section.stacked else _MOST_CONFIRMED_ALONE
+    return disputed[np.linspace(0, disputed.size - 1, min(most, disputed.size)).astype(np.intp)]
+
+
+def _closenesses(evaluation: Evaluation, curve: Curve) -> tuple[Closeness, ...]:
+    """How closely a curve can be looked at: in double precision, and if it is the section's own in its dtype."""
+    section, eps = evaluation.section, torch.finfo(evaluation.dtype).eps
+    height, reach = largest_magnitude(curve.values), largest_magnitude(evaluation.rows.x)
+    forward, slopes = nan_outside_domain(evaluation.section_of(curve), evaluation.rows.x), curve.slopes
+    precise = Closeness(forward, slopes.step, slopes.precision, eps, height, reach)
+    if evaluation.dtype == evaluation.numerical_dtype or curve is not evaluation.numerical:
+        return (precise,)
+    own = nan_outside_domain(section, evaluation.rows.x)
+    return precise, Closeness(own, slopes.step, eps / 2, eps, height, reach, section.snap)
 
 
 def difference_at(evaluation: Evaluation, curve: Curve, row: int) -> Difference:

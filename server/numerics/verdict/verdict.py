@@ -49,7 +49,8 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
 
 def _judged_by_rows(evaluation: Evaluation, tolerance: Tolerance, share: Array, remarks: bool) -> Verdict:
     """The verdict with intervals that end at rows."""
-    forward = judge_points(evaluation, evaluation.numerical, tolerance, share, remarks)
+    declared = evaluation.surrogate is not None and evaluation.order == 1
+    forward = judge_points(evaluation, evaluation.numerical, tolerance, share, remarks, closely=not declared)
     if evaluation.failure:
         return Verdict("failed", forward, forward, tolerance)
     if evaluation.analytical is None:
@@ -60,7 +61,7 @@ def _judged_by_rows(evaluation: Evaluation, tolerance: Tolerance, share: Array, 
     # Where it is not linear in grad_output, it is the derivative of forward by chance of this one.
     right = word == "matches" and not (evaluation.follows_sign and evaluation.linearity.breaks("odd", "scales"))
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
-    if right or evaluation.surrogate is None or evaluation.order == 2:
+    if right or not declared or evaluation.surrogate is None:
         return Verdict(_word_for_all(word, evaluation, tolerance), forward, forward, tolerance)
     surrogate = judge_points(evaluation, evaluation.surrogate, tolerance, share, remarks)
     word = _word(surrogate, evaluation)

@@ -14,6 +14,7 @@ from ...runtime.call_cost import estimated_seconds
 from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach, full_reach
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
+from ..differentiation.confirmation import Closeness, Dispute, confirmed
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
 from ..tolerance import UNDECIDED_SHARE
@@ -52,6 +53,9 @@ _SHARPNESS = 0.3
 _SUPPORT, _MIN_SUPPORT = 0.25, 4
 # pattern: so many of the finest sharp steps see a straight line: both sides and the measured slope agree to this share.
 _FINEST_STEPS, _STRAIGHTNESS = 3, 0.1
+# sample: closely means up to a step of this share of |x|, or of this number where x is small: near 0 a forward may
+# round numbers of ordinary size.
+_CLOSELY, _NEAR_ZERO = 0.1, 1.0
 _X_ULPS = 4.0  # ulps: the error of x, in units of the dtype, that a gradient may suffer from
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -179,9 +183,10 @@ def judge_range(data: RangeMeasurements) -> RangeJudgement:
             measured.precision,
             torch.finfo(data.section.dtype).eps,
         )
-        differs[rows] = scales.confirmed
-        rejected = rows[~scales.confirmed]
-        slope[rejected], error[rejected] = scales.value[~scales.confirmed], scales.error[~scales.confirmed]
+        holds = scales.confirmed & _confirmed_closely(data, rows, off[rows])
+        differs[rows] = holds
+        rejected = rows[~holds]
+        slope[rejected], error[rejected] = scales.value[~holds], scales.error[~holds]
         off = np.abs(data.analytical - data.grad_output * slope)[rejected]
         exact = scale * error[rejected] <= UNDECIDED_SHARE * (
             np.abs(data.analytical[rejected]) + data.allowed[rejected]
@@ -191,6 +196,22 @@ def judge_range(data: RangeMeasurements) -> RangeJudgement:
     lost = data.finite & _beyond_the_horizon(data.x, doubtful & data.finite)
     slope[lost & ~agrees], error[lost & ~agrees] = np.nan, np.inf
     return RangeJudgement(agrees, differs & ~lost & (np.abs(data.x) >= _MIN_X), slope, error)
+
+
+def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Array) -> Mask:
+    """Which of these rows, where backward is ``off``, differ at the smallest scale on which forward is straight."""
+    scale, forward = abs(data.grad_output), forward_within(data.reference, data.reach)
+    against = np.ones(rows.size, bool)
+    for index, row in enumerate(rows):
+        size = abs(float(data.x[row]))
+        at = Dispute(data.x[[row]], data.analytical[[row]] / data.grad_output, off[[index]] / scale)
+        widest = _CLOSELY * max(size, _NEAR_ZERO)
+        eps = torch.finfo(data.section.dtype).eps
+        height = float(abs(data.measured.y[row]))
+        closeness = Closeness(forward, widest, data.measured.precision, eps, height, max(size, _NEAR_ZERO))
+        holds, hidden = confirmed(closeness, at)
+        against[index] = (holds | hidden)[0]
+    return against
 
 
 def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:

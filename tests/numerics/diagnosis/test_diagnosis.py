@@ -341,3 +341,11 @@ def test_a_factor_that_a_parameter_holds_is_called_by_its_name():
         parameters=(Parameter("scale", 2.0, 0.0, 3.0),),
     )
     assert "a factor scale is missing" in story(op)[1]
+
+
+@pytest.mark.parametrize(
+    "of_grad_output", [torch.sinh, torch.log, lambda g: g * (g.abs() != 1), lambda g: 1 / g, torch.floor]
+)
+def test_no_function_of_grad_output_is_too_odd_for_words(of_grad_output):
+    op = op_of(with_backward(exp, lambda g, x: of_grad_output(g) * exp(x)).apply)
+    assert document(op, "curves")[0]["verdict"]["word"] == "differs"

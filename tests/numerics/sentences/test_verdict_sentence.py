@@ -98,6 +98,11 @@ SENTENCES = {
         "between the points: over 0.105 ≤ x ≤ 0.12 forward changes by 0.01491, and the integral of what backward "
         "returns is 0.02643, off by 0.012, 77 % of that change.",
     ),
+    "differences between the points in two places": (
+        (written(torch.exp, lambda x: torch.exp(x) * (1 + ((x - 1.01).abs() < 0.003) + ((x + 2.01).abs() < 0.003))),),
+        {"stop": 5.0},
+        "between the points: over ",
+    ),
     "a difference far away": (
         (written(torch.exp, lambda x: torch.exp(x.clamp(max=4))),),
         {},

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from functions.correct import INNOCENTS
+from functions.random_sums import random_sum
 from support.sampling import each_fourth
 from support.sections import look
 
@@ -31,3 +32,17 @@ def test_a_right_function_matches_at_first_sight_and_from_near_and_never_differs
     asked = [(place, torch.float64) for place in range(3)] + [(list(INNOCENTS).index(name) % 3, torch.float32)]
     found = {(place, dtype): word(name, place, dtype) for place, dtype in asked}
     assert {where: said for where, said in found.items() if said not in right(name, where[0])} == {}
+
+
+@pytest.mark.parametrize("number", range(0, 90, 5))
+def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(number):
+    """Waves faster than the rows, steps, kinks by the thousand, float32 inside."""
+    each = random_sum(number)
+    place = each.start, each.stop, each.count
+    assert look(each.op(), *place, dtype=each.dtype)[1].word in {"matches", "undecided"}
+    if each.shows(turned):
+        assert look(each.op(turned), *place, dtype=each.dtype)[1].word in {"differs", "undecided"}
+
+
+def turned(x):
+    return -torch.ones_like(x)

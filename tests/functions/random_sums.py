@@ -1,0 +1,102 @@
+"""Random sums of functions with right derivatives, and the ranges, counts and dtypes in which they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+import torch
+from support.sections import op_of
+
+from gradloupe.ops import Input, Op
+from gradloupe.server.numerics.tolerance import tolerance_for
+
+Curve = Callable[[torch.Tensor], torch.Tensor]
+
+_CLEAR = 4.0
+COUNTS = (137, 401, 1001)
+DTYPES = (torch.float64, torch.float32)
+_TERMS: dict[str, Callable[[float, float], Curve]] = {
+    "sin": lambda b, c: lambda x: torch.sin(b * x + c),
+    "tanh": lambda b, c: lambda x: torch.tanh(b * (x - c)),
+    "Gauss": lambda b, c: lambda x: torch.exp(-((b * (x - c)) ** 2)),
+    "|x − c|": lambda b, c: lambda x: (x - c).abs(),
+    "floor": lambda b, c: lambda x: torch.floor(b / 10 * x + c),
+    "x³": lambda b, c: lambda x: x**3,
+    "chirp": lambda b, c: lambda x: torch.sin(b * x * x),
+    "softplus": lambda b, c: lambda x: torch.nn.functional.softplus(b * (x - c)),
+    "triangle wave": lambda b, c: lambda x: torch.remainder(x, 1 / b).sub(0.5 / b).abs(),
+    "float32 inside": lambda b, c: lambda x: torch.sin(b / 10 * (x - c).float()).to(x.dtype),
+}
+
+
+class Differentiated(torch.autograd.Function):
+    """A curve whose backward is autograd's, times a factor that may depend on x."""
+
+    @staticmethod
+    def forward(ctx, x, curve, factor):
+        ctx.save_for_backward(x)
+        ctx.curve, ctx.factor = curve, factor
+        return curve(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            again = x.detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(ctx.curve(again), again, grad_output)
+        return gradient * ctx.factor(x), None, None
+
+
+@dataclass(frozen=True)
+class RandomSum:
+    """A sum of one to three terms, and how it is looked at."""
+
+    name: str
+    curve: Curve
+    start: float
+    stop: float
+    count: int
+    dtype: torch.dtype
+
+    def op(self, factor: Curve = torch.ones_like) -> Op:
+        """The sum as an op whose backward is ``factor`` times the derivative."""
+        return op_of(lambda x: Differentiated.apply(x, self.curve, factor), Input("x", domain=(self.start, self.stop)))
+
+    def shows(self, factor: Curve) -> bool:
+        """Whether the factor changes the gradient by clearly more than the tolerance, seen at 20 times the rows."""
+        x = torch.linspace(self.start, self.stop, 20 * self.count, dtype=torch.float64).requires_grad_()
+        (gradient,) = torch.autograd.grad(self.curve(x).sum(), x)
+        off = (factor(x.detach()) - 1) * gradient
+        largest = float(gradient.abs().max())
+        return bool(off.abs().max() > _CLEAR * tolerance_for(largest, self.dtype).atol)
+
+    def half_a_cell(self) -> Curve:
+        """The factor 1.5 on half a cell of the grid near the middle, between two of its points; else 1."""
+        cell = (self.stop - self.start) / (self.count - 1)
+        low = self.start + cell * (self.count // 2 + 0.25)
+        return lambda x: torch.where((x > low) & (x < low + cell / 2), 1.5, 1.0).to(x.dtype)
+
+
+def random_sum(seed: int) -> RandomSum:
+    """The sum of this number: its terms vary as fast as the range is short, or as the numbers are large."""
+    random = Random(seed)
+    width = 10 ** random.uniform(-3, 4)
+    start = random.choice((-0.5 * width, random.uniform(-1, 0) * width, random.uniform(-4, 4)))
+    unit = random.choice((1.0, width / 8))
+    terms, words = [], []
+    for _ in range(random.randint(1, 3)):
+        name, make = random.choice(tuple(_TERMS.items()))
+        height, speed = 10 ** random.uniform(-2, 2), 10 ** random.uniform(-1, 3.3) / unit
+        place = start + width * random.uniform(0.05, 0.95)
+        terms.append((height, make(speed, place)))
+        words.append(f"{height!r} {name}({speed!r}, {place!r})")
+    return RandomSum(
+        " + ".join(words),
+        lambda x: sum((height * term(x) for height, term in terms), torch.zeros_like(x)),
+        start,
+        start + width,
+        COUNTS[seed % 3],
+        DTYPES[seed // 3 % 2],
+    )
