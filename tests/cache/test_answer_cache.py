@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import tracemalloc
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import event_loop
+from support.engines import engine_of
+from support.event_loop import awaited
 from support.own_server import showing
+from support.own_worker import SQUARE
 
 from gradloupe.server.cache import AnswerCache, Visitor
 from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.protocol.frames import FRAME_PREFIX, pack, unpack
 from gradloupe.server.protocol.question import Question
-from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.url import default_address
-
-Op = dict[str, Any]
 
 
 async def stays() -> bool:
@@ -28,80 +28,82 @@ async def stays() -> bool:
 
 
 HERE, THERE = Visitor("192.0.2.1", stays), Visitor("192.0.2.2", stays)
-Run = Callable[[AnswerCache, Op, dict[str, Any], Question], Awaitable[None]]
 
 
-def with_answers(run: Run, kept: int = 2**20, share: int = 0) -> None:
-    async def main() -> None:
-        engine = Engine.spawn()
-        await engine.connect()
-        try:
-            op, device = (await engine.catalogue())["exp"], await engine.device()
-            await run(AnswerCache(engine, share, kept), op, device, default_address(op).question)
-        finally:
-            await engine.close()
+@dataclass(frozen=True)
+class Asking:
+    """A cache in front of a worker, asked for one op."""
 
-    event_loop.run(main())
+    answers: AnswerCache
+    op: Any
+    device: Any
+
+    def __call__(self, visitor: Visitor = HERE, **changes: Any) -> Awaitable[Any]:
+        """The answer to the first question of its page, with these changes."""
+        return self.answers.of(self.op, self.device, self.question(**changes), visitor)
+
+    def question(self, **changes: Any) -> Question:
+        return replace(default_address(self.op).question, **changes)
 
 
-def test_many_who_ask_the_same_at_once_are_one_question() -> None:
-    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
-        found = await asyncio.gather(*(answers.of(op, device, asked, HERE) for _ in range(8)))
+@asynccontextmanager
+async def asking(kept: int = 2**20, share: int = 0) -> AsyncIterator[tuple[Asking, AnswerCache]]:
+    async with engine_of() as engine:
+        answers = AnswerCache(engine, share, kept)
+        yield Asking(answers, await engine.op("exp"), await engine.device()), answers
+
+
+@awaited
+async def test_many_who_ask_the_same_at_once_are_one_question() -> None:
+    async with asking() as (ask, answers):
+        found = await asyncio.gather(*(ask() for _ in range(8)))
         assert (answers.asked, len({id(each) for each in found})) == (1, 1)
-        await answers.of(op, device, asked, HERE)
+        await ask()
         assert (answers.asked, answers.hits) == (1, 1)
 
-    with_answers(run)
 
-
-def test_a_visitor_has_a_share_of_the_questions_under_way_and_the_same_question_counts_once() -> None:
-    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
+@awaited
+async def test_a_visitor_has_a_share_of_the_questions_under_way_and_the_same_question_counts_once() -> None:
+    async with asking(share=2) as (ask, answers):
         counts = 100, 101, 100, 102, 101
-        questions = [replace(asked, count=count) for count in counts]
         found = await asyncio.gather(
-            *(answers.of(op, device, each, HERE) for each in questions),
-            answers.of(op, device, questions[0], THERE),
-            answers.of(op, device, replace(asked, count=103), THERE),
-            return_exceptions=True,
+            *(ask(count=each) for each in counts), ask(THERE, count=100), ask(THERE, count=103), return_exceptions=True
         )
         refused = [place for place, each in enumerate(found) if isinstance(each, EngineBusy)]
         assert refused == [counts.index(102)]
         assert "2 new questions" in str(found[refused[0]])
         assert (answers.asked, answers.shares.refused) == (3, 1)
-        assert len((await answers.of(op, device, questions[3], HERE)).columns["x"]) >= 102
-
-    with_answers(run, share=2)
+        assert len((await ask(count=102)).columns["x"]) >= 102
 
 
-def test_the_oldest_are_forgotten_when_there_is_no_more_room() -> None:
-    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
+@awaited
+async def test_the_oldest_are_forgotten_when_there_is_no_more_room() -> None:
+    async with asking(kept=100_000) as (ask, answers):
         for count in range(100, 110):
-            await answers.of(op, device, replace(asked, count=count), HERE)
+            await ask(count=count)
             assert answers.size <= 100_000
-        await answers.of(op, device, replace(asked, count=109), HERE)
+        await ask(count=109)
         assert answers.hits == 1
-        await answers.of(op, device, replace(asked, count=100), HERE)
+        await ask(count=100)
         assert answers.asked == 11
 
-    with_answers(run, kept=100_000)
 
-
-def test_a_page_does_not_wait_for_what_takes_long_and_the_next_finds_it() -> None:
-    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
-        slow = replace(asked, count=5001)
-        assert await answers.soon(op, device, slow, 0.0, HERE) is None
-        found = await answers.of(op, device, slow, HERE)
+@awaited
+async def test_a_page_does_not_wait_for_what_takes_long_and_the_next_finds_it() -> None:
+    async with asking() as (ask, answers):
+        slow = ask.op, ask.device, ask.question(count=5001), 0.0, HERE
+        assert await answers.soon(*slow) is None
+        found = await ask(count=5001)
         assert len(found.columns["x"]) >= 5001
-        assert await answers.soon(op, device, slow, 0.0, HERE) is found
+        assert await answers.soon(*slow) is found
         assert answers.asked == 1
-
-    with_answers(run)
 
 
 @pytest.mark.parametrize("view", ["curves", "contract", "step"])
-def test_what_an_answer_takes_is_counted(view: str) -> None:
-    async def run(answers: AnswerCache, op: Op, device: dict[str, Any], asked: Question) -> None:
-        packed = pack(await answers.of(op, device, replace(asked, view=view), HERE))
+@awaited
+async def test_what_an_answer_takes_is_counted(view: str) -> None:
+    async with asking() as (ask, answers):
+        packed = pack(await ask(view=view))
         start = FRAME_PREFIX.size + FRAME_PREFIX.unpack_from(packed)[0]
         header, columns = packed[FRAME_PREFIX.size : start], packed[start:]
         tracemalloc.start()
@@ -112,35 +114,15 @@ def test_what_an_answer_takes_is_counted(view: str) -> None:
             tracemalloc.stop()
         assert answers.size == pytest.approx(taken, rel=0.2)
 
-    with_answers(run)
 
-
-ONLY_HERE = """import os
-
-import torch
-from torch.autograd import Function
-
-HERE = os.getpid()
-
-
-class OnlyHere(Function):
-    @staticmethod
-    def forward(ctx, x):
-        if os.getpid() != HERE:
-            os._exit(1)
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-"""
+ONLY_HERE = SQUARE.replace("return x * x", "HERE == os.getpid() or os._exit(1)\n        return x * x")
 
 
 def test_what_torch_compile_had_no_time_for_is_asked_again(tmp_path: Path) -> None:
-    with showing(tmp_path, text=ONLY_HERE) as own:
-        given_up = own.get("/ops/OnlyHere.json?view=contract&compile=true")
+    with showing(tmp_path, text=f"import os\n\nHERE = os.getpid()\n{ONLY_HERE}") as own:
+        given_up = own.get("/ops/Square.json?view=contract&compile=true")
         (badge,) = [each for each in given_up.json()["badges"] if each["name"] == "compile"]
         assert badge["state"] == "unknown", badge
         assert given_up.headers["cache-control"] == "no-store"
-        not_asked = own.get("/ops/OnlyHere.json?view=contract")
+        not_asked = own.get("/ops/Square.json?view=contract")
         assert not_asked.headers["cache-control"].startswith("public")

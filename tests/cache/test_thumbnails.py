@@ -2,96 +2,87 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 
 import pytest
-from support import event_loop
-from support.servers import serving
+from support.engines import engine_of
+from support.event_loop import awaited
+from support.halted_worker import halted
+from support.own_server import showing
+from support.own_worker import SQUARE
+from support.servers import serving_in_thread
+from support.waiting import until
 
 from gradloupe.server.cache import ThumbnailCache
-from gradloupe.server.supervisor.engine import Engine
 
-MARK = re.compile(r'<p class="word">.*?#mark-([\w-]+)')
+RECIPE = "Gradloupe: x: float64[]"
+DOING = SQUARE.replace("The square of each element.", RECIPE).replace("import torch", "import os, torch")
 FAULT = """
 
-_without_fault = answer_question
+from gradloupe.server.worker import answer
+
+_without_fault = answer.answer_question
 
 
 def answer_question(question, op):
-    if op.name == "exp":
+    if question.op == "Faulty":
         raise RuntimeError("a fault of Gradloupe's own")
     return _without_fault(question, op)
+
+
+answer.answer_question = answer_question
 """
 
 
-def test_a_fault_of_ours_costs_one_card_its_curves_and_no_more(package_copy: Path) -> None:
-    with (package_copy / "server" / "worker" / "answer.py").open("a") as file:
-        file.write(FAULT)
-    with (
-        (package_copy / "log").open("w") as log,
-        serving(path=str(package_copy.parent), cwd=package_copy.parent, log=log) as server,
-    ):
-        server.wait_until_ready()
-        gallery = server.get("/")
-    assert "a fault of Gradloupe's own" in (package_copy / "log").read_text()
-    assert gallery.status_code == 200
-    cards = {re.search(r'href="/ops/(\w+)"', card)[1]: card for card in gallery.text.split('<li class="card"')[1:]}
-    assert "#mark-failed" in cards["exp"]
+def doing(name: str, deed: str, now: Path) -> str:
+    """A square that does something else as soon as there is this file."""
+    happens = f"if os.path.exists({str(now)!r}):\n            {deed}\n        return x * x"
+    return DOING.replace("Square", name).replace("return x * x", happens)
+
+
+def words(page: str) -> dict[str, str]:
+    """The word on each card of the gallery."""
+    card = r'href="/ops/(\w+)".*?<p class="word">.*?#mark-([\w-]+)'
+    return dict(found.groups() for each in page.split("<li") if (found := re.search(card, each, re.DOTALL)))
+
+
+def test_neither_a_fault_of_ours_nor_a_function_that_hangs_costs_another_card_its_curves(tmp_path: Path) -> None:
+    now = tmp_path / "now"
+    text = doing("Hangs", "while True: pass", now) + SQUARE.replace("Square", "Faulty") + SQUARE + FAULT
+    with showing(tmp_path, "--deadline", "1", text=text) as own:
+        assert own.get("/ops/Hangs.csv").status_code == 200
+        now.touch()
+        assert words(own.get("/").text)["Hangs"] == "measuring"  # the page does not wait for it
+        assert until(lambda: "measuring" not in words(own.get("/").text).values())
+        marks = words(own.get("/").text)
+    assert marks["Square"] == marks["square"] == "matches"
     raising = {"gradient_none_added", "one_gradient_too_few"}
-    assert {name for name, card in cards.items() if "#mark-failed" in card} == {"exp", *raising}
-    assert "#mark-matches" in cards["square"]
+    assert {name for name, word in marks.items() if word == "failed"} == {"Hangs", "Faulty", *raising}
 
 
-def few(package_copy: Path) -> None:
-    """Leave two ops."""
-    for path in (package_copy / "ops").glob("*.py"):
-        if path.stem not in ("__init__", "op", "abs_product", "exp"):
-            path.unlink()
-
-
-def test_a_function_that_hangs_holds_up_no_other_card(package_copy: Path) -> None:
-    few(package_copy)
-    text = (package_copy / "ops" / "exp.py").read_text()
-    endless = "        while x.numel() > 1:\n            pass\n        y = x.exp()\n"
-    (package_copy / "ops" / "hangs.py").write_text(text.replace("        y = x.exp()\n", endless))
-    with serving("--deadline", "4", path=str(package_copy.parent), cwd=package_copy.parent) as server:
+def test_a_gallery_that_is_not_measured_yet_is_not_kept() -> None:
+    with serving_in_thread() as server:
         server.wait_until_ready()
-        first = server.get("/")
-        server.get("/ops/exp.json")  # it is answered after what was asked before
-        second = server.get("/")
-    assert first.headers["cache-control"] == "no-store"
-    assert MARK.findall(first.text) == ["matches", "matches", "measuring"]
-    assert 'id="mark-measuring"' in first.text
-    assert "etag" in second.headers
-    assert MARK.findall(second.text) == ["matches", "matches", "failed"]
+        with halted(server):
+            page = server.get("/")
+    assert {*words(page.text).values()} == {"measuring"}
+    assert page.headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize(("patience", "word"), [(0.0, "matches"), (3600.0, "failed")])
-def test_the_loss_of_a_worker_is_held_against_an_op_only_for_a_while(
-    package_copy: Path, monkeypatch: pytest.MonkeyPatch, patience: float, word: str
+@awaited
+async def test_the_loss_of_a_worker_is_held_against_an_op_only_for_a_while(
+    tmp_path: Path, patience: float, word: str
 ) -> None:
-    few(package_copy)
-    exp, poison = package_copy / "ops" / "exp.py", package_copy.parent / "poison"
-    deadly = f"        if x.numel() > 1 and os.path.exists({str(poison)!r}):\n            os._exit(3)\n"
-    exp.write_text("import os\n\n" + exp.read_text().replace("        y = x.exp()\n", f"{deadly}        y = x.exp()\n"))
-    monkeypatch.setenv("PYTHONPATH", str(package_copy.parent))
-    assert event_loop.run(_words(poison, patience)) == ["failed", word]
-
-
-async def _words(poison: Path, patience: float) -> list[str]:
-    """The word of ``exp`` while the poison is there, and after."""
-    engine = Engine.spawn()
-    thumbnails = ThumbnailCache(engine, patience, following=60.0)
-    await engine.connect()
-    try:
-        ops = await engine.catalogue()
-        await asyncio.to_thread(poison.touch)
+    file, poison = tmp_path / "my_ops.py", tmp_path / "poison"
+    file.write_text(doing("Poisoned", "os._exit(3)", poison) + SQUARE)
+    async with engine_of(file) as engine:
+        thumbnails, ops = ThumbnailCache(engine, patience, following=60.0), await engine.catalogue()
+        await engine.op("Poisoned")
+        poison.touch()
         first = await thumbnails.of(ops)
-        await asyncio.to_thread(poison.unlink)
+        poison.unlink()
         second = await thumbnails.of(ops)
-    finally:
-        await engine.close()
-    assert {drawn["abs_product"]["word"] for drawn in (first, second)} == {"matches"}
-    return [first["exp"]["word"], second["exp"]["word"]]
+    assert {drawn["Square"]["word"] for drawn in (first, second)} == {"matches"}
+    assert [drawn["Poisoned"]["word"] for drawn in (first, second)] == ["failed", word]

@@ -25,10 +25,15 @@ from gradloupe.server.contract.examination.contract_check import CheckRow, Contr
 from gradloupe.server.contract.examination.session import CheckSession
 from gradloupe.server.contract.examination.slopes import slopes_of_function
 from gradloupe.server.contract.xray import ContractResult, contract_xray
-from gradloupe.server.runtime import timing
-from gradloupe.server.runtime.recorder import instrument, replace_references
-from gradloupe.server.runtime.rng import GeneratorStates, preserve_rng
-from gradloupe.server.runtime.timeouts import TookTooLong, time_limit
+from gradloupe.server.runtime import (
+    GeneratorStates,
+    TookTooLong,
+    instrument,
+    preserve_rng,
+    replace_references,
+    time_limit,
+    timing,
+)
 from gradloupe.server.views.contract import _sentence
 
 F = torch.autograd.Function

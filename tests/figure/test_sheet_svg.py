@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,7 +16,6 @@ from support.scenes import MADE_UP, address, blank, document, frame, made_up
 from support.servers import HERE
 
 from gradloupe.server.figure import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE, figure_svg
-from gradloupe.server.png.process import FACE_FILES
 from gradloupe.server.schema.verdict_words import verdict_name
 
 STATIC = HERE / "static"
@@ -172,8 +170,8 @@ def test_a_small_picture_says_less() -> None:
 def set_in_its_own_faces(page: Page, text: str) -> list[tuple[str, dict[str, float]]]:
     """The texts and their boxes, as they are in pixels, where the faces are the widest."""
     faces = ""
-    for family, file in (("DejaVu Sans", FACE_FILES[0]), ("DejaVu Sans Mono", FACE_FILES[2])):
-        data = base64.b64encode(Path(file).read_bytes()).decode()
+    for family, file in (("DejaVu Sans", "DejaVuSans.ttf"), ("DejaVu Sans Mono", "DejaVuSansMono.ttf")):
+        data = base64.b64encode((HERE / "server" / "png" / "fonts" / file).read_bytes()).decode()
         faces += f"@font-face{{font-family:'{family}';src:url(data:font/ttf;base64,{data})}}"
     text = text.replace(FONT_FAMILIES["text"].replace("'", "&#39;"), "DejaVu Sans")
     text = text.replace(FONT_FAMILIES["code"].replace("'", "&#39;"), "DejaVu Sans Mono")

@@ -1,97 +1,111 @@
-"""The picture in pixels: of the size that was asked for, the same everywhere."""
+"""The pictures in pixels and for print: of the size that was asked for, the same everywhere."""
 
 from __future__ import annotations
 
 import struct
-import subprocess
-import sys
 import zlib
+from io import BytesIO
 from typing import Any
 
 import pytest
 from functions.seeds import SEEDS
+from pypdf import PdfReader
+from support import event_loop, http
 from support.sampling import sampled
-from support.scenes import MADE_UP, address, document, frame, made_up
+from support.scenes import MADE_UP, address, frame, made_up
 
-from gradloupe.server.figure import DARK_PALETTE, LIGHT_PALETTE, preview_svg
-from gradloupe.server.png.process import render_png
-
-
-def figure_png(*arguments: Any) -> bytes:
-    return render_png(preview_svg(*arguments))
+from gradloupe.server.figure import DARK_PALETTE, LIGHT_PALETTE, preview_svg, print_svg
+from gradloupe.server.png.client import Rasterizer
 
 
-def chunks(picture: bytes) -> dict[bytes, bytes]:
-    """The parts of a PNG by their names, those of one name joined."""
+def drawn(*pictures: str, kind: str = "png") -> list[bytes]:
+    """These pictures, in this order, by one process."""
+
+    async def scene() -> list[bytes]:
+        rasterizer = Rasterizer(60.0)
+        try:
+            return [await getattr(rasterizer, kind)(svg) for svg in pictures]
+        finally:
+            await rasterizer.close()
+
+    return event_loop.run(scene())
+
+
+def chunk(picture: bytes, wanted: bytes) -> bytes:
+    """The parts of a PNG of that name, joined."""
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
-    found: dict[bytes, bytes] = {}
-    at = 8
+    joined, at = b"", 8
     while at < len(picture):
         length, name = struct.unpack_from("!I4s", picture, at)
-        found[name] = found.get(name, b"") + picture[at + 8 : at + 8 + length]
+        joined += picture[at + 8 : at + 8 + length] if name == wanted else b""
         at += length + 12
-    return found
+    return joined
 
 
 def size(picture: bytes) -> tuple[int, int]:
-    width, height = struct.unpack_from("!II", chunks(picture)[b"IHDR"])
+    width, height = struct.unpack_from("!II", chunk(picture, b"IHDR"))
     return width, height
 
 
 def corner(picture: bytes) -> str:
     """The colour of the first pixel, which no filter changes."""
-    return "#" + zlib.decompress(chunks(picture)[b"IDAT"])[1:4].hex()
+    return "#" + zlib.decompress(chunk(picture, b"IDAT"))[1:4].hex()
 
 
-@pytest.mark.parametrize(
-    ("given", "wanted"),
-    [
-        ({}, (1200, 630)),
-        ({"width": 600}, (600, 315)),
-        ({"width": 200, "height": 150}, (200, 150)),
-        ({"width": 2400, "height": 2400}, (2400, 2400)),
-    ],
-)
-def test_it_has_the_size_that_was_asked_for(given: dict[str, int], wanted: tuple[int, int]) -> None:
-    assert size(figure_png(frame(made_up()), address(**given))) == wanted
+def test_it_has_the_size_that_was_asked_for() -> None:
+    asked: list[dict[str, Any]] = [{}, {"width": 600}, {"width": 200, "height": 150}, {"width": 2400, "height": 2400}]
+    pictures = drawn(*(preview_svg(frame(made_up()), address(**given)) for given in asked))
+    assert [size(each) for each in pictures] == [(1200, 630), (600, 315), (200, 150), (2400, 2400)]
 
 
 @pytest.mark.parametrize("name", sampled(SEEDS))
 def test_every_op_has_a_preview(server: str, name: str) -> None:
-    picture = figure_png(frame(document(server, f"/ops/{name}.json")), address())
+    picture = http.get(f"{server}/ops/{name}.png").content
     assert size(picture) == (1200, 630)
     assert 10_000 < len(picture) < 150_000
 
 
-@pytest.mark.parametrize("name", MADE_UP)
-def test_what_cannot_be_drawn_is_left_out(name: str) -> None:
-    assert size(figure_png(frame(MADE_UP[name]()), address("overlaid", width=300))) == (300, 158)
+def test_what_cannot_be_drawn_is_left_out() -> None:
+    dressed = [(frame(make()), address("overlaid", width=300)) for make in MADE_UP.values()]
+    assert {size(each) for each in drawn(*(preview_svg(*each) for each in dressed))} == {(300, 158)}
+    for printed in drawn(*(print_svg(*each) for each in dressed), kind="pdf"):
+        assert len(PdfReader(BytesIO(printed)).pages) == 1
 
 
-@pytest.mark.parametrize(
-    ("theme", "paper"), [("auto", LIGHT_PALETTE), ("light", LIGHT_PALETTE), ("dark", DARK_PALETTE)]
-)
-def test_a_theme_has_its_paper(theme: str, paper: Any) -> None:
-    assert corner(figure_png(frame(made_up()), address(theme=theme))) == paper["paper"]
+def test_a_theme_has_its_paper() -> None:
+    papers = {"auto": LIGHT_PALETTE, "light": LIGHT_PALETTE, "dark": DARK_PALETTE}
+    pictures = drawn(*(preview_svg(frame(made_up()), address(theme=theme)) for theme in papers))
+    assert [corner(each) for each in pictures] == [palette["paper"] for palette in papers.values()]
 
 
-def test_it_is_the_same_every_time() -> None:
-    assert figure_png(frame(made_up()), address()) == figure_png(frame(made_up()), address())
+def test_words_are_set_the_same_every_time_and_so_is_a_title_that_xml_cannot_hold() -> None:
+    titles = ("Exponential", "exponential", "−2 ≤ x", "\x00\ud800<&>")
+    pictures = [preview_svg(frame(made_up(title=title)), address(width=300)) for title in titles]
+    once = drawn(*pictures)
+    assert len({*once}) == len(titles)
+    assert drawn(*pictures) == once
 
 
-def test_words_are_set() -> None:
-    written = {
-        figure_png(frame(made_up(title=title)), address(width=300))
-        for title in ("Exponential", "exponential", "−2 ≤ x")
+def test_the_picture_for_print_is_a_page_of_its_size_whose_words_are_text(server: str) -> None:
+    answer = http.get(f"{server}/ops/clamp_with_grad.pdf?width=800&height=600")
+    assert answer.headers["content-type"] == "application/pdf"
+    assert len(answer.content) < 150_000
+    printed = PdfReader(BytesIO(answer.content))
+    assert printed.metadata is not None
+    assert str(printed.metadata.title).startswith("Clamp with grad:")
+    (page,) = printed.pages
+    assert [float(each) for each in page.mediabox[2:]] == [600, 450]
+    words = page.extract_text()
+    assert all(each in words for each in ("Clamp with grad", "by design", "grad of input", "Gradloupe"))
+    assert not page.images
+
+
+def test_the_fonts_are_in_the_page_as_far_as_they_are_needed_the_same_every_time() -> None:
+    svg = print_svg(frame(made_up()), address())
+    once, again = (drawn(svg, kind="pdf") for _ in range(2))
+    assert once == again
+    (page,) = PdfReader(BytesIO(*once)).pages
+    fonts = {str(each.get_object()["/BaseFont"]) for each in page["/Resources"]["/Font"].values()}  # type: ignore[index]
+    assert {name.partition("+")[2] for name in fonts if "+" in name} == {
+        *("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"),
     }
-    assert len(written) == 3
-
-
-def test_a_title_that_xml_cannot_hold_is_drawn() -> None:
-    assert size(figure_png(frame(made_up(title="\x00\ud800<&>")), address())) == (1200, 630)
-
-
-def test_what_makes_pixels_is_not_loaded_before_it_is_needed() -> None:
-    program = "import gradloupe.server.app, gradloupe.server.png.process, sys; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"numpy", "resvg_py"} & set(loaded)

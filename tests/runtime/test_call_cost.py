@@ -21,6 +21,7 @@ def cosines(count: int) -> torch.Tensor:
     return x
 
 
+@pytest.mark.nightly
 def test_it_is_the_same_while_others_have_the_processor() -> None:
     idle = estimated_seconds(lambda: cosines(50))
     with crowded():

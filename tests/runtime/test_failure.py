@@ -5,10 +5,11 @@ import torch
 from functions.basics import SparseGradient
 from support.answers import answer
 from support.sections import look, op_of
+from support.written_functions import function_of
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.protocol.question import Element, Question
-from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.runtime import FunctionFailed
 
 
 class RaisesInBackward(torch.autograd.Function):
@@ -31,34 +32,8 @@ class RaisesInForward(torch.autograd.Function):
         return grad_output
 
 
-class ReturnsTheWrongShape(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return torch.ones(2)
-
-
-class ReturnsTooMuch(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output, grad_output
-
-
-class ReturnsAList(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return [x * 2]
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * 2
+def returning(forward="x * 2", backward="grad_output"):
+    return function_of(f"def forward(ctx, x): return {forward}\ndef backward(ctx, grad_output): return {backward}")
 
 
 def named(function, *inputs):
@@ -78,10 +53,8 @@ def test_a_backward_that_raises_leaves_forward_and_numerical_to_see():
 
 
 def test_gradients_of_a_wrong_shape_or_number_are_torchs_words_to_show():
-    evaluation, _ = look(named(ReturnsTheWrongShape, Input("x", shape=(3,))))
-    assert "shape" in evaluation.failure.message
-    evaluation, _ = look(named(ReturnsTooMuch))
-    assert "incorrect number of gradients" in evaluation.failure.message
+    assert "shape" in look(named(returning(backward="torch.ones(2)"), Input("x", shape=(3,))))[0].failure.message
+    assert "number of gradients" in look(named(returning(backward="(grad_output, grad_output)")))[0].failure.message
 
 
 def test_a_forward_that_raises_is_answered_with_the_reason(monkeypatch):
@@ -90,18 +63,17 @@ def test_a_forward_that_raises_is_answered_with_the_reason(monkeypatch):
     header, columns = answer(Question("raising", Element("x"), Element("y"), -3.0, 3.0))
     assert columns == {}
     assert header["verdict"]["word"] == "failed"
-    assert header["verdict"]["sentence"] == "forward raised ValueError: x < 0 is not allowed"
+    assert header["verdict"]["sentence"].endswith("ValueError: x < 0 is not allowed")
     assert header["failure"]["line"] == 4
 
 
 def test_what_gradloupe_refuses_is_not_said_to_have_been_raised(monkeypatch):
-    monkeypatch.setitem(OPS, "listing", named(ReturnsAList))
+    monkeypatch.setitem(OPS, "listing", named(returning("[x * 2]")))
     for view in ("curves", "jacobian", "node"):
         header, _ = answer(Question("listing", Element("x"), Element("y"), -3.0, 3.0, view=view))
         said = header["verdict"]["sentence"] if view == "curves" else header["sentence"]
         assert said == header["failure"]["sentence"]
-        assert said.startswith("forward returned a list where a tensor ")
-        assert said.endswith("declared.")
+        assert "returned a list" in said
 
 
 def halved(x):
@@ -123,7 +95,7 @@ def test_the_place_in_what_the_function_calls_is_told_too():
         look(named(CallsWhatRaises))
     failure = failed.value.failure
     line = halved.__code__.co_firstlineno + 1
-    assert failure.sentence == f"forward raised ArithmeticError: not by two (test_failure.py, line {line})"
+    assert f"ArithmeticError: not by two (test_failure.py, line {line})" in failure.sentence
     assert failure.line == 4
 
 

@@ -16,8 +16,7 @@ import torch
 from support.busy_cpu import crowded
 from support.sections import Counted
 
-from gradloupe.server.runtime import timing
-from gradloupe.server.runtime.timeouts import TookTooLong, time_limit
+from gradloupe.server.runtime import TookTooLong, time_limit, timing
 from gradloupe.server.runtime.timing import minimum_time
 
 
@@ -33,29 +32,19 @@ def compute(seconds: float) -> None:
         pass
 
 
-@pytest.mark.usefixtures("crowd")
-def test_it_stands_while_others_have_the_processor() -> None:
-    began, wall = timing.now(), time.monotonic()
-    compute(0.5)
-    passed, wall = timing.now() - began, time.monotonic() - wall
-    assert 0.45 < passed < 0.7 * wall
-
-
-@pytest.mark.usefixtures("crowd")
-def test_it_never_runs_back_however_often_it_has_to_wait() -> None:
-    readings = [timing.now() for _ in range(20_000)]
+def test_it_stands_while_others_have_the_processor_and_never_runs_back() -> None:
+    with crowded():
+        began, wall = timing.now(), time.monotonic()
+        with time_limit(0.4):
+            compute(0.2)  # waits for longer than the limit
+        passed, wall = timing.now() - began, time.monotonic() - wall
+        readings = [timing.now() for _ in range(20_000)]
+    assert 0.15 < passed < 0.7 * wall
     assert readings == sorted(readings)
 
 
-@pytest.mark.usefixtures("crowd")
-def test_a_function_that_waits_for_the_processor_is_not_called_slow() -> None:
-    with time_limit(0.5):
-        compute(0.25)
-
-
-@pytest.mark.usefixtures("crowd")
-def test_one_that_computes_for_ever_is_interrupted_all_the_same() -> None:
-    with pytest.raises(TookTooLong, match=r"it did not return within 0.2 s"), time_limit(0.2):
+def test_one_that_computes_for_ever_is_interrupted() -> None:
+    with pytest.raises(TookTooLong, match=r"within 0.2 s"), time_limit(0.2):
         compute(60)
 
 
@@ -108,6 +97,7 @@ print(min(timing.time_short_call(lambda: compute(0.05)) for _ in range(5)), (tim
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("crowd")
 def test_a_call_takes_what_it_computes_and_sleeps() -> None:
     seconds, by_the_wall = map(float, subprocess.check_output([sys.executable, "-c", FIVE_CALLS]).split())
@@ -115,6 +105,7 @@ def test_a_call_takes_what_it_computes_and_sleeps() -> None:
     assert timing.time_short_call(lambda: threading.Event().wait(0.1)) > 0.09
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("crowd")
 def test_whoever_sleeps_and_has_to_wait_for_the_processor_then_has_not_slept_for_longer() -> None:
     def naps() -> None:

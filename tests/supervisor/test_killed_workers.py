@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import event_loop
 from support.engines import engine_of, kill_forkservers, question_of
+from support.event_loop import awaited
+from support.own_worker import SQUARE
 
 from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.protocol.frames import Frame
@@ -21,26 +22,6 @@ from gradloupe.server.protocol.question import Element, Question
 from gradloupe.server.supervisor.engine import Engine
 
 KILLS, CLIENTS = 8, 4  # a sample: each kill comes at another moment of a question
-SQUARE = '''
-import torch
-
-
-class Square(torch.autograd.Function):
-    """The square of x.
-
-    Gradloupe: x: float64[]
-    """
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
-'''
 
 
 class Crowd:
@@ -105,39 +86,39 @@ async def killed(engine: Engine, name: str, kills: int, forkservers: bool) -> Cr
 
 
 @pytest.mark.parametrize(
-    ("own", "kills", "forkservers"), [(False, KILLS, False), (True, KILLS, False), (True, 3, True)]
+    ("own", "kills", "forkservers"),
+    [
+        (True, KILLS, False),
+        pytest.param(False, KILLS, False, marks=pytest.mark.nightly),
+        pytest.param(True, 3, True, marks=pytest.mark.nightly),
+    ],
 )
-def test_no_answer_is_lost_or_wrong_however_many_workers_are_killed(
+@awaited
+async def test_no_answer_is_lost_or_wrong_however_many_workers_are_killed(
     tmp_path: Path, own: bool, kills: int, forkservers: bool
 ) -> None:
-    (tmp_path / "my_ops.py").write_text(SQUARE)
-
-    async def crowd() -> tuple[Crowd, int]:
-        async with engine_of(*([tmp_path / "my_ops.py"] if own else [])) as engine:
-            return await killed(engine, "Square" if own else "square", kills, forkservers), engine.restarts
-
-    found, restarts = event_loop.run(asyncio.wait_for(crowd(), 600))
-    assert found.wrong == []
-    assert found.right > kills
-    assert restarts >= kills
+    file = tmp_path / "my_ops.py"
+    file.write_text(SQUARE)
+    async with engine_of(*[file] * own) as engine:
+        crowd = await killed(engine, "Square" if own else "square", kills, forkservers)
+        assert crowd.wrong == []
+        assert crowd.right > kills
+        assert engine.restarts >= kills
 
 
-def test_a_worker_that_is_ended_because_nobody_waits_is_none_that_was_lost(
+@awaited
+async def test_a_worker_that_is_ended_because_nobody_waits_is_none_that_was_lost(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "my_ops.py").write_text(SQUARE.replace("return x * x", "while True: pass"))
-
-    async def ask_and_go() -> None:
-        async with engine_of(tmp_path / "my_ops.py") as engine:
-            await engine.catalogue()
-            asking = asyncio.create_task(engine.answer(Question("Square", Element("x"), Element("y"), -1.0, 1.0)))
-            for _ in range(30):  # until it is asked
-                await asyncio.sleep(0)
-            asking.cancel()
-            with pytest.raises(EngineBusy):
-                await asking
-            await engine.wait_ready()
-            assert engine.restarts == 1
-
-    event_loop.run(asyncio.wait_for(ask_and_go(), 60))
+    async with engine_of(tmp_path / "my_ops.py") as engine:
+        await engine.catalogue()
+        asking = asyncio.create_task(engine.answer(Question("Square", Element("x"), Element("y"), -1.0, 1.0)))
+        for _ in range(30):  # until it is asked
+            await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(EngineBusy):
+            await asking
+        await engine.wait_ready()
+        assert engine.restarts == 1
     assert caplog.records == []

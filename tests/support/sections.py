@@ -10,7 +10,7 @@ from gradloupe.server.catalogue.op_description import default_elements, parse_el
 from gradloupe.server.catalogue.output_shapes import measured_shapes
 from gradloupe.server.numerics.curve.evaluate import Evaluation, Grid, evaluate
 from gradloupe.server.numerics.verdict.verdict import Verdict, judge
-from gradloupe.server.runtime.section import Section
+from gradloupe.server.runtime import Section
 
 # What is measured of an op that claims this.
 WORD = {"exact": "matches", "surrogate": "matches its surrogate", "broken": "differs"}

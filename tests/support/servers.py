@@ -21,7 +21,7 @@ from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 from gradloupe import __version__
 from gradloupe.server.cli import make_server, start_engine
 from gradloupe.server.config import parse_settings
-from gradloupe.server.reload.composite_engine import AnyEngine, CompositeEngine
+from gradloupe.server.reload import AnyEngine, CompositeEngine
 from support import http
 from support.waiting import SECONDS, first_line, until
 

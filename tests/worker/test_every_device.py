@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 from support.engines import engine_of, question_of
-from support.event_loop import run
+from support.event_loop import awaited
 from support.saved_files import MINE
 
+from gradloupe.server.runtime import SEED, GeneratorStates, preserve_rng, seed_all_generators
 from gradloupe.server.runtime.devices import devices, gpu_error
-from gradloupe.server.runtime.rng import SEED, GeneratorStates, preserve_rng, seed_all_generators
 
 TABLE = """
 import torch
@@ -32,36 +32,31 @@ each_device = pytest.mark.parametrize("device", [each.kind for each in devices()
 
 
 @each_device
-def test_an_index_out_of_range_is_survived_and_spoils_no_later_answer(tmp_path: Path, device: str) -> None:
+@awaited
+async def test_an_index_out_of_range_is_survived_and_spoils_no_later_answer(tmp_path: Path, device: str) -> None:
     files = tmp_path / "tables.py", tmp_path / "my_ops.py"
     for file, text in zip(files, (TABLE, MINE), strict=True):
         file.write_text(text)
-
-    async def ask() -> None:
-        async with engine_of(*files) as engine:
-            within = await question_of(engine, "Table", start=0.0, stop=9.5, device=device)
-            looked_up = (await engine.answer(within)).header
-            assert looked_up["failure"] is None
-            assert looked_up["verdict"]["word"] == "matches"
-            used_the_cpu = any("the CPU was used instead" in note for note in looked_up["notes"])
-            assert used_the_cpu == (device == "cuda")
-            for _ in range(2):
-                later = (await engine.answer(await question_of(engine, "Twice", device=device))).header
-                assert later["verdict"]["word"] == "matches"
-                assert later["device"]["kind"] == device
-
-    run(ask())
+    async with engine_of(*files) as engine:
+        within = await question_of(engine, "Table", start=0.0, stop=9.5, device=device)
+        looked_up = (await engine.answer(within)).header
+        assert looked_up["failure"] is None
+        assert looked_up["verdict"]["word"] == "matches"
+        used_the_cpu = any("the CPU was used instead" in note for note in looked_up["notes"])
+        assert used_the_cpu == (device == "cuda")
+        for _ in range(2):
+            later = (await engine.answer(await question_of(engine, "Twice", device=device))).header
+            assert later["verdict"]["word"] == "matches"
+            assert later["device"]["kind"] == device
 
 
 @each_device
-def test_what_backward_returned_is_seen(device: str) -> None:
-    async def ask() -> None:
-        async with engine_of() as engine:
-            question = await question_of(engine, "exp", view="node", dtype="float32", device=device)
-            (argument,) = (await engine.answer(question)).header["functions"][0]["arguments"]
-            assert argument["returned"] == argument["delivered"]
-
-    run(ask())
+@awaited
+async def test_what_backward_returned_is_seen(device: str) -> None:
+    async with engine_of() as engine:
+        question = await question_of(engine, "exp", view="node", dtype="float32", device=device)
+        (argument,) = (await engine.answer(question)).header["functions"][0]["arguments"]
+        assert argument["returned"] == argument["delivered"]
 
 
 @each_device

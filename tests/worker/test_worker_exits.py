@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Coroutine
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -13,16 +11,35 @@ from typing import Any
 import pytest
 from functions.misbehaving_op import OWN
 from psutil import NoSuchProcess, Process
-from support import event_loop
 from support.busy_cpu import crowded
 from support.engines import engine_of, question_of
+from support.event_loop import awaited
 from support.servers import children
 
-from gradloupe.server.protocol import job
 from gradloupe.server.protocol.errors import EngineBroken, Unsolved
-from gradloupe.server.supervisor import supervisor, worker_process
+from gradloupe.server.supervisor.engine import Engine
 
-Answers = list[dict[str, Any]]
+DOING = """import ctypes, faulthandler, multiprocessing, os, subprocess, sys, threading, time
+import torch
+
+BEFORE
+
+class Doing(torch.autograd.Function):
+    '''RECIPE'''
+
+    @staticmethod
+    def forward(ctx, x):
+        DEED
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        BACKWARD
+        return 2 * grad_output
+
+AFTER
+"""
+FAR = "if 59 < x.abs().max() < 61: "
 
 
 @pytest.fixture
@@ -33,218 +50,163 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def answers(file: Path, *deeds: str, **limits: Any) -> tuple[Answers, list[str]]:
-    """What is answered for each deed in turn, and the lines of the source that is shown."""
+def doing(
+    deed: str, before: str = "", backward: str = "pass", after: str = "", recipe: str = "Gradloupe: x: float64[]"
+) -> str:
+    """The text of a file with a Function that does this, and then doubles."""
+    parts = {"BEFORE": before, "DEED": deed, "BACKWARD": backward, "AFTER": after, "RECIPE": recipe}
+    text = DOING
+    for name, part in parts.items():
+        text = text.replace(name, part)
+    return text
+
+
+async def asked(engine: Engine, name: str = "Doing", **changes: Any) -> dict[str, Any]:
+    """The header of the answer to the first question about a Function, with these changes."""
+    header: dict[str, Any] = (await engine.answer(await question_of(engine, name, **changes))).header
+    return header
+
+
+async def lost_and_found(file: Path, deed: str, **limits: Any) -> tuple[dict[str, Any], str]:
+    """The failure of the Function that does what it is told, and the line of the shown source that it names.
+
+    The next answer is right.
+    """
     async with engine_of(file, **{"deadline": 60.0, **limits}) as engine:
-        found = []
-        for deed in deeds:
-            question = await question_of(engine, "Misbehaving", parameters={"deed": deed})
-            found.append((await engine.answer(question)).header)
-        return found, (await engine.op("Misbehaving"))["source"].splitlines()
-
-
-def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    return event_loop.run(asyncio.wait_for(coroutine, 240))
+        failure = (await asked(engine, "Misbehaving", parameters={"deed": deed}))["failure"]
+        after = await asked(engine, "Misbehaving")
+        source = (await engine.op("Misbehaving"))["source"].splitlines()
+    assert failure["phase"] == "worker"
+    assert after["verdict"]["word"] == "matches"
+    line = source[failure["line"] - 1].strip()
+    number = 1 + next(n for n, text in enumerate(file.read_text().splitlines()) if text.strip() == line)
+    assert f"last line: my_ops.py, line {number}, in " in failure["sentence"]
+    return failure, line
 
 
 @pytest.mark.parametrize(
     ("deed", "kind", "how", "line"),
     [
-        ("segfault", "SIGSEGV", "ended with a segmentation fault (SIGSEGV)", "ctypes.string_at(0)"),
-        ("abort", "SIGABRT", "was aborted by a library (SIGABRT)", "os.abort()"),
+        ("segfault", "SIGSEGV", "a segmentation fault (SIGSEGV)", "ctypes.string_at(0)"),
+        ("abort", "SIGABRT", "aborted by a library (SIGABRT)", "os.abort()"),
         ("exit", "exit code 3", "called exit with code 3", "sys.exit(3)"),
         ("leave", "exit code 4", "called exit with code 4", "os._exit(4)"),
+        ("eat", "Memory", "limit of 600 MiB (--memory)", "KEPT = [bytes([1]) * 2**23 for _ in range(2**10)]"),
+        ("copies", "Processes", "limit of 16 processes", "while True: os.fork()"),
     ],
 )
-def test_how_and_where_a_worker_ended_is_said(file: Path, deed: str, kind: str, how: str, line: str) -> None:
-    says_how_and_where(file, run(answers(file, deed, "none")), kind, how, line)
+@awaited
+async def test_how_and_where_a_worker_ended_is_said(file: Path, deed: str, kind: str, how: str, line: str) -> None:
+    failure, there = await lost_and_found(file, deed, memory=600)
+    assert (failure["kind"], there) == (kind, line)
+    assert how in failure["sentence"]
 
 
-def test_where_a_worker_was_that_was_ended_at_the_deadline_is_said(file: Path) -> None:
+@awaited
+async def test_where_a_worker_was_that_was_ended_at_the_deadline_is_said(file: Path) -> None:
     lines = {
         "loop": "while True: pass",
         "sleep": "ctypes.CDLL(None).sleep(60)",
         "match": 're.match("(a*)*b", "a" * 60)',
     }
-
-    async def together() -> list[tuple[Answers, list[str]]]:
-        return await asyncio.gather(*(answers(file, deed, "none", deadline=5.0) for deed in lines))
-
-    for line, found in zip(lines.values(), run(together()), strict=True):
-        says_how_and_where(file, found, "Timeout", "was ended at the deadline of 5 s (--deadline)", line)
-
-
-def says_how_and_where(file: Path, found: tuple[Answers, list[str]], kind: str, how: str, line: str) -> None:
-    (lost, after), source = found
-    failure = lost["failure"]
-    number = 1 + next(n for n, text in enumerate(file.read_text().splitlines()) if text.strip() == line)
-    assert (failure["phase"], failure["kind"]) == ("worker", kind)
-    assert source[failure["line"] - 1].strip() == line
-    assert f"The worker process {how} while it computed Misbehaving" in failure["sentence"]
-    assert f"last line: my_ops.py, line {number}, in forward" in failure["sentence"]
-    assert after["verdict"]["word"] == "matches"
+    together = await asyncio.gather(*(lost_and_found(file, deed, deadline=1.0) for deed in lines))
+    assert [line for _, line in together] == [*lines.values()]
+    for failure, _ in together:
+        assert failure["kind"] == "Timeout"
+        assert "deadline of 1 s (--deadline)" in failure["sentence"]
 
 
-SPINS = """import os
-import time
-
-import torch
-
-
-class Spins(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        if os.path.exists(%r):
-            os.remove(%r)
-            until = time.thread_time() + 1.5
-            while time.thread_time() < until:
-                pass
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
+SPIN = """
+def spin():
+    until = time.thread_time() + 0.6
+    while time.thread_time() < until:
+        pass
 """
 
 
 @pytest.mark.parametrize(("most", "kind"), [(100.0, ""), (1.0, "Timeout")])
-def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
+@awaited
+async def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
     file: Path, monkeypatch: pytest.MonkeyPatch, most: float, kind: str
 ) -> None:
-    monkeypatch.setattr(job, "_PATIENCE", most)
+    monkeypatch.setattr("gradloupe.server.protocol.job._PATIENCE", most)
     now = file.with_name("now")
-    file.write_text(SPINS % (str(now), str(now)))
-
-    async def scene() -> dict[str, Any]:
-        async with engine_of(file, deadline=3.0) as engine:
-            question = await question_of(engine, "Spins")
-            now.touch()
-            with crowded(engine.worker):
-                return (await engine.answer(question)).header
-
-    assert (run(scene())["failure"] or {"kind": ""})["kind"] == kind
+    file.write_text(doing(f"os.path.exists({str(now)!r}) and (os.remove({str(now)!r}), spin())", SPIN))
+    async with engine_of(file, deadline=1.0) as engine:
+        question = await question_of(engine, "Doing")
+        now.touch()
+        with crowded(engine.worker):
+            failure = (await engine.answer(question)).header["failure"]
+    assert (failure or {"kind": ""})["kind"] == kind
 
 
-def test_a_function_that_eats_memory_is_ended_at_the_limit(file: Path) -> None:
-    (lost, after), source = run(answers(file, "eat", "none", memory=600))
-    assert lost["failure"]["kind"] == "Memory"
-    assert "was ended at the memory limit of 600 MiB (--memory)" in lost["failure"]["sentence"]
-    assert source[lost["failure"]["line"] - 1].strip().startswith("KEPT = ")
-    assert after["verdict"]["word"] == "matches"
+@pytest.mark.parametrize(
+    ("deed", "said"), [("start", "a process that outlived it"), ("fork", "3 processes that outlived it")]
+)
+@awaited
+async def test_processes_that_outlive_the_answer_are_ended_and_said(file: Path, deed: str, said: str) -> None:
+    async with engine_of(file) as engine:
+        question = await question_of(engine, "Misbehaving", parameters={"deed": deed})
+        worker = engine.worker
+        header = (await engine.answer(question)).header
+        assert [said in note for note in header["notes"]] == [True]
+        assert header["verdict"]["word"] == "matches"
+        assert (engine.worker, children(engine.worker)) == (worker, [])
 
 
-def test_a_process_that_outlives_the_answer_is_ended_and_said(file: Path) -> None:
-    async def worker_and_notes() -> tuple[list[int], list[int], list[str]]:
-        async with engine_of(file) as engine:
-            question = await question_of(engine, "Misbehaving", parameters={"deed": "start"})
-            before = engine.worker
-            notes = (await engine.answer(question)).header["notes"]
-            return [before, engine.worker], children(engine.worker), notes
-
-    (before, after), left, notes = run(worker_and_notes())
-    assert notes == ["The Function started a process that outlived it; it was ended."]
-    assert before == after
-    assert left == []
-
-
-FORKING = """
-import os
-import torch
-
-TOLD, COPIES = open(os.path.join(os.path.dirname(__file__), "told"), "a", 1), []
-
-
-class Forking(torch.autograd.Function):
-    '''Forks in some calls.
-
-    Gradloupe: x: float64[]
-    '''
-
-    @staticmethod
-    def forward(ctx, x):
-        print(os.getpid(), file=TOLD)
-        if len(COPIES) < MOST:
-            COPIES.append(os.fork())
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        if len(COPIES) < MOST:
-            COPIES.append(os.fork())
-        return 2 * grad_output
-"""
-
-
-def test_a_copy_that_comes_back_from_the_function_goes_no_further(file: Path, tmp_path: Path) -> None:
+@awaited
+async def test_a_copy_that_comes_back_from_the_function_goes_no_further(file: Path) -> None:
     """Else it would compute on, and be copied wherever the Function is called again."""
-    file.write_text(FORKING.replace("MOST", "7"))
-
-    async def answered() -> tuple[dict[str, Any], int]:
-        async with engine_of(file) as engine:
-            frame = await engine.answer(await question_of(engine, "Forking"))
-            return frame.header, engine.worker
-
-    header, worker = run(answered())
-    assert header["verdict"]["word"] == "matches"
-    assert set((tmp_path / "told").read_text().split()) == {str(worker)}
+    told = file.with_name("told")
+    fork = "if len(COPIES) < 7: COPIES.append(os.fork())"
+    tell = f"print(os.getpid(), file=open({str(told)!r}, 'a', 1))\n        {fork}"
+    file.write_text(doing(tell, "COPIES = []", backward=fork))
+    async with engine_of(file) as engine:
+        assert (await asked(engine))["verdict"]["word"] == "matches"
+        assert {*told.read_text().split()} == {str(engine.worker)}
 
 
-def test_copies_that_came_back_are_said(file: Path) -> None:
-    (header,), _ = run(answers(file, "fork"))
-    assert header["notes"] == ["The Function started 3 processes that outlived it; they were ended."]
-    assert header["verdict"]["word"] == "matches"
+@awaited
+async def test_copies_while_arguments_are_looked_for_are_said_with_their_line(file: Path) -> None:
+    fork = "COPIES.append(os.fork())"
+    file.write_text(doing(f"while len(COPIES) < 17:\n            {fork}", "COPIES = []", recipe=""))
+    line = 1 + file.read_text().splitlines().index(f"            {fork}")
+    async with engine_of(file) as engine:
+        with pytest.raises(Unsolved) as unsolved:
+            await engine.op("Doing")
+    assert f"my_ops.py, line {line}, in forward: `{fork}`" in str(unsolved.value)
 
 
-def test_a_function_that_copies_its_process_for_ever_is_ended_after_a_few(file: Path) -> None:
-    (lost, after), source = run(answers(file, "copies", "none"))
-    assert lost["failure"]["kind"] == "Processes"
-    assert "was ended at the limit of 16 processes started by os.fork while it computed" in lost["failure"]["sentence"]
-    assert source[lost["failure"]["line"] - 1].strip() == "while True: os.fork()"
-    assert after["verdict"]["word"] == "matches"
+@pytest.mark.parametrize("recipe", ["", "Gradloupe: x: float64[3]"])
+@awaited
+async def test_a_forward_that_ends_the_program_is_named_with_its_line(file: Path, recipe: str) -> None:
+    file.write_text(doing("sys.exit('no licence')", recipe=recipe))
+    line = 1 + file.read_text().splitlines().index("        sys.exit('no licence')")
+    async with engine_of(file) as engine:
+        with pytest.raises(Unsolved, match=rf"\(sys.exit, my_ops.py, line {line}\)"):
+            await engine.op("Doing")
+        assert engine.restarts == 0
 
 
-def test_copies_while_arguments_are_looked_for_are_said_with_their_line(file: Path) -> None:
-    file.write_text(FORKING.replace("MOST", "17").replace("Gradloupe:", "").replace("if len", "while len"))
-
-    async def sentence() -> str:
-        async with engine_of(file) as engine:
-            with pytest.raises(Unsolved) as unsolved:
-                await engine.op("Forking")
-            return str(unsolved.value)
-
-    line = 1 + file.read_text().splitlines().index("            COPIES.append(os.fork())")
-    place = f"my_ops.py, line {line}, in forward: `COPIES.append(os.fork())`"
-    assert f"{place}, which is to wait for what it starts" in run(sentence())
+WAITED_FOR = """reading, writing = os.pipe()
+        child = multiprocessing.get_context("fork").Process(target=os.write, args=(writing, b"2"))
+        child.start(), child.join()
+        number = float(os.read(reading, 1))
+        os.close(reading), os.close(writing)
+        return number * x"""
 
 
-def test_processes_that_are_waited_for_are_no_copies_too_many(file: Path) -> None:
+@awaited
+async def test_processes_that_are_waited_for_are_no_copies_too_many(file: Path) -> None:
     """However many there are in all, and though they fork by way of multiprocessing."""
-    file.write_text(
-        "import multiprocessing, os\nimport torch\n\n\nclass Waiting(torch.autograd.Function):\n"
-        '    """Computes elsewhere.\n\n    Gradloupe: x: float64[]\n    """\n\n'
-        "    @staticmethod\n    def forward(ctx, x):\n"
-        "        reading, writing = os.pipe()\n"
-        "        child = multiprocessing.get_context('fork').Process(target=os.write, args=(writing, b'2'))\n"
-        "        child.start()\n        child.join()\n"
-        "        y = x * float(os.read(reading, 1))\n        os.close(reading); os.close(writing)\n        return y\n\n"
-        "    @staticmethod\n    def backward(ctx, grad_output):\n        return 2 * grad_output\n"
-    )
-
-    async def answered() -> dict[str, Any]:
-        async with engine_of(file, deadline=60.0) as engine:
-            return (await engine.answer(await question_of(engine, "Waiting", count=2))).header
-
-    header = run(answered())
+    file.write_text(doing(WAITED_FOR))
+    async with engine_of(file, deadline=60.0) as engine:
+        header = await asked(engine, count=2)
     assert (header["verdict"]["word"], header["notes"]) == ("matches", [])
 
 
-KEEPING = """
-import multiprocessing
-import subprocess
-import torch
-
+KEEPERS = """
 KEPT = []
-METHOD = multiprocessing.get_context("METHOD")
 
 
 def double(number):
@@ -262,52 +224,38 @@ def calculator():
     return doubled
 
 
-def pool():
-    processes = METHOD.Pool(2)
+def pool(method):
+    processes = multiprocessing.get_context(method).Pool(2)
     return lambda number: processes.apply(double, (number,))
-
-
-class Keeping(torch.autograd.Function):
-    '''Has another process compute.
-
-    Gradloupe: x: float64[]
-    '''
-
-    @staticmethod
-    def forward(ctx, x):
-        if not KEPT:
-            KEPT.append(HELPER())
-        return x * KEPT[0](1.0)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
-
-ONCE
 """
 
 
-@pytest.mark.parametrize("once", ["", "KEPT.append(HELPER())"])
-@pytest.mark.parametrize(("helper", "method"), [("pool", "fork"), ("pool", "spawn"), ("calculator", "fork")])
-def test_a_pool_or_a_helper_that_a_function_keeps_works_for_every_answer(
-    file: Path, helper: str, method: str, once: str
+@pytest.mark.parametrize(
+    ("helper", "at_once"),
+    [
+        ("pool('fork')", True),
+        ("calculator()", False),
+        pytest.param("pool('fork')", False, marks=pytest.mark.nightly),
+        pytest.param("calculator()", True, marks=pytest.mark.nightly),
+        pytest.param("pool('spawn')", False, marks=pytest.mark.nightly),
+        pytest.param("pool('spawn')", True, marks=pytest.mark.nightly),
+    ],
+)
+@awaited
+async def test_a_pool_or_a_helper_that_a_function_keeps_works_for_every_answer(
+    file: Path, helper: str, at_once: bool
 ) -> None:
-    once = f"if __name__ == 'my_ops' and multiprocessing.parent_process() is None:\n    {once}" if once else ""
-    file.write_text(KEEPING.replace("ONCE", once).replace("HELPER", helper).replace("METHOD", method))
-
-    async def found() -> list[tuple[str, list[str], int]]:
-        async with engine_of(file, deadline=60.0) as engine:
-            answers = []
-            for count in (2, 3):
-                header = (await engine.answer(await question_of(engine, "Keeping", count=count))).header
-                answers.append((header["verdict"]["word"], header["notes"], engine.restarts))
-            return answers
-
-    assert run(found()) == [("matches", [], 0)] * 2
+    keep = f"KEPT.append({helper})"
+    imported = f"if __name__ == 'my_ops' and multiprocessing.parent_process() is None:\n    {keep}\n" * at_once
+    file.write_text(doing(f"KEPT or {keep}\n        return x * KEPT[0](1.0)", KEEPERS, after=imported))
+    async with engine_of(file, deadline=60.0) as engine:
+        for count in (2, 3):
+            header = await asked(engine, count=count)
+            assert (header["verdict"]["word"], header["notes"], engine.restarts) == ("matches", [], 0)
 
 
-def test_what_a_worker_started_ends_with_it(file: Path, tmp_path: Path) -> None:
+@awaited
+async def test_what_a_worker_started_ends_with_it(file: Path, tmp_path: Path) -> None:
     """Even in a session of its own, and though it holds the worker's end of the channel."""
     file.write_text(
         "import os, time\n"
@@ -319,14 +267,9 @@ def test_what_a_worker_started_ends_with_it(file: Path, tmp_path: Path) -> None:
         "os.read(reading, 1)\n"
         "os._exit(5)\n"
     )
-
-    async def broken() -> str:
-        async with engine_of(file) as engine:
-            with pytest.raises(EngineBroken):
-                await engine.wait_ready()
-            return engine.broken
-
-    assert "called exit with code 5" in run(broken())
+    async with engine_of(file) as engine:
+        with pytest.raises(EngineBroken, match="exit with code 5"):
+            await engine.wait_ready()
     with suppress(NoSuchProcess):  # gone already
         Process(int((tmp_path / "child").read_text())).wait(60)
 
@@ -334,127 +277,60 @@ def test_what_a_worker_started_ends_with_it(file: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("import os\nos._exit(7)\n", "called exit with code 7; last line: my_ops.py, line 2, in <module>"),
-        ("import ctypes\n\nctypes.string_at(0)\n", "segmentation fault (SIGSEGV); last line: my_ops.py, line 3,"),
-        ("while True:\n    pass\n", "was ended at the time of 2 s to load (--loading); last line: my_ops.py, line "),
-        ("\nkept = [bytes([1]) * 2**23 for _ in range(1000)]\n", "memory limit of 600 MiB (--memory); last line: my"),
+        ("import os\nos._exit(7)\n", "exit with code 7"),
+        ("import ctypes\n\nctypes.string_at(0)\n", "(SIGSEGV)"),
+        ("while True:\n    pass\n", "1 s to load (--loading)"),
+        ("\nkept = [bytes([1]) * 2**23 for _ in range(1000)]\n", "600 MiB (--memory)"),
     ],
 )
-def test_an_import_that_ends_its_process_is_explained_with_its_line(file: Path, text: str, said: str) -> None:
+@awaited
+async def test_an_import_that_ends_its_process_is_explained_with_its_line(file: Path, text: str, said: str) -> None:
     file.write_text(text)
-
-    async def broken() -> tuple[str, Any]:
-        async with engine_of(file, loading=2.0 if "while" in text else 120.0, memory=600) as engine:
-            with pytest.raises(EngineBroken):
-                await engine.wait_ready()
-            return engine.broken, engine.trouble
-
-    sentence, trouble = run(broken())
+    async with engine_of(file, loading=1.0 if "while" in text else 120.0, memory=600) as engine:
+        with pytest.raises(EngineBroken):
+            await engine.wait_ready()
+        sentence, trouble = engine.broken, engine.trouble
     assert said in sentence
+    assert f"last line: my_ops.py, line {trouble['line']}, in " in sentence
     assert trouble["file"] == "my_ops.py"
     assert dict(trouble["excerpt"])[trouble["line"]] == text.splitlines()[trouble["line"] - 1]
 
 
-def test_a_worker_started_by_itself_is_no_other(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where a process that has loaded torch cannot be copied."""
-    monkeypatch.setattr(worker_process, "CAN_FORK", False)
-    before = children(os.getpid(), "worker.forkserver")
-    (well, lost, after), source = run(answers(file, "none", "segfault", "none"))
-    assert {*children(os.getpid(), "worker.forkserver")} <= {*before}
-    assert well["verdict"]["word"] == after["verdict"]["word"] == "matches"
-    assert lost["failure"]["kind"] == "SIGSEGV"
-    assert source[lost["failure"]["line"] - 1].strip() == "ctypes.string_at(0)"
+CLOSED = "files were closed or written to"
 
 
-DEED = """
-import ctypes, faulthandler, os, threading, time
-import torch
+@pytest.mark.parametrize(
+    ("deed", "imported", "said"),
+    [
+        ("os.closerange(3, 256)", "", CLOSED),
+        ("[os.dup2(1, each) for each in range(3, 30)]", "", CLOSED),
+        ("ctypes.string_at(0)", "faulthandler.enable()", "line 11, in forward"),
+        ("ctypes.string_at(0)", "faulthandler.disable()", "line 11, in forward"),
+    ],
+)
+@awaited
+async def test_what_a_function_does_to_files_and_to_the_handler_of_faults_hides_no_end(
+    file: Path, deed: str, imported: str, said: str
+) -> None:
+    file.write_text(doing(FAR + deed, after=imported))
+    async with engine_of(file) as engine:
+        far = (await asked(engine, start=-60.0, stop=60.0))["failure"]
+        assert said in far["sentence"]
+        assert "called exit" not in far["sentence"]
+        assert (await asked(engine))["verdict"]["word"] == "matches"
 
 
-class Doing(torch.autograd.Function):
-    '''Twice x, and something else at 60.
-
-    Gradloupe: x: float64[]
-    '''
-
-    @staticmethod
-    def forward(ctx, x):
-        if 59 < x.abs().max() < 61:
-            DEED
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
-
-IMPORTED
-"""
-
-
-def sentence_at_60(file: Path, deed: str, imported: str = "") -> str:
-    """Why a Function that does this at 60 gives no answer there; near 0 it gives the right one."""
-    file.write_text(DEED.replace("DEED", deed).replace("IMPORTED", imported))
-
-    async def found() -> tuple[str, str]:
-        async with engine_of(file) as engine:
-            far = await engine.answer(await question_of(engine, "Doing", start=-60.0, stop=60.0))
-            near = await engine.answer(await question_of(engine, "Doing"))
-            return far.header["failure"]["sentence"], near.header["verdict"]["word"]
-
-    sentence, word = run(found())
-    assert word == "matches"
-    return str(sentence)
-
-
-@pytest.mark.parametrize("deed", ["os.closerange(3, 256)", "[os.dup2(1, each) for each in range(3, 30)]"])
-def test_a_function_that_closes_what_it_has_not_opened_is_not_said_to_call_exit(file: Path, deed: str) -> None:
-    said = sentence_at_60(file, deed)
-    assert "ended with exit code" in said
-    assert "files were closed or written to that the Function had not opened" in said
-
-
-@pytest.mark.parametrize("imported", ["faulthandler.enable()", "faulthandler.disable()"])
-def test_the_last_line_is_known_whatever_the_file_asks_of_the_handler_of_faults(file: Path, imported: str) -> None:
-    said = sentence_at_60(file, "ctypes.string_at(0)", imported)
-    assert "segmentation fault (SIGSEGV) while it computed Doing; last line: my_ops.py, line 15, in forward" in said
-
-
-def test_a_worker_that_does_not_stay_is_not_replaced_without_a_pause(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@awaited
+async def test_a_worker_that_does_not_stay_is_not_replaced_without_a_pause(
+    file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where a thread of the file ends it: else a server that nobody asks anything would be busy for ever."""
-    monkeypatch.setattr(supervisor, "RESTART_PAUSE", 0.7)
-    births = tmp_path / "births"
+    monkeypatch.setattr("gradloupe.server.supervisor.supervisor.RESTART_PAUSE", 0.4)
+    births = file.with_name("births")
     leaves = f"open({str(births)!r}, 'a').write(f'{{time.time()}}\\n'), time.sleep(0.1), os._exit(3)"
-    imported = f"threading.Timer(0.2, lambda: ({leaves})).start()"
-    file.write_text(DEED.replace("DEED", "pass").replace("IMPORTED", imported))
-
-    async def times() -> list[float]:
-        async with engine_of(file):
-            while not births.exists() or len(births.read_text().splitlines()) < 6:  # noqa: ASYNC110 - a stranger's
-                await asyncio.sleep(0.02)
-        return [float(each) for each in births.read_text().splitlines()]
-
-    found = run(times())
-    assert min(later - earlier for earlier, later in pairwise(found[2:])) > 0.7
-
-
-@pytest.mark.parametrize("recipe", ["", "Gradloupe: x: float64[3]"])
-def test_a_forward_that_ends_the_program_is_named_with_its_line(file: Path, recipe: str) -> None:
-    file.write_text(
-        f"import sys\nimport torch\n\n\nclass Leaving(torch.autograd.Function):\n    '''{recipe}'''\n\n"
-        "    @staticmethod\n    def forward(ctx, x):\n        sys.exit('no licence')\n\n"
-        "    @staticmethod\n    def backward(ctx, grad_output):\n        return grad_output\n"
-    )
-
-    async def sentence() -> str:
-        async with engine_of(file) as engine:
-            with pytest.raises(Unsolved) as unsolved:
-                await engine.op("Leaving")
-            assert engine.restarts == 0
-            return str(unsolved.value)
-
-    said = run(sentence())
-    assert said.startswith("forward ends the program (sys.exit, my_ops.py, line 10)")
-    assert "fix it" in said
+    file.write_text(doing("pass", after=f"threading.Timer(0.2, lambda: ({leaves})).start()"))
+    async with engine_of(file):
+        while not births.exists() or len(births.read_text().splitlines()) < 6:  # noqa: ASYNC110 - a stranger's
+            await asyncio.sleep(0.02)
+    times = [float(each) for each in births.read_text().splitlines()]
+    assert min(later - earlier for earlier, later in pairwise(times[2:])) > 0.4

@@ -8,7 +8,7 @@ import pytest
 import torch
 from support.sections import look, written
 
-from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.runtime import FunctionFailed
 
 SOON = 3.0  # seconds of this process for one look
 
