@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,14 @@ def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(
     monkeypatch.setenv("COLUMNS", columns)
     write_report(Report(("my.py",), (ExaminedFunction(WRONG),)), Settings(check=True))
     assert wide - 10 < max(map(len, capsys.readouterr().out.splitlines())) <= wide
+
+
+def test_numbers_are_typeset_but_for_those_in_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = replace(WRONG, sentence="at -1e-06 `k = -1e-06` x < -2", sweeps=())
+    page = tmp_path / "report.html"
+    write_report(Report(("my.py",), (ExaminedFunction(result),)), Settings(check=True, save_html=str(page)))
+    assert "at −10⁻⁶ `k = -1e-06` x < −2" in capsys.readouterr().out
+    assert "at −10⁻⁶ <code>k = -1e-06</code> x" in page.read_text()
 
 
 def test_the_help_names_the_exit_codes_and_what_may_be_allowed(folder: Path) -> None:
