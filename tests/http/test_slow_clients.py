@@ -8,18 +8,19 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
+from support.own_server import showing
 from support.raw_http import connected, read, send
 from support.servers import serving
 from support.waiting import until
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from gradloupe.server.http.connection_limits import ConnectionLimits, Connections, client_of_address
-from gradloupe.server.http.uvicorn_protocol import limited_protocol
+from gradloupe.server.http import ConnectionLimits, Connections, limited_protocol
 
 PROTOCOLS = pytest.mark.parametrize("protocol", [H11Protocol, HttpToolsProtocol])
 SHORT = ConnectionLimits(request=0.4, stalled=0.4)
@@ -218,11 +219,13 @@ def test_520_half_open_connections_do_not_stop_the_service() -> None:
         assert server.get("/ops/exp.json").status_code == 200
 
 
-def test_a_household_with_a_network_of_its_own_is_one_peer() -> None:
-    assert (
-        client_of_address("2001:db8:0:1::5")
-        == client_of_address("2001:db8:0:1:ffff::7")
-        != client_of_address("2001:db8:0:2::5")
-    )
-    assert client_of_address("::ffff:192.0.2.1") == client_of_address("192.0.2.1") != client_of_address("192.0.2.2")
-    assert client_of_address("fe80::1%eth0") == client_of_address("fe80::2")
+def test_a_household_with_a_network_of_its_own_is_one_peer(tmp_path: Path) -> None:
+    behind_a_proxy = ("--forwarded-allow-ips", "127.0.0.1", "--requests-per-peer", "1")
+    households = [["2001:db8:0:1::5", "2001:db8:0:1:ffff::7"], ["::ffff:192.0.2.1", "192.0.2.1"], ["192.0.2.2"]]
+    households += [["fe80::1%eth0", "fe80::2"], ["2001:db8:0:2::5"]]
+    with showing(tmp_path, *behind_a_proxy) as own, ExitStack() as stack:
+        for members in households:
+            for place, address in enumerate(members):
+                page = stack.enter_context(connected(own))
+                page.sendall(f"GET /events HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\n\r\n".encode())
+                assert page.recv(12) == (b"HTTP/1.1 503" if place else b"HTTP/1.1 200"), address

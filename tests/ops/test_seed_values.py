@@ -82,20 +82,10 @@ def test_every_op_file_reads_as_a_textbook_page(subtests):
         with subtests.test(name):
             last = ast.parse(inspect.getsource(inspect.getmodule(op.function))).body[-1]
             assert ast.unparse(last).startswith("op = Op(")
-            assert op.doc
-            assert op.title
-            assert op.group
-            assert op.reference
+            assert all((op.doc, op.title, op.group, op.reference))
             for formula in (op.forward, op.backward, *([op.surrogate_formula] if op.surrogate else [])):
                 assert convert(formula).startswith("<math")
                 assert "\\" not in convert(formula)
-
-
-def test_the_gallery_tells_exact_surrogate_and_broken_apart():
-    surrogates = {"clamp_with_grad", "replace_grad", "round_straight_through", "heaviside_sigmoid"}
-    assert {name for name, op in OPS.items() if op.claim == "surrogate"} >= surrogates
-    assert {name for name, op in OPS.items() if op.claim == "broken"} >= {"incorrect_clipped_relu", "sinh_on_ctx"}
-    assert {name for name, op in OPS.items() if op.claim == "exact"} >= {*EXACT} - {"sinh_on_ctx"}
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -109,18 +99,6 @@ def test_the_clamp_that_works_is_torch_clamp_at_the_bounds_too():
     x = tensor(CLAMP).requires_grad_()
     close(torch.autograd.grad(x.clamp(-1, 1).sum(), x)[0], CLOSED)
     close(torch.autograd.grad(torch.nn.functional.hardtanh(x).sum(), x)[0], OPEN)
-
-
-def test_clamp_with_grad_is_not_linear_in_grad_output():
-    plus, minus = (gradient("clamp_with_grad", [-2, 0, 2], -1.0, 1.0, grad_output=g) for g in (1.0, -1.0))
-    close(plus, [0, 1, 1])
-    close(minus, [-1, -1, 0])
-    close(plus + minus, [-1, 0, 1])
-
-
-def test_clamp_with_grad_is_positively_homogeneous():
-    once, twice = (gradient("clamp_with_grad", CLAMP, -1.0, 1.0, grad_output=g) for g in (1.0, 2.0))
-    close(twice, (2 * once).tolist())
 
 
 @pytest.mark.parametrize(("grad_output", "clamp"), [(1.0, {"min": -1.0}), (-1.0, {"max": 1.0})])
@@ -195,7 +173,6 @@ def test_gradcheck_finds_the_missing_mask_unless_every_sample_lies_between_the_k
     with pytest.raises(RuntimeError, match="Jacobian mismatch"):
         gradcheck(clip, tensor([1.541, -0.2934, -2.1788, 0.5684, -1.0845]).requires_grad_())
     assert gradcheck(clip, tensor([1.452, 0.0504, 0.4962, 0.3959, 0.2918]).requires_grad_())
-    assert (math.erf(1.5 / math.sqrt(2)) / 2) ** 5 == pytest.approx(0.01525, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +184,3 @@ def test_exp_and_its_gradient_overflow_at_the_same_point(dtype, last, beyond):
     y = OPS["exp"](x)
     y.sum().backward()
     assert y.isinf().tolist() == x.grad.isinf().tolist() == [False, True]
-
-
-def test_the_node_in_the_graph_is_named_after_the_function():
-    assert type(OPS["exp"](tensor(1.0).requires_grad_()).grad_fn).__name__ == "ExpBackward"

@@ -15,7 +15,7 @@ from support.own_server import Own, showing
 from support.servers import Server, serving_in_thread
 from support.waiting import until
 
-from gradloupe.server.http.access_log import logging_config
+from gradloupe.server.http import logging_config
 
 
 @pytest.fixture(scope="module")
