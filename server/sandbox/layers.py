@@ -117,7 +117,9 @@ def _limit_resources(limits: Limits) -> None:
         (resource.RLIMIT_NOFILE, _MAX_FILES),
         (resource.RLIMIT_STACK, _STACK),
     ):
-        resource.setrlimit(kind, (most, most))
+        allowed = resource.getrlimit(kind)[1]
+        least = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
+        resource.setrlimit(kind, (least, least))
     resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu, limits.cpu + 1))
 
 

@@ -1,0 +1,79 @@
+"""No attack gets out of a guest, though each does without the layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from sandbox.attacks import ATTACKS, GREED, HARMLESS, NOT_ALIVE, text_of
+from support.arena import Arena, arena
+
+from gradloupe.server.sandbox.layers import LAYERS
+
+ALL = [layer.name for layer in LAYERS]
+ALIVE = sorted({name for group in HARMLESS.values() for name in group} - NOT_ALIVE)
+# One of each kind, for each push; the others by night.
+CORE = {
+    *("read the users", "see whether a file is there", "map a file by torch", "load a library", "write a file"),
+    *("open a TCP socket", "look for the worker", "read another's memory", "fork", "clone3", "start a thread", "exec"),
+    *("a shell out of a checkpoint", "machine code", "turn data into code by keys", "be dumpable again", "hold memory"),
+    *("calls of another width", "a large tensor", "much output", "kill the worker", "abort", "an exit handler"),
+}
+
+
+def sampled(names: list[str]) -> list[object]:
+    """Those of each push, and the others marked for the night."""
+    return [pytest.param(each, marks=[] if each in CORE else [pytest.mark.nightly]) for each in names]
+
+
+@pytest.fixture(scope="module")
+def guests() -> Iterator[Arena]:
+    with arena() as guests:
+        yield guests
+
+
+@pytest.mark.parametrize("attack", sampled(list(ATTACKS)))
+def test_no_attack_gets_out(guests: Arena, attack: str) -> None:
+    assert "GOT OUT" not in guests.outcome(text_of(ATTACKS[attack]), seconds=0.5)
+
+
+@pytest.mark.parametrize("attack", sampled(ALIVE))
+def test_without_the_layers_the_attack_succeeds(guests: Arena, attack: str) -> None:
+    assert guests.outcome(text_of(ATTACKS[attack]), ALL) == "raised GOT OUT"
+
+
+def test_there_are_more_than_a_hundred_kinds_of_attack() -> None:
+    assert len(ATTACKS) > 111
+    assert set(ATTACKS) >= CORE
+
+
+def test_what_hangs_is_told_with_its_line(guests: Arena) -> None:
+    said = guests.outcome(text_of(GREED["sleep"]), seconds=0.5)
+    assert said.startswith("lost did not return within 0.5 s; last line: edit.py, line ")
+    assert said.endswith("in attempt")
+
+
+FORGED = "import os, json, struct\nhead = json.dumps({'kind': 'loaded', 'things': []}).encode()\n"
+SENT = "os.write(3, struct.pack('!II', len(head), 0) + head)"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import os\nos._exit(3)", "lost ended its process with exit code 3"),
+        ("import os\nos.write(3, b'x' * 8 * 2**20)", "bad reply a frame of 4042322160 bytes is too large"),
+        ("import os\nos.write(3, bytes([0, 0, 0, 2, 0, 0, 0, 0]) + b'{}')", "bad reply a reply is of another kind"),
+        ("import os\nos.write(3, bytes([0, 0, 0, 2, 0, 0, 0, 0]) + b'[]')", "bad reply a header is no object"),
+        (
+            "import os\nos.write(3, bytes([0, 15, 0, 0, 0, 0, 0, 0]) + b'[' * 15 * 2**16)",
+            "bad reply a header is no JSON",
+        ),
+        ("import os\nos.close(3)\nwhile True: pass", "lost closed its channel"),
+        ("import json\njson.dumps = None", "lost ended its process with exit code 1"),
+        ("import torch\ntorch.set_default_dtype(torch.float64)", "loaded"),
+        (FORGED + SENT, "loaded"),
+    ],
+)
+def test_a_guest_that_spoils_its_own_process_spoils_nothing_else(guests: Arena, text: str, said: str) -> None:
+    assert guests.outcome(text, seconds=0.5) == said
+    assert guests.outcome("x = 1") == "loaded"
