@@ -12,7 +12,6 @@ from support import http
 from support.servers import Server, serving_in_thread
 
 from gradloupe.ops import OPS
-from gradloupe.server.html.lessons import all_lessons
 
 PUBLIC = "https://loupe.example.org"
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
@@ -108,7 +107,8 @@ def test_a_private_site_keeps_search_engines_away(server: str) -> None:
 def test_a_public_site_has_a_map_of_its_gallery_its_ops_and_its_lessons(public: Server) -> None:
     root = ElementTree.fromstring(public.get("/sitemap.xml").content)  # noqa: S314 - our own
     places = [each.text for each in root.iter(f"{SITEMAP}loc")]
-    taught = [f"/lessons/{lesson.name}" for lesson in all_lessons()]
+    taught = re.findall(r'<li><a href="(/lessons/\w+)"', public.get("/lessons").text)
+    assert len(taught) > 10
     assert places == [
         PUBLIC + path for path in ("/", *(f"/ops/{name}" for name in OPS), "/lessons", *taught, "/glossary")
     ]

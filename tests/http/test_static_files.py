@@ -17,8 +17,6 @@ from support import http
 from support.raw_http import connected, read, send
 from support.servers import HERE, Server, serving_in_thread
 
-from gradloupe.server.html.assets import PLOTLY_BUNDLES, Assets
-
 
 def static_addresses(server: str) -> list[str]:
     pages = "".join(http.get(server + page).text for page in ("/", "/ops/exp", "/docs"))
@@ -52,14 +50,24 @@ def test_a_static_file_is_the_same_without_compression(server: str) -> None:
     assert sizes[0] > 3 * sizes[1] > 3 * sizes[2]
 
 
-def test_another_stylesheet_of_pygments_has_another_address(package_copy: Path) -> None:
-    program = "from gradloupe.server.html.assets import Assets; print(Assets().address('pages/op.css'))"
-    command, environment = [sys.executable, "-c", program], os.environ | {"PYTHONPATH": str(package_copy.parent)}
-    before = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+def test_another_stylesheet_has_another_address_and_without_the_light_bundles_there_is_the_full_one(
+    package_copy: Path,
+) -> None:
+    def printed(what: str) -> str:
+        """What a program prints that imports the copy where no light bundles are installed."""
+        program = f"import sys; sys.prefix = '/nowhere'\nfrom gradloupe.server.html.assets import Assets\nprint({what})"
+        environment, command = os.environ | {"PYTHONPATH": str(package_copy.parent)}, [sys.executable, "-c", program]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    curves, maps, before = printed(
+        "*map(Assets().plotly, ('curves', 'maps')), Assets().address('pages/op.css')"
+    ).split()
+    assert curves == maps
+    assert curves.endswith("/plotly.min.js")
     highlight = package_copy / "server" / "html" / "op_markup.py"
     highlight.write_text(highlight.read_text().replace('return f"{_rules(_LIGHT)}', 'return f".c {{ color: red }}'))
-    after = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    assert after.endswith("/pages/op.css\n")
+    after = printed("Assets().address('pages/op.css')").strip()
+    assert after.endswith("/pages/op.css")
     assert after != before
 
 
@@ -101,13 +109,15 @@ def version(bundle: bytes) -> str:
 def test_the_light_bundles_are_installed_and_of_the_version_of_the_wheel(server: str) -> None:
     wanted = json.loads((HERE / "package.json").read_text())["dependencies"]
     locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
-    full = version(Assets().read("plotly.min.js"))
-    for kind, name in PLOTLY_BUNDLES.items():
-        assert Assets().plotly(kind).endswith(f"/{name}")  # without them: make test
-        bundle = Assets().read(name)
+    addresses = re.findall(r'data-plotly-\w+="([^"]+)"', http.get(f"{server}/ops/exp").text)
+    assert len(addresses) == 2
+    for address in addresses:
+        folder, name = address.rsplit("/", 1)
+        assert name != "plotly.min.js"  # which is there without them: make test
+        full, bundle = http.get(f"{server}{folder}/plotly.min.js").content, http.get(server + address).content
         package = f"plotly.js-{name.removeprefix('plotly-').removesuffix('.min.js')}-dist-min"
-        assert version(bundle) == full == wanted[package] == locked[f"node_modules/{package}"]["version"]
-        assert len(bundle) < len(Assets().read("plotly.min.js")) / 3
+        assert version(bundle) == version(full) == wanted[package] == locked[f"node_modules/{package}"]["version"]
+        assert len(bundle) < len(full) / 3
 
 
 def test_the_lock_names_no_registry_and_proves_what_it_gets() -> None:
@@ -116,15 +126,3 @@ def test_the_lock_names_no_registry_and_proves_what_it_gets() -> None:
     packages = json.loads(lock)["packages"]
     assert len(packages) == 3
     assert all("integrity" in package for name, package in packages.items() if name)
-
-
-def test_without_the_light_bundles_the_full_one_is_served(package_copy: Path) -> None:
-    program = (
-        "import sys; sys.prefix = '/nowhere'\n"
-        "from gradloupe.server.html.assets import Assets; print(*map(Assets().plotly, ('curves', 'maps')))"
-    )
-    environment = os.environ | {"PYTHONPATH": str(package_copy.parent)}
-    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    curves, maps = ran.stdout.split()
-    assert curves == maps
-    assert curves.endswith("/plotly.min.js")

@@ -1,0 +1,96 @@
+"""The search of the gallery: what is found, and in which order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from support import http
+from support.own_server import showing
+
+from gradloupe.ops import OPS
+
+FUNCTION = '''
+
+class {name}(torch.autograd.Function):
+    """{text}"""
+
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+'''
+NAMES = ("Map", "FoldedOnce", "OneFold", "Tenfold", "Fold", "MyClampFunction")
+
+
+def page(server: str, query: str) -> str:
+    response = http.get(f"{server}/?q={quote(query)}")
+    assert response.status_code == 200
+    return response.text
+
+
+def found(server: str, query: str) -> list[str]:
+    """The ops that are shown for these words, in their order."""
+    cards = page(server, query).split('<li class="card')[1:]
+    return [match[1] for card in cards if (match := re.search(r'href="/ops/(\w+)"', card))]
+
+
+def test_a_word_of_the_title_counts_most_then_its_beginning_then_the_text(tmp_path: Path) -> None:
+    texts = {"Map": "The fold of a map.", "Tenfold": "Blindfolded."}
+    functions = "".join(FUNCTION.format(name=name, text=texts.get(name, "Doubles.")) for name in NAMES)
+    with showing(tmp_path, text=f"import torch\n{functions}") as own:
+        assert found(own.url, "fold") == ["Fold", "OneFold", "FoldedOnce", "Map"]
+        assert "MyClampFunction" in found(own.url, "clamp")
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("STE", "round_straight_through"),
+        ("straight-through", "round_straight_through"),
+        ("quantization", "fake_quantize"),
+        ("dead zone", "clamp_with_grad"),
+        ("clipping", "gradient_clip"),
+        ("SNN", "heaviside_sigmoid"),
+        ("softmax", "softmax"),
+        ("relu", "relu"),
+        ("exponential", "exp"),
+        ("domain adaptation", "gradient_reversal"),
+        ("focal loss", "cross_entropy"),
+        ("binarize", "sign_straight_through_clipped"),
+        ("dropout", "bernoulli_straight_through"),
+        ("opacity sigmoid", "image_alpha"),
+        ("KILL", "kill_head"),
+    ],
+)
+def test_what_is_meant_stands_first(server: str, query: str, first: str) -> None:
+    shown = found(server, query)
+    assert shown[0] == first or OPS[shown[0]].title.startswith(OPS[first].title)
+    assert len(shown) < len(OPS) / 2
+
+
+def test_a_search_is_not_for_parts_of_words(server: str) -> None:
+    shown = found(server, "STE")
+    assert "exp" not in shown
+    assert len(shown) < 12
+
+
+def test_every_quantiser_is_found_by_either_spelling(server: str) -> None:
+    shown = found(server, "quantization")
+    assert {"dorefa", "fake_quantize", "learned_step_size", "pact", "ternary"} <= set(shown)
+    assert shown == found(server, "quantisation")
+
+
+@pytest.mark.parametrize("query", ["softmax zebra", "sofmax", "zebra", "e" * 2000])
+def test_every_word_has_to_be_found_and_something_else_is_offered(server: str, query: str) -> None:
+    assert found(server, query) == []
+    offered = re.findall(r'<a href="/\?q=([^"]+)"', page(server, query))
+    assert offered
+    for each in offered:
+        assert http.get(f"{server}/?q={each}").text.count('<li class="card')
+    assert query != "sofmax" or "softmax" in [each.lower() for each in offered]
