@@ -23,6 +23,8 @@ from .examination.call import STACK_SIZE, Call, call_succeeds
 from .examination.contract_check import CheckRow, ReturnedGradient
 from .examination.session import CheckSession
 
+__all__ = ["CheckRow", "ContractResult", "contract_xray"]
+
 
 def _returned(session: CheckSession) -> tuple[ReturnedGradient, ...]:
     """What backward returned for each argument of forward, and what the engine delivered to the input."""

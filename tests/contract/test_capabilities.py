@@ -16,10 +16,8 @@ from support.sections import section
 from support.servers import children
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.contract.capabilities.all_badges import capability_badges
-from gradloupe.server.contract.capabilities.badges import MAX_MESSAGE, exception_summary
+from gradloupe.server.contract.capabilities.all_badges import Call, capability_badges, exception_summary
 from gradloupe.server.contract.capabilities.compile import compile_badge, in_a_copy, in_this_process, try_compile
-from gradloupe.server.contract.examination.call import Call
 from gradloupe.server.runtime import timing
 
 
@@ -66,32 +64,14 @@ ROUNDED = op_with(new_style(lambda x: x.round(), torch.ones_like, jvp=lambda ctx
 WHOLE = op_with(new_style(lambda x: x.long()))
 
 
-class Product(torch.autograd.Function):
-    """A product of matrices that says nothing to autocast."""
-
-    @staticmethod
-    def forward(ctx, a, b):
-        ctx.save_for_backward(a, b)
-        return a @ b
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        a, b = ctx.saved_tensors
-        return grad_output @ b.T, a.T @ grad_output
+# A product of matrices that says nothing to autocast.
+MATMUL = with_backward(torch.matmul, lambda g, a, b: (g @ b.T, a.T @ g))
 
 
-class Refused(torch.autograd.Function):
-    """What takes no half precision, and no argument that is anything but a number."""
-
-    @staticmethod
-    def forward(ctx, x):
-        if x.dtype in (torch.float16, torch.bfloat16):
-            raise TypeError("no half measures. Here at least.")
-        return x * 1
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
+def refuses_half(x):
+    if x.dtype in (torch.float16, torch.bfloat16):
+        raise TypeError("no half measures. Here at least.")
+    return x * 1
 
 
 class InPlace(torch.autograd.Function):
@@ -114,19 +94,33 @@ DEEP = op_with(STEEP.function, Input("x", domain=(-14.0, -12.0), value=-13.0))
 CONJUGATED = op_with(with_backward(lambda x: x.exp(), lambda g, x: g * x.exp().conj()))
 
 
-class RoughInHalf(Product):
+class RoughInHalf(MATMUL):
     """Right in single precision alone."""
 
     @staticmethod
     def forward(ctx, a, b):
-        y = Product.forward(ctx, a, b)
+        y = MATMUL.forward(ctx, a, b)
         ctx.low = y.dtype == torch.bfloat16
         return y.to(a.dtype)
 
     @staticmethod
     def backward(ctx, grad_output):
-        a, b = Product.backward(ctx, grad_output)
+        a, b = MATMUL.backward(ctx, grad_output)
         return (2 * a, b) if ctx.low else (a, b)
+
+
+class Blurred(MATMUL):
+    """Whose gradients bfloat16 spoils."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        y = a @ b
+        ctx.low = y.dtype == torch.bfloat16
+        return y
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (grad_output / (not ctx.low)).float(), None
 
 
 def dropped(x):
@@ -159,15 +153,16 @@ STATES = [
     ("jvp", op_with(new_style(jvp=times(4))), "wrong", "in which differences of forward give"),
     ("jvp", op_with(new_style(lambda x: x.long(), jvp=lambda ctx, t: None)), "unknown", "No output of forward mode"),
     ("autocast", NEW, "yes", "run under torch.autocast"),
-    ("autocast", op_with(Product, *SQUARES), "no", "custom_fwd"),
+    ("autocast", op_with(MATMUL, *SQUARES), "no", "custom_fwd"),
     ("autocast", op_with(new_style(lambda x: x.bfloat16() + 0)), "yes", "run under torch.autocast"),
     ("autocast", WHOLE, "unknown", "no gradient comes back"),
     ("half", NEW, "yes", "but for their rounding"),
-    ("half", op_with(Refused), "no", "TypeError: no half measures."),
+    ("half", op_with(with_backward(refuses_half, lambda g, x: g)), "no", "TypeError: no half measures."),
     ("func.grad", op_with(new_style(lambda x: (x**3, None))), "yes", "gradients that backward returns"),
     ("jvp", op_with(new_style(lambda x: (x**3, 3), jvp=lambda ctx, t: (times(3)(ctx, t), None))), "yes", "of forward"),
     ("jvp", op_with(new_style(lambda x: torch.complex(x, x**2), jvp=slope_of_pair)), "yes", "of forward"),
     ("autocast", op_with(RoughInHalf, *SQUARES), "wrong", "off by"),
+    ("autocast", op_with(Blurred, *SQUARES), "wrong", ""),
     ("autocast", DROPOUT, "unknown", "random numbers"),
     ("half", DROPOUT, "unknown", "random numbers"),
     ("half", DEEP, "wrong", "In float16 gradients are NaN or infinite"),
@@ -187,21 +182,6 @@ def test_every_state_is_found_and_explained(name, op, state, said):
     assert found.sentence.endswith(".")
 
 
-def test_gradients_that_bfloat16_spoils_are_wrong():
-    class Blurred(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, a, b):
-            y = a @ b
-            ctx.low = y.dtype == torch.bfloat16
-            return y
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            return (grad_output / (not ctx.low)).float(), None
-
-    assert badge("autocast", op_with(Blurred, *SQUARES)).state == "wrong"
-
-
 @pytest.mark.parametrize(
     ("op", "wrt", "state", "said"),
     [
@@ -218,31 +198,25 @@ def test_complex_numbers_in_every_state(op, wrt, state, said):
 
 
 def test_a_function_of_float64_alone_is_said_to_refuse_float32():
-    class Double(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            if x.dtype != torch.float64:
-                raise ValueError("float64 only")
-            return x * 1
+    def only_double(x):
+        if x.dtype != torch.float64:
+            raise ValueError("float64 only")
+        return x * 1
 
-        @staticmethod
-        def backward(ctx, grad_output):
-            return grad_output
-
-    assert "does not even take float32: ValueError: float64 only." in badge("autocast", op_with(Double)).sentence
+    found = badge("autocast", op_with(with_backward(only_double, lambda g, x: g)))
+    assert "not even take float32" in found.sentence
 
 
-compiled_states = pytest.mark.parametrize(
-    ("op", "state", "said"),
-    [
-        (OPS["functional_linear"], "yes", "compiles as one graph"),
-        (op_with(new_style(jvp=times(3))), "no", "jvp"),
-        (op_with(InPlace), "wrong", "the gradients are different"),
-    ],
+COMPILED = [
+    (OPS["functional_linear"], "yes", "compiles as one graph"),
+    (op_with(new_style(jvp=times(3))), "no", "jvp"),
+    (op_with(InPlace), "wrong", "the gradients are different"),
+]
+
+
+@pytest.mark.parametrize(
+    ("op", "state", "said"), [COMPILED[0], *(pytest.param(*each, marks=pytest.mark.nightly) for each in COMPILED[1:])]
 )
-
-
-@compiled_states
 def test_compiled_apart_in_every_state(op, state, said):
     loaded = set(sys.modules)
     found = compile_badge(Call.of(section(op)), True, 60.0)
@@ -250,7 +224,7 @@ def test_compiled_apart_in_every_state(op, state, said):
     assert not {name for name in set(sys.modules) - loaded if name.startswith("torch._dynamo")}
 
 
-@compiled_states
+@pytest.mark.parametrize(("op", "state", "said"), COMPILED)
 def test_where_no_copy_can_differentiate_it_is_compiled_here_and_forgotten(op, state, said):
     before = sys.getrecursionlimit()
     found, sentence = in_this_process(lambda: try_compile(Call.of(section(op))), 60.0)
@@ -269,21 +243,17 @@ def test_where_no_more_files_may_be_opened_compiling_is_not_tried():
 
 
 def test_what_hangs_or_raises_in_this_process_is_told():
-    def hang():
-        while True:
-            pass
-
     def fail():
         raise ValueError("no")
 
-    assert in_this_process(hang, 0.05) == ("unknown", "torch.compile did not finish in 0.05 seconds.")
-    assert in_this_process(fail, 0.05)[1] == "The Function raises ValueError: no before it is compiled."
+    assert in_this_process(signal.pause, 0.05) == ("unknown", "torch.compile did not finish in 0.05 seconds.")
+    assert "raises ValueError: no before" in in_this_process(fail, 0.05)[1]
 
 
 def test_what_is_not_done_in_time_is_ended():
     before = len(children(os.getpid()))
     found = compile_badge(Call.of(section("exp")), True, 0.05)
-    assert (found.state, found.sentence) == ("unknown", "torch.compile did not finish in 0.05 seconds.")
+    assert (found.state, "did not finish" in found.sentence) == ("unknown", True)
     assert len(children(os.getpid())) == before
 
 
@@ -320,18 +290,16 @@ def test_no_op_that_is_right_is_accused_but_of_a_missing_conjugate(name):
 
 
 def test_what_an_exception_says_is_bounded():
-    assert len(exception_summary(type("E" * 9000, (Exception,), {})("z" * 10**6))) <= 2 * MAX_MESSAGE + 3
+    assert len(exception_summary(type("E" * 9000, (Exception,), {})("z" * 10**6))) <= 2 * 160 + 3
     assert exception_summary(ValueError("")) == "ValueError"
 
 
 def test_an_error_in_one_badge_leaves_the_others():
     cut = section("exp")
     odd = Call.of(cut).through(lambda x: type("Odd", (), {"__iter__": None})())
-    found = capability_badges(cut, odd)
-    assert len(found) == 7
-    assert capability_badges(cut, Call.of(cut), timing.now() - 1, True)[3].sentence.endswith(
-        "no time was left to try torch.compile."
-    )
+    assert len(capability_badges(cut, odd)) == 7
+    late = capability_badges(cut, Call.of(cut), timing.now() - 1, True)
+    assert "no time was left" in late[3].sentence
     assert {each.state for each in capability_badges(cut, Call.of(cut), timing.now() - 1)} == {"unknown"}
 
 

@@ -7,12 +7,11 @@ from itertools import product
 import pytest
 import torch
 from functions.seeds import SEEDS
+from support.answers import document
 from support.sections import WORD, look, section
 
 from gradloupe.ops import OPS
 from gradloupe.server.contract.xray import contract_xray
-from gradloupe.server.numerics.sentences.headline import MOST_WORDS, Specimen, headline
-from gradloupe.server.numerics.sentences.places import section_names
 
 SPECIMENS = [name for name, op in OPS.items() if op.claim == "broken"]
 RIGHT = [name for name in OPS if name not in SPECIMENS]
@@ -55,8 +54,7 @@ def said(name, **asked):
 
 def line(name):
     """Its headline."""
-    op = OPS[name]
-    return headline(*seen(name), section_names(section(name)), Specimen(op.broken, op.check))
+    return document(name, "curves", *domain(name))[0]["verdict"]["headline"]
 
 
 @pytest.mark.parametrize("name", OPS)
@@ -71,8 +69,9 @@ def test_the_measured_verdict_and_the_contract_are_as_the_op_claims(name):
         # Where a surrogate differs from forward by less than half precision can tell, they match both.
         words = {"+1": said(name), "-1": said(name, grad_output=-1.0), "in half": said(name, dtype=torch.float16)}
         assert (words, found) == (dict.fromkeys(words, word), {"error": set(), "warning": set()})
-    assert len(line(name).split()) <= MOST_WORDS
-    assert line(name).startswith("Matches: ") == (op.claim == "exact")
+    headline = line(name)
+    assert len(headline.split()) <= 20
+    assert headline.startswith("Matches: ") == (op.claim == "exact")
 
 
 @pytest.mark.parametrize("name", SEEDS)

@@ -11,7 +11,7 @@ from support.sections import section
 from torch.autograd import Function
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.contract.examination.contract_check import CheckRow
+from gradloupe.server.contract.xray import CheckRow
 from gradloupe.server.other_calls.check import other_calls_rows
 
 

@@ -9,7 +9,7 @@ import torch
 from support.sections import section
 from torch.autograd import Function
 
-from gradloupe.server.contract.examination.contract_check import CheckRow
+from gradloupe.server.contract.xray import CheckRow
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.other_calls.check import other_calls_rows

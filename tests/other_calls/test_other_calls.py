@@ -10,7 +10,7 @@ from support.sections import look, section
 from torch.autograd import Function
 
 from gradloupe.ops import OPS
-from gradloupe.server.contract.examination.contract_check import CheckRow
+from gradloupe.server.contract.xray import CheckRow
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.infer import infer
 from gradloupe.server.inference.recipe import parse_recipe

@@ -5,14 +5,15 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from support.answers import document
 from support.sections import look, op_of, written
 
 from gradloupe.ops import Input
-from gradloupe.server.numerics.sentences.places import Names
-from gradloupe.server.numerics.sentences.verdict_sentence import verdict_sentence
-from gradloupe.server.views.curves import curve_columns, point_marks
 
-NAMES = Names("x", "y", "exact")
+
+def curves(op):
+    """The header and the columns of the curves."""
+    return document(op, "curves")
 
 
 class Gumbel(torch.autograd.Function):
@@ -38,18 +39,18 @@ def test_one_draw_is_a_smooth_curve_with_the_gradient_that_backward_returns():
     seen, verdict = look(GUMBEL)
     assert seen.one_draw
     assert verdict.word == "matches"
-    drawn = curve_columns(seen, verdict)
+    header, drawn = curves(GUMBEL)
     assert np.ptp(np.diff(drawn["forward"])) < 0.02
     np.testing.assert_allclose(drawn["numerical"], drawn["analytical"], rtol=0, atol=1e-8)
-    assert point_marks(seen) == []
+    assert header["marks"] == []
 
 
 def test_a_forward_that_draws_is_said_to_draw_and_judged_for_one_draw():
     coin = written(lambda x: (torch.rand_like(x) < torch.sigmoid(x)).to(x), torch.ones_like)
     for op, word in ((GUMBEL, "matches"), (coin, "undecided")):
-        seen, verdict = look(op)
-        assert verdict.word == word
-        assert "random numbers; this verdict is for one draw" in verdict_sentence(seen, verdict, NAMES)
+        verdict = curves(op)[0]["verdict"]
+        assert verdict["word"] == word
+        assert "random numbers; this verdict is for one draw" in verdict["sentence"]
 
 
 @pytest.mark.parametrize("draw", ["torch", "numpy"])
@@ -57,17 +58,18 @@ def test_whose_random_numbers_they_are_makes_no_difference(draw):
     def noise(x):
         return torch.randn_like(x) if draw == "torch" else torch.from_numpy(np.random.normal(size=tuple(x.shape)))
 
-    seen, verdict = look(written(lambda x: torch.sin(x) + noise(x), torch.cos))
+    op = written(lambda x: torch.sin(x) + noise(x), torch.cos)
+    seen, verdict = look(op)
     assert seen.one_draw
     assert verdict.word == "matches"
-    np.testing.assert_allclose(curve_columns(seen, verdict)["numerical"], np.cos(seen.rows.x), rtol=0, atol=1e-7)
+    _, columns = curves(op)
+    np.testing.assert_allclose(columns["numerical"], np.cos(columns["x"]), rtol=0, atol=1e-7)
 
 
 def test_what_no_seed_repeats_is_drawn_without_a_numerical_gradient():
     count = itertools.count()
-    seen, verdict = look(written(lambda x: torch.sin(x) + (0.618 * next(count)) % 1, torch.cos))
-    assert not seen.one_draw
-    assert verdict.word == "undecided"
-    assert np.isnan(curve_columns(seen, verdict)["numerical"]).all()
-    assert point_marks(seen) == []
-    assert "is random" in verdict_sentence(seen, verdict, NAMES)
+    header, columns = curves(written(lambda x: torch.sin(x) + (0.618 * next(count)) % 1, torch.cos))
+    assert header["verdict"]["word"] == "undecided"
+    assert np.isnan(columns["numerical"]).all()
+    assert header["marks"] == []
+    assert "is random" in header["verdict"]["sentence"]

@@ -26,6 +26,8 @@ from .badges import (
 )
 from .compile import compile_badge
 
+__all__ = ["Call", "CapabilityBadge", "badge_rows", "capability_badges", "exception_summary"]
+
 _FAMILY = "Other parts of torch"
 _TITLES = {
     "vmap": ("VMAP", "torch.func.vmap", TORCH_FUNC),

@@ -36,6 +36,8 @@ from .evaluation import Evaluation
 from .integral_check import Antiderivative, cell_areas, check_integrals
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
 
+__all__ = ["Evaluation", "Grid", "evaluate"]
+
 # bound: the noise of forward, as a share of its rise, above which it looks like jumps; and above which it disturbs the
 # small differences by which the grid is refined.
 _JUMP_NOISE, _REFINEMENT_NOISE = 1e-5, 1e-11

@@ -366,7 +366,7 @@ def test_a_violation_without_numbers_is_described_by_what_was_raised():
     raised = Violation("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
     said = describe_violation(raised, "x")
     assert "as after y.T" in said
-    assert said.endswith(": for a random grad_output it raises RuntimeError: no.")
+    assert said.endswith("it raises RuntimeError: no.")
 
 
 def test_the_check_of_the_laws_costs_no_more_than_some_calls():
@@ -392,7 +392,7 @@ def test_a_gradient_that_is_right_for_one_number_alone_but_not_among_others_is_a
     found, verdict = look(written(torch.sin, derivative))
     assert verdict.word == "differs"
     assert [each.law for each in found.linearity.findings] == ["batch"]
-    assert "other elements of the call" in describe_violation(found.linearity.findings[0])
+    assert "other elements" in describe_violation(found.linearity.findings[0])
 
 
 def test_a_function_that_mixes_its_batch_in_forward_too_is_looked_at_alone_and_not_accused():

@@ -1,57 +1,52 @@
-"""Between the rows there are as many points as the eye needs, and no more."""
-
-from dataclasses import replace
+"""Between the rows there are as many points as the eye needs, and no more; and round numbers are met."""
 
 import numpy as np
 import pytest
 import torch
-from support.sections import op_of, section, written
-
-from gradloupe.server.numerics.sampling.grid import Grid, grid_rows
-from gradloupe.server.numerics.sampling.refinement import kink_sides, refinement_points
-from gradloupe.server.numerics.singularities.special_points import special_points
+from support.answers import document
+from support.sections import Grid, look, op_of, written
 
 F = torch.nn.functional
 PIXELS = 1000
 
 
-def refined_rows(function, start=-3.0, stop=3.0, count=401, op=None, **asked):
-    """The section, its special points, its rows, and the rows with the points between them."""
-    cut = section(op or op_of(function), **asked)
-    cut = cut if cut.stacked else _stacked(cut)
-    double = cut.at(torch.float64, "cpu")
-    x = np.unique(cut.snap(Grid(start, stop, count).points()))
-    with np.errstate(all="ignore"):
-        special = special_points(double.forward, x, double.forward(x))
-        at = grid_rows(x, special)
-        full = at.joined(kink_sides(cut, at, special))
-        extra = refinement_points(
-            cut, double, full, double.forward(full.x), cut.backward(full.x, 1.0).grad_input, special, 1.0
+class Drawn:
+    """What is drawn of an op: its columns, its marks, and by how many pixels its lines miss a curve."""
+
+    def __init__(self, op, **asked):
+        self.header, self.columns = document(
+            op if not callable(op) or hasattr(op, "inputs") else op_of(op), "curves", **asked
         )
-    return cut, special, at, full.joined(extra)
+        self.x, self.marks = self.columns["x"], self.header["marks"]
 
-
-def _stacked(cut):
-    return replace(cut, stacked=tuple(name for name, _ in cut.inputs))
-
-
-def off(values, special, full, hidden=()):
-    """By how many pixels the lines through the rows miss the curve, allowing a tenth of a pixel sideways."""
-    span = full.x[-1] - full.x[0]
-    x = np.linspace(full.x[0], full.x[-1], 30011)[1:-1]
-    with np.errstate(all="ignore"):
-        at_rows = np.where(full.gap, np.nan, values(full.x))
-        lines = np.interp(x, full.x, at_rows)
+    def off(self, values, column, hidden=()):
+        """By how many pixels the lines through the rows miss the curve, allowing a tenth of a pixel sideways."""
+        special = [each["x"] for each in self.marks]
+        span = self.x[-1] - self.x[0]
+        x = np.linspace(self.x[0], self.x[-1], 30011)[1:-1]
         wide = 0.11 * span / PIXELS
-        near = [values(x + share * wide) for share in np.linspace(-1, 1, 11)]
-        near += [values(np.where(np.abs(x - each.x) < wide, each.x, x)) for each in special]
-        near = np.array([np.where(np.isfinite(each), each, near[5]) for each in near])
-        missed = np.maximum(lines - near.max(axis=0), near.min(axis=0) - lines)
-        shown = np.isfinite(lines) & np.isfinite(near).all(axis=0)
-        for each in special:
-            if each.kind in hidden:
-                shown &= np.abs(x - each.x) > 1.01 * span / 400
-        return max(missed[shown].max(), 0) / (np.ptp(lines[shown]) or 1) * PIXELS
+        with np.errstate(all="ignore"):
+            lines = np.interp(x, self.x, self.columns[column])
+            near = [values(x + share * wide) for share in np.linspace(-1, 1, 11)]
+            near += [values(np.where(np.abs(x - each) < wide, each, x)) for each in special]
+            near = np.array([np.where(np.isfinite(each), each, near[5]) for each in near])
+            missed = np.maximum(lines - near.max(axis=0), near.min(axis=0) - lines)
+            shown = np.isfinite(lines) & np.isfinite(near).all(axis=0)
+            for each in self.marks:
+                if each["kind"] in hidden:
+                    shown &= np.abs(x - each["x"]) > 1.01 * span / 400
+            return max(missed[shown].max(), 0) / (np.ptp(lines[shown]) or 1) * PIXELS
+
+
+def on_numbers(function):
+    """A function of tensors, and autograd's gradient of it, as functions of arrays."""
+
+    def slope(t):
+        x = torch.from_numpy(t).requires_grad_()
+        y = function(x)
+        return torch.autograd.grad(y.sum(), x)[0].numpy() if y.requires_grad else np.zeros_like(t)
+
+    return lambda t: function(torch.from_numpy(t)).numpy(), slope
 
 
 STEEP = {
@@ -69,104 +64,67 @@ STEEP = {
 
 @pytest.mark.parametrize("name", STEEP)
 def test_curve_and_gradient_are_drawn_to_half_a_pixel_with_a_thousand_points(name):
-    cut, special, _, full = refined_rows(STEEP[name])
-    assert full.x.size <= 1000
-    assert off(cut.forward, special, full) <= 0.5
-    assert off(lambda t: cut.backward(t, 1.0).grad_input, special, full) <= 0.5
+    seen, (forward, slope) = Drawn(STEEP[name]), on_numbers(STEEP[name])
+    assert seen.x.size <= 1000
+    assert seen.off(forward, "forward") <= 0.5
+    assert seen.off(slope, "analytical") <= 0.5
 
 
-@pytest.mark.parametrize("function", [torch.sqrt, lambda x: (x - 0.1234).abs().sqrt(), torch.special.entr])
-def test_forward_is_drawn_right_up_to_a_cusp(function):
-    cut, special, _, full = refined_rows(function)
-    assert [each.kind for each in special] == ["cusp"]
-    assert off(cut.forward, special, full) <= 0.5
-
-
-@pytest.mark.parametrize("function", [lambda x: 1 / (x - 0.3075), torch.log, lambda x: x.abs().log()])
-def test_forward_is_drawn_right_beside_a_pole(function):
-    cut, special, _, full = refined_rows(function)
-    assert [each.kind for each in special] == ["pole"]
-    assert off(cut.forward, special, full, hidden=("pole",)) <= 0.5
+@pytest.mark.parametrize(
+    ("kind", "function"),
+    [
+        ("cusp", torch.sqrt),
+        ("cusp", lambda x: (x - 0.1234).abs().sqrt()),
+        ("cusp", torch.special.entr),
+        ("pole", lambda x: 1 / (x - 0.3075)),
+        ("pole", torch.log),
+        ("pole", lambda x: x.abs().log()),
+    ],
+)
+def test_forward_is_drawn_right_up_to_a_cusp_and_beside_a_pole(kind, function):
+    seen = Drawn(function)
+    assert [each["kind"] for each in seen.marks] == [kind]
+    assert seen.off(on_numbers(function)[0], "forward", hidden=("pole",)) <= 0.5
 
 
 SMOOTH = [torch.tanh, torch.exp, torch.sigmoid, F.gelu, F.silu, F.mish, F.elu, lambda x: x**3, lambda x: 0 * x + 1]
+STRAIGHT = [lambda x, slope=slope: slope * x + 3.3 for slope in (2.0, 0.1, 1e-3, 3e4)]
 
 
-@pytest.mark.parametrize("function", SMOOTH)
-def test_a_smooth_curve_needs_no_points(function):
-    _, _, at, full = refined_rows(function)
-    assert full is at
+@pytest.mark.parametrize("function", SMOOTH + STRAIGHT)
+def test_a_smooth_curve_needs_no_points_nor_has_its_rounding_any(function):
+    assert Drawn(function).x.size == 401
 
 
-@pytest.mark.parametrize("slope", [2.0, 0.1, 1e-3, 3e4])
-def test_the_rounding_of_a_slope_that_is_the_same_everywhere_is_not_chased(slope):
-    _, _, at, full = refined_rows(lambda x: slope * x + 3.3)
-    assert full.x.size == at.x.size
-
-
-def test_a_smooth_curve_is_not_evaluated_again():
-    calls = []
-
-    def counted(x):
-        calls.append(x.numel())
-        return torch.tanh(x)
-
-    cut = section(op_of(counted))
-    x = Grid(-3.0, 3.0, 401).points()
-    cut = _stacked(cut)
-    at, values, gradient = grid_rows(x, ()), cut.forward(x), cut.backward(x, 1.0).grad_input
-    calls.clear()
-    assert refinement_points(cut, cut, at, values, gradient, (), 1.0).size == 0
-    assert calls == []
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_the_rounding_of_a_short_dtype_is_not_chased(dtype):
+    given = np.unique(torch.linspace(-3, 3, 401, dtype=torch.float64).to(getattr(torch, dtype)).double().numpy())
+    assert Drawn(F.gelu, dtype=dtype).x.size == given.size
 
 
 def test_beside_a_kink_stand_two_points_between_which_the_gradient_leaps():
-    _, special, at, full = refined_rows(torch.relu)
-    assert special[0].x == 0.0
-    assert np.setdiff1d(full.x, at.x) == pytest.approx([-6e-4, 6e-4])
+    seen = Drawn(torch.relu)
+    assert [each["x"] for each in seen.marks] == [0.0]
+    assert np.setdiff1d(seen.x, Grid(-3.0, 3.0, 401).points()) == pytest.approx([-6e-4, 6e-4])
 
 
-def test_a_wrong_gradient_is_drawn_right_where_forward_is_smooth():
-    op = written(torch.tanh, lambda x: torch.exp(-3e3 * (x - 1) ** 2))
-    cut, special, at, full = refined_rows(None, op=op)
-    assert full.x.size > at.x.size
-    assert off(lambda t: cut.backward(t, 1.0).grad_input, special, full) <= 0.5
-
-
-def test_the_slope_of_forward_is_drawn_right_where_backward_returns_a_constant():
-    op = written(lambda x: torch.tanh(100 * (x - 0.0123)), torch.ones_like)
-    _, special, _, full = refined_rows(None, op=op)
-    assert off(lambda t: 100 / np.cosh(100 * (t - 0.0123)) ** 2, special, full) <= 0.5
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_the_rounding_of_a_short_dtype_is_not_chased(dtype):
-    _, _, at, full = refined_rows(F.gelu, dtype=dtype)
-    assert full.x.size == at.x.size
+def test_a_gradient_is_drawn_right_where_forward_is_smooth_and_a_slope_where_backward_is_constant():
+    bell = Drawn(written(torch.tanh, lambda x: torch.exp(-3e3 * (x - 1) ** 2)))
+    assert bell.off(lambda t: np.exp(-3e3 * (t - 1) ** 2), "analytical") <= 0.5
+    steep = Drawn(written(lambda x: torch.tanh(100 * (x - 0.0123)), torch.ones_like))
+    assert steep.off(lambda t: 100 / np.cosh(100 * (t - 0.0123)) ** 2, "numerical") <= 0.5
 
 
 def test_points_are_numbers_of_the_dtype_and_none_twice():
-    cut, _, at, full = refined_rows(lambda x: torch.tanh(100 * (x - 0.0123)), dtype=torch.float32)
-    extra = np.setdiff1d(full.x, at.x)
-    assert extra.size
-    assert (cut.snap(extra) == extra).all()
-    assert np.unique(full.x).size == full.x.size
+    x = Drawn(STEEP["tanh(100x)"], dtype="float32").x
+    assert x.size > 401
+    assert (x.astype(np.float32) == x).all()
+    assert (np.diff(x) > 0).all()
 
 
 @pytest.mark.parametrize("function", [lambda x: torch.sin(500 * x), torch.rand_like, lambda x: torch.sin(1 / x)])
 def test_what_no_points_can_show_costs_no_more_than_some_hundred(function):
-    _, _, at, full = refined_rows(function)
-    assert full.x.size - at.x.size <= 600
-
-
-def test_roles_stay_with_their_rows():
-    x = np.linspace(-3, 3, 61)
-    special = special_points(lambda t: np.floor(t), x, np.floor(x))
-    at = grid_rows(x, special)
-    full = at.joined(np.array([-2.9876, 0.0123, 0.0124]))
-    assert (np.diff(full.x) >= 0).all()
-    for role in ("gap", "below", "above"):
-        assert (full.x[getattr(full, role)] == at.x[getattr(at, role)]).all()
+    assert Drawn(function).x.size <= 1001
 
 
 def test_a_function_that_refuses_what_lies_between_the_rows_is_drawn_as_it_is():
@@ -177,13 +135,39 @@ def test_a_function_that_refuses_what_lies_between_the_rows_is_drawn_as_it_is():
             raise ValueError("off the grid")
         return torch.tanh(100 * x)
 
-    cut = _stacked(section(op_of(fussy)))
-    x = Grid(-3.0, 3.0, 401).points()
-    at = grid_rows(x, ())
-    assert refinement_points(cut, cut, at, cut.forward(x), cut.backward(x, 1.0).grad_input, (), 1.0).size == 0
+    assert set(look(op_of(fussy))[0].rows.x) <= allowed
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9])
 def test_few_rows_are_refined_without_failing(count):
-    _, _, at, full = refined_rows(torch.relu, count=count)
-    assert full.x.size >= at.x.size
+    assert Drawn(torch.relu, count=count).x.size >= count
+
+
+@pytest.mark.parametrize("place", [-1.0, 0.0, 0.3, 2.0])
+def test_round_numbers_are_met_exactly(place):
+    assert place in Grid(-3.0, 3.0, 601).points()
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-1e300, 1e300), (1e-300, 2e-300), (1e6, 1e6 + 1e-6)])
+def test_extreme_ranges_still_have_increasing_points(start, stop):
+    x = Grid(start, stop, 101).points()
+    assert (x.size, np.isfinite(x).all(), (np.diff(x) > 0).all()) == (101, True, True)
+
+
+def test_a_kink_is_one_row_a_jump_three_and_a_pole_a_gap():
+    bent = look(op_of(lambda x: (x - 0.05).abs()), 0.0, 2.0, 21)[0].rows
+    assert 0.05 in bent.x
+    assert not (bent.gap | bent.below | bent.above).any()
+    torn = look(op_of(lambda x: (x > 1.55).to(x.dtype)), 0.0, 2.0, 21)[0].rows
+    assert torn.x[torn.gap] == pytest.approx([1.55])
+    assert (torn.below.sum(), torn.above.sum()) == (1, 1)
+    assert torn.x[torn.below][0] < 1.55 <= torn.x[torn.above][0]
+    assert (np.diff(torn.x) >= 0).all()
+    pole = look(op_of(lambda x: 1 / (x - 0.05)), 0.0, 2.0, 21)[0].rows
+    assert pole.x[pole.gap] == pytest.approx([0.05])
+    assert not (pole.below | pole.above).any()
+
+
+def test_a_special_point_on_a_grid_point_takes_its_place():
+    rows = look(op_of(torch.relu), -1.0, 1.0, 21)[0].rows
+    assert (rows.x == 0).sum() == 1

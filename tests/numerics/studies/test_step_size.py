@@ -107,8 +107,8 @@ def test_a_special_point_is_named_and_has_what_slopes_it_has(function, x, kind, 
 
 
 def test_an_infinite_slope_is_told_from_none():
-    assert "−∞ on the left and ∞ on the right" in at(lambda x: x.abs().sqrt(), 0.0)[0]["sentence"]
-    assert "unknown on the left and ∞ on the right" in at(torch.sqrt, 0.0)[0]["sentence"]
+    assert "−∞ on the left" in at(lambda x: x.abs().sqrt(), 0.0)[0]["sentence"]
+    assert "unknown on the left" in at(torch.sqrt, 0.0)[0]["sentence"]
 
 
 def test_at_a_kink_each_side_is_held_to_its_own_slope():

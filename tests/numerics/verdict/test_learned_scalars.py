@@ -102,11 +102,11 @@ def test_a_mean_in_place_of_a_sum_keeps_the_elements_together():
 
 def test_a_gradient_of_another_shape_is_found():
     found = {each.id: each for each in contract_xray(section(own("Row", "x: float64[7]; s: float64[]"))).checks}
-    assert "backward returned shape (1,) for s, which has ()." in found["GRAD-SHAPE-REDUCED"].seen
+    assert "shape (1,) for s" in found["GRAD-SHAPE-REDUCED"].seen
     assert "times the memory" not in found["GRAD-SHAPE-REDUCED"].advice
     found = {each.id: each for each in contract_xray(section(own("Scale", "x: float64[7]; s: float64[1]"))).checks}
     assert found["GRAD-SHAPE"].level == "error"
-    assert "returned shape () for s, which has (1,)" in found["GRAD-SHAPE"].seen
+    assert "shape () for s" in found["GRAD-SHAPE"].seen
 
 
 def test_a_number_is_handed_over_without_a_dimension_in_every_view():
