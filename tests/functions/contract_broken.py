@@ -78,9 +78,9 @@ def hiding(name, value):
     return forward
 
 
-def variant(id_, name, base, level="error", also=(), inputs=X, outputs=("y",), **methods):
+def variant(id_, name, base, level="error", also=(), inputs=X, parameters=(), outputs=("y",), **methods):
     """Takes a Function into the list that differs from another one in these methods."""
-    return breach(id_, level, inputs, also=also, outputs=outputs)(altered(base, name, **methods))
+    return breach(id_, level, inputs, parameters, also, outputs)(altered(base, name, **methods))
 
 
 # What backward returns
@@ -112,20 +112,6 @@ class InAList(Product):
     def backward(ctx, grad_output):
         u, v = ctx.saved_tensors
         return [v * grad_output, u * grad_output]
-
-
-@breach("GRAD-NONTENSOR", parameters=K)
-class ForANumber(F):
-    @staticmethod
-    def forward(ctx, x, k):
-        ctx.save_for_backward(x)
-        ctx.k = k
-        return k * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return ctx.k * grad_output, (x * grad_output).sum()
 
 
 @breach("SWAPPED", inputs=TWO)
@@ -229,18 +215,6 @@ class OnCtx(F):
     @staticmethod
     def backward(ctx, grad_output):
         return 2 * ctx.x * grad_output
-
-
-@breach("STALE-INPUT", "warning", also=("CTX-TENSOR",))
-class OnCtxInAList(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.kept = [x]
-        return x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * ctx.kept[0] * grad_output
 
 
 @breach("STALE-INPUT", "warning", also=("SECOND-ORDER",))
@@ -397,20 +371,6 @@ class FreesWhatItKept(F):
         return factor * x * grad_output
 
 
-@breach("RANDOM-FORWARD", "note")
-class Drops(F):
-    @staticmethod
-    def forward(ctx, x):
-        mask = (torch.rand_like(x) > 0.5).to(x.dtype)
-        ctx.save_for_backward(mask)
-        return x * mask
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (mask,) = ctx.saved_tensors
-        return grad_output * mask
-
-
 @breach("RANDOM-BACKWARD", "warning")
 class Noisy(Double):
     @staticmethod
@@ -507,16 +467,6 @@ class IntermediateOnCtx(F):
         return (ctx.e + 1 / ctx.e) * grad_output
 
 
-class Undifferentiated(F):
-    @staticmethod
-    def forward(ctx, grad_output, x):
-        return 2 * x * grad_output
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        raise NotImplementedError("no second derivative")
-
-
 @breach("NONFINITE", inputs=ROW, also=("GRADIENT",))
 class HoleAtZero(F):
     @staticmethod
@@ -537,21 +487,6 @@ class OnlyDouble(Square):
         assert x.dtype == torch.float64, "double precision only"
         ctx.save_for_backward(x)
         return x * x
-
-
-@breach("EMPTY", "note", inputs=ROW)
-class Largest(F):
-    @staticmethod
-    def forward(ctx, x):
-        y, index = x.max(dim=0)
-        ctx.save_for_backward(index)
-        ctx.count = x.numel()
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (index,) = ctx.saved_tensors
-        return grad_output * torch.nn.functional.one_hot(index, ctx.count)
 
 
 @breach("NO-BACKWARD", "warning")
@@ -620,24 +555,11 @@ class DiagonalOfSoftmax(F):
 # Wrong in one input, and in another for a reason of its own.
 
 
-class OnesForAll(F):
-    """Rounds, and returns ones whatever it is handed, which no surrogate calls for."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.round()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return torch.ones_like(grad_output)
-
-
-BREACHES.append(
-    Breach(
-        "NONLINEAR",
-        Op(OnesForAll, "OnesForAll", "tests", "", "", X, surrogate=lambda x: x, surrogate_formula="x"),
-        "error",
-    )
+SlopeOfCube = altered(
+    F,
+    "SlopeOfCube",
+    forward=saving(lambda g, x: 3 * x**2 * g),
+    backward=of(lambda gg, g, x: (3 * x * gg, 6 * x * g * gg)),
 )
 
 
@@ -650,41 +572,37 @@ class WrongByGradOutput(Cube):
         return SlopeOfCube.apply(grad_output, *ctx.saved_tensors)
 
 
-class SlopeOfCube(F):
-    @staticmethod
-    def forward(ctx, grad_output, x):
-        ctx.save_for_backward(grad_output, x)
-        return 3 * x**2 * grad_output
-
-    @staticmethod
-    def backward(ctx, gg):
-        grad_output, x = ctx.saved_tensors
-        return 3 * x * gg, 6 * x * grad_output * gg
+def no_second_derivative(ctx, g):
+    raise NotImplementedError("no second derivative")
 
 
-@breach("NONFINITE", inputs=ROW)
-class LengthWithAHole(F):
-    @staticmethod
-    def forward(ctx, x):
-        n = x.norm()
-        ctx.save_for_backward(x, n)
-        return n
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, n = ctx.saved_tensors
-        return grad_output * x / n
-
-
-@breach("CTX-TENSOR", "warning")
-class DeepOnCtx(Double):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.cache = {"kept": {"twice": [2 * x]}}
-        return 2 * x
-
+Undifferentiated = altered(F, "Undifferentiated", forward=lambda ctx, g, x: 2 * x * g, backward=no_second_derivative)
 
 # Each differs from a right one in a method or two.
+
+
+def keeps(ctx, x, kept):
+    """2x, which keeps something beside it."""
+    ctx.kept = kept
+    return 2 * x
+
+
+def drops(ctx, x):
+    mask = (torch.rand_like(x) > 0.5).to(x.dtype)
+    ctx.save_for_backward(mask)
+    return x * mask
+
+
+def for_a_number(ctx, g):
+    (x,) = ctx.saved_tensors
+    return ctx.k * g, (x * g).sum()
+
+
+def times_a_number(ctx, x, k):
+    ctx.save_for_backward(x)
+    ctx.k = k
+    return k * x
+
 
 variant("GRAD-SHAPE", "OneNumberForAll", Square, inputs=ROW, backward=of(lambda g, x: (2 * x * g).sum()))
 variant(
@@ -824,3 +742,40 @@ variant(
     backward=of(lambda g, y: -y @ g @ y),
 )
 HidesAHook = variant("CTX-SHADOW", "HidesAHook", Double, "warning", forward=hiding("register_hook", 1))
+variant("GRAD-NONTENSOR", "ForANumber", F, parameters=K, forward=times_a_number, backward=for_a_number)
+variant(
+    "EMPTY",
+    "Largest",
+    F,
+    "note",
+    inputs=ROW,
+    forward=saving(lambda x: x.max(dim=0).values),
+    backward=of(lambda g, x: g * torch.nn.functional.one_hot(x.argmax(), x.numel())),
+)
+variant(
+    "NONFINITE",
+    "LengthWithAHole",
+    F,
+    inputs=ROW,
+    forward=saving(lambda x: x.norm()),
+    backward=of(lambda g, x: g * x / x.norm()),
+)
+variant("RANDOM-FORWARD", "Drops", F, "note", forward=drops, backward=of(lambda g, mask: g * mask))
+variant(
+    "CTX-TENSOR", "DeepOnCtx", Double, "warning", forward=lambda ctx, x: keeps(ctx, x, {"kept": {"twice": [2 * x]}})
+)
+variant(
+    "STALE-INPUT",
+    "OnCtxInAList",
+    F,
+    "warning",
+    also=("CTX-TENSOR",),
+    forward=lambda ctx, x: keeps(ctx, x, [x]) * x / 2,
+    backward=lambda ctx, g: 2 * ctx.kept[0] * g,
+)
+# Rounds, and returns ones whatever it is handed, which no surrogate calls for.
+OnesForAll = altered(
+    Identity, "OnesForAll", forward=lambda ctx, x: x.round(), backward=lambda ctx, g: torch.ones_like(g)
+)
+of_identity = Op(OnesForAll, "OnesForAll", "tests", "", "", X, surrogate=lambda x: x, surrogate_formula="x")
+BREACHES.append(Breach("NONLINEAR", of_identity))

@@ -127,17 +127,6 @@ def test_what_no_points_can_show_costs_no_more_than_some_hundred(function):
     assert Drawn(function).x.size <= 1001
 
 
-def test_a_function_that_refuses_what_lies_between_the_rows_is_drawn_as_it_is():
-    allowed = set(Grid(-3.0, 3.0, 401).points())
-
-    def fussy(x):
-        if not set(x.tolist()) <= allowed:
-            raise ValueError("off the grid")
-        return torch.tanh(100 * x)
-
-    assert set(look(op_of(fussy))[0].rows.x) <= allowed
-
-
 @pytest.mark.parametrize("count", [2, 3, 5, 9])
 def test_few_rows_are_refined_without_failing(count):
     assert Drawn(torch.relu, count=count).x.size >= count

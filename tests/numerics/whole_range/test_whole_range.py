@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from functions.basics import with_backward
-from functions.correct import RIGHT
+from functions.correct import INNOCENTS
 from support.answers import document
 from support.sampling import each_fourth
 from support.sections import Counted, op_of, section, written
@@ -36,89 +36,54 @@ def stacked(*others):
     return lambda x: torch.stack((x, *(0 * x + each for each in others)), -1)
 
 
-INNOCENT = (
-    RIGHT
-    | {
-        f"{module.__name__}.{name}": getattr(module, name)
-        for module, names in (
-            (F, "softplus elu hardsigmoid"),
-            (S, "entr erfc erfcx erfinv expit i0e i1 i1e logit ndtr ndtri sinc psi"),
-            (torch, "acosh atanh logit digamma deg2rad nan_to_num sinc"),
-        )
-        for name in names.split()
-    }
-    | {
-        "x / (1 + |x|)": lambda x: x / (1 + x.abs()),
-        "1 / x": lambda x: 1 / x,
-        "1 / x³": lambda x: 1 / x**3,
-        "a root": lambda x: x**0.5,
-        "a cube root": lambda x: x.sign() * x.abs() ** (1 / 3),
-        "the root of |x|": lambda x: x.abs().sqrt(),
-        "a bell": lambda x: torch.exp(-(x**2)),
-        "a bell by a product": lambda x: torch.exp(-x * x),
-        "a bell far out": lambda x: torch.exp(-((x - 1e4) ** 2)),
-        "Cauchy's bell": lambda x: 1 / (1 + x * x),
-        "log(x² + 1)": lambda x: torch.log(x**2 + 1),
-        "log(x + 1)": lambda x: torch.log(x + 1),
-        "x log x": lambda x: x * torch.log(x),
-        "xˣ": lambda x: x**x,
-        "exp(x²)": lambda x: torch.exp(x * x),
-        "exp(exp(x))": lambda x: torch.exp(torch.exp(x)),
-        "log cosh": lambda x: torch.log(torch.cosh(x)),
-        "softplus by hand": lambda x: torch.log(1 + torch.exp(x)),
-        "logaddexp": lambda x: torch.logaddexp(x, torch.zeros_like(x)),
-        "atan2": lambda x: torch.atan2(x, torch.ones_like(x)),
-        "atan2 the other way": lambda x: torch.atan2(torch.ones_like(x), x),
-        "atan(1 / x)": lambda x: torch.atan(1 / x),
-        "hypot": lambda x: torch.hypot(x, torch.ones_like(x)),
-        "|x| by a root": lambda x: torch.sqrt(x * x),
-        "x / √(1 + x²)": lambda x: x / torch.sqrt(1 + x * x),
-        "x rsqrt(1 + x²)": lambda x: x * torch.rsqrt(1 + x * x),
-        "(1 - cos x) / x": lambda x: (1 - torch.cos(x)) / x,
-        "sin x / x": lambda x: torch.sin(x) / x,
-        "(eˣ - 1) / x": lambda x: torch.expm1(x) / x,
-        "sin(1 / x)": lambda x: torch.sin(1 / x),
-        "sin(x²)": lambda x: torch.sin(x * x),
-        "cos(πx)": lambda x: torch.cos(torch.pi * x),
-        "a wave packet": lambda x: torch.sin(20 * x) * torch.exp(-x * x / 50),
-        "a half wave": lambda x: torch.relu(torch.sin(x)),
-        "a sawtooth": lambda x: torch.remainder(x, 1.0),
-        "x modulo 3": lambda x: x % 3,
-        "a triangle wave": lambda x: (x % 2 - 1).abs(),
-        "a fine staircase": lambda x: torch.round(x * 2**30) / 2**30,
-        "a wide staircase": lambda x: torch.floor(x / 1000),
-        "a power of a sigmoid": lambda x: torch.sigmoid(x**4),
-        "tanh of the cube": lambda x: torch.tanh(x**3),
-        "gelu by hand": lambda x: 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3))),
-        "swish": lambda x: x * torch.sigmoid(1.7 * x),
-        "mish by hand": lambda x: x * torch.tanh(F.softplus(x)),
-        "a sharper softplus": lambda x: F.softplus(x, beta=3, threshold=10),
-        "prelu": lambda x: torch.where(x > 0, x, 0.25 * x),
-        "clamp": lambda x: x.clamp(-1, 1),
-        "a guarded root": lambda x: torch.where(x > 0, torch.sqrt(torch.where(x > 0, x, 1.0)), 0 * x),
-        "a threshold": lambda x: F.threshold(x, 0.1, 20.0),
-        "huber": lambda x: F.huber_loss(x, torch.zeros_like(x), reduction="none"),
-        "cross entropy": lambda x: F.binary_cross_entropy_with_logits(x, torch.full_like(x, 0.3), reduction="none"),
-        "two scales": lambda x: 1e8 * torch.tanh(1e-6 * x) + torch.sin(x),
-        "an offset taken off": lambda x: (x + 1e8) - 1e8,
-        "a difference of squares": lambda x: (x + 1) ** 2 - x * x,
-        "a pole": lambda x: 1 / (x - 1.5),
-        "a logarithmic pole": lambda x: torch.log((x - 2).abs()),
-        "float32 inside": lambda x: torch.tanh(x.float()).to(x.dtype),
-        "float16 inside": lambda x: x.half().to(x.dtype),
-        "bfloat16 inside": lambda x: torch.sin(x.bfloat16()).to(x.dtype),
-        "softmax": lambda x: torch.softmax(stacked(0.0, 1.0)(x), -1)[..., 0],
-        "log softmax": lambda x: torch.log_softmax(stacked(0.0)(x), -1)[..., 1],
-        "layer norm": lambda x: F.layer_norm(stacked(0.0, 1.0)(x), (3,))[..., 0],
-        "normalize": lambda x: F.normalize(stacked(1.0)(x), dim=-1)[..., 0],
-        "a norm": lambda x: stacked(1.0)(x).norm(dim=-1),
-        "a deviation": lambda x: stacked(1.0, -1.0)(x).std(-1),
-        "logsumexp": lambda x: torch.logsumexp(stacked(1.0)(x), -1),
-        "a product": lambda x: stacked(2.0)(x).prod(-1),
-        "noise": lambda x: x + torch.rand_like(x),
-    }
-)
-
+# Those of one number, and what is seen from far away alone.
+INNOCENT = {name: each.op.call for name, each in INNOCENTS.items() if len(each.op.inputs) == 1 and not each.wrt} | {
+    "1 / x³": lambda x: 1 / x**3,
+    "a root": lambda x: x**0.5,
+    "a cube root": lambda x: x.sign() * x.abs() ** (1 / 3),
+    "the root of |x|": lambda x: x.abs().sqrt(),
+    "a bell far out": lambda x: torch.exp(-((x - 1e4) ** 2)),
+    "Cauchy's bell": lambda x: 1 / (1 + x * x),
+    "log(x² + 1)": lambda x: torch.log(x**2 + 1),
+    "log(x + 1)": lambda x: torch.log(x + 1),
+    "xˣ": lambda x: x**x,
+    "exp(x²)": lambda x: torch.exp(x * x),
+    "exp(exp(x))": lambda x: torch.exp(torch.exp(x)),
+    "atan2 the other way": lambda x: torch.atan2(torch.ones_like(x), x),
+    "atan(1 / x)": lambda x: torch.atan(1 / x),
+    "x rsqrt(1 + x²)": lambda x: x * torch.rsqrt(1 + x * x),
+    "(1 - cos x) / x": lambda x: (1 - torch.cos(x)) / x,
+    "sin x / x": lambda x: torch.sin(x) / x,
+    "(eˣ - 1) / x": lambda x: torch.expm1(x) / x,
+    "sin(1 / x)": lambda x: torch.sin(1 / x),
+    "sin(x²)": lambda x: torch.sin(x * x),
+    "cos(πx)": lambda x: torch.cos(torch.pi * x),
+    "a wave packet": lambda x: torch.sin(20 * x) * torch.exp(-x * x / 50),
+    "a half wave": lambda x: torch.relu(torch.sin(x)),
+    "a sawtooth": lambda x: torch.remainder(x, 1.0),
+    "x modulo 3": lambda x: x % 3,
+    "a fine staircase": lambda x: torch.round(x * 2**30) / 2**30,
+    "a wide staircase": lambda x: torch.floor(x / 1000),
+    "a power of a sigmoid": lambda x: torch.sigmoid(x**4),
+    "tanh of the cube": lambda x: torch.tanh(x**3),
+    "two scales": lambda x: 1e8 * torch.tanh(1e-6 * x) + torch.sin(x),
+    "an offset taken off": lambda x: (x + 1e8) - 1e8,
+    "a difference of squares": lambda x: (x + 1) ** 2 - x * x,
+    "a pole": lambda x: 1 / (x - 1.5),
+    "a logarithmic pole": lambda x: torch.log((x - 2).abs()),
+    "float32 inside": lambda x: torch.tanh(x.float()).to(x.dtype),
+    "float16 inside": lambda x: x.half().to(x.dtype),
+    "bfloat16 inside": lambda x: torch.sin(x.bfloat16()).to(x.dtype),
+    "softmax": lambda x: torch.softmax(stacked(0.0, 1.0)(x), -1)[..., 0],
+    "log softmax": lambda x: torch.log_softmax(stacked(0.0)(x), -1)[..., 1],
+    "layer norm": lambda x: F.layer_norm(stacked(0.0, 1.0)(x), (3,))[..., 0],
+    "normalize": lambda x: F.normalize(stacked(1.0)(x), dim=-1)[..., 0],
+    "a norm": lambda x: stacked(1.0)(x).norm(dim=-1),
+    "a deviation": lambda x: stacked(1.0, -1.0)(x).std(-1),
+    "logsumexp": lambda x: torch.logsumexp(stacked(1.0)(x), -1),
+    "a product": lambda x: stacked(2.0)(x).prod(-1),
+    "noise": lambda x: x + torch.rand_like(x),
+}
 
 NOT_IN_16_BITS = {"torch.special.erfcx", "torch.special.i1", "torch.special.i1e", "torch.special.ndtri"}
 
