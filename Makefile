@@ -3,7 +3,7 @@
 # make quick  lint, and pass the core: what is run before every commit
 # make nightly  all tests: in full what `make test` samples, and what drives the programs of others
 # make bench  measure everything, and write docs/measured.md (SUBJECTS="speed load" for these alone)
-# make lint   ruff, mypy and the direction of imports alone
+# make lint   ruff, hadolint, mypy and the direction of imports alone
 # make record INTO=folder   keep what servers and commands answer, to be compared: tests/bench/recorded_answers.py says how
 # make container   build the image with podman or docker, and try it
 # make screenshot   take the picture of the README again
@@ -43,6 +43,7 @@ quick: lint $(VENV)/light
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/hadolint Dockerfile
 	PYTHONPATH=$(VENV)/src $(BIN)/lint-imports
 	MYPYPATH=$(VENV)/src $(BIN)/mypy -n 2 -p gradloupe.ops -p gradloupe.server -p gradloupe.__main__
 

@@ -1,7 +1,5 @@
 """What several test files share."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Answers are asked for once, and kept."""
 
-from __future__ import annotations
-
 import asyncio
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable

@@ -1,7 +1,5 @@
 """A query that was asked before is looked up, as long as the code that it is about is the same."""
 
-from __future__ import annotations
-
 from support.engines import engine_of
 from support.event_loop import awaited
 

@@ -1,7 +1,5 @@
 """The small curves of the gallery: one that cannot be drawn spoils neither the others nor its own next time."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pictures in pixels and for print: of the size that was asked for, the same everywhere."""
 
-from __future__ import annotations
-
 import struct
 import zlib
 from io import BytesIO

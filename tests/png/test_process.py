@@ -1,7 +1,5 @@
 """The process that draws pixels: the web goes on beside it, and it is replaced when it ends."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -11,6 +11,7 @@ from support import http
 from support.command_line import ran
 from support.sections import look
 from support.servers import HERE, serving_in_thread
+from support.written_functions import class_source
 
 from gradloupe.ops import OPS
 from gradloupe.server.config import OPTIONS
@@ -24,18 +25,7 @@ del TEXTS[HERE / "CHANGELOG.md"]
 README = TEXTS[HERE / "README.md"]
 ALL = "\n".join(TEXTS.values())
 SITES = ("https://gradloupe.example.org", "http://127.0.0.1:8000")  # as the documents call the server
-MINE = """import torch
-
-
-class {name}(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-"""
+MINE = "def forward(ctx, x): return 2 * x\ndef backward(ctx, grad_output): return 2 * grad_output"
 
 
 def blocks(language):
@@ -58,8 +48,8 @@ def first_cells():
 @pytest.mark.parametrize("line", commands("gradloupe"))
 def test_a_gradloupe_command_that_is_shown_runs(line, tmp_path):
     (tmp_path / "my_package").mkdir()
-    (tmp_path / "my_package" / "kernels.py").write_text(MINE.format(name="FusedSwish"))
-    (tmp_path / "my_ops.py").write_text(MINE.format(name="Mine"))
+    (tmp_path / "my_package" / "kernels.py").write_text(f"import torch\n{class_source(MINE, 'FusedSwish')}")
+    (tmp_path / "my_ops.py").write_text(f"import torch\n{class_source(MINE, 'Mine')}")
     if "--" in line:
         assert ran(tmp_path, line).returncode == 0
     else:

@@ -1,7 +1,5 @@
 """What is imported is declared, and not before it is needed; which floor imports which, lint-imports says."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

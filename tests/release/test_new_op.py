@@ -1,7 +1,5 @@
 """A file dropped into ops/: gallery, page, controls and API pick it up, and no other file is touched."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

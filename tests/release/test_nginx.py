@@ -1,7 +1,5 @@
 """Behind nginx, with the configuration that is shipped: real servers, a real nginx, answers kept and passed on."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """The wheel: installed far from the checkout, started in a folder of strangers' names, it serves the same pages."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
@@ -12,22 +10,11 @@ from pathlib import Path
 
 import pytest
 from support.servers import HERE, copy_of_the_package, serving
+from support.written_functions import class_source
 
 pytestmark = pytest.mark.release
 
-DOUBLE = """import torch
-from ops.slope import SLOPE
-
-
-class Double(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return SLOPE * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return SLOPE * grad_output
-"""
+DOUBLE = "def forward(ctx, x): return SLOPE * x\ndef backward(ctx, grad_output): return SLOPE * grad_output"
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +68,7 @@ def test_the_wheel_looks_and_checks_in_somebodys_repository(installed: Path, tmp
         "ops/__init__.py": "",
         "ops/slope.py": "SLOPE = 2.0\n",
         "server/__init__.py": "raise SystemExit('nobody asked for this one')\n",
-        "my_ops.py": DOUBLE,
+        "my_ops.py": f"import torch\nfrom ops.slope import SLOPE\n\n\n{class_source(DOUBLE, 'Double')}",
     }.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

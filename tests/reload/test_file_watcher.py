@@ -1,7 +1,5 @@
 """The watcher: what is saved is heard of once, however an editor saves it, and nothing else is."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

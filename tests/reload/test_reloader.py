@@ -1,7 +1,5 @@
 """Loads: one fresh worker for each save, the last good one until the next, and no question lost on the way."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
@@ -12,27 +10,19 @@ from typing import Any
 import pytest
 from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 from support.event_loop import awaited
+from support.written_functions import class_source
 
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.reload import Reloader
 from gradloupe.server.url import read_address
 
-SCALED = '''"""What a visitor has written."""
-
-from torch.autograd import Function
-
-
-class Scaled(Function):
-    """Scales what it is given by FACTOR."""
-
-    @staticmethod
+SCALES = """
     def forward(ctx, x):
         return FACTOR * x
-
-    @staticmethod
     def backward(ctx, grad_output):
         return FACTOR * grad_output
-'''
+"""
+SCALED = f"import torch\n\n\n{class_source(SCALES, 'Scaled', 'Scales what it is given by FACTOR.')}"
 RELOADS = 12  # a sample: a few times what three clients ask at once
 
 
@@ -149,8 +139,8 @@ async def test_a_broken_save_leaves_the_last_good_load_and_says_where_and_a_good
         good = loads.state()["digests"]
         save(file, scaled(2).replace("return 2 * x", "return 2 *"))
         await until(loads, lambda: loads.trouble is not None)
-        assert (loads.trouble["kind"], loads.trouble["line"]) == ("SyntaxError", 11)
-        assert dict(loads.trouble["excerpt"])[11] == "        return 2 *"
+        assert (loads.trouble["kind"], loads.trouble["line"]) == ("SyntaxError", 9)
+        assert dict(loads.trouble["excerpt"])[9] == "        return 2 *"
         assert loads.state()["digests"] == good
         assert await slope(loads) == 1
         save(file, scaled(3))
@@ -206,17 +196,6 @@ async def test_a_save_during_a_load_that_never_ends_is_loaded_at_once(file: Path
         assert await slope(loads) == 2
 
 
-@awaited
-async def test_what_the_file_imports_is_followed_from_then_on(file: Path) -> None:
-    helper = file.with_name("factors.py")
-    save(helper, "FACTOR = 4\n")
-    save(file, "from factors import FACTOR\n" + SCALED)
-    async with loading(file) as loads:
-        assert await slope(loads) == 4
-        await loaded(loads, helper, "FACTOR = 5\n")
-        assert await slope(loads) == 5
-
-
 WRITES = """
 import importlib, itertools, os, sys
 
@@ -245,12 +224,15 @@ async def test_what_a_call_has_written_itself_is_not_followed(file: Path) -> Non
         assert loads.generation == 2
 
 
+IN_A_CALL = SCALED.replace("FACTOR", "factor()") + "\n\ndef factor():\n    import factors\n    return factors.FACTOR\n"
+
+
+@pytest.mark.parametrize("text", [f"from factors import FACTOR\n{SCALED}", IN_A_CALL])
 @awaited
-async def test_what_is_imported_only_by_a_call_is_followed_too(file: Path) -> None:
-    factor = "\n\ndef factor():\n    from factors import FACTOR\n\n    return FACTOR\n"
+async def test_what_the_file_or_only_a_call_imports_is_followed_from_then_on(file: Path, text: str) -> None:
     helper = file.with_name("factors.py")
     save(helper, "FACTOR = 4\n")
-    save(file, SCALED.replace("FACTOR", "factor()") + factor)
+    save(file, text)
     async with loading(file) as loads:
         assert await slope(loads) == 4
         for number, asked in ((5, True), (6, False), (7, True)):

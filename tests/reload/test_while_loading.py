@@ -1,7 +1,5 @@
 """What a server shows while a visitor's file is on its way: all that it does not need the file for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -40,20 +40,10 @@ def test_a_call_that_sleeps_is_timed_to_a_power_of_two() -> None:
 
 
 def test_the_profiler_of_a_caller_goes_on() -> None:
-    def profile(*_: object) -> None:
-        pass
-
-    sys.setprofile(profile)
-    try:
-        estimated_seconds(lambda: cosines(1))
-        assert sys.getprofile() is profile
-    finally:
-        sys.setprofile(None)
-
-
-def test_a_profile_of_everything_may_be_taken_meanwhile() -> None:
     with cProfile.Profile() as profile:
+        profiler = sys.getprofile()
         assert estimated_seconds(lambda: cosines(3)) > 0
+        assert sys.getprofile() is profiler
     assert any("cosines" in str(function) for function in pstats.Stats(profile).stats)  # type: ignore[attr-defined]
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from support.answers import document
 from support.sections import look, op_of, written
+from support.written_functions import function_of
 
 from gradloupe.ops import Input
 
@@ -16,23 +17,18 @@ def curves(op):
     return document(op, "curves")
 
 
-class Gumbel(torch.autograd.Function):
-    """Softmax of logits and noise."""
-
-    @staticmethod
+GUMBEL_SOFTMAX = """
     def forward(ctx, logits):
         noise = -torch.log(-torch.log(torch.rand_like(logits)))
         y = torch.softmax(logits + noise, -1)
         ctx.save_for_backward(y)
         return y
-
-    @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return y * (grad_output - (grad_output * y).sum(-1, keepdim=True))
-
-
-GUMBEL = op_of(Gumbel.apply, Input("x", shape=(7,), value=(0.1, -0.4, 0.7, 1.2, -1.5, 0.3, 0.9)), wrt="x[0]", of="y[0]")
+"""
+LOGITS = Input("x", shape=(7,), value=(0.1, -0.4, 0.7, 1.2, -1.5, 0.3, 0.9))
+GUMBEL = op_of(function_of(GUMBEL_SOFTMAX).apply, LOGITS, wrt="x[0]", of="y[0]")
 
 
 def test_one_draw_is_a_smooth_curve_with_the_gradient_that_backward_returns():

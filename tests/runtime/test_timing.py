@@ -1,7 +1,5 @@
 """The clock of what is asked of a Function: others that compute do not make it slow, and whoever sleeps is."""
 
-from __future__ import annotations
-
 import gc
 import inspect
 import subprocess

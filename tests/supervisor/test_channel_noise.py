@@ -1,7 +1,5 @@
 """What a Function writes into the channel of its worker, without having opened it, is a crash of that worker alone."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Iterator
@@ -9,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from support.own_server import Own, showing
 from support.own_worker import SQUARE
+from support.written_functions import class_source
 
 NOISY = (
     f"import os\n\n{SQUARE}"
@@ -22,21 +21,7 @@ def write(frame):
             pass
 """
 )
-WRITES = '''
-
-class {name}(torch.autograd.Function):
-    """Gradloupe: x: float64[]"""
-
-    @staticmethod
-    def forward(ctx, x):
-        if {when}:
-            write({frame!r})
-        return x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-'''
+WRITES = "def forward(ctx, x):\n    if {when}: write({frame!r})\n    return x"
 
 
 def frame(header: bytes) -> bytes:
@@ -56,11 +41,11 @@ HEADERS = {
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
     texts = [
-        WRITES.format(name=f"{name}{late}", when=when, frame=frame(header))
+        class_source(WRITES.format(when=when, frame=frame(header)), f"{name}{late}", "Gradloupe: x: float64[]")
         for name, header in HEADERS.items()
         for late, when in {"": "59 < x.abs().max() < 61", "AtOnce": "True"}.items()
     ]
-    with showing(tmp_path_factory.mktemp("noise"), text=NOISY + "".join(texts)) as server:
+    with showing(tmp_path_factory.mktemp("noise"), text="\n\n".join((NOISY, *texts))) as server:
         yield server
 
 
@@ -75,6 +60,7 @@ def test_noise_in_the_place_of_an_answer_is_a_crash_and_costs_no_neighbour_anyth
     assert own.get("/healthz").json() == {"status": "ready"}
 
 
+@pytest.mark.nightly
 def test_the_pages_with_all_functions_are_there(own: Own) -> None:
     assert [own.get(page).status_code for page in ("/", "/ops/Square")] == [200, 200]
 

@@ -1,18 +1,15 @@
 """The door: the worker behind it may die at any time, and the server answers or explains."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from functions.misbehaving_op import OWN
 from support.documents import without_results
 from support.own_server import Own, showing
-from support.servers import Server, serving_in_thread
+from support.servers import serving_in_thread
 from support.waiting import until
 
 from gradloupe.server.http import logging_config
@@ -98,16 +95,3 @@ def test_a_worker_killed_while_it_loads_or_afterwards_is_replaced() -> None:
         os.kill(first, signal.SIGKILL)
         assert server.get("/ops/exp.json").json()["verdict"]["word"] == "matches"
         assert server.worker() != first
-
-
-def test_questions_under_way_when_the_worker_is_killed_are_answered_by_the_next(running: Server) -> None:
-    worker = running.worker()
-    addresses = [f"/ops/exp.json?count=2001&start=-1.{i}" for i in range(100, 160)]
-    with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(running.get, address) for address in addresses]
-        asked[10].result()
-        os.kill(worker, signal.SIGKILL)
-        answers = [each.result() for each in asked]
-    assert [answer.text[:200] for answer in answers if answer.status_code != 200] == []
-    assert {answer.json()["verdict"]["word"] for answer in answers} == {"matches"}
-    assert running.worker() != worker

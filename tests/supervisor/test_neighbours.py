@@ -1,61 +1,39 @@
 """What one Function does to the process that it shares with others reaches none of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
 import pytest
 from support.own_server import Own, showing
+from support.written_functions import class_source
 
-NEIGHBOURS = """import sys
-import warnings
-
-import numpy as np
-import torch
-from torch.autograd import Function
-
-
-class Sine(Function):
-    @staticmethod
+SINE = """
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return torch.sin(x)
-
-    @staticmethod
     def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * torch.cos(x)
-
-
-class Noisy(Function):
-    @staticmethod
+        return grad_output * torch.cos(*ctx.saved_tensors)
+"""
+NOISY = """
     def forward(ctx, x):
         noise = torch.rand(x.shape)
         warnings.warn("noise")
         ctx.save_for_backward(noise)
         return x * noise
-
-    @staticmethod
     def backward(ctx, grad_output):
-        (noise,) = ctx.saved_tensors
-        return grad_output * noise
+        return grad_output * ctx.saved_tensors[0]
 """
+IMPORTS = "import sys\nimport warnings\n\nimport numpy as np\nimport torch"
+NEIGHBOURS = "\n\n\n".join((IMPORTS, class_source(SINE, "Sine"), class_source(NOISY, "Noisy")))
 SPOILER = """
-
-class {}(Function):
-    @staticmethod
     def forward(ctx, x):
         {}
         ctx.save_for_backward(x)
         return x * x
-
-    @staticmethod
     def backward(ctx, grad_output):
         {}
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output
+        return 2 * ctx.saved_tensors[0] * grad_output
 """
 # What is done for all, and a word of the note on it; without one there is none.
 DEEDS = {
@@ -87,7 +65,7 @@ def spoilers() -> str:
     deeds = {name: deed for name, (deed, _) in DEEDS.items()} | FATAL | FAULT
     later = set(islice(DEEDS, 0, None, 2))
     pairs = {name: ("pass", deed) if name in later else (deed, "pass") for name, deed in deeds.items()}
-    return "".join(SPOILER.format(name, *pair) for name, pair in pairs.items())
+    return "".join(f"\n\n{class_source(SPOILER.format(*pair), name)}" for name, pair in pairs.items())
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """The processes of a server: what a folder and a terminal do not do to them, and that none is left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 from contextlib import ExitStack

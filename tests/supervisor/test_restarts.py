@@ -1,7 +1,5 @@
 """The worker after this one: started whatever ended the last, with the code that is there then."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """What the worker answers, of the ops of the gallery and of any other, in this process."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gradloupe.ops import OPS, Op

@@ -1,7 +1,5 @@
 """A real Chromium, and how the tests look at a page through it."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

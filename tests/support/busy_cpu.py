@@ -1,7 +1,5 @@
 """A processor that many want, or that is slow: what computes takes longer than it would."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Files of Functions that are right and wrong in their ways, and the reports on them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from functools import cache

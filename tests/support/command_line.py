@@ -1,7 +1,5 @@
 """`gradloupe …` as it is typed in a folder, run in this process: its workers are forked from the shared fork server."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

@@ -1,7 +1,5 @@
 """Course pages that embed a figure, made by the tools that teachers make them with, and served on another port."""
 
-from __future__ import annotations
-
 import functools
 import json
 import subprocess

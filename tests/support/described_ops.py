@@ -1,7 +1,5 @@
 """Descriptions of ops and of a device, as a worker would send them."""
 
-from __future__ import annotations
-
 from gradloupe.server.catalogue.op_description import op_descriptions
 from gradloupe.server.worker.answer import device_summary
 

@@ -1,7 +1,5 @@
 """The documents of the API: whether one is of its type, and what one without results says."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

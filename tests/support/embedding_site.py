@@ -1,7 +1,5 @@
 """The site of somebody else: pages with a strict policy, on another port, into which figures are put."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

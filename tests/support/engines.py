@@ -1,7 +1,5 @@
 """An engine for a file of a visitor's, in this process."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import AsyncIterator

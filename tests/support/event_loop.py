@@ -1,7 +1,5 @@
 """What is awaited in a test, run in a loop of its own, whatever else runs in this process."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """A figure as one file: asked for, stored, and opened from disk."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

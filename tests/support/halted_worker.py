@@ -1,7 +1,5 @@
 """A server whose worker stands still, so that all who ask have to wait."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

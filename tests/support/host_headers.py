@@ -1,7 +1,5 @@
 """Requests with a Host header, and names that are no server's of ours."""
 
-from __future__ import annotations
-
 from support.raw_http import connected, read
 from support.servers import Server
 

@@ -1,7 +1,5 @@
 """A real nginx."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

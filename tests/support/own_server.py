@@ -1,7 +1,5 @@
 """A server that shows the Functions of a file, as somebody who wrote one would start it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass

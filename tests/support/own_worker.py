@@ -1,7 +1,5 @@
 """What a worker says that was started on a visitor's files, in a process of its own."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The parts of a page that come with its HTML and are there again once the scripts have run."""
 
-from __future__ import annotations
-
 WORDS = (
     "#verdict",
     "#summary",

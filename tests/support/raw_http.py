@@ -1,7 +1,5 @@
 """Requests as bytes on a socket, for what no client library would send."""
 
-from __future__ import annotations
-
 import socket
 from itertools import takewhile
 from typing import Protocol

@@ -1,7 +1,5 @@
 """What is looked at on each push; the rest is looked at nightly."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 import pytest

@@ -1,7 +1,5 @@
 """A user's file before and after it is saved, and a page that follows it."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Page, expect
 
 MINE = '''import torch

@@ -1,7 +1,5 @@
 """Sections to be drawn: from the server's documents, and made up."""
 
-from __future__ import annotations
-
 from array import array
 from functools import cache
 from math import nan

@@ -1,7 +1,5 @@
 """A real server on a port of its own: in a thread of the tests, or in a process as a user would start it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Waiting in a test until something is there."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Functions that are written as text, whose source can be read as that of a file can."""
 
-from __future__ import annotations
-
 import linecache
 import re
 from itertools import count

@@ -1,30 +1,21 @@
 """What holds on each device that torch has here: on a GPU where there is one, on the CPU always."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 import torch
 from support.engines import engine_of, question_of
 from support.event_loop import awaited
-from support.saved_files import MINE
+from support.own_worker import SQUARE
+from support.written_functions import class_source
 
 from gradloupe.server.runtime import SEED, GeneratorStates, preserve_rng, seed_all_generators
 from gradloupe.server.runtime.devices import devices, gpu_error
 
-TABLE = """
-import torch
-
-
-class Table(torch.autograd.Function):
-    '''The squares of 0 to 9, looked up. There is nothing beyond: on a GPU such an index ends the use of it.'''
-
-    @staticmethod
+# The squares of 0 to 9, looked up. There is nothing beyond: on a GPU such an index ends the use of it.
+LOOKS_UP = """
     def forward(ctx, x):
         return torch.arange(10, dtype=x.dtype, device=x.device).square()[x.long()]
-
-    @staticmethod
     def backward(ctx, grad_output):
         return torch.zeros_like(grad_output)
 """
@@ -35,7 +26,7 @@ each_device = pytest.mark.parametrize("device", [each.kind for each in devices()
 @awaited
 async def test_an_index_out_of_range_is_survived_and_spoils_no_later_answer(tmp_path: Path, device: str) -> None:
     files = tmp_path / "tables.py", tmp_path / "my_ops.py"
-    for file, text in zip(files, (TABLE, MINE), strict=True):
+    for file, text in zip(files, (f"import torch\n\n\n{class_source(LOOKS_UP, 'Table')}", SQUARE), strict=True):
         file.write_text(text)
     async with engine_of(*files) as engine:
         within = await question_of(engine, "Table", start=0.0, stop=9.5, device=device)
@@ -45,7 +36,7 @@ async def test_an_index_out_of_range_is_survived_and_spoils_no_later_answer(tmp_
         used_the_cpu = any("the CPU was used instead" in note for note in looked_up["notes"])
         assert used_the_cpu == (device == "cuda")
         for _ in range(2):
-            later = (await engine.answer(await question_of(engine, "Twice", device=device))).header
+            later = (await engine.answer(await question_of(engine, "Square", device=device))).header
             assert later["verdict"]["word"] == "matches"
             assert later["device"]["kind"] == device
 

@@ -1,7 +1,5 @@
 """Workers are copies of a process that has torch already: made in no time, and each for itself."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -17,33 +15,20 @@ from support.engines import engine_of, question_of
 from support.event_loop import awaited
 from support.servers import children, serving
 from support.waiting import until
+from support.written_functions import class_source
 
 from gradloupe.server.protocol.errors import EngineBroken
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 
-TELLING = '''
-import os, sys
-import torch
-
-
-class Telling(torch.autograd.Function):
-    """Says in its message where it is.
-
-    Gradloupe: x: float64[]
-    """
-
-    @staticmethod
+TELLS = """
     def forward(ctx, x):
         if x.abs().max() > 50:
             raise ValueError(f"{os.getcwd()} {os.environ.get('TOLD')} {torch.get_num_threads()}")
         return x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-'''
+"""
+TELLING = f"import os, sys\nimport torch\n\n\n{class_source(TELLS, 'Telling', 'Gradloupe: x: float64[]')}"
 
 
 def forkservers() -> set[int]:

@@ -1,16 +1,14 @@
 """Whatever a Function raises is a result, with the name of its class, its message and its line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
 from support.own_server import Own, showing
+from support.written_functions import class_source
 
 CLASSES = """import asyncio
 
 import torch
-from torch.autograd import Function
 
 
 class Odd(BaseException):
@@ -34,27 +32,15 @@ class Speechless(Exception):
     def __str__(self):
         raise GeneratorExit
 """
-RAISES = """
-
-class {name}Forward(Function):
-    @staticmethod
-    def forward(ctx, x):
-        raise {error}
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
 
 
-class {name}Backward(Function):
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
+def raising(name: str, error: str) -> str:
+    """A Function that raises this in forward, and one that does in backward."""
+    doubles = f"def forward(ctx, x): return 2 * x\ndef backward(ctx, grad_output):\n    raise {error}"
+    raises = f"def forward(ctx, x):\n    raise {error}"
+    return f"\n\n{class_source(raises, name + 'Forward')}\n\n{class_source(doubles, name + 'Backward')}"
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        raise {error}
-"""
+
 # What is raised, and its message.
 ERRORS = {
     "GeneratorExit": ("GeneratorExit", "no message"),
@@ -67,7 +53,7 @@ ERRORS = {
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
-    text = CLASSES + "".join(RAISES.format(name=name, error=error) for name, (error, _) in ERRORS.items())
+    text = CLASSES + "".join(raising(name, error) for name, (error, _) in ERRORS.items())
     with showing(tmp_path_factory.mktemp("odd"), text=text) as server:
         yield server
 
@@ -77,7 +63,7 @@ def test_what_is_raised_is_told_as_what_it_is_and_costs_no_worker(own: Own, kind
     worker = own.door.worker
     failure = own.get(f"/ops/{kind}Backward.json").json()["failure"]
     assert (failure["phase"], failure["kind"], failure["message"]) == ("backward", kind, ERRORS[kind][1])
-    assert failure["line"] == 8
+    assert failure["line"] == 6
     answer = own.get(f"/ops/{kind}Forward.json")  # whatever it is called with
     assert answer.status_code == 422
     assert f"raises {kind}" in answer.json()["detail"]

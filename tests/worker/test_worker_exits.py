@@ -1,7 +1,5 @@
 """However a worker ends: the answer names how, at which line and at which limit, and the next one is right."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 from itertools import pairwise
@@ -15,30 +13,12 @@ from support.busy_cpu import crowded
 from support.engines import engine_of, question_of
 from support.event_loop import awaited
 from support.servers import children
+from support.written_functions import class_source
 
 from gradloupe.server.protocol.errors import EngineBroken, Unsolved
 from gradloupe.server.supervisor.engine import Engine
 
-DOING = """import ctypes, faulthandler, multiprocessing, os, subprocess, sys, threading, time
-import torch
-
-BEFORE
-
-class Doing(torch.autograd.Function):
-    '''RECIPE'''
-
-    @staticmethod
-    def forward(ctx, x):
-        DEED
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        BACKWARD
-        return 2 * grad_output
-
-AFTER
-"""
+IMPORTS = "import ctypes, faulthandler, multiprocessing, os, subprocess, sys, threading, time\nimport torch"
 FAR = "if 59 < x.abs().max() < 61: "
 
 
@@ -54,11 +34,9 @@ def doing(
     deed: str, before: str = "", backward: str = "pass", after: str = "", recipe: str = "Gradloupe: x: float64[]"
 ) -> str:
     """The text of a file with a Function that does this, and then doubles."""
-    parts = {"BEFORE": before, "DEED": deed, "BACKWARD": backward, "AFTER": after, "RECIPE": recipe}
-    text = DOING
-    for name, part in parts.items():
-        text = text.replace(name, part)
-    return text
+    forward = f"def forward(ctx, x):\n    {deed}\n    return 2 * x"
+    methods = f"{forward}\ndef backward(ctx, grad_output):\n    {backward}\n    return 2 * grad_output"
+    return f"{IMPORTS}\n{before}\n{class_source(methods, 'Doing', recipe)}\n{after}\n"
 
 
 async def asked(engine: Engine, name: str = "Doing", **changes: Any) -> dict[str, Any]:
@@ -159,7 +137,7 @@ async def test_a_copy_that_comes_back_from_the_function_goes_no_further(file: Pa
     """Else it would compute on, and be copied wherever the Function is called again."""
     told = file.with_name("told")
     fork = "if len(COPIES) < 7: COPIES.append(os.fork())"
-    tell = f"print(os.getpid(), file=open({str(told)!r}, 'a', 1))\n        {fork}"
+    tell = f"print(os.getpid(), file=open({str(told)!r}, 'a', 1))\n    {fork}"
     file.write_text(doing(tell, "COPIES = []", backward=fork))
     async with engine_of(file) as engine:
         assert (await asked(engine))["verdict"]["word"] == "matches"
@@ -169,7 +147,7 @@ async def test_a_copy_that_comes_back_from_the_function_goes_no_further(file: Pa
 @awaited
 async def test_copies_while_arguments_are_looked_for_are_said_with_their_line(file: Path) -> None:
     fork = "COPIES.append(os.fork())"
-    file.write_text(doing(f"while len(COPIES) < 17:\n            {fork}", "COPIES = []", recipe=""))
+    file.write_text(doing(f"while len(COPIES) < 17:\n        {fork}", "COPIES = []", recipe=""))
     line = 1 + file.read_text().splitlines().index(f"            {fork}")
     async with engine_of(file) as engine:
         with pytest.raises(Unsolved) as unsolved:
@@ -189,11 +167,11 @@ async def test_a_forward_that_ends_the_program_is_named_with_its_line(file: Path
 
 
 WAITED_FOR = """reading, writing = os.pipe()
-        child = multiprocessing.get_context("fork").Process(target=os.write, args=(writing, b"2"))
-        child.start(), child.join()
-        number = float(os.read(reading, 1))
-        os.close(reading), os.close(writing)
-        return number * x"""
+    child = multiprocessing.get_context("fork").Process(target=os.write, args=(writing, b"2"))
+    child.start(), child.join()
+    number = float(os.read(reading, 1))
+    os.close(reading), os.close(writing)
+    return number * x"""
 
 
 @awaited
@@ -247,7 +225,7 @@ async def test_a_pool_or_a_helper_that_a_function_keeps_works_for_every_answer(
 ) -> None:
     keep = f"KEPT.append({helper})"
     imported = f"if __name__ == 'my_ops' and multiprocessing.parent_process() is None:\n    {keep}\n" * at_once
-    file.write_text(doing(f"KEPT or {keep}\n        return x * KEPT[0](1.0)", KEEPERS, after=imported))
+    file.write_text(doing(f"KEPT or {keep}\n    return x * KEPT[0](1.0)", KEEPERS, after=imported))
     async with engine_of(file, deadline=60.0) as engine:
         for count in (2, 3):
             header = await asked(engine, count=count)
@@ -304,8 +282,8 @@ CLOSED = "files were closed or written to"
     [
         ("os.closerange(3, 256)", "", CLOSED),
         ("[os.dup2(1, each) for each in range(3, 30)]", "", CLOSED),
-        ("ctypes.string_at(0)", "faulthandler.enable()", "line 11, in forward"),
-        ("ctypes.string_at(0)", "faulthandler.disable()", "line 11, in forward"),
+        ("ctypes.string_at(0)", "faulthandler.enable()", "line 9, in forward"),
+        ("ctypes.string_at(0)", "faulthandler.disable()", "line 9, in forward"),
     ],
 )
 @awaited
