@@ -6,15 +6,12 @@ import importlib
 from pathlib import Path
 
 import pytest
+from support.command_line import ran
 from support.own_worker import SQUARE, worker, written
 
 import gradloupe
 from gradloupe.ops import Op
 from gradloupe.server.compare.source_diff import folded_docstrings, source_listings
-from gradloupe.server.protocol.job import Job
-from gradloupe.server.protocol.source_lines import source_lines
-from gradloupe.server.protocol.stack_dump import StackFrame
-from gradloupe.server.supervisor.crash_report import WorkerLost, inference_crash, startup_crash
 
 NO_ENDS = "\x0c\n\x0c# \x0b \x1c \x1d \x1e \x85 \u2028 \u2029 .\n"
 CLASS = f'''class Cube(torch.autograd.Function):
@@ -49,14 +46,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_end_where_python_ends_them(end: str) -> None:
-    assert source_lines(FILE.replace("\n", end)) == FILE.split("\n")[:-1]
-    assert source_lines(f"a{end}b") == ["a", "b"]
-    assert source_lines("") == []
-
-
-def test_the_source_that_is_shown_begins_and_ends_with_the_class(here: Path) -> None:
-    written(here, {"fed": FILE})
+def test_the_source_that_is_shown_begins_and_ends_with_the_class(here: Path, end: str) -> None:
+    (here / "fed.py").write_bytes(FILE.replace("\n", end).encode())
     with worker("fed.py") as loaded:
         stub = loaded.hello["catalogue"][0]
         assert (stub["source"], stub["first_line"], stub["line"]) == (CLASS, FIRST, FIRST)
@@ -85,19 +76,14 @@ def test_the_excerpt_of_a_file_that_raises_has_the_line_that_raised(here: Path) 
     assert [told["line"], "raise ValueError('\x0c')"] in told["excerpt"]
 
 
-def test_the_excerpt_of_a_file_that_ends_its_worker_has_the_line_that_was_running(here: Path) -> None:
-    written(here, {"fed": f"{FILE}exit()\n"})
-    line = FILE.count("\n") + 1
-    lost = WorkerLost("exit code 1", calls=[StackFrame(str(here / "fed.py"), line, "<module>")])
-    assert (line, "exit()") in startup_crash(lost, Job(targets=("fed.py",)))["trouble"]["excerpt"]
-
-
-def test_the_excerpt_of_a_function_that_ends_its_worker_has_the_line_that_was_running() -> None:
-    stub = {"source": CLASS, "first_line": FIRST, "file": "fed.py", "title": "Cube"}
-    line = FILE.count("\n")
-    lost = WorkerLost("exit code 1", calls=[StackFrame("/fed.py", line, "backward")])
-    excerpt = inference_crash(lost, stub, "")["trouble"]["excerpt"]
-    assert excerpt[-1] == (line, "        return 2 * x**2 * grad_output")
+def test_the_last_line_of_a_function_that_ends_its_worker_is_the_one_that_was_running(here: Path) -> None:
+    text = FILE.replace("return 2 * x**2", "ctypes.string_at(0); return 2 * x**2").replace(
+        "import", "import ctypes,", 1
+    )
+    written(here, {"größe": text})
+    line = text.split("\n").index("        ctypes.string_at(0); return 2 * x**2 * grad_output") + 1
+    said = " ".join(ran(here, "größe.py --check").stdout.split())
+    assert f"last line: größe.py, line {line}, in backward: `ctypes.string_at(0);" in said
 
 
 def test_sources_are_compared_line_by_line() -> None:
