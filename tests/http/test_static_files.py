@@ -59,14 +59,13 @@ def test_another_stylesheet_has_another_address_and_without_the_light_bundles_th
         environment, command = os.environ | {"PYTHONPATH": str(package_copy.parent)}, [sys.executable, "-c", program]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
-    curves, maps, before = printed(
-        "*map(Assets().plotly, ('curves', 'maps')), Assets().address('pages/op.css')"
-    ).split()
+    style = "Assets().address('pages/op.css')"
+    curves, maps, before = printed(f"*map(Assets().plotly, ('curves', 'maps')), {style}").split()
     assert curves == maps
     assert curves.endswith("/plotly.min.js")
     highlight = package_copy / "server" / "html" / "op_markup.py"
     highlight.write_text(highlight.read_text().replace('return f"{_rules(_LIGHT)}', 'return f".c {{ color: red }}'))
-    after = printed("Assets().address('pages/op.css')").strip()
+    after = printed(style).strip()
     assert after.endswith("/pages/op.css")
     assert after != before
 

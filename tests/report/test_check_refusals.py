@@ -24,7 +24,7 @@ from gradloupe.server.config import REPORT_FORMATS, Settings
 from gradloupe.server.protocol.question import Element
 from gradloupe.server.report.command import write_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection
-from gradloupe.server.url.address import Address, default_address
+from gradloupe.server.url import Address, default_address
 
 MANY = """
     def forward(ctx, a, b, c, d):
