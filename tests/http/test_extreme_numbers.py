@@ -10,7 +10,6 @@ from support.browser import alone, opened, shows
 from support.own_server import Own, showing
 
 import gradloupe
-from gradloupe.server.documents.typography import exact_number, number_apart_from, number_on_grid
 
 BIG = """import torch
 from torch.autograd import Function
@@ -71,15 +70,6 @@ def test_every_page_and_file_is_there(own: Own, place: str) -> None:
 def test_a_notebook_shows_a_span_beyond_the_largest_number() -> None:
     page = gradloupe.look(lambda x: x * 0.5e308).page.decode()
     assert "y lies between −1.5·10³⁰⁸ and 1.5·10³⁰⁸." in page
-
-
-def test_nothing_is_written_as_minus_zero() -> None:
-    assert [number_on_grid(value, 0.015) for value in (-0.0, -1e-9, -0.015)] == ["0.000", "0.000", "−0.015"]
-    assert [exact_number(value) for value in (-0.0, 0.0, -0.5)] == ["0", "0", "−0.5"]
-
-
-def test_two_numbers_that_are_the_same_are_written_with_four_digits() -> None:
-    assert number_apart_from(1 / 3, 1 / 3) == "0.3333"
 
 
 @pytest.mark.parametrize(
