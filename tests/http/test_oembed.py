@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from contextlib import suppress
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -12,13 +11,8 @@ from xml.etree import ElementTree
 
 import httpx2
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support import http
 from support.servers import Server, serving_in_thread
-
-from gradloupe.server.routes.oembed import parse_oembed_query
-from gradloupe.server.url import BadQuery
 
 # What WordPress leaves of a frame that it was told of by a site it does not know (wp_filter_oembed_result).
 KEPT_BY_WORDPRESS = {"src", "width", "height", "frameborder", "marginwidth", "marginheight", "scrolling", "title"}
@@ -66,23 +60,14 @@ def test_a_figure_is_told_as_a_frame_with_its_size_its_title_and_its_picture(ser
     assert answer["thumbnail_url"] == f"{server}/ops/clamp_with_grad.png?min=-2&grad_output=-1"
     assert (answer["thumbnail_width"], answer["thumbnail_height"]) == (1200, 630)
 
-
-def test_wordpress_keeps_the_frame_as_it_is(server: str) -> None:
-    assert set(frame(told(server, f"{server}/ops/exp"))) <= KEPT_BY_WORDPRESS
-
-
-def test_the_frame_and_the_picture_are_there(server: str) -> None:
-    answer = told(server, f"{server}/ops/exp?hide=source&stop=1")
-    assert http.get(frame(answer)["src"] or "").status_code == 200
-    picture = http.get(answer["thumbnail_url"])
-    assert picture.headers["content-type"] == "image/png"
+    assert set(attributes) <= KEPT_BY_WORDPRESS
+    assert http.get(attributes["src"] or "").status_code == 200
+    assert http.get(answer["thumbnail_url"]).headers["content-type"] == "image/png"
 
 
-@pytest.mark.parametrize(
-    "place", ["/ops/exp?theme=dark&hide=source,title&height=500", "/embed/exp?theme=dark&hide=title,source&height=500"]
-)
+@pytest.mark.parametrize("place", ["ops", "embed"])
 def test_how_the_figure_is_dressed_goes_along(server: str, place: str) -> None:
-    answer = told(server, server + place)
+    answer = told(server, f"{server}/{place}/exp?theme=dark&hide=source,title&height=500")
     assert frame(answer)["src"] == f"{server}/embed/exp?theme=dark&hide=title,source&height=500"
     assert answer["height"] == 500
     assert answer["thumbnail_url"] == f"{server}/ops/exp.png"
@@ -104,55 +89,43 @@ def test_fewer_parts_are_less_high(server: str) -> None:
     assert len(set(heights)) == 3
 
 
-@pytest.mark.parametrize("bound", ["99999999999999999999", "2401", "100000"])
-def test_room_without_end_is_bounded(server: str, bound: str) -> None:
-    answer = told(server, f"{server}/ops/exp", f"&maxwidth={bound}&maxheight={bound}")
-    assert answer["width"] <= 2400
-    assert answer["height"] <= 2400
+# By the room there is: the size of the figure, and of its picture; without one where there is too little room.
+ROOM = [
+    ("maxwidth=600", (600, None), (600, 315)),
+    ("maxheight=315", (None, 315), (600, 315)),
+    ("maxwidth=250", (250, None), (250, 150)),
+    ("maxwidth=200&maxheight=150", (200, 150), (200, 150)),
+    ("maxwidth=2400&maxheight=2400", (2400, None), (1200, 630)),
+    ("maxwidth=99999999999999999999&maxheight=2401", (2400, None), (1200, 630)),
+    ("maxwidth=150&maxheight=400", (200, 400), None),
+    ("maxheight=100", (800, 150), None),
+    ("maxwidth=1&maxheight=1", (200, 150), None),
+]
 
 
-@pytest.mark.parametrize(
-    ("bounds", "size"),
-    [
-        ("&maxwidth=600", (600, 315)),
-        ("&maxheight=315", (600, 315)),
-        ("&maxwidth=200&maxheight=150", (200, 150)),
-        ("&maxwidth=250", (250, 150)),
-        ("&maxwidth=2400&maxheight=2400", (1200, 630)),
-    ],
-)
-def test_the_picture_is_no_larger_than_there_is_room_for(server: str, bounds: str, size: tuple[int, int]) -> None:
-    answer = told(server, f"{server}/ops/exp?stop=1", bounds)
-    assert (answer["thumbnail_width"], answer["thumbnail_height"]) == size
-    picture = http.get(answer["thumbnail_url"]).content
-    assert struct.unpack(">II", picture[16:24]) == size
-    assert ("width" in answer["thumbnail_url"]) == (size != (1200, 630))
-
-
-@pytest.mark.parametrize(
-    ("bounds", "size"),
-    [
-        ("&maxwidth=150&maxheight=400", (200, 400)),
-        ("&maxheight=100", (800, 150)),
-        ("&maxwidth=1&maxheight=1", (200, 150)),
-    ],
-)
-def test_where_there_is_too_little_room_a_figure_takes_what_it_needs_and_has_no_picture(
-    server: str, bounds: str, size: tuple[int, int]
+@pytest.mark.parametrize(("bounds", "figure", "picture"), ROOM)
+def test_neither_figure_nor_picture_is_larger_than_there_is_room_for(
+    server: str, bounds: str, figure: tuple[int | None, int | None], picture: tuple[int, int] | None
 ) -> None:
-    answer = told(server, f"{server}/ops/exp?hide=title", bounds)
-    assert (answer["width"], answer["height"]) == size
+    answer = told(server, f"{server}/ops/exp?hide=title&stop=1", f"&{bounds}")
+    for size, expected in zip((answer["width"], answer["height"]), figure, strict=True):
+        assert expected in (None, size)
+        assert size <= 2400
     assert http.get(frame(answer)["src"] or "").status_code == 200
-    assert not [name for name in answer if name.startswith("thumbnail")]
+    if picture is None:
+        assert not [name for name in answer if name.startswith("thumbnail")]
+        return
+    assert (answer["thumbnail_width"], answer["thumbnail_height"]) == picture
+    assert struct.unpack(">II", http.get(answer["thumbnail_url"]).content[16:24]) == picture
+    assert ("width" in answer["thumbnail_url"]) == (picture != (1200, 630))
 
 
 @pytest.mark.parametrize("bound", ["0", "000", "-1", "-5", "1e3", "12.5", "NaN", "wide", "٣٢٠"])
-@pytest.mark.parametrize("name", ["maxwidth", "maxheight"])
-def test_room_for_nothing_is_refused(server: str, name: str, bound: str) -> None:
-    refused = asked(server, f"{server}/ops/exp", f"&{name}={quote(bound)}")
-    assert refused.status_code == 422
-    assert refused.headers["content-type"] == "application/problem+json"
-    assert refused.json()["detail"].startswith(f"{name}=")
+def test_room_for_nothing_is_refused(server: str, bound: str) -> None:
+    for name in ("maxwidth", "maxheight"):
+        refused = asked(server, f"{server}/ops/exp", f"&{name}={quote(bound)}")
+        assert (refused.status_code, refused.headers["content-type"]) == (422, "application/problem+json")
+        assert refused.json()["detail"].startswith(f"{name}=")
 
 
 def test_xml_says_the_same(server: str) -> None:
@@ -167,33 +140,18 @@ def test_xml_says_the_same(server: str) -> None:
 def test_a_format_nobody_knows_is_not_implemented(server: str) -> None:
     refused = asked(server, f"{server}/ops/exp", "&format=yaml")
     assert refused.status_code == 501
-    assert refused.json()["detail"] == "There is no oEmbed in the format 'yaml'; allowed are json and xml."
+    assert "allowed are json and xml" in refused.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://example.org/ops/exp",
-        "{server}.evil.example/ops/exp",
-        "http://user@{host}/ops/exp",
-        "http://{host}@evil.example/ops/exp",
-        "ftp://{host}/ops/exp",
-        "//{host}/ops/exp",
-        "/ops/exp",
-        "exp",
-        "http://[::1/ops/exp",
-        "http://127.0.0.1:99999/ops/exp",
-        "{server}/",
-        "{server}/docs",
-        "{server}/ops/",
-        "{server}/ops/exp/more",
-        "{server}/static/ops/exp",
-        "{server}/ops/nope",
-        "{server}/ops/exp.json",
-        "javascript:alert(1)",
-        "data:text/html,x",
-    ],
-)
+ELSEWHERE = """
+    https://example.org/ops/exp {server}.evil.example/ops/exp http://user@{host}/ops/exp http://{host}@evil.example/ops/exp
+    ftp://{host}/ops/exp //{host}/ops/exp /ops/exp exp http://[::1/ops/exp http://127.0.0.1:99999/ops/exp {server}/
+    {server}/docs {server}/ops/ {server}/ops/exp/more {server}/static/ops/exp {server}/ops/nope {server}/ops/exp.json
+    javascript:alert(1) data:text/html,x
+"""
+
+
+@pytest.mark.parametrize("url", ELSEWHERE.split())
 def test_what_is_no_figure_of_this_site_is_not_found(server: str, url: str) -> None:
     refused = asked(server, url.format(server=server, host=urlsplit(server).netloc))
     assert refused.status_code == 404
@@ -218,29 +176,23 @@ def test_only_the_usual_port_of_a_scheme_goes_without_saying(server: str) -> Non
     assert [*found.values()] == [200, 200, 404, 404]
 
 
-def test_a_query_that_cannot_be_is_refused_by_name(server: str) -> None:
-    refused = asked(server, f"{server}/ops/clamp_with_grad?min=banana")
-    assert refused.status_code == 422
-    assert "min=banana" in refused.json()["detail"]
-
-
 @pytest.mark.parametrize(
-    ("query", "said"), [("", "url is missing"), ("?url=", "url is missing"), ("?url=a&url=b", "given twice")]
+    ("query", "said"),
+    [
+        ("", "url is missing"),
+        ("?url=", "url is missing"),
+        ("?url=a&url=b", "given twice"),
+        ("?url={server}/ops/clamp_with_grad?min%3Dbanana", "min=banana"),
+    ],
 )
-def test_one_url_is_needed(server: str, query: str, said: str) -> None:
-    refused = http.get(f"{server}/oembed{query}")
+def test_a_query_that_cannot_be_is_refused_by_name(server: str, query: str, said: str) -> None:
+    refused = http.get(f"{server}/oembed{query.format(server=server)}")
     assert refused.status_code == 422
     assert said in refused.json()["detail"]
 
 
 def test_what_a_consumer_adds_of_its_own_is_ignored(server: str) -> None:
     assert told(server, f"{server}/ops/exp", "&dnt=1&lang=de&maxwidth=") == told(server, f"{server}/ops/exp")
-
-
-def test_every_site_may_ask(server: str) -> None:
-    headers = asked(server, f"{server}/ops/exp").headers
-    assert headers["access-control-allow-origin"] == "*"
-    assert headers["etag"]
 
 
 def test_a_site_with_an_address_of_its_own_speaks_of_that() -> None:
@@ -256,9 +208,3 @@ def test_the_api_describes_it(running: Server) -> None:
     described = json.loads(running.get("/openapi.json").text)["paths"]["/oembed"]["get"]
     assert [each["name"] for each in described["parameters"]] == ["url", "maxwidth", "maxheight", "format"]
     assert set(described["responses"]) == {"200", "404", "414", "422", "501", "503"}
-
-
-@given(st.text())
-def test_whatever_the_query_it_is_read_or_refused_in_a_sentence(text: str) -> None:
-    with suppress(BadQuery):
-        assert parse_oembed_query(f"url=x&maxwidth={quote(text)}").maxwidth in (None, *range(1, 2401))
