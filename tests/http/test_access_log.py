@@ -61,7 +61,7 @@ def test_a_request_is_one_line_of_text(capsys: pytest.CaptureFixture[str]) -> No
         assert " GET (no such address) 404 " in unknown
 
 
-@pytest.mark.parametrize("form", ["json", "text"])
+@pytest.mark.parametrize("form", ["json", pytest.param("text", marks=pytest.mark.nightly)])
 def test_no_word_of_a_client_is_written(form: str) -> None:
     with witnessed() as (witness, log):
         with serving("--log", form, log=log) as server:
