@@ -20,6 +20,7 @@ from ..protocol.listed import listed
 from ..protocol.suggest import first_few
 from ..runtime import timing
 from ..runtime.arguments import callable_of, copy_if_mutable, real_outputs
+from ..runtime.captured import captured_names, without_captured
 from ..runtime.failure import describe_exception
 from ..runtime.isolation import quietly
 from ..runtime.section import Section
@@ -142,12 +143,13 @@ def _compared(other: OtherCall, left: float) -> DirectionalResult:
 def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[OtherCall]:
     assert op.called is not None
     assert op.recipe is not None
-    evidence, shown = collect_evidence(signature_of(op.called)), op.recipe.text()
-    for each in call_variants(op.recipe, evidence, op.recipe_given):
+    evidence, shown = collect_evidence(signature_of(without_captured(op.called))), op.recipe.text()
+    captured = captured_names(op)
+    for each in call_variants(op.recipe, evidence, op.recipe_given, captured):
         if (each.compared == "vmap" and not claims_vmap(op.function)) or (each.tied and (op.given or wrong)):
             continue
         text = each.recipe.text()
-        sayable = text != shown and not (each.declared and OBJECT_TEXT in text)
+        sayable = text != shown and not captured and not (each.declared and OBJECT_TEXT in text)
         call, recipe = partial(_call, op, op.called, each), text if sayable else ""
         likely = each.layout is None and _ranks(each.recipe) == _ranks(op.recipe)
         yield OtherCall(

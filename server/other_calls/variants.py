@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -45,18 +45,22 @@ class CallVariant:
     declared: bool = False
 
 
-def call_variants(recipe: Recipe, evidence: CollectedEvidence, given: bool = False) -> tuple[CallVariant, ...]:
+def call_variants(
+    recipe: Recipe, evidence: CollectedEvidence, given: bool = False, captured: Collection[str] = ()
+) -> tuple[CallVariant, ...]:
     """The variants of a recipe, none twice, and none of the recipe itself.
 
     Sizes change together where they are equal. The number of dimensions changes only where nothing in the source says
     it, and a size stays that it says. A number is halved and doubled, a whole one raised by one, a flag flipped, a word
-    replaced by others that the source knows. Of a recipe that was ``given`` by the user the shapes stay as they are.
+    replaced by others that the source knows. Of a recipe that was ``given`` by the user the shapes stay as they are,
+    and so do those of the tensors that are ``captured``, which are the last ones.
     """
-    inferred = [CallVariant(recipe, "other numbers", _OTHER_SEED), *_shapes(recipe, evidence), *_indices(recipe)]
+    shapes = _shapes(recipe, evidence, captured)
+    inferred = [CallVariant(recipe, "other numbers", _OTHER_SEED), *shapes, *_indices(recipe)]
     found = [
         *([] if given else inferred),
-        *_defaults(recipe, evidence),
-        *([] if given else _starred(recipe, evidence)),
+        *([] if captured else _defaults(recipe, evidence)),
+        *([] if given or captured else _starred(recipe, evidence)),
         *_constants(recipe, evidence),
         *_layouts(recipe),
         *_alone(recipe),
@@ -72,9 +76,9 @@ def call_variants(recipe: Recipe, evidence: CollectedEvidence, given: bool = Fal
     return tuple(unique.values())
 
 
-def _shapes(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
+def _shapes(recipe: Recipe, evidence: CollectedEvidence, captured: Collection[str]) -> Iterator[CallVariant]:
     tensors = {each.name: each.shape for each in recipe.arguments if isinstance(each, TensorArgument)}
-    told = _told_sizes(tensors, evidence)
+    told = _told_sizes(tensors, evidence).union(*(tensors[name] for name in captured))
     sizes = {size for shape in tensors.values() for size in shape if size > 1} - told
     yield _reshaped(recipe, _resized(tensors, {size: size + 1 for size in sizes}))
     main = recipe.inputs[0]
@@ -83,7 +87,7 @@ def _shapes(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant
             yield _reshaped(recipe, _resized(tensors, {main.shape[0]: batch}))
     # A permutation belongs to one dimension.
     once = {each.name for each in recipe.arguments if isinstance(each, TensorArgument) and each.fill in INDEX_FILLS}
-    alike = [name for name, shape in tensors.items() if shape == main.shape and name not in once]
+    alike = [name for name, shape in tensors.items() if shape == main.shape and name not in (*once, *captured)]
     if main.shape and not any(_known(evidence, name).ranks for name in alike):
         for shape in _of_other_rank(main.shape, bool(told & {*main.shape})):
             yield _reshaped(recipe, tensors | dict.fromkeys(alike, shape))

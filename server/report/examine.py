@@ -21,7 +21,7 @@ from ..protocol.errors import (
 from ..protocol.question import Element, Question, element_names
 from ..schema.op import OpDescription, OpStub, is_described
 from ..schema.section import SectionRecord
-from ..schema.views import ContractRecord
+from ..schema.views import HIDDEN_ID, ContractRecord
 from ..url.address import Address, default_address
 from ..url.swept_elements import read_element, shapes_by_name, sweepable_shapes
 from .result import ExaminedFunction
@@ -122,7 +122,8 @@ async def _examine_sections(
         looked_at = () if is_lost(contract["failure"]) else names[:MAX_OTHER_INPUTS]
         async for other in _other_sections(engine, op, looked_at):
             headers.append(other)
-    left_out = names[len(headers) - 1 :]
+    hidden = (each["element"] for each in contract["checks"] if each["id"] == HIDDEN_ID and each["level"] != "fine")
+    left_out = [*names[len(headers) - 1 :], *hidden]
     checked = summarize(op, headers, contract, allowed, left_out, strict)
     return ExaminedFunction(checked, op, curves, contract)
 

@@ -14,7 +14,7 @@ from ..documents.typography import typeset_number, typeset_sentence
 from ..protocol.answer import CurvesAnswer
 from ..schema.op import LoadError, OpStub
 from ..schema.verdict_words import FAILING_WORDS, verdict_name
-from ..schema.views import WRONG_GRADIENT_IDS, ContractRecord
+from ..schema.views import HIDDEN_ID, WRONG_GRADIENT_IDS, ContractRecord
 from .findings import (
     GRAVE_LEVELS,
     SweptSection,
@@ -100,7 +100,8 @@ class CheckResult:
         """A sentence on the inputs that were not swept, empty if all were."""
         if not self.unswept:
             return ""
-        examined = any(each.id == WRONG_GRADIENT_IDS[0] for each in self.findings)
+        ids = {each.id for each in self.findings if each.level != "fine" or each.id == WRONG_GRADIENT_IDS[0]}
+        examined = WRONG_GRADIENT_IDS[0] in ids and HIDDEN_ID not in ids
         return f"{', '.join(self.unswept)}{'; the X-ray looked at them.' if examined else '.'}"
 
     @property

@@ -34,6 +34,11 @@ def function_nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:
     return (node for node in _nodes(outputs) if isinstance(node, BackwardCFunction))
 
 
+def leaves_behind(outputs: Iterable[torch.Tensor]) -> Iterator[torch.Tensor]:
+    """The leaves that require grad behind ``outputs``, each once."""
+    return (node.variable for node in _nodes(outputs) if hasattr(node, "variable"))
+
+
 @dataclass(frozen=True)
 class CallGraph:
     """All inputs of a section as leaves, the copies of them that the op was called with, and its outputs."""

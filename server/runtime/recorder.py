@@ -17,6 +17,7 @@ from torch.autograd.function import _SingleLevelFunction
 
 from .arguments import BoundFunction, result_tuple
 from .arrays import dtype_name
+from .captured import CapturedFunction
 
 # budget: the depth of the call graph to which references to a Function are replaced.
 _MOST_NESTED = 4
@@ -43,6 +44,9 @@ def _replacement(value: Any, old: Any, new: Any, depth: int) -> Any:
     if isinstance(value, BoundFunction):
         inside = _replacement(value.function, old, new, depth)
         return None if inside is None else replace(value, function=inside)
+    if isinstance(value, CapturedFunction):
+        inside = _replacement(value.function, old, new, depth)
+        return None if inside is None else value.rebound(inside)
     # The apply of a Function is a method in Python up to torch 2.14, and a built-in one since.
     if isinstance(value, MethodType | BuiltinMethodType) and isinstance(value.__self__, type):
         return getattr(new, value.__name__, None) if value.__self__ is old else None

@@ -182,6 +182,8 @@ class CheckRecord(TypedDict):
     recipe: str
 
 
+# The check of tensors that take part and were not looked at.
+HIDDEN_ID = "HIDDEN-INPUT"
 # Errors by which a gradient is wrong.
 WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
 

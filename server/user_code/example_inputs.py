@@ -140,7 +140,7 @@ def override_of_values(values: Mapping[str, Any], said: str = "It", numbers: Col
     where there is nothing to sweep.
     """
     tracked = any(isinstance(value, torch.Tensor) and value.requires_grad for value in values.values())
-    given = {name: value.detach().cpu().clone() for name, value in values.items() if _is_supported_tensor(value)}
+    given = {name: value.detach().cpu() for name, value in values.items() if _is_supported_tensor(value)}
     arguments = tuple(
         tensor_argument(name, given[name], value.requires_grad or not (tracked or name in numbers))
         if name in given

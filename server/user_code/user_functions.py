@@ -22,6 +22,7 @@ from ..inference.search.failure import describe_error
 from ..inference.search.trial import state_restored, try_recipe
 from ..inference.source.signature import Unfit, signature_of
 from ..protocol.errors import BadQuestion, Unsolved
+from ..runtime.captured import captured_names
 from ..schema.op import OpDescription, UnsolvedOp
 from .codegen import declaration_source
 from .example_inputs import Override, override_for, reasons
@@ -94,6 +95,7 @@ class UserFunctions:
         default, recipe = self._defaults.get(entry.name), solved.recipe.text() if solved.recipe else ""
         default_text = default.recipe.text() if default else ""
         usual = default if recipe == default_text else None
+        sayable = not captured_names(solved.op)
         description = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
         for key in _STUB_KEYS:
             description[key] = entry.stub[key]
@@ -105,7 +107,7 @@ class UserFunctions:
             "like": bool(solved.recipe and solved.recipe.like),
             "written": self._is_written(entry.name, solved.recipe),
             "passed_over": usual.passed_over if usual else "",
-            "block": declaration_source(solved.op, solved.recipe) if solved.recipe else "",
+            "block": declaration_source(solved.op, solved.recipe) if sayable and solved.recipe else "",
         }
 
     def _is_written(self, name: str, recipe: Recipe | None) -> bool:

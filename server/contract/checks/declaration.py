@@ -10,9 +10,12 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
+from ...inference.construction.op import InferredOp
 from ...protocol.listed import listed
+from ...runtime.graph import leaves_behind
 from ...runtime.recorder import has_setup_context
-from ..examination.contract_check import EXTENDING, FUNCTION, TORCH_FUNC, CheckFinding, contract_check
+from ...schema.views import HIDDEN_ID
+from ..examination.contract_check import EXTENDING, FUNCTION, MECHANICS, TORCH_FUNC, CheckFinding, contract_check
 from ..examination.session import CheckSession
 
 _FLAGS = {
@@ -95,6 +98,30 @@ def _inside(argument: Any) -> list[torch.Tensor]:
     return [each for each in values if isinstance(each, torch.Tensor)]
 
 
+@contract_check(
+    HIDDEN_ID,
+    "Tensors in hiding",
+    MECHANICS,
+    "Every tensor that requires grad and takes part is looked at.",
+    ("forward",),
+)
+def _hidden_input(session: CheckSession) -> Iterator[CheckFinding]:
+    """No tensor takes part that is no input: neither an argument, nor one that was found where it is kept."""
+    ran, op = session.first.ran, session.section.op
+    known = {id(leaf) for leaf in ran.given.leaves.values()} if ran else set()
+    behind = [each for each in leaves_behind(ran.outputs.values() if ran else ()) if id(each) not in known]
+    named = op.hidden if isinstance(op, InferredOp) else ()
+    for name in named or [f"a tensor of shape {tuple(each.shape)}" for each in behind]:
+        yield CheckFinding(
+            "warning",
+            f"{name} requires grad and takes part, and was not looked at.",
+            "",
+            "Pass it as an argument, as torch.func.functional_call does for the parameters of a module.",
+            session.source.defined("forward"),
+            name,
+        )
+
+
 @contract_check("SETUP-CONTEXT", "forward and ctx", TORCH_FUNC, "forward does not take ctx; setup_context does.", ())
 def _setup_context(session: CheckSession) -> Iterator[CheckFinding]:
     if not has_setup_context(session.function):
@@ -123,4 +150,4 @@ def _new_flags(session: CheckSession) -> Iterator[CheckFinding]:
             )
 
 
-DECLARATION_CHECKS = (_no_backward, _nested_arg, _setup_context, _new_flags)
+DECLARATION_CHECKS = (_no_backward, _nested_arg, _hidden_input, _setup_context, _new_flags)

@@ -12,6 +12,7 @@ from ...numerics.sentences.places import complex_part
 from ...protocol.listed import listed
 from ...runtime.arguments import PARTS
 from ...runtime.arrays import dtype_name
+from ...runtime.captured import captured_names
 from ...runtime.failure import describe_exception
 from ..examination.call import TensorsByName
 from ..examination.contract_check import (
@@ -133,6 +134,7 @@ def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
             own,
             (own,),
         )
+    yield from _captured(session)
     for held, slopes in undeclared_slopes(session.call, session.first.grad_outputs):
         if slopes.moves:
             name = held.undeclared
@@ -141,6 +143,23 @@ def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
             advice = f"{other}declare it constant: `Gradloupe: … {name}: … nograd` in the docstring."
             torch_does = "backward returns no gradient for it, whoever asks."
             yield CheckFinding(level, _constant(name, slopes), torch_does, advice[:1].upper() + advice[1:], line, name)
+
+
+def _captured(session: CheckSession) -> Iterator[CheckFinding]:
+    """The tensors that forward reads without being given them, and moves with: autograd knows nothing of them."""
+    for name in captured_names(session.section.op):
+        slopes = session.slopes[name]
+        if session.first.gradients.get(name) is None and slopes.moves:
+            yield CheckFinding(
+                "error",
+                f"forward moves with {name}, which requires grad and is no argument: its slope reaches "
+                f"{format_number(slopes.largest)}, and no gradient comes back.",
+                "To autograd what is not passed to apply is a constant.",
+                f"Pass {name} as an argument of its own, and return its gradient.",
+                session.source.read(name.rpartition(".")[2], "forward"),
+                name,
+                (name,),
+            )
 
 
 def _constant(name: str, slopes: TensorSlopes) -> str:

@@ -28,6 +28,7 @@ from ..search.blame import blame, is_source_error
 from ..search.failure import describe_error
 from ..search.trial import OptionalTensors, RepeatableCall, float64_output
 from ..source.function_source import source_tree
+from .captured_inputs import with_captured
 from .complex_numbers import joined_arguments, of_real_numbers
 from .domain import swept_domain, usual_domain
 from .elementwise import elementwise_inputs
@@ -43,13 +44,15 @@ _SLOW_SECONDS, _FAST_SECONDS, _SLOW = 2.0, 5.0, 0.01
 class InferredOp(Op):
     """The op of a Function that nobody declared: ``called`` is what its ``recipe`` calls, with the tensors ``given``.
 
-    ``recipe_given`` says that the user wrote the recipe, or gave the tensors: then their shapes are the domain.
+    ``recipe_given`` says that the user wrote the recipe, or gave the tensors: then their shapes are the domain. The
+    last tensors of the recipe are those that it captures, if there are any; ``hidden`` are others that take part.
     """
 
     called: Callable[..., Any] | None = field(default=None, compare=False)
     recipe: Recipe | None = field(default=None, compare=False)
     given: _Tensors = field(default_factory=dict, compare=False)
     recipe_given: bool = field(default=False, compare=False)
+    hidden: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,18 @@ def op_of(
     returns no floating tensor, or has nothing to sweep; a failing backward is reported when it is measured.
     """
     with quietly():
+        given = given or {}
         called = RepeatableCall.at(function, recipe, given)
         graph, returned = _first_call(called)
+        whole = with_captured(called, given)
+        if whole.called is not called:
+            called = whole.called
+            graph, returned = _first_call(called)
         called.outputs()
         called = called.within(_FAST_SECONDS if called.deadline.seconds < _SLOW else _SLOW_SECONDS)
         op = _op(_analysed(called, returned), graph, returned, name, title, group)
-        return replace(op, called=function, recipe=recipe, given=given or {}, recipe_given=recipe_given or bool(given))
+        op = replace(op, called=whole.called.function, recipe=whole.called.recipe, given=whole.given)
+        return replace(op, recipe_given=recipe_given or bool(given), hidden=whole.hidden)
 
 
 def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | None, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from torch.autograd import Function
 from torch.autograd.function import _SingleLevelFunction
+from torch.nn import Module
 
 from ..recipe.recipe import NotInferred
 
@@ -103,8 +104,8 @@ def _plain_signature(function: Any) -> Signature:
             f"{name} is a class, but no torch.autograd.Function; name a class that derives from it, or a function of "
             "tensors."
         )
-    arguments = _arguments(_parameters(function, name), name)
-    return Signature(name, arguments, {"forward": function}, "", function, plain=True)
+    written = function.forward if isinstance(function, Module) else function
+    return Signature(name, _arguments(_parameters(written, name), name), {"forward": written}, "", function, plain=True)
 
 
 def _refuse_incomplete(function: Any) -> None:
