@@ -2,6 +2,8 @@
 
 import torch
 
+from functions.basics import altered, of
+
 
 class PACT(torch.autograd.Function):
     """A clip at a number that is learned."""
@@ -95,42 +97,6 @@ class StepSize(torch.autograd.Function):
         return grad_output * inside, (grad_output * step).sum().view(s.shape), None
 
 
-class Mean(Scale):
-    """A mean where a sum belongs, which are the same of one element."""
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, s = ctx.saved_tensors
-        return grad_output * s, (grad_output * x).mean()
-
-
-class Double(Scale):
-    """Twice the gradient of the number."""
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, s = ctx.saved_tensors
-        return grad_output * s, 2 * (grad_output * x).sum()
-
-
-class Unlearned(Scale):
-    """No gradient for the number at all."""
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        _, s = ctx.saved_tensors
-        return grad_output * s, None
-
-
-class Row(Scale):
-    """A gradient of one dimension for a number that has none."""
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, s = ctx.saved_tensors
-        return grad_output * s, (grad_output * x).sum().reshape(1)
-
-
 class LayerNorm(torch.autograd.Function):
     """A layer norm, which may have but one layer."""
 
@@ -148,3 +114,10 @@ class LayerNorm(torch.autograd.Function):
         g = grad_output * gamma
         grad_x = rstd * (g - g.mean(-1, keepdim=True) - xhat * (g * xhat).mean(-1, keepdim=True))
         return grad_x, (grad_output * xhat).sum(), grad_output.sum()
+
+
+# A mean where a sum belongs, which are the same of one element; and other gradients of the number that are wrong.
+Mean = altered(Scale, "Mean", backward=of(lambda g, x, s: (g * s, (g * x).mean())))
+Double = altered(Scale, "Double", backward=of(lambda g, x, s: (g * s, 2 * (g * x).sum())))
+Unlearned = altered(Scale, "Unlearned", backward=of(lambda g, x, s: (g * s, None)))
+Row = altered(Scale, "Row", backward=of(lambda g, x, s: (g * s, (g * x).sum().reshape(1))))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from functions.basics import with_backward
+from functions.basics import Double, altered, saving, with_backward
 from functions.correct import INNOCENTS
 from support.answers import document
 from support.sampling import each_fourth, sampled
@@ -255,17 +255,12 @@ def test_a_function_that_computes_in_float32_inside_is_neither_accused_nor_a_gam
 
 
 def test_a_function_that_writes_to_its_input_and_its_grad_output_is_seen_as_it_is():
-    class InPlace(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.mark_dirty(x)
-            return x.mul_(3)
+    def in_place(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(3)
 
-        @staticmethod
-        def backward(ctx, grad_output):
-            return grad_output.mul_(3)
-
-    found = Jacobian(op_of(InPlace.apply, normal(2, 3)))
+    function = altered(Double, "InPlace", forward=in_place, backward=lambda ctx, g: g.mul_(3))
+    found = Jacobian(op_of(function.apply, normal(2, 3)))
     assert found.numerical == pytest.approx(3 * np.eye(6), abs=1e-11)
     assert set(found.words) == {"agrees"}
 
@@ -337,16 +332,12 @@ def test_the_place_is_where_the_swept_element_is_held():
 
 
 def test_another_pair_of_tensors_that_is_wrong_is_named():
-    class Both(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.x = x.detach()
-            return x.sin(), x.exp()
-
-        @staticmethod
-        def backward(ctx, grad_output, _):
-            return grad_output * ctx.x.cos()
-
-    op = op_of(Both.apply, normal(2), outputs=("d", "e"))
+    drops = altered(
+        Double,
+        "Drops",
+        forward=saving(lambda x: (x.sin(), x.exp())),
+        backward=lambda ctx, g, _: g * ctx.saved_tensors[0].cos(),
+    )
+    op = op_of(drops.apply, normal(2), outputs=("d", "e"))
     assert "e by x is dropped" in Jacobian(op, of="d[0]").said
     assert "other tensors" not in Jacobian(op, of="e[0]").said

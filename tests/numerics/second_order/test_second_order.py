@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from functions.basics import Cube
+from functions.basics import Cube, Square, altered, with_backward
+from functions.basics import of as pulled
 from support.answers import document
 from support.sampling import each_fourth, sampled
 from support.sections import op_of
@@ -42,59 +43,27 @@ def of(function, *inputs, **words):
     return Op(function, function.__name__, "tests", "", "", inputs or (Input("x"),), **words)
 
 
-class Slope(torch.autograd.Function):
-    """A first derivative with a backward of its own."""
-
-    @staticmethod
-    def forward(ctx, x, derivative, second):
-        ctx.save_for_backward(x)
-        ctx.second = second
-        return derivative(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * ctx.second(x), None, None
-
-
-class Twice(torch.autograd.Function):
-    """A Function from a value, its derivative, and what double backward makes of that."""
-
-    @staticmethod
-    def forward(ctx, x, value, *derivatives):
-        ctx.save_for_backward(x)
-        ctx.derivatives = derivatives
-        return value(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * Slope.apply(x, *ctx.derivatives), None, None, None
-
-
 def written_twice(value, derivative, second, **words):
-    return of(Twice, call=lambda x: Twice.apply(x, value, derivative, second), **words)
+    """An op whose backward returns ``derivative`` and whose double backward returns ``second``."""
+    inner = with_backward(derivative, lambda g, x: g * second(x))
+    return of(with_backward(value, lambda g, x: g * inner.apply(x)), **words)
 
 
-class WrongDoubleBackward(torch.autograd.Function):
-    """The cube: what it saves beside x hides half of the second derivative."""
+def saves_twice(ctx, x):
+    ctx.save_for_backward(x, 3 * x)
+    return x**3
 
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x, 3 * x)
-        return x**3
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, three_x = ctx.saved_tensors
-        return grad_output * three_x * x
+# The cube: what it saves beside x hides half of the second derivative.
+WrongDoubleBackward = altered(
+    Cube, "Wrong", forward=saves_twice, backward=pulled(lambda g, x, three_x: g * three_x * x)
+)
 
 
 def cube(backward, name="backward", method=staticmethod):
     """The cube with a backward of its own, of ctx and grad_output."""
-    return type("OwnBackward", (Cube if name == "backward" else torch.autograd.Function,), {
-        "forward": staticmethod(Cube.forward), name: method(backward)
-    })  # fmt: skip
+    body = {"forward": staticmethod(Cube.forward), name: method(backward)}
+    return type("OwnBackward", (Cube if name == "backward" else torch.autograd.Function,), body)
 
 
 def slope(ctx, grad_output):
@@ -120,18 +89,13 @@ def raises_twice(ctx, grad_output):
 RaisesTwice = cube(raises_twice)
 
 
-class InPlace(torch.autograd.Function):
-    """The square, which works on its input itself."""
+def in_place(ctx, x):
+    ctx.save_for_backward(x.clone())
+    ctx.mark_dirty(x)
+    return x.mul_(x)
 
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x.clone())
-        ctx.mark_dirty(x)
-        return x.mul_(x)
 
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * ctx.saved_tensors[0] * grad_output
+InPlace = altered(Square, "InPlace", forward=in_place)
 
 
 SINH = [-1.50946135541, 0.521095305494, 3.62686040785]
@@ -359,14 +323,9 @@ def test_words_go_one_derivative_further_and_quotations_stay():
     assert said.startswith("At x = 0 grad_x has slope 0.")
     assert "double backward's slope" in said
 
-    class Refuses(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
+    def refuses(g, x):
+        raise RuntimeError("backward and forward are what they are")
 
-        @staticmethod
-        def backward(ctx, grad_output):
-            raise RuntimeError("backward and forward are what they are")
-
-    quoting = of(cube(lambda ctx, g: Refuses.apply(g * ctx.saved_tensors[0] ** 2)))
+    inner = with_backward(lambda x: x * 1, refuses)
+    quoting = of(cube(lambda ctx, g: inner.apply(g * ctx.saved_tensors[0] ** 2)))
     assert twice(quoting)[0]["verdict"]["sentence"].endswith(": backward and forward are what they are")
