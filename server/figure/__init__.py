@@ -3,6 +3,7 @@
 Turning SVG into pixels is in ``png``, the numbers and sentences beside a figure are in ``documents``.
 """
 
+from .axis_range import common_axis_ranges
 from .inline_svg import static_figure
 from .palette import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
 from .scene import scene_document
@@ -13,6 +14,7 @@ __all__ = [
     "DARK_PALETTE",
     "FONT_FAMILIES",
     "LIGHT_PALETTE",
+    "common_axis_ranges",
     "figure_svg",
     "preview_svg",
     "print_svg",
