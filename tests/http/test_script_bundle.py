@@ -6,40 +6,29 @@ import re
 
 import pytest
 from playwright.sync_api import Browser
+from support import http
 from support.browser import visitor
 
-from gradloupe.server.html.script_bundle import bundled_script
-
-MODULES = {
-    "pages/one.js": 'import { twice as double } from "../number.js";\n'
-    'export const six = double(3);\nexport const more = () => import("../views/two.js");',
-    "views/two.js": 'import { twice } from "../number.js";\nexport const eight = twice(4);\nexport { };',
-    "number.js": "export function twice(value) {\n  return 2 * value;\n}",
-}
+PAGES = ("op", "embed", "compare", "gallery", "docs", "export", "waiting")
 
 
-def test_a_script_comes_with_all_that_it_imports() -> None:
-    script = bundled_script("pages/one.js", MODULES.__getitem__)
-    assert script.index("function twice") < script.index("const { twice: double } = modules[")
-    assert 'import("../views/two.js")' in script
-    assert script.endswith('export const { six, more } = modules["pages/one.js"];\n')
-
-
-def test_what_pages_share_is_a_file_of_its_own() -> None:
-    script = bundled_script("pages/one.js", MODULES.__getitem__, shared="number.js")
-    assert script.startswith('import "../number.js";')
-    assert "function twice" not in script
-
-
-def test_an_import_in_another_form_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"views/two\.js: export \{ \};: write import"):
-        bundled_script("views/two.js", MODULES.__getitem__)
-
-
-def test_modules_that_import_each_other_are_refused() -> None:
-    circle = {"a.js": 'import { b } from "./b.js";', "b.js": 'import { a } from "./a.js";'}
-    with pytest.raises(ValueError, match=r"a\.js"):
-        bundled_script("a.js", circle.__getitem__)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_script_comes_with_all_that_it_imports_and_what_pages_share_is_a_file_of_its_own(
+    server: str, page: str
+) -> None:
+    (folder,) = set(re.findall(r'"(/static/\w+)/js/pages/op\.js"', http.get(f"{server}/ops/exp").text))
+    script = http.get(f"{server}{folder}/js/pages/{page}.js").text
+    shared = re.findall(r'^import "([^"]+)";', script, re.MULTILINE)
+    assert len(shared) <= 1
+    text = "".join(http.get(f"{server}{folder}/js/pages/{each}").text for each in shared) + script
+    made: set[str] = set()
+    for used, ran in re.findall(r'\} = modules\["([^"]+)"\]|^modules\["([^"]+)"\] \?\?=', text, re.MULTILINE):
+        assert not used or used in made
+        assert ran not in made
+        made |= {ran} - {""}
+    assert f"js/pages/{page}.js" in made
+    assert not re.search(r"^(import \{|import \w|export [^c])", script, re.MULTILINE)
+    assert "from " not in "".join(re.findall(r"^(?:im|ex)port.*", script, re.MULTILINE))
 
 
 def test_a_module_in_two_files_runs_once(browser: Browser, server: str) -> None:
