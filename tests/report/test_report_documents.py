@@ -111,6 +111,7 @@ def test_a_function_that_is_wrong_at_its_declared_default_or_just_beyond_the_ran
         ("Late", "matches", ["LATE-READ"]),
         ("Chance", "matches", []),
         ("Row", "matches", ["backward"]),
+        ("Guessed", "matches", []),
         ("Column", "matches", []),
         ("Share", "matches here", ["remark"]),
     ],
@@ -128,7 +129,7 @@ def test_a_warning_says_what_it_is_about(reports: Reports) -> None:
     assert found["Nearly"]["sweeps"][0]["remark"]["share"] == pytest.approx(1e-10, rel=0.1)
     assert found["Picky"]["left"][0][0] == "scale"
     assert found["Picky"]["left"][0][1] in found["Picky"]["sentence"]
-    assert "`x: float64[7]; s: float64[7]`" in found["Row"]["passed_over"]
+    assert "`x: float64[7]; s: float64[7] nograd`" in found["Row"]["passed_over"]
     assert found["Row"]["passed_over"] in found["Row"]["sentence"]
     junit = {case.get("name"): case for case in parsed(reports.forms("warned.py --check")["junit"].stdout).iter()}
     for name, said in (("Here", "Outside this range"), ("Nearly", "remark: y by x"), ("Row", "backward: forward runs")):

@@ -72,6 +72,12 @@ class Choice:
         return self.kind in _TENSORS
 
 
+def is_annotated(argument: SignatureArgument, tensor: bool) -> bool:
+    """Whether the annotation of an argument says that it is a tensor, or that it is something else."""
+    kinds = [kind for pattern, kind in _KINDS if re.search(pattern, argument.annotation)]
+    return ("tensor" in kinds) if tensor else bool(kinds) and "tensor" not in kinds
+
+
 def choices(argument: SignatureArgument, known: ArgumentEvidence, first: bool) -> list[Choice]:
     """The candidates for an argument, the likeliest first.
 

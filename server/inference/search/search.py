@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 
 from ...runtime import timing
 from ...runtime.timeouts import TookTooLong, time_limit
-from ..recipe.recipe import Recipe, TensorArgument
+from ..recipe.recipe import Constant, Recipe, TensorArgument
 from ..source.collect import CollectedEvidence
 from ..source.signature import Signature
 from .blame import Blame, blame, is_source_error, raised_while_compiling
+from .choices import is_annotated
 from .edits import edits
 from .failed_call import FailedCall
 from .forward_effect import UNKNOWN_EFFECT, ForwardEffect, forward_effect
@@ -77,7 +78,10 @@ class RecipeSearch:
 
     @property
     def passed_over(self) -> tuple[RecipeStep, Blame] | None:
-        """The likeliest step that would have been found but for its backward, which raises; None if there is none."""
+        """The likeliest step that would have been found but for its backward, which raises; None if there is none.
+
+        Likelier is only what the author wrote: of two guesses the first one is no likelier than the one that works.
+        """
         if self.found is None:
             return None
         found, outcome, effect = self.found
@@ -85,9 +89,26 @@ class RecipeSearch:
         for step, failed, why in sorted(self.failures, key=lambda each: each[0].cost):
             if step.cost >= found.cost or not failed.forward or _is_no_fault(why):
                 continue
+            if not self._is_written(step, found):
+                continue
             if _rank(failed, forward_effect(call, step.recipe), self._queue.departures(step.recipe)) >= needed:
                 return step, why
         return None
+
+    def _is_written(self, step: RecipeStep, found: RecipeStep) -> bool:
+        """Whether all that a step has otherwise than the found one is in the signature, or is a rank the source has."""
+        both = zip(self.evidence.arguments, step.recipe.arguments, found.recipe.arguments, strict=False)
+        for argument, one, other in both:
+            if isinstance(one, TensorArgument) and isinstance(other, TensorArgument):
+                ranks = self.evidence.of(one.name).ranks
+                if one.text != other.text and not (len(one.shape) in ranks and len(other.shape) not in ranks):
+                    return False
+            elif type(one) is not type(other):
+                if not is_annotated(argument, isinstance(one, TensorArgument)):
+                    return False
+            elif isinstance(one, Constant) and one != other and one.value is not argument.default:
+                return False
+        return len(step.recipe.arguments) >= len(found.recipe.arguments)
 
     def argument_without_attribute(self, blamed: Blame) -> str:
         """The argument that lacks an attribute it should have, according to an error; "" if there is none."""
