@@ -81,6 +81,7 @@ def _described(op: Op, shapes: list[Shape]) -> OpDescription:
         "assumed": [],
         "left": [],
         "passed_over": "",
+        "made_up": [],
         "dtype": op.dtype,
         "grad_output": op.grad_output,
         "like": False,

@@ -28,7 +28,7 @@ from ..user_code.example_inputs import (
     reasons,
     tensor_argument,
 )
-from ..user_code.left_defaults import passed_over_sentence
+from ..user_code.left_defaults import made_up_callables, passed_over_sentence
 from .arguments import CheckArguments
 
 _SAID = "The call"
@@ -36,12 +36,16 @@ _SAID = "The call"
 
 @dataclass(frozen=True)
 class FunctionCall:
-    """A recipe, the tensors ``given`` for it, reasons for what was ``assumed``, and a sentence on a likelier recipe."""
+    """A recipe, the tensors ``given`` for it, reasons for what was ``assumed``, and a sentence on a likelier recipe.
+
+    ``made_up`` are the arguments that are callables of our own.
+    """
 
     recipe: Recipe
     given: Mapping[str, torch.Tensor] = field(default_factory=dict)
     assumed: tuple[tuple[str, str], ...] = ()
     passed_over: str = ""
+    made_up: tuple[str, ...] = ()
 
 
 def call_of(function: Any, signature: Signature, wanted: CheckArguments) -> tuple[FunctionCall, CheckArguments]:
@@ -94,7 +98,8 @@ def _usual_call(function: Any, signature: Signature) -> FunctionCall:
     if declared is not None:
         return replace(_call_of_recipe(declared.recipe, declared.where), given=declared.given)
     guess = infer(function)
-    return FunctionCall(guess.recipe, {}, guess.because, passed_over_sentence(guess))
+    made_up = made_up_callables(function, guess.recipe)
+    return FunctionCall(guess.recipe, {}, guess.because, passed_over_sentence(guess), made_up)
 
 
 def _call_of_recipe(recipe: Recipe, where: str) -> FunctionCall:
@@ -160,7 +165,7 @@ def _call_with(function: Any, signature: Signature, tensors: Mapping[str, torch.
         with quietly(), suppress(Exception, SystemExit):
             RepeatableCall.at(function, recipe, {**others, **given}).forward()
             assumed = tuple(each for each in usual.assumed if each[0] not in told)
-            return FunctionCall(recipe, {**others, **given}, assumed)
+            return FunctionCall(recipe, {**others, **given}, assumed, made_up=usual.made_up)
     missing = " and ".join(each.name for each in signature.arguments if each.required and each.name not in told)
     shapes = ", ".join(each.text for each in told.values())
     raise BadQuestion(f"No {missing} was found that {signature.name} takes beside {shapes}; give {missing} too.")

@@ -77,7 +77,8 @@ def make_subject(function: Any, wanted: CheckArguments) -> Subject:
         tuple(each for each in some if there.get(each[0], "") not in used) for some in (call.assumed, left)
     )
     op = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, call.given, not call.assumed)
-    return _subject(op, wanted, recipe, assumed, left, call.passed_over if recipe == call.recipe else "")
+    made_up = tuple(each for each in call.made_up if there.get(each, "") not in used)
+    return _subject(op, wanted, recipe, assumed, left, call.passed_over if recipe == call.recipe else "", made_up)
 
 
 def _subject_of_op(op: Op, wanted: CheckArguments) -> Subject:
@@ -92,6 +93,7 @@ def _subject(
     assumed: _Told = (),
     left: _Told = (),
     passed_over: str = "",
+    made_up: tuple[str, ...] = (),
 ) -> Subject:
     file, first, source = _source_of(op)
     vars(op)["_written"] = (first or 1, source)  # the source of a class in a notebook cell comes from linecache
@@ -104,6 +106,7 @@ def _subject(
         "assumed": list(assumed),
         "left": list(left),
         "passed_over": passed_over,
+        "made_up": list(made_up),
         "source": source,
         "first_line": first or 1,
         "line": first or 1,

@@ -18,6 +18,7 @@ from ..protocol.errors import (
     Unsolved,
     describe_internal_error,
 )
+from ..protocol.listed import listed
 from ..protocol.question import Element, Question, element_names
 from ..schema.op import OpDescription, OpStub, is_described
 from ..schema.section import SectionRecord
@@ -26,6 +27,7 @@ from ..url.address import Address, default_address
 from ..url.swept_elements import read_element, shapes_by_name, sweepable_shapes
 from .result import ExaminedFunction
 from .summarize import is_lost, summarize, summarize_uncalled
+from .words import UNJUDGED_WORDS
 
 # Further inputs that are swept, however long that takes: no verdict depends on the clock. With more it is undecided.
 MAX_OTHER_INPUTS = 63
@@ -125,7 +127,19 @@ async def _examine_sections(
     hidden = (each["element"] for each in contract["checks"] if each["id"] == HIDDEN_ID and each["level"] != "fine")
     left_out = [*names[len(headers) - 1 :], *hidden]
     checked = summarize(op, headers, contract, allowed, left_out, strict)
+    if op["made_up"] and not checked.ok and checked.word not in UNJUDGED_WORDS:
+        return ExaminedFunction(summarize_uncalled(op, _not_understood(op)), op)
     return ExaminedFunction(checked, op, curves, contract)
+
+
+def _not_understood(op: OpDescription) -> str:
+    """The sentence where the call differs, and it has a callable of our own: that is no evidence against anybody."""
+    names = listed(op["made_up"])
+    called = op["recipe"] or op["usual_recipe"]
+    return (
+        f"The call was not understood: {names} has to be a callable that only you know. With one made up, `{called}`, "
+        f"backward does not fit forward, which says nothing. {_ADVICE}"
+    )
 
 
 def _other_inputs(op: OpDescription, question: Question, contract: ContractRecord) -> list[str]:

@@ -124,8 +124,9 @@ class OpDescription(OpStub):
 
     ``recipe`` is how a visitor's own is called, ``usual_recipe`` how it is by default. ``assumed`` are its arguments
     with the reason for each, ``left`` those that do not have their default value, with a sentence. ``passed_over`` is a
-    sentence on a likelier call. ``like`` says that other shapes may be tried, ``written`` that the file says how it is
-    called; ``block`` is the source of its declaration. ``wrt`` and ``of`` are the default elements.
+    sentence on a likelier call, ``made_up`` are arguments that are callables of our own. ``like`` says that other
+    shapes may be tried, ``written`` that the file says how it is called; ``block`` is the source of its declaration.
+    ``wrt`` and ``of`` are the default elements.
     """
 
     forward: str
@@ -136,6 +137,7 @@ class OpDescription(OpStub):
     assumed: Pairs
     left: Pairs
     passed_over: str
+    made_up: list[str]
     dtype: str
     grad_output: float
     like: bool

@@ -1,4 +1,6 @@
-"""What a verdict has to say of an inferred call: the declared defaults that it leaves, and a likelier one it is not."""
+"""What a verdict has to say of an inferred call: the declared defaults that it leaves, callables of our own in it, and
+a likelier one it is not.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +21,13 @@ def passed_over_sentence(guess: InferredRecipe) -> str:
     recipe, raised = guess.passed_over
     said = shorten(raised, _MAX_LENGTH, placeholder=" …").rstrip(".")
     return f"forward runs with `{recipe}`, and backward raises {said}." if recipe else ""
+
+
+def made_up_callables(function: Any, recipe: Recipe) -> tuple[str, ...]:
+    """The arguments of an inferred recipe that are callables of our own: neither declared, nor given by the user."""
+    defaults = {each.name: each.default for each in signature_of(function).arguments}
+    constants = [each for each in recipe.arguments if isinstance(each, Constant)]
+    return tuple(each.name for each in constants if callable(each.value) and each.value is not defaults.get(each.name))
 
 
 def left_defaults(function: Any, recipe: Recipe) -> tuple[tuple[str, str], ...]:

@@ -27,7 +27,7 @@ from ..schema.op import OpDescription, UnsolvedOp
 from .codegen import declaration_source
 from .example_inputs import Override, override_for, reasons
 from .import_errors import encodable, exception_message, import_error_report
-from .left_defaults import left_defaults, passed_over_sentence
+from .left_defaults import left_defaults, made_up_callables, passed_over_sentence
 from .load import CatalogueEntry, files_to_watch, load_targets
 from .scalar_inputs import with_scalar_inputs
 from .source_loader import UserFileFinder
@@ -44,7 +44,7 @@ class _DefaultRecipe:
     """The default recipe of a Function, the reason for each argument, the declared defaults that it leaves, and a
     sentence on a likelier one that only backward fails in.
 
-    ``written`` says that it stands in the user's file.
+    ``written`` says that it stands in the user's file; ``made_up`` are the arguments that are callables of our own.
     """
 
     recipe: Recipe
@@ -52,6 +52,7 @@ class _DefaultRecipe:
     left: tuple[tuple[str, str], ...] = ()
     written: bool = False
     passed_over: str = ""
+    made_up: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ class UserFunctions:
             "like": bool(solved.recipe and solved.recipe.like),
             "written": self._is_written(entry.name, solved.recipe),
             "passed_over": usual.passed_over if usual else "",
+            "made_up": list(usual.made_up) if usual else [],
             "block": declaration_source(solved.op, solved.recipe) if sayable and solved.recipe else "",
         }
 
@@ -198,7 +200,8 @@ def _inferred_default(function: Any, before: str) -> _DefaultRecipe:
         recipe = replace(_previous_recipe(function, before, problem), like=True)
         return _DefaultRecipe(recipe, reasons(recipe, "it was called so before the save"))
     left, passed_over = left_defaults(function, guess.recipe), passed_over_sentence(guess)
-    return _DefaultRecipe(guess.recipe, guess.because, left, passed_over=passed_over)
+    made_up = made_up_callables(function, guess.recipe)
+    return _DefaultRecipe(guess.recipe, guess.because, left, passed_over=passed_over, made_up=made_up)
 
 
 def _written_default(function: Any, override: Override) -> _DefaultRecipe:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import torch
 from support.written_functions import function_of
 
+import gradloupe
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.infer import NotInferred, infer
 from gradloupe.server.inference.recipe import parse_recipe
@@ -145,3 +147,21 @@ def test_a_flag_stays_a_flag_though_neither_of_its_values_shows_more() -> None:
             return out
     """
     assert infer(function_of(idle)).recipe.text() in ("x: float64[7]", "x: float64[7]; inplace = False")
+
+
+GIVEN_SLOPE = function_of("""
+    def forward(ctx, x, surrogate_fn):
+        ctx.surrogate = surrogate_fn
+        ctx.save_for_backward(x)
+        return (x > 0).to(x.dtype)
+
+    def backward(ctx, g):
+        return ctx.surrogate(ctx.saved_tensors[0], g), None
+""")
+
+
+def test_a_callable_of_our_own_is_no_evidence_against_a_function():
+    found = gradloupe.check(GIVEN_SLOPE)
+    assert (found.word, found.ok, found.judged) == ("unsolved", False, False)
+    assert "surrogate_fn has to be a callable that only you know" in found.sentence
+    assert gradloupe.check(GIVEN_SLOPE, (torch.tensor([0.3, -0.4]), torch.mul)).word == "differs"
