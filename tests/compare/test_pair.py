@@ -101,11 +101,13 @@ class Thrice(Function):
     def backward(ctx, grad_output):
         return 2 * grad_output
 '''
+# Lines are counted as Python counts them: nothing of this ends one.
+FED = 'class Fed(Sine):\n    """The\x0ccube\u2028of x."""\n\n\x0c\n\x0c# \x0b \x1c \x85 \u2029 .\n\n    kept = "\x0c"\n'
 
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
-    with showing(tmp_path_factory.mktemp("pairs"), text=OWN) as server:
+    with showing(tmp_path_factory.mktemp("pairs"), text=f"{OWN}\n\n{FED}") as server:
         yield server
 
 
@@ -359,6 +361,11 @@ def test_docstrings_are_folded_and_never_marked(own: Own) -> None:
     ]
     marked = [[row[2].strip() for row in rows if row and row[1] == "differing"] for rows in (left, right)]
     assert marked == [[f"class {name}(Function):", f"return {n} * x"] for name, n in (("Twice", 2), ("Thrice", 3))]
+
+
+def test_sources_are_compared_line_by_line_as_python_counts_lines(own: Own) -> None:
+    rows, _ = listed(own.url, "left=Fed&right=Sine")
+    assert [row[2] for row in rows if row] == [line.rstrip() for line in FED.split("\n")[:-1]]
 
 
 def labels(text: str) -> list[str]:

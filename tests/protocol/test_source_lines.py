@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 from support.command_line import ran
-from support.own_worker import SQUARE, worker, written
+from support.own_worker import worker, written
 
 import gradloupe
 from gradloupe.ops import Op
-from gradloupe.server.compare.source_diff import folded_docstrings, source_listings
 
 NO_ENDS = "\x0c\n\x0c# \x0b \x1c \x1d \x1e \x85 \u2028 \u2029 .\n"
 CLASS = f'''class Cube(torch.autograd.Function):
@@ -84,15 +83,3 @@ def test_the_last_line_of_a_function_that_ends_its_worker_is_the_one_that_was_ru
     line = text.split("\n").index("        ctypes.string_at(0); return 2 * x**2 * grad_output") + 1
     said = " ".join(ran(here, "größe.py --check").stdout.split())
     assert f"last line: größe.py, line {line}, in backward: `ctypes.string_at(0);" in said
-
-
-def test_sources_are_compared_line_by_line() -> None:
-    for listing in source_listings(CLASS, SQUARE.partition("\n\n\n")[2]):
-        assert str(listing).count("\n") == str(listing).count('<span class="line') + str(listing).count('"absent"')
-    folded = folded_docstrings(CLASS)
-    shown = CLASS.count("\n") - sum(len(each.rest) for each in folded.values())
-    assert str(source_listings(CLASS, CLASS)[0]).count('<span class="line') == shown
-    assert [each.first.strip() for each in folded.values()] == [
-        '"""The\x0ccube\u2028of x."""',
-        '"""The third\x1cpower. …"""',
-    ]

@@ -17,7 +17,6 @@ from support.described_ops import DEVICE, OPS
 
 from gradloupe.ops.op import RESERVED
 from gradloupe.server.catalogue.op_description import parse_element
-from gradloupe.server.compare.pair_query import SIDES
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.url import (
@@ -336,7 +335,7 @@ def test_a_problem_that_no_parameter_is_to_blame_for_names_none(server: str) -> 
 
 
 def test_every_parameter_of_the_address_is_a_reserved_word() -> None:
-    assert {*PARAMETERS, *SIDES, "format", "token"} == RESERVED
+    assert {*PARAMETERS, "left", "right", "format", "token"} == RESERVED
 
 
 def test_the_page_is_told_which_parameters_do_not_belong_to_the_section(server: str) -> None:
