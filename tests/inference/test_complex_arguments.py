@@ -16,51 +16,52 @@ from gradloupe.server.runtime import BoundFunction
 COPIED = "def forward(ctx, z):\n    return z * 1"
 RAISING = "def forward(ctx, z):\n    if {}:\n        raise TypeError('{}')\n    return z * 1"
 COMPLEX = {
-    "its imaginary part is read": (
-        "def forward(ctx, z):\n    return torch.as_tensor(z).imag * 1\ndef backward(ctx, g):\n    return 1j * g",
-        "",
-    ),
-    "backward conjugates it": (
-        "def forward(ctx, z):\n    ctx.save_for_backward(z)\n    return z * z\n"
-        "def backward(ctx, g):\n    (z,) = ctx.saved_tensors\n    return 2 * g * z.conj()",
-        "",
-    ),
-    "it is viewed as real": (
-        "def forward(ctx, z):\n    return torch.view_as_real(z).sum(-1)\n"
-        "def backward(ctx, g):\n    return torch.complex(g, g)",
-        "",
-    ),
-    "forward asks for it": (RAISING.format("not torch.is_complex(z)", "floats are no use here"), ""),
-    "its annotation says so": ("def forward(ctx, z: 'ComplexTensor'):\n    return z * 1", ""),
-    "the docstring says so": (COPIED, "Copies a complex-valued input."),
-    "the docstring says so of it": (COPIED, "A copy.\n\n    z: a complex tensor\n"),
-    "its name says so": ("def forward(ctx, z_complex):\n    return z_complex * 1", ""),
-    "what is saved is its real part": (
-        "def forward(ctx, z):\n    ctx.save_for_backward(z.real)\n    return z * 1",
-        "",
-    ),
+    "its imaginary part is read": """
+        def forward(ctx, z):
+            return torch.as_tensor(z).imag * 1
+        def backward(ctx, g):
+            return 1j * g
+    """,
+    "backward conjugates it": """
+        def forward(ctx, z):
+            ctx.save_for_backward(z)
+            return z * z
+        def backward(ctx, g):
+            (z,) = ctx.saved_tensors
+            return 2 * g * z.conj()
+    """,
+    "it is viewed as real": """
+        def forward(ctx, z):
+            return torch.view_as_real(z).sum(-1)
+        def backward(ctx, g):
+            return torch.complex(g, g)
+    """,
+    "forward asks for it": RAISING.format("not torch.is_complex(z)", "floats are no use here"),
+    "its annotation says so": "def forward(ctx, z: 'ComplexTensor'):\n    return z * 1",
+    "the docstring says so": f"'''Copies a complex-valued input.'''\n{COPIED}",
+    "the docstring says so of it": f"'''A copy.\n\nz: a complex tensor\n'''\n{COPIED}",
+    "its name says so": "def forward(ctx, z_complex):\n    return z_complex * 1",
+    "what is saved is its real part": "def forward(ctx, z):\n    ctx.save_for_backward(z.real)\n    return z * 1",
 }
 REAL = {
-    "nothing says so": (COPIED, ""),
-    "complex numbers are refused": (RAISING.format("z.is_complex()", "real numbers only"), ""),
-    "they would be refused": ("def forward(ctx, z):\n    return z.relu()", "Does not take complex tensors."),
-    "they are pairs": (COPIED, "Copies complex numbers, each a pair in the last dimension."),
-    "complex means intricate": (COPIED, "A more complex activation of input tensors."),
+    "nothing says so": COPIED,
+    "complex numbers are refused": RAISING.format("z.is_complex()", "real numbers only"),
+    "they would be refused": "'''Does not take complex tensors.'''\ndef forward(ctx, z):\n    return z.relu()",
+    "they are pairs": f"'''Copies complex numbers, each a pair in the last dimension.'''\n{COPIED}",
+    "complex means intricate": f"'''A more complex activation of input tensors.'''\n{COPIED}",
 }
 
 
 @pytest.mark.parametrize("because", COMPLEX)
 def test_an_argument_is_given_complex_numbers_where(because: str) -> None:
-    methods, doc = COMPLEX[because]
-    found = infer(function_of(methods, doc=doc))
+    found = infer(function_of(COMPLEX[because]))
     assert [each.dtype for each in found.recipe.inputs] == ["complex128"], found.recipe.text()
     assert "complex" in " ".join(reason for _, reason in found.because).lower()
 
 
 @pytest.mark.parametrize("because", REAL)
 def test_it_is_given_real_numbers_where(because: str) -> None:
-    methods, doc = REAL[because]
-    assert infer(function_of(methods, doc=doc)).recipe.inputs[0].dtype == "float64"
+    assert infer(function_of(REAL[because])).recipe.inputs[0].dtype == "float64"
 
 
 def test_complex64_is_given_where_nothing_else_will_do() -> None:

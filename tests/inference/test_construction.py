@@ -236,7 +236,7 @@ def test_noise_is_the_same_for_every_call():
 def test_a_call_that_fails_says_what_was_tried():
     with pytest.raises(NotInferred) as failed:
         made(user_written.Powered, "x: float64[7]; power = 9")
-    assert "ValueError: power has to lie from 1 to 4" in failed.value.sentence
+    assert "lie from 1 to 4" in failed.value.sentence
     assert failed.value.recipe == "x: float64[7]; power = 9"
     with pytest.raises(NotInferred, match="no floating tensor"):
         made(lambda x: x > 0, "x: float64[7]")
@@ -262,7 +262,7 @@ def test_a_function_without_a_function_is_told_in_a_sentence(function):
     op = made(function, "x: float64[7]; k = 2.0" if function is user_written.smooth else "x: float64[7]")
     assert verdict(op) == "matches"
     (row,) = contract_xray(section(op)).checks
-    assert row.seen.endswith("there is no contract to check.")
+    assert row.seen.endswith("no contract to check.")
     assert "no autograd.Function" in document(op, "node", at=0.5)[0]["sentence"]
     assert isinstance(op.source, str)
     assert isinstance(op.doc, str)

@@ -132,7 +132,7 @@ METHODS = {
 @pytest.mark.parametrize("read", METHODS)
 def test_neither_a_number_nor_a_tensor_is_an_object_with_methods(read: str) -> None:
     with pytest.raises(NotInferred, match="has to be an object") as raised:
-        infer(function_of(METHODS[read]), budget=1.0)
+        infer(function_of(METHODS[read]), budget=0.5)
     assert f"{read} is read from it" in raised.value.sentence
     assert raised.value.argument == read.partition(".")[0]
 

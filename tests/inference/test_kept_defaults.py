@@ -149,12 +149,9 @@ def test_a_wrong_gradient_of_an_optional_tensor_is_no_reason_to_leave_the_tensor
     assert value_for(FOUND(GIVEN["bias"]), "bias") == "a tensor"
 
 
-@pytest.mark.parametrize(
-    "body", ["return x / by", "return x * x / (by or 0.0)", "return x.to(by) ** 2"], ids=["None", "0", "a GPU"]
-)
-def test_a_default_is_left_where_forward_cannot_run_with_it(body: str) -> None:
-    default = "'cuda'" if ".to(" in body else "None"
-    guess = infer(function_of(f"def forward(ctx, x, by={default}):\n    {body}"))
+@pytest.mark.parametrize(("default", "body"), [("None", "x / by"), ("0.0", "x * x / by"), ("'cuda'", "x.to(by) ** 2")])
+def test_a_default_is_left_where_forward_cannot_run_with_it_or_nothing_is_finite(default: str, body: str) -> None:
+    guess = infer(function_of(f"def forward(ctx, x, by={default}):\n    return {body}"))
     assert value_for(guess, "by") not in (None, 0.0, "cuda")
 
 
@@ -183,6 +180,6 @@ def test_the_call_is_the_same_whether_backward_is_right_or_wrong(name: str, fact
 
 def test_a_backward_that_never_runs_is_called_as_forward_can_be() -> None:
     raising = WRONG_THERE["dim = 1"].replace("(g * y).sum(0, keepdim=True)", "torch.ones(3) @ torch.ones(4)")
-    guess = infer(function_of(raising), budget=1.0)
+    guess = infer(function_of(raising), budget=0.5)
     assert value_for(guess, "dim") == 1
     assert "inconsistent tensor size" in guess.trouble

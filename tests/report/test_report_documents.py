@@ -27,6 +27,8 @@ RESULT = CheckResult(
     (XrayFinding("GRADIENT", "What backward returns", "error", "The gradient", "It is 2, not 3.", line=12),),
 )
 
+LOST = replace(RESULT.sweeps[0], word="lost")
+
 
 def parsed(report: str | bytes) -> ElementTree.Element:
     return ElementTree.fromstring(report)  # noqa: S314 - our own
@@ -125,7 +127,7 @@ def test_what_might_matter_to_somebody_else_is_a_warning(
 
 def test_a_warning_says_what_it_is_about(reports: Reports) -> None:
     found = reports.found("warned.py --check")
-    assert found["Here"]["sweeps"][0]["beyond"].startswith("Outside this range backward differs")
+    assert found["Here"]["sweeps"][0]["beyond"].startswith("Outside this range")
     assert found["Nearly"]["sweeps"][0]["remark"]["share"] == pytest.approx(1e-10, rel=0.1)
     assert found["Picky"]["left"][0][0] == "scale"
     assert found["Picky"]["left"][0][1] in found["Picky"]["sentence"]
@@ -168,9 +170,10 @@ def test_a_check_that_is_allowed_leaves_the_verdict(reports: Reports) -> None:
         (Report(("a",), (ExaminedFunction(replace(RESULT, claim="broken")),)), 0),
         (Report(("a",), (ExaminedFunction(CheckResult("Riddle", "unsolved", "No.")),)), 2),
         (Report(("a",), (ExaminedFunction(RESULT), ExaminedFunction(CheckResult("Riddle", "unsolved", "No.")))), 1),
+        (Report(("a",), (ExaminedFunction(replace(RESULT, word="lost", sweeps=(LOST,), findings=())),)), 2),
         (Report(("a",)), 2),
     ],
-    ids=["wrong", "allowed", "a specimen", "not judged", "one judged", "none"],
+    ids=["wrong", "allowed", "a specimen", "not judged", "one judged", "lost", "none"],
 )
 def test_the_exit_code_says_what_is_wrong(
     report: Report, code: int, capsysbinary: pytest.CaptureFixture[bytes]

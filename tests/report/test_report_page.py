@@ -56,7 +56,7 @@ def test_what_was_found_beside_the_curves_stands_on_the_page_once(folder: Path) 
     line = "warned.py:Here warned.py:Row failing.py:Last --save-html beside.html"
     assert ran(folder, line).stderr.startswith("Wrote beside.html: 3 Functions")
     page = (folder / "beside.html").read_text()
-    assert page.count("Outside this range <code>backward</code> differs") == 1
+    assert page.count("<code>backward</code> differs for") == 1
     assert "backward</code> raises RuntimeError" in page
     assert "<code>forward</code> in weight: for" in page
 

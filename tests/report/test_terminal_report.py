@@ -68,8 +68,8 @@ def test_a_difference_is_told_once_and_a_warning_under_its_name(text: Halves) ->
     names = {"Here": "matches here", "Kept": "SECOND-ORDER", "Nearly": "remark", "Late": "LATE-READ"}
     for name, head in names.items():
         assert re.search(rf"\n{name}\n(  .*\n)*  {head}  ", below)
-    assert re.search(r"\nPicky .*matches, scale not at its default ", table)
-    assert re.search(r"\nRow .*matches, backward raises in a likelier call ", table)
+    assert re.search(r"\nPicky .*matches, scale not at ", table)
+    assert re.search(r"\nRow .*matches, backward raises in ", table)
     assert re.search(r"\nNearly .*matches, with a remark ", table)
     assert "\nChance\n" not in below
     assert "All is well." in below
@@ -77,8 +77,8 @@ def test_a_difference_is_told_once_and_a_warning_under_its_name(text: Halves) ->
 
 def test_a_gradient_that_the_xray_alone_finds_wrong_is_told_as_the_verdict(text: Halves) -> None:
     table, below = text("failing.py")
-    assert re.search(r"\nLast .* differs +weight\[6\], by the X-ray +GRADIENT$", table, re.MULTILINE)
-    assert re.search(r"\nLast\n  gradient  backward .* in weight: for weight\[6\]", below)
+    assert re.search(r"\nLast .* differs +weight\[6\], by .* +GRADIENT$", table, re.MULTILINE)
+    assert re.search(r"\nLast\n  gradient  .* in weight: for weight\[6\]", below)
     assert "\n  GRADIENT  " not in below
     assert "--allow\nTwice:SECOND-ORDER." in below
 

@@ -10,6 +10,7 @@ from textwrap import indent
 import pytest
 from support.own_worker import SQUARE, Worker, worker, written
 from support.servers import HERE
+from support.written_functions import class_source
 
 from gradloupe.server.url import REPRESENTATIONS
 
@@ -63,17 +64,6 @@ def test_an_op_is_described_when_somebody_asks(here: Path) -> None:
     assert again["digest"] == op["digest"] == loaded.hello["catalogue"][0]["digest"]
 
 
-RAISES = """
-
-class {name}(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        {deed}
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output
-"""
 DEEDS = {
     "Misspelt": "return x.clmp(0)",
     "Nameless": "return nosuch",
@@ -85,8 +75,8 @@ DEEDS = {
 
 
 def test_what_no_argument_cures_is_told_with_its_line_and_the_next_question_is_answered(here: Path) -> None:
-    raising = "".join(RAISES.format(name=name, deed=deed) for name, deed in DEEDS.items())
-    text = "import sys\n" + UNFINISHED + raising + SWISH.partition("\n")[2]
+    raising = "\n\n".join(class_source(f"def forward(ctx, x):\n    {deed}", name) for name, deed in DEEDS.items())
+    text = "import sys\n" + UNFINISHED + "\n\n" + raising + SWISH.partition("\n")[2]
     written(here, {"my_ops": text})
     lines = text.splitlines()
     with worker("my_ops.py") as loaded:
@@ -194,11 +184,14 @@ def test_a_class_that_is_named_is_taken_as_its_file_declares_it(here: Path) -> N
 
 
 def test_what_worked_before_a_save_is_tried_again(here: Path) -> None:
-    written(here, {"my_ops": "import torch\n" + RAISES.format(name="Odd", deed="return x.scaled(2) + x.size")})
+    written(
+        here,
+        {"my_ops": "import torch\n" + class_source("def forward(ctx, x):\n    return x.scaled(2) + x.size", "Odd")},
+    )
     with worker("my_ops.py") as loaded:
         told = loaded.describe("Odd", before="x: float64[7]")["op"]
     assert "as before the save" in told["sentence"]
-    assert told["trouble"]["line"] == 7
+    assert told["trouble"]["line"] == 5
 
 
 def test_what_is_imported_from_elsewhere_is_taken_only_where_nothing_is_defined(here: Path) -> None:
