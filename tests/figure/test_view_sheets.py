@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import re
-from array import array
-from math import nan
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from support import http
-from support.scenes import address, document
+from support.scenes import address, document, frame
 
 from gradloupe.server.figure import print_svg
 from gradloupe.server.protocol.frames import Frame
 from gradloupe.server.protocol.views import DRAWN_VIEWS
 
 LOOKS = tuple(view for view in DRAWN_VIEWS if view != "curves")
-
-
-def answered(document: dict[str, Any]) -> Frame[Any]:
-    columns = {
-        name: memoryview(
-            array("B", values)
-            if name.startswith("status")
-            else array("d", [nan if value is None else value for value in values])
-        )
-        for name, values in document["columns"].items()
-        if values is not None
-    }
-    return Frame({name: value for name, value in document.items() if name not in ("address", "columns")}, columns)
 
 
 def words(svg: str) -> list[str]:
@@ -50,7 +34,7 @@ WORDS = {
 
 @pytest.mark.parametrize("view", LOOKS)
 def test_every_view_that_is_a_figure_has_its_own_picture(server: str, view: str) -> None:
-    answer = answered(document(server, f"/ops/clamp_with_grad.json?view={view}"))
+    answer = frame(document(server, f"/ops/clamp_with_grad.json?view={view}"))
     svg = print_svg(answer, address())
     said = words(svg)
     assert set(WORDS[view]) <= set(said)
@@ -66,7 +50,7 @@ def test_every_view_that_is_a_figure_has_its_own_picture(server: str, view: str)
 @pytest.mark.parametrize("view", LOOKS)
 def test_a_picture_of_a_view_of_many_elements_or_of_a_failure_is_drawn(server: str, view: str) -> None:
     for op in ("functional_linear", "kill_head"):
-        answer = answered(document(server, f"/ops/{op}.json?view={view}"))
+        answer = frame(document(server, f"/ops/{op}.json?view={view}"))
         assert len(print_svg(answer, address())) < 600_000
     answer.header["failure"] = {"sentence": "forward raised RuntimeError."}
     assert "forward raised RuntimeError." in print_svg(Frame(answer.header, {}), address())
@@ -74,12 +58,12 @@ def test_a_picture_of_a_view_of_many_elements_or_of_a_failure_is_drawn(server: s
 
 def test_a_picture_says_surrogate_only_where_the_op_names_one(server: str) -> None:
     for op, named in (("output_ignored", False), ("heaviside_sigmoid", True)):
-        said = words(print_svg(answered(document(server, f"/ops/{op}.json?view=wide")), address()))
+        said = words(print_svg(frame(document(server, f"/ops/{op}.json?view=wide")), address()))
         assert ("matches surrogate" in said) == named
 
 
 def test_a_legend_lies_right_above_its_panel_whatever_the_width(server: str) -> None:
-    answer = answered(document(server, "/ops/clamp_with_grad.json?view=surface"))
+    answer = frame(document(server, "/ops/clamp_with_grad.json?view=surface"))
     rooms = set()
     for width in range(452, 484, 4):
         svg = ElementTree.fromstring(print_svg(answer, address(width=width, height=700)))  # noqa: S314
@@ -91,9 +75,8 @@ def test_a_legend_lies_right_above_its_panel_whatever_the_width(server: str) -> 
 
 
 def test_the_three_formats_of_a_view_are_served(server: str) -> None:
-    starts = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}
-    for ending, start in starts.items():
-        found = http.get(f"{server}/ops/clamp_with_grad.{ending}?view=area")
-        assert found.status_code == 200
-        assert found.content.startswith(start)
-        assert found.content != http.get(f"{server}/ops/clamp_with_grad.{ending}").content
+    for ending, start in {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF"}.items():
+        view, curves = (http.get(f"{server}/ops/clamp_with_grad.{ending}{query}") for query in ("?view=area", ""))
+        assert view.status_code == 200
+        assert view.content.startswith(start)
+        assert view.content != curves.content

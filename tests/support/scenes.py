@@ -25,7 +25,11 @@ def frame(document: dict[str, Any]) -> Frame:
     columns = {}
     for name, values in document["columns"].items():
         if values is not None:
-            numbers = array("B", values) if name == "status" else array("d", [nan if y is None else y for y in values])
+            numbers = (
+                array("B", values)
+                if name.startswith("status")
+                else array("d", [nan if y is None else y for y in values])
+            )
             columns[name] = memoryview(numbers)
     return Frame({name: value for name, value in document.items() if name not in ("address", "columns")}, columns)
 
