@@ -15,8 +15,6 @@ from ...inference.source.name_hints import SYMMETRIC_NAME
 from ...numerics.differentiation.finite_differences import PointKind, differentiate
 from ...numerics.formatting.difference_size import describe_size, slope_share
 from ...numerics.formatting.numbers import format_distinct, format_number
-from ...numerics.sentences.places import complex_part
-from ...runtime.arguments import PARTS
 from ...runtime.arrays import EPSILON
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
@@ -27,6 +25,7 @@ from ..examination.call import Call, GradientsByName, TensorsByName, irregular_t
 from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, precision_of, tensor_slopes, total_of
+from .causes import cause_of
 from .state import random_sources
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
@@ -91,26 +90,16 @@ def _finding(session: CheckSession, wrong: WrongElement) -> CheckFinding:
     if name in session.explained:
         return CheckFinding("note", wrong.sentence, "", "Another row says why.", line)
     session.wrong.add(name)
+    cause = cause_of(session, name)
+    session.explained.update([name] if cause else [])
     return CheckFinding(
         "error",
         wrong.sentence,
         "Nothing reports it: the engine delivers whatever backward returns.",
-        _conjugated(session, name) or f"Compare what backward returns for {name} with the derivative of forward.",
+        cause or f"Compare what backward returns for {name} with the derivative of forward.",
         line,
         name if session.call.stacked else wrong.element,
     )
-
-
-def _conjugated(session: CheckSession, name: str) -> str:
-    """That the gradient by a complex tensor is the conjugate of the right one; empty if it is not, or if it is real."""
-    whole, part = complex_part(name)
-    real, imag = (whole + each for each in PARTS)
-    gradients, slopes = session.first.gradients, session.slopes
-    across = gradients.get(imag)
-    if not part or real not in slopes or across is None:
-        return ""
-    reversed_ = slopes[imag].agrees(-across) and slopes[real].agrees(gradients[real])
-    return f"What backward returns for {whole} is the complex conjugate of the slope." if reversed_ else ""
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,12 @@ class CheckSession:
         places = {id(each): self.first.record.name(place) for place, each in enumerate(given)}
         return [places.get(id(ran.given.tensors[name]), name) for name in names] if ran else []
 
+    def returned_by_name(self) -> Iterator[tuple[str, Any]]:
+        """What backward returned for each tensor of the call that forward is given as it is, as the engine got it."""
+        ran = self.first.ran
+        names = {id(tensor): name for name, tensor in ran.given.tensors.items()} if ran else {}
+        return ((names[id(argument)], value) for _, argument, value in self.first.pairs if id(argument) in names)
+
     @property
     def handed(self) -> dict[str, torch.Tensor]:
         """Copies of the grad_outputs of the first call, since backward may write to them."""

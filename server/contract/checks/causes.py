@@ -1,0 +1,107 @@
+"""Causes of a wrong gradient that its numbers show: one grad_output for all, a missing sum, the gradient of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from ...numerics.sentences.places import complex_part
+from ...runtime.arguments import PARTS
+from ..examination.session import CheckSession
+from ..examination.slopes import TensorSlopes, tensor_slopes
+
+# bound: how near, as a share, the numbers have to be to those that a cause predicts.
+_NEAR = 1e-5
+
+
+def cause_of(session: CheckSession, name: str) -> str:
+    """Why the gradient of a tensor is wrong, as a sentence; empty where no cause predicts all of its numbers."""
+    causes = (_conjugated, _one_output_for_all, _one_element_for_all, _one_row, _of_another)
+    return next((said for cause in causes if (said := cause(session, name))), "")
+
+
+def _conjugated(session: CheckSession, name: str) -> str:
+    """That the gradient by a complex tensor is the conjugate of the right one; empty if it is not, or if it is real."""
+    whole, part = complex_part(name)
+    real, imag = (whole + each for each in PARTS)
+    gradients, slopes = session.first.gradients, session.slopes
+    across = gradients.get(imag)
+    if not part or real not in slopes or across is None:
+        return ""
+    reversed_ = slopes[imag].agrees(-across) and slopes[real].agrees(gradients[real])
+    return f"What backward returns for {whole} is the complex conjugate of the slope." if reversed_ else ""
+
+
+def _one_output_for_all(session: CheckSession, name: str) -> str:
+    """That the grad_output of one output stands for those of all outputs of its shape."""
+    given, found = session.first.grad_outputs, session.first.gradients.get(name)
+    for output, one in given.items() if found is not None and len(given) > 1 else ():
+        alike = {each: one if other.shape == one.shape else other for each, other in given.items()}
+        if found is not None and _predicts(tensor_slopes(session.call, name, alike), found, 1.0):
+            return f"backward uses the grad_output of {output} for all: each output has its own."
+    return ""
+
+
+def _one_element_for_all(session: CheckSession, name: str) -> str:
+    """That the grad_output of one element of an output stands for those of all."""
+    given, found = session.first.grad_outputs, session.first.gradients.get(name)
+    if found is None or sum(each.numel() for each in given.values()) < 2 or any(map(torch.is_complex, given.values())):
+        return ""
+    alike = tensor_slopes(session.call, name, {each: torch.ones_like(one) for each, one in given.items()})
+    for output, one in given.items():
+        for place, factor in enumerate(one.reshape(-1).tolist()):
+            if _predicts(alike, found, factor):
+                of = _element(output, one, place)
+                return f"backward uses the grad_output of {of} for all: each element has its own."
+    return ""
+
+
+def _one_row(session: CheckSession, name: str) -> str:
+    """That the gradient is that of one row of an output alone, where all of them depend on the tensor."""
+    given, found = session.first.grad_outputs, session.first.gradients.get(name)
+    if found is None:
+        return ""
+    for output, one in given.items():
+        for dim, place in _rows(one, found):
+            row = torch.zeros_like(one)
+            row.select(dim, place).copy_(one.select(dim, place))
+            alone = {each: row if each == output else torch.zeros_like(other) for each, other in given.items()}
+            if _predicts(tensor_slopes(session.call, name, alone), found, 1.0):
+                which = f"{'first' if not place else 'last'} of dimension {dim} of {output}"
+                return f"What backward returns for {name} is the gradient of the {which}: the sum over it is missing."
+    return ""
+
+
+def _rows(output: torch.Tensor, found: torch.Tensor) -> Iterator[tuple[int, int]]:
+    """The first and the last row along each dimension that a smaller tensor does not have."""
+    if output.numel() > found.numel():
+        yield from ((dim, place) for dim, size in enumerate(output.shape) if size > 1 for place in (0, size - 1))
+
+
+def _of_another(session: CheckSession, name: str) -> str:
+    """That the gradient is that of another tensor, of whatever shape: a larger one is summed by the engine."""
+    returned = next((value for own, value in session.returned_by_name() if own == name), None)
+    if not isinstance(returned, torch.Tensor):
+        return ""
+    for other, slopes in session.slopes.items():
+        if other != name and _predicts(slopes, returned, 1.0):
+            shape = f", of shape {tuple(returned.shape)}," if returned.shape != session.call.tensors[name].shape else ""
+            return f"What backward returns for {name}{shape} is the gradient of {other}."
+    return ""
+
+
+def _predicts(slopes: TensorSlopes, found: torch.Tensor, factor: float) -> bool:
+    """Whether a gradient is a multiple of these slopes, as far as they are known, and not by being 0."""
+    if not bool(slopes.known.all()) or not slopes.moves or found.shape != slopes.value.shape:
+        return False
+    expected = factor * slopes.value
+    allowed = _NEAR * (expected.abs() + expected.abs().max()) + abs(factor) * slopes.error
+    return bool(((found.detach().to(expected) - expected).abs() <= allowed).all())
+
+
+def _element(name: str, tensor: torch.Tensor, place: int) -> str:
+    if tensor.numel() == 1:
+        return name
+    at = torch.unravel_index(torch.tensor(place), tensor.shape)
+    return f"{name}[{','.join(str(int(each)) for each in at)}]"
