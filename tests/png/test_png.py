@@ -3,7 +3,6 @@
 import struct
 import zlib
 from io import BytesIO
-from typing import Any
 
 import pytest
 from functions.seeds import SEEDS
@@ -50,10 +49,14 @@ def corner(picture: bytes) -> str:
     return "#" + zlib.decompress(chunk(picture, b"IDAT"))[1:4].hex()
 
 
-def test_it_has_the_size_that_was_asked_for() -> None:
-    asked: list[dict[str, Any]] = [{}, {"width": 600}, {"width": 200, "height": 150}, {"width": 2400, "height": 2400}]
-    pictures = drawn(*(preview_svg(frame(made_up()), address(**given)) for given in asked))
-    assert [size(each) for each in pictures] == [(1200, 630), (600, 315), (200, 150), (2400, 2400)]
+SIZES = {"width=600": (600, 315), "width=200&height=150": (200, 150), "width=2400&height=2400": (2400, 2400)}
+
+
+def test_it_has_the_size_and_the_paper_that_were_asked_for(server: str) -> None:
+    for query, wanted in SIZES.items():
+        assert size(http.get(f"{server}/ops/exp.png?{query}").content) == wanted
+    for theme, palette in (("auto", LIGHT_PALETTE), ("light", LIGHT_PALETTE), ("dark", DARK_PALETTE)):
+        assert corner(http.get(f"{server}/ops/exp.png?width=200&theme={theme}").content) == palette["paper"]
 
 
 @pytest.mark.parametrize("name", sampled(SEEDS))
@@ -68,12 +71,6 @@ def test_what_cannot_be_drawn_is_left_out() -> None:
     assert {size(each) for each in drawn(*(preview_svg(*each) for each in dressed))} == {(300, 158)}
     for printed in drawn(*(print_svg(*each) for each in dressed), kind="pdf"):
         assert len(PdfReader(BytesIO(printed)).pages) == 1
-
-
-def test_a_theme_has_its_paper() -> None:
-    papers = {"auto": LIGHT_PALETTE, "light": LIGHT_PALETTE, "dark": DARK_PALETTE}
-    pictures = drawn(*(preview_svg(frame(made_up()), address(theme=theme)) for theme in papers))
-    assert [corner(each) for each in pictures] == [palette["paper"] for palette in papers.values()]
 
 
 def test_words_are_set_the_same_every_time_and_so_is_a_title_that_xml_cannot_hold() -> None:

@@ -288,17 +288,6 @@ async def test_a_name_that_is_no_text_beside_the_file_is_no_trouble(
 
 
 @awaited
-async def test_a_save_of_the_same_text_changes_nothing(file: Path) -> None:
-    async with loading(file) as loads:
-        before = loads.engine.worker
-        save(file, scaled(1))
-        os.utime(file)
-        save(file, scaled(2))
-        await until(loads, lambda: loads.generation == 2)
-        assert (await slope(loads), loads.engine.worker != before) == (2, True)
-
-
-@awaited
 async def test_who_asks_for_it_has_the_same_files_loaded_again(file: Path) -> None:
     async with loading(file) as loads:
         before, worker = loads.state(), loads.engine.worker
@@ -310,31 +299,6 @@ async def test_who_asks_for_it_has_the_same_files_loaded_again(file: Path) -> No
         assert now["digests"].keys() == before["digests"].keys()
         assert not set(now["digests"].values()) & set(before["digests"].values())
         assert await slope(loads) == 1
-
-
-@awaited
-async def test_half_a_save_is_never_told(file: Path) -> None:
-    """A large file that is written in pieces, each of which would be an error."""
-    async with loading(file) as loads:
-        told: list[dict[str, Any]] = []
-
-        async def listen() -> None:
-            async for state in loads.changes():
-                told.append(state)
-
-        listening = asyncio.create_task(listen())
-        whole = scaled(2)
-        for _ in range(10):
-            save(file, "")
-            await asyncio.sleep(0)
-            save(file, whole[: len(whole) // 2])
-            await asyncio.sleep(0)
-            save(file, whole)
-        await until(loads, lambda: loads.generation > 1)
-        assert await slope(loads) == 2
-        loads.end()
-        await listening
-        assert [state["trouble"] for state in told if state["trouble"]] == []
 
 
 @awaited

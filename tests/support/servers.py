@@ -194,7 +194,9 @@ def witnessed() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield witness, log
 
 
-def to_the_last(witness: socket.socket) -> None:
-    """Read until nobody is left who could write; raises ``TimeoutError`` when a process stays."""
-    while witness.recv(65536):
-        pass
+def to_the_last(witness: socket.socket) -> bytes:
+    """What is written until nobody is left who could write; raises ``TimeoutError`` when a process stays."""
+    written = b""
+    while some := witness.recv(65536):
+        written += some
+    return written

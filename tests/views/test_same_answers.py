@@ -38,7 +38,8 @@ def test_a_random_function_is_answered_the_same_whatever_was_asked_before() -> N
     np.testing.assert_equal(same, columns)
 
 
-@pytest.mark.parametrize("addresses", [SLOW, pytest.param(SEEDS_IN_TURN, marks=pytest.mark.nightly)], ids=len)
+@pytest.mark.nightly
+@pytest.mark.parametrize("addresses", [SLOW, SEEDS_IN_TURN], ids=len)
 def test_another_process_on_a_machine_half_as_fast_answers_the_same_to_the_byte(
     server: str, addresses: list[str], subtests: pytest.Subtests
 ) -> None:

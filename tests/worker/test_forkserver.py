@@ -83,7 +83,7 @@ async def test_a_worker_that_is_no_copy_differs_in_nothing_but_takes_four_times_
     copied = min([await seconds_of_a_copy() for _ in range(3)])
     monkeypatch.setattr("gradloupe.server.supervisor.worker_process.CAN_FORK", False)
     before = forkservers()
-    async with engine_of(file, deadline=1.0) as engine:
+    async with engine_of(file, deadline=2.0) as engine:
         assert copied < await seconds(engine) / 4
         assert forkservers() <= before
         question = await question_of(engine, "Misbehaving", parameters={"deed": deed})
