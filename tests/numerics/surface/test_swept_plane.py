@@ -309,5 +309,16 @@ def test_a_failing_backward_is_told_and_so_is_a_failing_forward():
         assert "not today" in header["sentence"]
 
 
+def test_a_function_that_refuses_what_lies_beyond_the_range_is_looked_at_within_it():
+    def strict(u, v):
+        if (u.abs() > 3).any() or (v.abs() > 3).any():
+            raise ValueError("not so far")
+        return u * v * v
+
+    header, columns = surface(op_of_two(strict), count=21)
+    assert (header["failure"], header["differs"]) == (None, 0)
+    assert np.isfinite(columns["numerical_x"]).mean() > 0.8
+
+
 def test_two_points_a_side_are_a_plane_too():
     assert surface("abs_product", count=2)[1]["forward"].tolist() == [9.0, 9.0, 9.0, 9.0]
