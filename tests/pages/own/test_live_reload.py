@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +12,18 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from support import http
 from support.axe import violations
-from support.browser import alone, curves, drag, enter, here, opened, settles, shows, visitor, zoom
+from support.browser import alone, curves, drag, enter, here, opened, resized, settles, shows, visitor, zoom
 from support.own_server import Own, showing
 from support.saved_files import BROKEN, MINE, THRICE, follows
 from support.servers import serving
 
-STATES = """() => {
-  window.states = [];
-  const aside = document.querySelector('#following');
-  new MutationObserver(() => window.states.push(aside.dataset.state)).observe(aside, { attributes: true });
-}"""
+XRANGE = "() => document.querySelector('#plot').layout.xaxis.range"
 
 
 @pytest.fixture
 def page(page: Page) -> Page:
     """It shows ``Twice``, and follows the file."""
-    page.goto("/ops/Twice")
-    shows(page, "/ops/Twice")
+    opened(page, "/ops/Twice")
     follows(page)
     return page
 
@@ -51,19 +45,19 @@ def test_a_save_moves_the_curves_and_the_address_and_the_zoom_stay(page: Page, f
     shows(page, "/ops/Twice?grad_output=-1")
     zoom(page, 0.5, 0.9)
     expect(page.locator("html")).to_have_attribute("data-ready", re.compile("start="))
-    address, drawn = here(page), page.evaluate("() => document.querySelector('#plot').layout.xaxis.range")
+    address, drawn = here(page), page.evaluate(XRANGE)
     page.evaluate("() => (window.stays = true)")
     file.write_text(THRICE)
     rises(page, 3)
     assert here(page) == address
-    assert page.evaluate("() => document.querySelector('#plot').layout.xaxis.range") == drawn
+    assert page.evaluate(XRANGE) == drawn
     assert page.evaluate("() => window.stays")  # it is the same page
     expect(page.get_by_role("textbox", name="grad_output")).to_have_value("−1")
 
 
 def test_words_source_and_companion_figure_follow_as_well(page: Page, file: Path) -> None:
     page.locator(".looks label", has_text="Area").click()
-    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/Twice?view=area")
+    shows(page, "/ops/Twice?view=area")
     before = page.locator("#companion-sentence").inner_text()
     file.write_text("# One line more.\n" + MINE.replace("return 2 * grad_output", "return 5 * grad_output"))
     expect(page.locator("#verdict .word")).to_have_text(re.compile("differs", re.IGNORECASE))
@@ -71,26 +65,30 @@ def test_words_source_and_companion_figure_follow_as_well(page: Page, file: Path
     expect(page.locator(".prose h2 .where").last).to_contain_text("from line 21")
     expect(page.locator("#companion-sentence")).not_to_have_text(before)
     file.write_text(THRICE)
-    expect(page.locator(".lede")).to_have_text("Thrice what it is given.")
+    expect(page.locator(".lede")).to_contain_text("Thrice")
     rises(page, 3)
 
 
 def test_a_broken_save_shows_the_line_beside_the_last_good_curves_until_it_is_mended(page: Page, file: Path) -> None:
-    file.write_text(BROKEN)
+    file.write_text(BROKEN.replace("return 2 *", f"return 2 * {'x + ' * 60}"))
     aside = page.locator("#following")
-    expect(aside.locator("mark")).to_have_text("        return 2 *")
+    expect(aside.locator("mark")).to_contain_text("        return 2 * x + x")
     expect(aside.locator("mark")).to_have_attribute("data-line", "25")
     expect(aside.locator(".why")).to_contain_text("my_ops.py, line 25")
-    expect(aside.locator(".stays")).to_have_text("The curves are those of the last good save.")
+    expect(aside.locator(".stays")).to_contain_text("last good save")
     expect(aside.locator(".traceback")).to_be_hidden()
     aside.get_by_text("Traceback").click()
     expect(aside.locator(".traceback")).to_contain_text("SyntaxError")
     rises(page, 2)
     figure, told = page.locator(".figure").bounding_box(), aside.bounding_box()
-    assert figure is not None
-    assert told is not None
     assert told["x"] + told["width"] <= figure["x"]
     assert violations(page) == []
+    resized(page, 360, 800)  # where there is one column it stands above the figure
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+    figure, told = page.locator(".figure").bounding_box(), aside.bounding_box()
+    assert told["y"] + told["height"] <= figure["y"]
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert violations(page, "color-contrast") == []
     page.reload()
     expect(aside.locator("mark")).to_be_visible()
     rises(page, 2)
@@ -101,52 +99,41 @@ def test_a_broken_save_shows_the_line_beside_the_last_good_curves_until_it_is_me
 
 
 FAILS = {
-    "an unknown name": ("return 2 * x", "return 2 * x.clmp(0, 1)", "has no attribute 'clmp' (my_ops.py, line 25)"),
-    "an exit": ("return 2 * x", "raise SystemExit(3)", "my_ops.py, line 25), whatever it is called with"),
-    "shapes": ("return 2 * x", "return x.view(-1, 3)[:, :2] @ torch.ones(5, 2)", "my_ops.py, line 25"),
+    "return 2 * x.clmp(0, 1)": "has no attribute 'clmp'",
+    "raise SystemExit(3)": "whatever it is called with",
+    "return x.view(-1, 3)[:, :2] @ torch.ones(5, 2)": "my_ops.py, line 25",
+    "__import__('time').sleep(99)": "deadline",
 }
 
 
-@pytest.mark.parametrize("mistake", FAILS)
-def test_a_save_that_fails_when_it_is_called_leaves_the_curves_and_shows_the_line(
-    page: Page, file: Path, mistake: str
-) -> None:
-    fails_and_is_mended(page, file, *FAILS[mistake])
-
-
-def test_a_save_that_hangs_when_it_is_called_leaves_the_curves_and_shows_the_line(
+def test_a_save_that_fails_or_hangs_when_it_is_called_leaves_the_curves_and_shows_the_line(
     tmp_path: Path, browser: Browser
 ) -> None:
+    file, slope = tmp_path / "my_ops.py", 2
     with showing(tmp_path, "--deadline", "3", text=MINE) as server, alone(browser, server.url) as page:
-        fails_and_is_mended(page, tmp_path / "my_ops.py", "return 2 * x", "while True: pass", "deadline")
+        opened(page, "/ops/Twice?start=-1&stop=2")
+        aside = page.locator("#following")
+        follows(page)
+        page.evaluate("() => (window.stays = true)")
+        for line, said in FAILS.items():
+            file.write_text(MINE.replace("return 2 * x", line))
+            expect(aside.locator("mark")).to_have_text(f"        {line}", timeout=60_000)  # a hang has its deadline
+            expect(aside.locator("mark")).to_have_attribute("data-line", "25")
+            expect(aside.locator(".why")).to_contain_text(said)
+            expect(aside.locator(".stays")).to_contain_text("last good save")
+            expect(aside).to_have_attribute("data-state", "trouble")
+            rises(page, slope)
+            slope += 1
+            file.write_text(MINE.replace("return 2 *", f"return {slope} *"))
+            rises(page, slope)
+            follows(page)
+            expect(aside.locator(".mishap")).to_be_empty()
+        assert here(page) == "/ops/Twice?start=-1&stop=2"
+        assert page.evaluate("() => window.stays")
 
 
-def fails_and_is_mended(page: Page, file: Path, before: str, after: str, said: str) -> None:
-    """What the page shows after each of two saves."""
-    page.goto("/ops/Twice?start=-1&stop=2")
-    shows(page, "/ops/Twice?start=-1&stop=2")
-    follows(page)
-    page.evaluate("() => (window.stays = true)")
-    file.write_text(MINE.replace(before, after))
-    aside = page.locator("#following")
-    expect(aside.locator("mark")).to_have_text(f"        {after}", timeout=60_000)  # a hang has its deadline
-    expect(aside.locator("mark")).to_have_attribute("data-line", "25")
-    expect(aside.locator(".why")).to_contain_text(said)
-    expect(aside.locator(".stays")).to_have_text("The curves are those of the last good save.")
-    expect(aside).to_have_attribute("data-state", "trouble")
-    rises(page, 2)
-    assert violations(page) == []
-    file.write_text(THRICE)
-    rises(page, 3)
-    follows(page)
-    expect(aside.locator(".mishap")).to_be_empty()
-    assert here(page) == "/ops/Twice?start=-1&stop=2"
-    assert page.evaluate("() => window.stays")
-
-
-@pytest.mark.parametrize("mistake", ["nosuch * grad_output", "grad_output @ torch.ones(2, 3, 4)"])
-def test_a_backward_that_raises_leaves_forward_and_the_line_is_shown(page: Page, file: Path, mistake: str) -> None:
-    file.write_text(MINE.replace("return 2 * grad_output", f"return {mistake}"))
+def test_a_backward_that_raises_leaves_forward_and_the_line_is_shown(page: Page, file: Path) -> None:
+    file.write_text(MINE.replace("return 2 * grad_output", "return grad_output @ torch.ones(2, 3, 4)"))
     expect(page.locator(".source .failed")).to_have_attribute("data-line", "29")
     expect(page.locator("#verdict .sentence")).to_contain_text("backward raised")
     rises(page, 2)
@@ -162,7 +149,7 @@ def test_a_fresh_page_of_what_its_own_code_breaks_shows_the_line_and_no_advice_o
     expect(page.locator("#following mark")).to_be_visible()
     page.reload()
     expect(page.locator("#fault mark")).to_have_attribute("data-line", "25")
-    expect(page.locator("#fault .why")).to_contain_text("whatever it is called with; fix it.")
+    expect(page.locator("#fault .why")).to_contain_text("whatever it is called")
     expect(page.get_by_role("heading", name="Or say it in")).to_have_count(0)
     follows(page)
     file.write_text(THRICE)
@@ -185,57 +172,21 @@ def test_every_tab_follows(page: Page, browser: Browser, own: Own, file: Path) -
         second.close()
 
 
-def test_what_the_file_imports_is_followed(page: Page, file: Path) -> None:
-    helper = file.with_name("factors.py")
-    helper.write_text("FACTOR = 6\n")
-    file.write_text("from factors import FACTOR\n" + MINE.replace("2 *", "FACTOR *"))
-    rises(page, 6)
-    helper.write_text("FACTOR = 7\n")
-    rises(page, 7)
-
-
-def renamed_over(file: Path, text: str) -> None:
-    beside = file.with_name(".my_ops.py.swp")
-    beside.write_text(text)
-    beside.replace(file)
-
-
-def backed_up(file: Path, text: str) -> None:
-    backup = file.with_name("my_ops.py~")
-    file.rename(backup)
-    file.write_text(text)
-    backup.unlink()
-
-
-def in_pieces(file: Path, text: str) -> None:
-    with file.open("w") as out:
-        for piece in text.splitlines(keepends=True):
-            out.write(piece)
-            out.flush()
-
-
-def deleted_first(file: Path, text: str) -> None:
-    file.unlink()
-    file.write_text(text)
-
-
-@pytest.mark.parametrize("save", [renamed_over, backed_up, in_pieces, deleted_first])
-def test_no_editor_raises_a_false_alarm(page: Page, file: Path, save: Callable[[Path, str], None]) -> None:
-    page.evaluate(STATES)
-    for factor in (3, 4, 5):
-        save(file, MINE.replace("2 *", f"{factor} *"))
-        rises(page, factor)
-    assert set(page.evaluate("() => window.states")) <= {"well", "loading"}
-
-
-def test_a_function_that_was_renamed_is_missed_and_its_curves_stay(page: Page, file: Path) -> None:
+def test_a_function_that_is_gone_is_missed_its_curves_stay_and_its_controls_rest(page: Page, file: Path) -> None:
     file.write_text(MINE.replace("class Twice", "class Double"))
-    remark = page.locator("#following .remark")
-    expect(remark).to_contain_text("Twice is no longer in my_ops.py; its last curves stay.")
+    aside, remark, controls = (page.locator(each) for each in ("#following", "#following .remark", "#controls"))
+    expect(remark).to_contain_text("Twice is no longer")
     expect(remark.get_by_role("link")).to_have_text(["Leaky", "Double"])
+    expect(controls).to_have_attribute("inert", "")
     rises(page, 2)
+    assert violations(page) == []
+    file.write_text("import torch\n")
+    expect(aside.locator(".why")).to_contain_text("no torch.autograd.Function")
+    expect(remark.locator("p")).to_be_empty()  # it is told of once
+    expect(page.locator("#trouble")).to_be_hidden()
     file.write_text(THRICE)
-    expect(remark.locator("p")).to_be_empty()
+    expect(aside.locator(".mishap")).to_be_empty()
+    expect(page.locator("html:not([data-gone])")).to_be_attached()
     rises(page, 3)
     file.write_text(MINE.replace("class Twice", "class Double"))
     remark.get_by_role("link", name="Double").click()
@@ -243,12 +194,11 @@ def test_a_function_that_was_renamed_is_missed_and_its_curves_stay(page: Page, f
 
 
 def test_an_address_that_does_not_fit_any_more_loses_as_little_as_it_must(page: Page, file: Path) -> None:
-    page.goto("/ops/Leaky?slope=0.4&grad_output=2")
-    shows(page, "/ops/Leaky?slope=0.4&grad_output=2")
+    opened(page, "/ops/Leaky?slope=0.4&grad_output=2")
     follows(page)
     file.write_text(MINE.replace("slope", "leak"))
     shows(page, "/ops/Leaky?grad_output=2")
-    expect(page.locator("#following .remark")).to_contain_text("slope no longer applies after the save")
+    expect(page.locator("#following .remark")).to_contain_text("slope no longer applies")
     expect(page.get_by_role("textbox", name="leak")).to_be_visible()
 
 
@@ -265,8 +215,7 @@ def test_a_function_with_a_new_parameter_gets_its_control_and_keeps_the_address(
 
 
 def test_a_slider_that_is_dragged_meanwhile_ends_where_it_is_let_go_on_the_new_curves(page: Page, file: Path) -> None:
-    page.goto("/ops/Leaky")
-    shows(page, "/ops/Leaky")
+    opened(page, "/ops/Leaky")
     follows(page)
     steeper = MINE.replace("x > 0, x,", "x > 0, 4 * x,")
     drag(page, page.locator("[data-slider=slope]"), 0.9, meanwhile=lambda: file.write_text(steeper))
@@ -323,6 +272,16 @@ def hide(page: Page, hidden: bool) -> None:
     )
 
 
+def told(own: Own) -> dict[str, Any]:
+    """What whoever begins to listen is told first."""
+    with http.stream("GET", f"{own.url}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert stream.headers["cache-control"].startswith("no-store")
+        first = next(line for line in stream.iter_lines() if line.startswith("data: "))
+    state: dict[str, Any] = json.loads(first.removeprefix("data: "))
+    return state
+
+
 def test_who_has_come_by_the_printed_address_may_load_again(page: Page, own: Own, file: Path) -> None:
     button = page.get_by_role("button", name="Load again")
     expect(button).to_be_hidden()
@@ -336,6 +295,7 @@ def test_who_has_come_by_the_printed_address_may_load_again(page: Page, own: Own
         button.click()
     assert response.value.json()["generation"] == before + 1
     assert own.post("/reload", origin=own.url).status_code == 403
+    assert http.head(f"{own.url}/events").status_code == 200
 
 
 def test_the_page_says_that_the_server_is_gone_and_ctrl_c_waits_for_no_tab(browser: Browser, tmp_path: Path) -> None:
@@ -352,37 +312,6 @@ def test_the_page_says_that_the_server_is_gone_and_ctrl_c_waits_for_no_tab(brows
         follows(page)
         server.process.send_signal(signal.SIGINT)
         server.process.wait(60)
-        expect(page.locator("#following .lamp")).to_have_text("The server is gone; this page waits for it")
+        expect(page.locator("#following .lamp")).to_contain_text("server is gone")
         rises(page, 2)
     assert "shutdown exceeded" not in said.read_text()  # as uvicorn says where it has waited in vain
-
-
-@pytest.mark.parametrize("width", [360, 768])
-def test_the_trouble_fits_every_window_and_stands_above_the_figure_where_there_is_one_column(
-    page: Page, file: Path, width: int
-) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme="dark")
-    file.write_text(BROKEN.replace("return 2 *", f"return 2 * {'x + ' * 60}"))
-    expect(page.locator("#following mark")).to_be_visible()
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-    told, figure = page.locator("#following").bounding_box(), page.locator(".figure").bounding_box()
-    assert told is not None
-    assert figure is not None
-    assert told["y"] + told["height"] <= figure["y"]
-    assert violations(page) == []
-
-
-def told(own: Own) -> dict[str, Any]:
-    """What whoever begins to listen is told first."""
-    with http.stream("GET", f"{own.url}/events") as stream:
-        assert stream.headers["content-type"].startswith("text/event-stream")
-        assert stream.headers["cache-control"].startswith("no-store")
-        first = next(line for line in stream.iter_lines() if line.startswith("data: "))
-    state: dict[str, Any] = json.loads(first.removeprefix("data: "))
-    return state
-
-
-def test_the_events_say_how_it_is_to_whoever_asks_and_are_not_kept(own: Own) -> None:
-    assert told(own)["first"] == "Leaky"
-    assert http.head(f"{own.url}/events").status_code == 200

@@ -23,10 +23,10 @@ def test_a_pair_follows_and_keeps_its_address(page: Page, file: Path) -> None:
     file.write_text(BROKEN)
     aside = page.locator("#following")
     expect(aside.locator("mark")).to_have_text("        return 2 *")
-    expect(aside.locator(".stays")).to_have_text("The curves are those of the last good save.")
+    expect(aside.locator(".stays")).to_contain_text("last good save")
     assert violations(page) == []
     file.write_text(MINE.replace("return 2 * x", "return 2 * y"))
-    expect(aside.locator(".why")).to_contain_text("name 'y' is not defined")
+    expect(aside.locator(".why")).to_contain_text("'y' is not defined")
     expect(page.locator("html[data-ready]")).to_be_attached()  # the last curves stay
     file.write_text(THRICE)
     expect(page.locator(".sources")).to_contain_text("return 3 * x")
@@ -59,22 +59,3 @@ def test_more_frames_than_a_browser_has_connections_follow(page: Page, file: Pat
     file.write_text(THRICE)
     for frame in frames:
         expect(frame.locator(".source")).to_contain_text("return 3 * x")
-
-
-def test_a_function_that_is_gone_is_told_of_once_and_its_controls_rest(page: Page, file: Path) -> None:
-    page.goto("/ops/Twice")
-    shows(page, "/ops/Twice")
-    follows(page)
-    file.write_text(MINE.replace("class Twice", "class Double"))
-    aside, controls = page.locator("#following"), page.locator("#controls")
-    expect(aside.locator(".remark p")).to_have_text("Twice is no longer in my_ops.py; its last curves stay. There are:")
-    expect(controls).to_have_attribute("inert", "")
-    assert violations(page) == []
-    file.write_text("import torch\n")
-    expect(aside.locator(".why")).to_contain_text("defines no torch.autograd.Function")
-    expect(aside.locator(".remark p")).to_be_empty()
-    expect(page.locator("#trouble")).to_be_hidden()
-    file.write_text(THRICE)
-    expect(aside.locator(".mishap")).to_be_empty()
-    expect(page.locator("html:not([data-gone])")).to_be_attached()
-    expect(page.locator(".source")).to_contain_text("return 3 * x")
