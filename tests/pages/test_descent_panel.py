@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser import enter, here, settles
+from support.browser import enter, here, opened, settles, shows
 
 CLAMP = "/ops/clamp_with_grad?view=descent"
 BALLS = """() => Object.fromEntries(document.querySelector('.descent .ground .plot').data
@@ -16,17 +16,6 @@ BALLS = """() => Object.fromEntries(document.querySelector('.descent .ground .pl
 
 LOSSES = """() => { const { data, _fullLayout: { yaxis } } = document.querySelector('.descent > .plot');
 return { ys: data.filter(({name}) => !name.includes(',')).map(({y}) => y), labels: yaxis.ticktext } }"""
-
-
-def closer(page: Page, address: str) -> None:
-    """Wait until the panel shows `address`, a shortest one."""
-    expect(page.locator("html")).to_have_attribute("data-ready", address)
-
-
-def shown(page: Page, address: str) -> Page:
-    page.goto(address)
-    closer(page, address)
-    return page
 
 
 def scrubber(page: Page) -> Any:
@@ -39,7 +28,7 @@ def read(page: Page) -> list[str]:
 
 
 def test_the_slider_walks_through_the_steps_by_keyboard_and_the_balls_follow(page: Page) -> None:
-    shown(page, CLAMP)
+    opened(page, CLAMP)
     expect(page.locator("#companion-sentence")).to_contain_text("stays at 3 forever")
     expect(page.locator(".descent output")).to_have_text("12 of 12")
     scrubber(page).press("Home")
@@ -55,7 +44,7 @@ def test_the_slider_walks_through_the_steps_by_keyboard_and_the_balls_follow(pag
 
 
 def test_play_goes_to_the_end_and_stops_there(page: Page) -> None:
-    shown(page, CLAMP)  # which takes some seconds, in which a busy machine is in time to pause
+    opened(page, CLAMP)  # which takes some seconds, in which a busy machine is in time to pause
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator(".descent output")).to_have_text("12 of 12")
@@ -70,7 +59,7 @@ def test_play_goes_to_the_end_and_stops_there(page: Page) -> None:
 
 def test_where_motion_is_not_wanted_the_button_takes_single_steps(page: Page, server: str) -> None:
     page.emulate_media(reduced_motion="reduce")
-    shown(page, f"{CLAMP}&steps=4")
+    opened(page, f"{CLAMP}&steps=4")
     for text in ("0 of 4", "1 of 4", "2 of 4"):
         page.get_by_role("button", name="Next step").click()
         expect(page.locator(".descent output")).to_have_text(text)
@@ -79,7 +68,7 @@ def test_where_motion_is_not_wanted_the_button_takes_single_steps(page: Page, se
 
 
 def test_the_elements_of_a_matrix_are_fields_that_move_and_the_head_has_dots(page: Page) -> None:
-    shown(page, "/ops/kill_head?view=descent")
+    opened(page, "/ops/kill_head?view=descent")
     fields = page.locator(".descent .heat")
     expect(fields).to_have_count(2)
     assert [fields.nth(i).locator("circle:not([hidden])").count() for i in (0, 1)] == [6, 6]
@@ -98,18 +87,18 @@ def test_the_elements_of_a_matrix_are_fields_that_move_and_the_head_has_dots(pag
 
 
 def test_the_fields_show_what_was_chosen_and_ask_anew(page: Page) -> None:
-    shown(page, CLAMP)
+    opened(page, CLAMP)
     for name, text in {"at": "3", "lr": "0.25", "steps": "12", "goal": "0"}.items():
         expect(page.locator(f"#field-{name}")).to_have_attribute("placeholder", text)
     enter(page.locator("#field-goal"), "2")
-    closer(page, f"{CLAMP}&goal=2")
+    shows(page, f"{CLAMP}&goal=2")
     enter(page.locator("#field-at"), "-3")
-    closer(page, "/ops/clamp_with_grad?view=descent&at=-3&goal=2")
+    shows(page, "/ops/clamp_with_grad?view=descent&at=-3&goal=2")
     expect(page.locator("#companion-sentence")).to_contain_text("from −3 to 1.5 in 4 steps")
 
 
 def test_a_refused_number_is_said_beside_its_field_and_asked_for_once(page: Page) -> None:
-    shown(page, CLAMP)
+    opened(page, CLAMP)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "lr=" in request.url else None)
     field, panel = page.locator("#field-lr"), page.locator("#companion-panel")
@@ -129,26 +118,26 @@ def test_a_refused_number_is_said_beside_its_field_and_asked_for_once(page: Page
     expect(field).to_have_attribute("aria-invalid", "true")  # though something else was wrong meanwhile
     expect(beside).to_be_visible()
     enter(field, "0.5")
-    closer(page, f"{CLAMP}&lr=0.5")
+    shows(page, f"{CLAMP}&lr=0.5")
     expect(beside).to_have_count(0)
     expect(field).not_to_have_attribute("aria-invalid", "true")
     expect(panel).to_have_css("opacity", "1")
 
 
 def test_losses_are_drawn_where_they_are_however_large(page: Page) -> None:
-    shown(page, "/ops/square?view=descent&lr=10000000000&steps=50")
+    opened(page, "/ops/square?view=descent&lr=10000000000&steps=50")
     assert page.evaluate(LOSSES)["ys"][0][:3] == pytest.approx([0.194, 42.796, 170.796], abs=0.001)
-    shown(page, f"{CLAMP}&lr=1e300")
+    opened(page, f"{CLAMP}&lr=1e300")
     assert page.evaluate(BALLS)["with the true derivative"] == [3, 1]
 
 
 def test_losses_of_0_lie_below_a_break_of_the_logarithms_or_at_the_0_of_a_plain_axis(page: Page) -> None:
-    shown(page, f"{CLAMP}&lr=0.4&steps=60&goal=0.5")
+    opened(page, f"{CLAMP}&lr=0.4&steps=60&goal=0.5")
     found = page.evaluate(LOSSES)
     assert found["labels"][0] == "0"
     least = min(y for y in found["ys"][1] if y != found["ys"][1][-1])
     assert found["ys"][1][-1] < least - 3
-    expect(page.locator(".descent .measured").last).to_have_text("loss; 0 below the broken line")
-    shown(page, "/ops/bernoulli_straight_through?view=descent")
+    expect(page.locator(".descent .measured").last).to_contain_text("0 below")
+    opened(page, "/ops/bernoulli_straight_through?view=descent")
     assert page.evaluate(LOSSES)["labels"] == ["0.0", "0.5", "1.0"]
     expect(page.locator(".descent .measured").last).to_have_text("loss")

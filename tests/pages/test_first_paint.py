@@ -12,6 +12,7 @@ from support import http
 from support.browser import alone, curves, opened, shows, warmed, withheld
 from support.own_server import showing
 from support.page_parts import PIECES, WORDS
+from support.sampling import sampled
 
 SHIFTS = """
 window.shifts = [];
@@ -25,7 +26,11 @@ FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationF
 LARGEST = """() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1).startTime))
 .observe({ type: 'largest-contentful-paint', buffered: true }))"""
 ARRIVED = """() => performance.getEntriesByType('resource').find(({name}) => name.endsWith('.min.js')).responseEnd"""
-FLIPPED = ("/ops/clamp_with_grad", "/ops/image_alpha?wrt=a&of=alpha", "/ops/incorrect_clipped_relu?start=0.2&stop=1.5")
+FLIPPED = (
+    *("/ops/clamp_with_grad", "/ops/image_alpha?wrt=a&of=alpha", "/ops/incorrect_clipped_relu?start=0.2&stop=1.5"),
+    *("/ops/sinh_on_ctx?order=2", "/ops/clamp_with_grad?wrt=min&order=2", "/ops/functional_linear?order=2"),
+    "/ops/heaviside_triangle?order=2&layout=overlaid",
+)
 SLOW = '''import time
 
 import torch
@@ -68,13 +73,12 @@ def test_without_javascript_the_figure_and_its_words_stand_there(plain: Page) ->
     assert plain.locator("#still .panel .line").count() >= 5
     for panel in plain.locator("#still .panel").all():
         box = panel.bounding_box()
-        assert box
         assert box["width"] > 500
         assert box["height"] > 100
     expect(plain.locator("#verdict .word")).to_have_text("differs by design")
-    expect(plain.locator("#verdict .sentence")).to_contain_text("is not the derivative of forward for input < −1")
+    expect(plain.locator("#verdict .sentence")).to_contain_text("input < −1")
     expect(plain.locator("#verdict use")).to_have_attribute("href", "#mark-matches-its-surrogate")
-    expect(plain.locator("#explanation")).to_contain_text("depends on the sign of grad_output")
+    expect(plain.locator("#explanation")).to_contain_text("sign of grad_output")
     expect(plain.get_by_text("surrogate slope")).to_be_visible()
     expect(plain.locator("[data-curve='closed ends']")).to_be_hidden()
     expect(plain.locator("#field-grad_output")).to_have_value("−1")
@@ -142,7 +146,7 @@ def test_without_javascript_a_switch_can_be_turned_off_and_a_matrix_typed(plain:
     expect(plain.locator("#verdict .sentence")).not_to_be_empty()
 
 
-def test_without_javascript_another_element_brings_its_own_range(plain: Page) -> None:
+def test_without_javascript_another_element_brings_its_own_range_and_a_refusal_its_sentence(plain: Page) -> None:
     plain.goto("/ops/clamp_with_grad?stop=2")
     still(plain)
     plain.get_by_label("with respect to").select_option("min")
@@ -151,18 +155,14 @@ def test_without_javascript_another_element_brings_its_own_range(plain: Page) ->
     expect(plain.locator("#json")).to_have_attribute("href", "/ops/clamp_with_grad.json?wrt=min")
     expect(plain.locator("#field-min")).to_be_hidden()
     expect(plain.locator("#field-start")).to_have_attribute("placeholder", "−3")
-
-
-def test_without_javascript_a_refusal_is_a_page_with_a_sentence(plain: Page) -> None:
-    plain.goto("/ops/clamp_with_grad")
-    still(plain)
+    plain.goto("/ops/clamp_with_grad")  # and a refusal is a page with a sentence
     plain.locator("#field-min").fill("banana")
     plain.get_by_role("button", name="Draw").click()
     expect(plain.get_by_role("heading", level=1)).to_have_text("That cannot be drawn")
-    expect(plain.locator("main")).to_contain_text("min=banana is not a number")
+    expect(plain.locator("main")).to_contain_text("min=banana")
 
 
-@pytest.mark.parametrize("address", FLIPPED)
+@pytest.mark.parametrize("address", sampled(FLIPPED, FLIPPED[1:4]))
 def test_a_redraw_says_what_a_fresh_page_says(page: Page, plain: Page, address: str) -> None:
     flipped = address + ("&" if "?" in address else "?") + "grad_output=-1"
     page.goto(address)
@@ -176,13 +176,18 @@ def test_a_redraw_says_what_a_fresh_page_says(page: Page, plain: Page, address: 
         assert told == said, place
 
 
-@pytest.mark.parametrize("width", [360, 768, 1440])
-@pytest.mark.parametrize(
-    "address", ["/ops/clamp_with_grad", "/ops/functional_linear", "/ops/round_straight_through?layout=overlaid"]
-)
+CASES = [
+    (address, width)
+    for address in ("/ops/clamp_with_grad", "/ops/functional_linear", "/ops/round_straight_through?layout=overlaid")
+    for width in (360, 768, 1440)
+]
+
+
+@pytest.mark.parametrize("case", sampled(CASES, CASES[::4]))
 def test_plotly_takes_over_without_a_shift_and_without_another_question(
-    browser: Browser, server: str, address: str, width: int
+    browser: Browser, server: str, case: tuple[str, int]
 ) -> None:
+    address, width = case
     warmed(server, address)
     with alone(browser, server) as page:
         page.set_viewport_size({"width": width, "height": 900})
@@ -199,13 +204,9 @@ def test_plotly_takes_over_without_a_shift_and_without_another_question(
     assert len([url for url in asked if url.endswith(".min.js")]) == 1
 
 
-@pytest.mark.parametrize(
-    ("layout", "seen"), [("stacked", "#still .panel"), ("overlaid", "#still .panel"), ("stacked", ".tools")]
-)
-def test_what_is_there_lies_still_while_the_rest_of_the_page_arrives(
-    browser: Browser, server: str, layout: str, seen: str
-) -> None:
-    address = f"/ops/round_straight_through?layout={layout}"
+@pytest.mark.parametrize("seen", ["#still .panel", ".tools"])
+def test_what_is_there_lies_still_while_the_rest_of_the_page_arrives(browser: Browser, server: str, seen: str) -> None:
+    address = "/ops/round_straight_through"
     warmed(server, address)
     whole = http.get(server + address).text.replace('<script type="module"', '<script type="later"')
     end = '<div class="plot"' if seen != ".tools" else '<div class="rail"'
@@ -243,8 +244,6 @@ def test_what_is_seen_first_is_there_before_plotly(browser: Browser, server: str
         shows(page, "/ops/clamp_with_grad")
         assert page.evaluate(LARGEST) < page.evaluate(ARRIVED)
         live = page.locator("#plot .nsewdrag[data-subplot='xy2']").bounding_box()
-        assert before
-        assert live
         for side in ("x", "y", "width", "height"):
             assert abs(before[side] - live[side]) < 1, side  # type: ignore[literal-required]
 
@@ -266,14 +265,14 @@ def test_the_larger_library_is_loaded_only_for_the_map(browser: Browser, server:
         opened(page, "/ops/exp")
         places = [page.locator("html").get_attribute(f"data-plotly-{kind}") for kind in ("curves", "maps")]
         page.locator(".looks label", has_text="Step").click()
-        expect(page.locator("html")).to_have_attribute("data-ready", "/ops/exp?view=step")
+        shows(page, "/ops/exp?view=step")
         assert {url for url in asked if url.endswith(".min.js")} == {f"{server}{places[0]}"}
         page.locator(".looks label", has_text="grad_output map").click()
-        expect(page.locator("html")).to_have_attribute("data-ready", "/ops/exp?view=map")
+        shows(page, "/ops/exp?view=map")
         loaded = [url for url in asked if url.endswith(".min.js")]
         assert sorted(loaded) == sorted({f"{server}{place}" for place in places})
         page.locator(".looks label", has_text="Area").click()
-        expect(page.locator("html")).to_have_attribute("data-ready", "/ops/exp?view=area")
+        shows(page, "/ops/exp?view=area")
 
 
 def test_a_page_whose_function_is_slow_does_not_wait_for_it(browser: Browser, tmp_path: Path) -> None:

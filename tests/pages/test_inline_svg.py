@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -17,8 +16,13 @@ from support.scenes import MADE_UP, document, frame, made_up
 from gradloupe.server.figure import static_figure
 
 WINDOWS = ((360, 760), (768, 1024), (1440, 900), (2560, 1300))
-ADDRESSES = ("/ops/clamp_with_grad?grad_output=-1", "/ops/round_straight_through", "/ops/exp?grad_output=1e200")
-PLACES = (*((window, ADDRESSES[0]) for window in WINDOWS), *((WINDOWS[2], address) for address in ADDRESSES[1:]))
+CLAMP, ROUND, HUGE = "/ops/clamp_with_grad?grad_output=-1", "/ops/round_straight_through", "/ops/exp?grad_output=1e200"
+CASES = [
+    (*place, layout)
+    for place in (*((window, CLAMP) for window in WINDOWS), (WINDOWS[2], ROUND), (WINDOWS[2], HUGE))
+    for layout in ("stacked", "overlaid")
+]
+EACH_PUSH = [CASES[0], CASES[5], CASES[8], CASES[11]]  # each op, both layouts, a phone and a desk
 NEAR = 1.0  # pixels
 
 # Boxes from the corner of the canvas, by what they are; labels in the order of their text.
@@ -81,15 +85,8 @@ LIVE = """() => {
 CLASSES = {"surrogate slope": "surrogate", "subgradients": "upright"}
 
 
-@dataclass
-class Seen:
+def still_and_live(browser: Browser, server: str, address: str, window: tuple[int, int]) -> tuple[Any, Any]:
     """What a page shows, without scripts and with them."""
-
-    still: dict[str, Any]
-    live: dict[str, Any]
-
-
-def seen(browser: Browser, server: str, address: str, window: tuple[int, int]) -> Seen:
     size = {"width": window[0], "height": window[1]}
     with browser.new_context(base_url=server, viewport=size) as context:
         live = opened(context.new_page(), address).evaluate(LIVE)
@@ -97,22 +94,20 @@ def seen(browser: Browser, server: str, address: str, window: tuple[int, int]) -
     with browser.new_context(base_url=server, viewport=size, java_script_enabled=False) as plain:
         before = plain.new_page()
         before.goto(address)
-        still = before.evaluate(STILL)
-    return Seen(still, live)
+        return before.evaluate(STILL), live
 
 
 def apart(one: list[float], other: list[float]) -> float:
     return max(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
-@pytest.mark.parametrize("layout", ["stacked", "overlaid"])
-@pytest.mark.parametrize(("window", "address"), PLACES)
+@pytest.mark.parametrize("case", sampled(CASES, EACH_PUSH))
 def test_everything_stands_where_plotly_puts_it(
-    browser: Browser, server: str, window: tuple[int, int], address: str, layout: str
+    browser: Browser, server: str, case: tuple[tuple[int, int], str, str]
 ) -> None:
+    window, address, layout = case
     query = ("&" if "?" in address else "?") + "layout=overlaid" if layout == "overlaid" else ""
-    both = seen(browser, server, address + query, window)
-    still, live = both.still, both.live
+    still, live = still_and_live(browser, server, address + query, window)
     assert len(still["panels"]) == len(live["panels"]) == (1 if layout == "overlaid" else 2)
     assert all(apart(*pair) < 0.5 for pair in zip(still["panels"], live["panels"], strict=True))
     for labels in ("x", "y", "y2", "title"):
@@ -153,14 +148,13 @@ def test_a_figure_weighs_next_to_nothing(server: str, name: str) -> None:
         assert len(gzip.compress(text)) < 2000
 
 
-@pytest.mark.parametrize("layout", ["stacked", "overlaid"])
-@pytest.mark.parametrize("name", MADE_UP)
-def test_what_cannot_be_drawn_is_left_out(page: Page, name: str, layout: str) -> None:
-    text = static_figure(frame(MADE_UP[name]()), layout)
-    assert "nan" not in text
-    assert "inf" not in text
-    page.set_content(f"<body>{text}")
-    assert page.locator("body > svg.panel").count() == (1 if layout == "overlaid" else 2)
+def test_what_cannot_be_drawn_is_left_out(page: Page) -> None:
+    for name, (layout, panels) in product(MADE_UP, (("stacked", 2), ("overlaid", 1))):
+        text = static_figure(frame(MADE_UP[name]()), layout)
+        assert "nan" not in text, name
+        assert "inf" not in text, name
+        page.set_content(f"<body>{text}")
+        assert page.locator("body > svg.panel").count() == panels, name
 
 
 def test_no_style_and_no_script_comes_with_it() -> None:

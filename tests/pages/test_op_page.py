@@ -60,9 +60,9 @@ def test_every_op_opens_with_its_curves_drawn_and_a_slider_moves_them(page: Page
 
 
 def test_source_formulas_and_prose_stand_on_the_page(clamp: Page) -> None:
-    expect(clamp.locator(".source")).to_contain_text("class ClampWithGrad(torch.autograd.Function)")
+    expect(clamp.locator(".source")).to_contain_text("class ClampWithGrad")
     assert clamp.locator(".formulas math").count() == 3
-    expect(clamp.get_by_text("Flip the sign and watch")).to_have_count(1)  # the docstring is read once
+    expect(clamp.get_by_text("Flip the sign and")).to_have_count(1)  # the docstring is read once
     lines = clamp.locator(".source .line").evaluate_all("lines => lines.map(e => [e.id, e.dataset.line])")
     numbers = [int(name.removeprefix("L")) for name, _ in lines]
     assert [str(each) for each in numbers] == [number for _, number in lines]
@@ -175,12 +175,12 @@ def test_overlaid_puts_everything_in_one_panel(page: Page) -> None:
 def test_the_figure_follows_the_colour_scheme_live_and_a_theme_in_the_address_wins_over_it(page: Page) -> None:
     light, dark = "rgb(29, 29, 31)", "rgb(236, 236, 234)"
     page.goto("/ops/exp?theme=dark")
-    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/exp")
+    shows(page, "/ops/exp")
     assert page.evaluate(INK) == dark
     assert here(page) == "/ops/exp?theme=dark"
     page.emulate_media(color_scheme="dark")
     page.goto("/ops/exp?theme=light")
-    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/exp")
+    shows(page, "/ops/exp")
     assert page.evaluate(INK) == light
     opened(page, "/ops/exp")
     assert page.evaluate(INK) == dark
@@ -259,10 +259,13 @@ def test_the_keyboard_scrolls_the_table_its_head_stays_and_on_paper_it_is_whole_
     assert hidden <= 1
 
 
-def test_the_page_answers_while_torch_is_loading_and_the_curves_follow_by_themselves(
+def test_pages_and_frames_answer_while_torch_is_loading_and_the_curves_follow_by_themselves(
     browser: Browser, running: InThread
 ) -> None:
     with torch_loading(running) as loaded, serving_in_thread() as starting, alone(browser, starting.url) as page:
+        page.goto("/embed/exp?hide=source&grad_output=2&theme=dark&height=500", wait_until="commit")
+        expect(page.locator("[data-address]")).to_have_attribute("data-address", "/ops/exp.json?grad_output=2")
+        assert page.locator(".masthead, .colophon").count() == 0
         page.goto("/ops/exp", wait_until="commit")
         expect(page.get_by_text("torch is still loading")).to_be_visible()
         loaded()

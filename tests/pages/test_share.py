@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 from support import http
 from support.browser import HIDDEN, alone, enter, opened, settles, shows
-from support.embedding_site import SHARED, Host, fitted, hosting, visiting
+from support.embedding_site import SHARED, Host, fitted, visiting
 from support.servers import HERE
 
 QUERY = SHARED.partition("?")[2]
@@ -85,12 +84,6 @@ def snippet(page: Page, place: str) -> str:
     return said(page)
 
 
-@pytest.fixture
-def host(server: str) -> Iterator[Host]:
-    with hosting(server) as host:
-        yield host
-
-
 def test_the_preview_is_the_figure_that_others_will_see_and_follows_what_is_left_out(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad?grad_output=-1")
     enter(page.locator("#field-min"), "-2")  # it speaks of what is on the page now
@@ -143,7 +136,6 @@ def test_the_frame_is_valid_and_nothing_but_a_frame(snippets: dict[str, str], se
 
 def test_a_picture_links_to_the_figure_in_markdown(snippets: dict[str, str], server: str) -> None:
     found = re.fullmatch(r"\[!\[(.+?)\]\((\S+?)\)\]\((\S+?)\)", snippets["Markdown"])
-    assert found
     assert found.groups() == ("Clamp with grad", f"{server}/ops/clamp_with_grad.svg?{QUERY}", server + SHARED)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -36,6 +37,13 @@ RENDERED = (
 )
 
 
+@pytest.fixture(scope="module")
+def sounding(browser: Browser, server: str) -> Iterator[Page]:
+    """A page whose functions are called."""
+    with alone(browser, server) as page:
+        yield opened(page, "/ops/exp")
+
+
 def part(beats: list[dict[str, Any]], ticks: tuple[float, ...] = ()) -> dict[str, Any]:
     return {"name": "forward", "beats": beats, "ticks": ticks}
 
@@ -44,17 +52,16 @@ def beat(hertz: float | None, negative: bool = False) -> dict[str, Any]:
     return {"row": 0, "hertz": hertz, "negative": negative}
 
 
-def test_the_pitch_of_a_value_is_its_height_in_the_panel(page: Page) -> None:
-    opened(page, "/ops/exp")
+def test_the_pitch_of_a_value_is_its_height_in_the_panel(sounding: Page) -> None:
     pitches = (
         "async (values) => {"
         + MODULE % ("pitch", "../figure/sound.js")
         + "return values.map((v) => pitch(v, [-1, 1])); }"
     )
-    assert page.evaluate(pitches, [-1, 0, 1, None, 1.5]) == pytest.approx([220, 220 * 2**1.5, 1760, None, None])
+    assert sounding.evaluate(pitches, [-1, 0, 1, None, 1.5]) == pytest.approx([220, 220 * 2**1.5, 1760, None, None])
 
 
-def test_the_curves_are_heard_one_after_the_other_with_a_tick_at_every_kink(page: Page) -> None:
+def test_the_curves_are_heard_in_turn_with_a_tick_at_every_kink_and_silence_where_there_is_none(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     forward, analytical, numerical = page.evaluate(SCORE, "?grad_output=-1")
     assert [each["name"] for each in (forward, analytical, numerical)] == ["forward", "analytical", "numerical"]
@@ -68,9 +75,6 @@ def test_the_curves_are_heard_one_after_the_other_with_a_tick_at_every_kink(page
     rows = [each["row"] for each in numerical["beats"]]
     assert rows[0] == 0
     assert all(before <= after for before, after in pairwise(rows))
-
-
-def test_where_nothing_is_drawn_there_is_silence(page: Page) -> None:
     opened(page, "/ops/round_straight_through")
     forward, *_ = page.evaluate(SCORE, "?start=-9&stop=9")
     silent = [each["hertz"] is None for each in forward["beats"]]
@@ -78,9 +82,8 @@ def test_where_nothing_is_drawn_there_is_silence(page: Page) -> None:
     assert not any(silent[135:165])
 
 
-def test_what_is_played_rises_with_the_curve_and_goes_from_left_to_right(page: Page) -> None:
-    opened(page, "/ops/exp")
-    heard = page.evaluate(RENDERED, part([beat(220 * 2 ** (3 * i / 299)) for i in range(300)]))
+def test_what_is_played_rises_with_the_curve_and_goes_from_left_to_right(sounding: Page) -> None:
+    heard = sounding.evaluate(RENDERED, part([beat(220 * 2 ** (3 * i / 299)) for i in range(300)]))
     for i, stretch in enumerate(heard[1:-1], 1):
         assert stretch["hertz"] == pytest.approx(220 * 2 ** (3 * (i + 0.5) / 30), rel=0.08)
     assert heard[1]["left"] > 5 * heard[1]["right"]
@@ -88,19 +91,17 @@ def test_what_is_played_rises_with_the_curve_and_goes_from_left_to_right(page: P
     assert heard[15]["left"] == pytest.approx(heard[15]["right"], rel=0.15)
 
 
-def test_a_gap_is_silent_and_a_tick_is_heard_in_it(page: Page) -> None:
-    opened(page, "/ops/exp")
+def test_a_gap_is_silent_and_a_tick_is_heard_in_it(sounding: Page) -> None:
     beats = [beat(440)] * 100 + [beat(None)] * 100 + [beat(440)] * 100
-    heard = page.evaluate(RENDERED, part(beats, (0.52,)))
+    heard = sounding.evaluate(RENDERED, part(beats, (0.52,)))
     loud = [stretch["left"] + stretch["right"] for stretch in heard]
     assert max(loud[11:15] + loud[16:20]) < 1e-4
     assert loud[15] > 0.01
     assert min(loud[1:9] + loud[21:29]) > 0.05
 
 
-def test_below_zero_it_hisses(page: Page) -> None:
-    opened(page, "/ops/exp")
-    above, below = (page.evaluate(RENDERED, part([beat(440, negative)] * 300)) for negative in (False, True))
+def test_below_zero_it_hisses(sounding: Page) -> None:
+    above, below = (sounding.evaluate(RENDERED, part([beat(440, negative)] * 300)) for negative in (False, True))
     assert {round(stretch["hertz"] / 10) for stretch in above[1:-1]} == {44}
     assert len({stretch["left"] / stretch["right"] for stretch in below}) == 30
     spread = [stretch["hertz"] for stretch in below[1:-1]]
@@ -175,7 +176,7 @@ def test_the_button_plays_the_curves_in_turn_and_the_cursor_goes_along(page: Pag
     expect(page.locator("#overlay")).to_be_hidden()
 
 
-def test_the_key_h_starts_and_escape_stops(page: Page) -> None:
+def test_the_key_h_starts_escape_stops_and_so_do_new_curves(page: Page) -> None:
     opened(page, "/ops/exp")
     follow(page)
     page.locator("#cursor").press("End")
@@ -185,11 +186,6 @@ def test_the_key_h_starts_and_escape_stops(page: Page) -> None:
     expect(status(page)).to_have_text("")
     expect(page.get_by_role("button", name="Listen")).to_be_visible()
     expect(page.locator("#reading [data-name=x] dd")).to_have_text("2.00")  # back where it was
-
-
-def test_new_curves_end_what_was_heard_of_the_old_ones(page: Page) -> None:
-    opened(page, "/ops/exp")
-    follow(page)
     page.locator("#cursor").press("h")
     says(page, "Playing forward")
     page.get_by_role("button", name="Set grad_output to −1").click()

@@ -17,19 +17,10 @@ return {x: xaxis.range, y: yaxis.range, heat: data[0], names: data.map(({name}) 
 HEIGHT = """([map, row, column, value]) =>
 Math.abs(document.querySelector(`[data-map=${map}] .map`).data[0].z[row][column] - value) <= 1e-6"""
 PREVENTED = "({key, defaultPrevented}) => key !== 'Alt' && (window.prevented ??= []).push(defaultPrevented)"
+HAIRLINES = ".panel path.hairline:not([hidden])"
 INK = """canvas => { const {width, height} = canvas;
 const {data} = canvas.getContext('2d').getImageData(0, 0, width, height);
 return data.filter((value, i) => i % 4 === 3 && value > 0).length / (width * height) }"""
-
-
-def surface(page: Page, address: str, shortest: str = "") -> None:
-    """Go to an address whose companion is a surface, and wait for the maps."""
-    page.goto(address)
-    closer(page, shortest or address)
-
-
-def closer(page: Page, address: str) -> None:
-    expect(page.locator("html")).to_have_attribute("data-ready", address, timeout=20_000)
 
 
 def height_at(page: Page, name: str, row: int, column: int, value: float) -> None:
@@ -52,10 +43,10 @@ def inner(page: Page, name: str) -> FloatRect:
     return place_of(page.locator(f"[data-map={name}] .nsewdrag"))
 
 
-def test_four_maps_have_equal_axes_and_both_gradients_one_scale(page: Page) -> None:
+def test_four_maps_have_equal_axes_both_gradients_one_scale_and_one_component(page: Page) -> None:
     opened(page, "/ops/abs_product")
     page.locator(".looks label", has_text="Surface").click()
-    closer(page, "/ops/abs_product?view=surface")
+    shows(page, "/ops/abs_product?view=surface")
     maps = {name: drawn(page, name) for name in MAPS}
     assert len({tuple(each["x"] + each["y"]) for each in maps.values()}) == 1
     returned, numerical = maps["returned"]["heat"], maps["numerical"]["heat"]
@@ -67,11 +58,7 @@ def test_four_maps_have_equal_axes_and_both_gradients_one_scale(page: Page) -> N
     arrows = maps["forward"]["arrows"]["x"].count(None)
     assert 100 < arrows <= 16 * 16
     assert [each["y0"] for each in maps["returned"]["shapes"] if each["type"] == "line"] == [2, 2]
-    expect(page.locator("#companion-sentence")).to_contain_text("the gradient of one function")
-
-
-def test_the_component_is_chosen_for_all_maps(page: Page) -> None:
-    surface(page, "/ops/abs_product?view=surface")
+    expect(page.locator("#companion-sentence")).to_contain_text("one function")
     page.get_by_role("radio", name="∂/∂v").check()
     expect(page.locator("[data-map=returned] strong")).to_have_text("returned, ∂/∂v")
     for name in ("returned", "numerical"):
@@ -80,84 +67,92 @@ def test_the_component_is_chosen_for_all_maps(page: Page) -> None:
     page.get_by_role("radio", name="length").check()
     expect(page.locator("[data-map=returned] strong")).to_have_text("returned, length")
     height_at(page, "returned", 60, 60, 18**0.5)
-    expect(page.locator("[data-map=difference] .key")).to_have_text("none beyond the error bound")
+    expect(page.locator("[data-map=difference] .key")).to_contain_text("none")
+    page.locator(".looks label", has_text="Area").click()  # another look takes the maps away
+    shows(page, "/ops/abs_product?view=area")
+    expect(page.locator("[data-map]")).to_have_count(0)
 
 
 def test_a_click_holds_the_point_and_the_curves_are_the_section_through_it(page: Page) -> None:
-    surface(page, "/ops/abs_product?view=surface")
+    opened(page, "/ops/abs_product?view=surface")
     box = inner(page, "numerical")
     page.mouse.click(box["x"] + box["width"] * (0.5 + 10 / 61), box["y"] + box["height"] * (0.5 + 15 / 61))
     shows(page, "/ops/abs_product?v=-1.5")
-    closer(page, "/ops/abs_product?v=-1.5&view=surface")
+    shows(page, "/ops/abs_product?v=-1.5&view=surface")
     expect(page.locator("#field-v")).to_have_value("−1.5")
     assert [each["y0"] for each in drawn(page, "forward")["shapes"] if each["type"] == "line"] == [-1.5, -1.5]
 
 
 def test_the_point_walks_by_arrow_keys_and_is_read_on_all_maps(page: Page) -> None:
-    surface(page, "/ops/functional_linear?count=5&view=surface")  # as many points as even a busy machine has time for
+    opened(page, "/ops/functional_linear?count=5&view=surface")  # as many points as even a busy machine has time for
     hand = page.get_by_role("application")
     hand.focus()
     page.keyboard.press("ArrowUp")
-    closer(page, "/ops/functional_linear?weight=1,3,3,-1,0.5,2&count=5&view=surface")
+    shows(page, "/ops/functional_linear?weight=1,3,3,-1,0.5,2&count=5&view=surface")
     held = page.locator("#field-weight").input_value().replace("−", "-").replace("\n", ", ").split(", ")
     assert [float(each) for each in held] == [1, 3, 3, -1, 0.5, 2]
     expect(page.locator(".panel .reading")).to_contain_text("weight[0,1] = 3")
-    expect(page.locator(".panel path.hairline:not([hidden])")).to_have_count(8)
+    expect(page.locator(HAIRLINES)).to_have_count(8)
 
 
 def test_what_the_pointer_is_at_is_read_on_all_maps(page: Page) -> None:
-    surface(page, "/ops/swapped_gradients?view=surface")
+    opened(page, "/ops/swapped_gradients?view=surface")
     box = inner(page, "returned")
     page.mouse.move(box["x"] + box["width"] * (0.5 + 20 / 61), box["y"] + box["height"] * (0.5 - 10 / 61))
     reading = page.locator(".panel .reading")
     expect(reading).to_contain_text("u = 2.0, v = 1.0")
     expect(reading).to_contain_text("returned")
-    expect(page.locator(".panel path.hairline:not([hidden])")).to_have_count(8)
+    expect(page.locator(HAIRLINES)).to_have_count(8)
     page.mouse.move(5, 5)
-    expect(reading).to_contain_text("Click to fix a point")
+    expect(reading).to_contain_text("Click to fix")
 
 
-def test_a_drag_zooms_all_maps_and_the_curves_and_a_double_click_goes_back(page: Page) -> None:
-    surface(page, "/ops/abs_product?view=surface")
+def drag(page: Page) -> None:
+    """Zoom in to the lower right of the maps."""
     box = inner(page, "forward")
     page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.9)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5, steps=4)
     page.mouse.up()
+
+
+def double_click(page: Page) -> None:
+    box = inner(page, "forward")
+    page.mouse.dblclick(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 3)
+
+
+def test_a_drag_zooms_all_maps_and_the_curves_and_a_double_click_goes_back(page: Page) -> None:
+    opened(page, "/ops/abs_product?view=surface")
+    drag(page)
     expect(page.locator("html")).to_have_attribute("data-ready", re.compile("start=.*&view=surface.*&stop2="))
     address = page.locator("html").get_attribute("data-ready")
     expect(page).to_have_url(re.compile(f"{re.escape(address or 'nowhere')}$"))
     x, y = drawn(page, "difference")["x"], drawn(page, "difference")["y"]
     assert (x[0], x[1], y[0], y[1]) == pytest.approx((0, 2.4, -2.4, 0), abs=0.1)
-    assert page.evaluate("() => document.querySelector('#plot')._fullLayout.xaxis.range[1]") == pytest.approx(
-        2.4, abs=0.1
-    )
-    box = inner(page, "forward")
-    page.mouse.dblclick(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 3)
+    stop = page.evaluate("() => document.querySelector('#plot')._fullLayout.xaxis.range[1]")
+    assert stop == pytest.approx(2.4, abs=0.1)
+    double_click(page)
     expect(page.locator("#field-start2")).to_have_value("")
-    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/abs_product?view=surface")
+    shows(page, "/ops/abs_product?view=surface")
     expect(page).to_have_url(re.compile("/ops/abs_product[?]view=surface$"))  # the point that is held has not moved
 
 
 def test_a_double_click_keeps_the_range_that_was_typed(page: Page) -> None:
-    surface(page, "/ops/abs_product?view=surface&start2=-2&stop2=1")
-    box = inner(page, "forward")
-    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.9)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.5, steps=4)
-    page.mouse.up()
+    opened(page, "/ops/abs_product?view=surface&start2=-2&stop2=1")
+    drag(page)
     expect(page.locator("#field-start2")).not_to_have_value(re.compile("^[-−]2$"))
     expect(page.locator("html")).to_have_attribute("data-ready", re.compile("&start2=(?!-2&)"))
-    box = inner(page, "forward")
-    page.mouse.dblclick(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 3)
+    double_click(page)
     expect(page.locator("#field-start2")).to_have_value(re.compile("^[-−]2$"))
     expect(page.locator("#field-stop2")).to_have_value("1")
-    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 3)
-    expect(page.locator(".panel > .reading")).to_contain_text("difference within the error bound")
+    page.locator("#field-start2").fill("7")  # what is wrong is said, and the last good maps stay
+    page.locator("#field-start2").press("Tab")
+    expect(page.locator("#companion-trouble")).to_contain_text("below stop2")
+    assert drawn(page, "forward")["heat"]["z"]
 
 
 def test_forward_stands_in_space_and_is_turned_by_keys_and_by_hand(page: Page) -> None:
-    surface(page, "/ops/abs_product?view=surface")
+    opened(page, "/ops/abs_product?view=surface")
     button = page.get_by_role("button", name="3-D")
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")
@@ -182,35 +177,18 @@ def test_forward_stands_in_space_and_is_turned_by_keys_and_by_hand(page: Page) -
 
 
 def test_another_element_is_chosen_by_the_field_or_in_the_table_of_pairs(page: Page) -> None:
-    surface(page, "/ops/image_alpha?view=surface")
+    opened(page, "/ops/image_alpha?view=surface")
     page.locator("#field-wrt2").select_option("a")
-    closer(page, "/ops/image_alpha?view=surface&wrt2=a")
+    shows(page, "/ops/image_alpha?view=surface&wrt2=a")
     expect(page.locator("#field-wrt2 option:text-is('b')")).to_be_disabled()
     page.get_by_role("button", name="a, c").click()
     shows(page, "/ops/image_alpha?wrt=a")
-    closer(page, "/ops/image_alpha?wrt=a&view=surface&wrt2=c")
+    shows(page, "/ops/image_alpha?wrt=a&view=surface&wrt2=c")
     expect(page.get_by_role("table", name="Every pair of elements").get_by_role("row")).to_have_count(4)
 
 
-def test_what_is_wrong_is_said_and_the_last_good_maps_stay(page: Page) -> None:
-    surface(page, "/ops/abs_product?view=surface")
-    page.locator("#field-start2").fill("7")
-    page.locator("#field-start2").press("Tab")
-    expect(page.locator("#companion-trouble")).to_contain_text("start2 must be below stop2")
-    assert drawn(page, "forward")["heat"]["z"]
-
-
 def test_one_number_makes_a_sentence_and_no_empty_maps(page: Page) -> None:
-    surface(page, "/ops/exp?view=surface")
-    expect(page.locator("#companion-sentence")).to_have_text(
-        "x is the only number that can be swept, and a surface takes two."
-    )
+    opened(page, "/ops/exp?view=surface")
+    expect(page.locator("#companion-sentence")).to_contain_text("a surface takes two")
     expect(page.locator("[data-map]")).to_have_count(0)
     expect(page.locator("#field-wrt2")).to_be_hidden()
-
-
-def test_another_look_takes_the_maps_away(page: Page) -> None:
-    surface(page, "/ops/abs_product?view=surface")
-    page.locator(".looks label", has_text="Area").click()
-    closer(page, "/ops/abs_product?view=area")
-    expect(page.locator("[data-map]")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""What an op may declare beyond those of the package: choices that look like numbers, many elements, a pole."""
+"""What no op of the gallery declares: choices that look like numbers, many elements and none, poles, cusps, gaps."""
 
 from __future__ import annotations
 
@@ -12,160 +12,155 @@ from support.own_server import showing_all
 
 from gradloupe.server.protocol.views import VIEW_NAMES
 
-MANY = '''import torch
-
+OP = '''
+import torch
 from gradloupe.ops import Input, Op, Parameter
 
-
-class Many(torch.autograd.Function):
-    """Many elements."""
+class {name}(torch.autograd.Function):
+    """Unusual."""
 
     @staticmethod
-    def forward(ctx, x, mode, k):
-        ctx.factor = k * float(mode.partition(";")[0])
-        return x * ctx.factor
+    def forward(ctx, {takes}):
+        ctx.held = {takes}
+        return {forward}
 
     @staticmethod
     def backward(ctx, grad_output):
-        return grad_output * ctx.factor, None, None
+        {takes} = ctx.held
+        return {backward}
 
-
-op = Op(
-    function=Many,
-    title="Many",
-    group="Tests",
-    forward="y = kx",
-    backward="k",
-    inputs=(Input("x", shape=(300,), domain=(-2.0, 5.0)),),
-    parameters=(
-        Parameter("mode", "1.0", kind="choice", choices=("0.5", "1.0", "2.0", "4;a")),
-        Parameter("k", 1.0),
+op = Op(function={name}, title="{name}", group="Unusual", forward="y", backward="g", {declared})
+'''
+X = 'inputs=(Input("x"),)'
+MODES = 'Parameter("mode", "1.0", kind="choice", choices=("0.5", "1.0", "2.0", "4;a"))'
+MANY = f'inputs=(Input("x", shape=(300,), domain=(-2.0, 5.0)),), parameters=({MODES}, Parameter("k", 1.0))'
+FACTOR = 'k * float(mode.partition(";")[0])'
+# What forward takes, returns, what backward returns, and what is declared.
+OPS = {
+    "Many": ("x, mode, k", f"x * {FACTOR}", f"grad_output * {FACTOR}, None, None", MANY),
+    "Empty": (
+        *("x, e", "x * 2 + e.sum()", "grad_output * 2, grad_output.sum().expand(e.shape)"),
+        'inputs=(Input("x", shape=(2,)), Input("e", shape=(0,), value=()))',
     ),
-)
-'''
-
-EMPTY = '''import torch
-
-from gradloupe.ops import Input, Op
-
-
-class Empty(torch.autograd.Function):
-    """A second input without elements."""
-
-    @staticmethod
-    def forward(ctx, x, e):
-        ctx.shape = e.shape
-        return x * 2 + e.sum()
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * 2, grad_output.sum().expand(ctx.shape)
-
-
-op = Op(
-    function=Empty,
-    title="Empty",
-    group="Tests",
-    forward="y = 2x",
-    backward="2",
-    inputs=(Input("x", shape=(2,)), Input("e", shape=(0,), value=())),
-)
-'''
-
-INVERSE = '''import torch
-
-from gradloupe.ops import Input, Op
-
-
-class Inverse(torch.autograd.Function):
-    """A pole."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return 1 / (x - 0.3141592653589793)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return -grad_output / (x - 0.3141592653589793) ** 2
-
-
-op = Op(function=Inverse, title="Inverse", group="Tests", forward="y = 1/x", backward="?", inputs=(Input("x"),))
-'''
+    "Reciprocal": ("x", "1 / (x - 0.314159)", "-grad_output / (x - 0.314159) ** 2", X),
+    "Root": ("x", "x.sign() * x.abs() ** (1 / 3)", "grad_output * x.abs() ** (-2 / 3) / 3", X),
+    "Peak": ("x", "x.abs().sqrt()", "grad_output * x.sign() / (2 * x.abs().sqrt())", X),
+    "Cut": ("x", "x**2 / 2", "grad_output * x.clamp(max=4)", X),
+}
+RANGES = "() => ['yaxis', 'yaxis2'].map(axis => document.querySelector('#plot').layout[axis].range)"
 
 
 @pytest.fixture(scope="module")
-def declaring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    files = {"many.py": MANY, "empty.py": EMPTY, "inverse.py": INVERSE}
-    with showing_all(tmp_path_factory.mktemp("declaring"), files) as server:
+def unusual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server that shows them."""
+    fields = ("takes", "forward", "backward", "declared")
+    files = {f"{name}.py": OP.format(name=name, **dict(zip(fields, op, strict=True))) for name, op in OPS.items()}
+    with showing_all(tmp_path_factory.mktemp("unusual"), files) as server:
         yield server.url
 
 
 @pytest.fixture
-def there(browser: Browser, declaring: str) -> Iterator[Page]:
-    with alone(browser, declaring) as page:
+def page(browser: Browser, unusual: str) -> Iterator[Page]:
+    with alone(browser, unusual) as page:
         yield page
 
 
-def test_choices_that_look_like_numbers_or_lists_stay_words(there: Page) -> None:
-    opened(there, "/ops/Many")
-    there.locator("#controls").get_by_label("mode").select_option("2.0")
-    shows(there, "/ops/Many?mode=2.0")
-    there.locator("#controls").get_by_label("mode").select_option("4;a")
-    shows(there, "/ops/Many?mode=4;a")
-    assert value_at(curves(there)["analytical"], 0) == 4
-    there.reload()
-    shows(there, "/ops/Many?mode=4;a")
-    expect(there.locator("#controls").get_by_label("mode")).to_have_value("4;a")
+def test_choices_that_look_like_numbers_or_lists_stay_words(page: Page) -> None:
+    opened(page, "/ops/Many")
+    mode = page.locator("#controls").get_by_label("mode")
+    for choice in ("2.0", "4;a"):
+        mode.select_option(choice)
+        shows(page, f"/ops/Many?mode={choice}")
+    assert value_at(curves(page)["analytical"], 0) == 4
+    page.reload()
+    shows(page, "/ops/Many?mode=4;a")
+    expect(mode).to_have_value("4;a")
 
 
-def test_elements_beyond_those_offered_are_kept(there: Page) -> None:
-    opened(there, "/ops/Many?wrt=x[299]&of=y[299]")
-    expect(there.get_by_label("with respect to")).to_have_value("x[299]")
-    enter(there.locator("#field-k"), "2")
-    shows(there, "/ops/Many?k=2&wrt=x[299]&of=y[299]")
-    assert value_at(curves(there)["analytical"], 0) == 2
+def test_elements_beyond_those_offered_are_kept_and_swept_over_the_range_that_the_server_names(page: Page) -> None:
+    opened(page, "/ops/Many?wrt=x[299]&of=y[299]")
+    swept, stop = page.get_by_label("with respect to"), page.locator("#field-stop")
+    expect(swept).to_have_value("x[299]")
+    enter(page.locator("#field-k"), "2")
+    shows(page, "/ops/Many?k=2&wrt=x[299]&of=y[299]")
+    assert value_at(curves(page)["analytical"], 0) == 2
+    opened(page, "/ops/Many")
+    swept.select_option("k")
+    shows(page, "/ops/Many?wrt=k")
+    expect(page.locator("#field-start")).to_have_value("−2")
+    expect(stop).to_have_value("4")
+    enter(stop, "3")
+    shows(page, "/ops/Many?wrt=k&stop=3")
+    swept.select_option("x[0]")
+    shows(page, "/ops/Many")
+    expect(stop).to_have_value("5")
 
 
-def test_another_element_is_swept_over_the_range_that_the_server_names(there: Page) -> None:
-    opened(there, "/ops/Many")
-    there.get_by_label("with respect to").select_option("k")
-    shows(there, "/ops/Many?wrt=k")
-    expect(there.locator("#field-start")).to_have_value("−2")
-    expect(there.locator("#field-stop")).to_have_value("4")
-    enter(there.locator("#field-stop"), "3")
-    shows(there, "/ops/Many?wrt=k&stop=3")
-    there.get_by_label("with respect to").select_option("x[0]")
-    shows(there, "/ops/Many")
-    expect(there.locator("#field-stop")).to_have_value("5")
+def test_a_pole_is_named_as_one_and_leaves_the_axes_to_the_rest(page: Page) -> None:
+    opened(page, "/ops/Reciprocal")
+    expect(page.locator("#summary")).to_contain_text("without bound at x = 0.3142")
+    expect(page.locator("#summary")).not_to_contain_text("lies between")
+    expect(page.locator("#marks table")).to_have_count(0)
+    assert "closed ends" not in curves(page)
+    (low, high), (least, largest) = page.evaluate(RANGES)
+    assert -15 < low < -1
+    assert 1 < high < 15
+    assert max(-least, largest) < 60
+    trace, dot = page.get_by_role("slider", name="Trace"), page.locator("#overlay .dot.forward")
+    trace.press("Home")
+    trace.press("m")
+    read = {name: page.locator(f"#reading [data-name={name}] dd") for name in ("forward", "status")}
+    expect(read["forward"]).to_have_text("unbounded")
+    expect(read["status"]).to_contain_text("without bound")
+    page.keyboard.press("ArrowRight")
+    expect(dot).to_be_hidden()  # beyond its panel
+    page.keyboard.press("End")
+    expect(dot).to_be_visible()
 
 
-def test_a_pole_is_named_as_one_and_leaves_the_rest_visible(there: Page) -> None:
-    opened(there, "/ops/Inverse")
-    expect(there.locator("#summary")).to_contain_text("y grows without bound at x = 0.3142")
-    expect(there.locator("#marks table")).to_have_count(0)
-    assert "closed ends" not in curves(there)
-    low, high = there.evaluate("() => document.querySelector('#plot').layout.yaxis.range")
-    assert -1e4 < low < 0 < high < 1e4
-    there.get_by_role("slider", name="Trace").press("Home")
-    there.get_by_role("slider", name="Trace").press("m")
-    expect(there.locator("#reading [data-name='forward'] dd")).to_have_text("unbounded")
-    expect(there.locator("#reading [data-name='status'] dd")).to_contain_text("forward grows without bound")
+def test_a_cusp_leaves_the_axes_to_the_rest_and_has_no_steps_to_draw(page: Page) -> None:
+    opened(page, "/ops/Root")
+    (low, high), (_, largest) = page.evaluate(RANGES)
+    assert -2 < low < -1 < 1 < high < 2
+    assert largest < 2
+    assert value_at(curves(page)["analytical"], 1) == pytest.approx(1 / 3, rel=0.02)
+    opened(page, "/ops/Root?view=step&at=0")
+    expect(page.locator("#companion-sentence")).not_to_be_empty()
+    for hidden in ("#companion-plot", "#companion .legend"):  # no empty frame
+        expect(page.locator(hidden)).to_be_hidden()
+    page.locator(".looks label", has_text="Whole range").click()
+    page.locator(".looks label", has_text="Precision").click()
+    expect(page.locator("#companion-plot")).to_be_visible()
 
 
-def test_an_input_without_elements_is_shown_as_empty(declaring: str) -> None:
-    page = http.get(f"{declaring}/ops/Empty")
+def test_a_difference_out_of_sight_is_a_click_away(page: Page) -> None:
+    opened(page, "/ops/Cut")
+    expect(page.locator("#verdict")).to_have_attribute("data-word", "matches here")
+    link = page.get_by_role("link", name="Show where")
+    address = link.get_attribute("href")
+    link.press("Enter")
+    shows(page, address)
+    expect(page.locator("#verdict")).to_have_attribute("data-word", "differs")
+    expect(link).to_be_hidden()
+    expect(page.get_by_role("slider", name="Trace")).to_be_focused()
+
+
+def test_a_gap_at_one_place_implies_no_other_forward(page: Page) -> None:
+    opened(page, "/ops/Peak")
+    expect(page.locator("#verdict")).to_have_attribute("data-word", "differs")
+    expect(page.locator("[data-curve='implied']")).to_be_hidden()
+    shaded = "() => document.querySelector('#plot').layout.shapes.map(({x0, x1}) => x1 - x0)"
+    assert min(page.evaluate(shaded)) > 0.01
+
+
+def test_an_input_without_elements_is_shown_as_empty(unusual: str) -> None:
+    page = http.get(f"{unusual}/ops/Empty")
     assert page.status_code == 200
-    assert "e is empty: 0, 0 values." in page.text
+    assert "e is empty: 0, 0 values" in page.text
     assert 'name="e"' not in page.text
     for address in ("/embed/Empty", "/compare?left=Empty&right=double", "/ops/Empty.csv?e=", "/ops/Empty.html"):
-        assert http.get(declaring + address).status_code == 200, address
-
-
-@pytest.mark.parametrize("view", VIEW_NAMES)
-def test_every_view_bears_an_input_without_elements(declaring: str, view: str) -> None:
-    answer = http.get(f"{declaring}/ops/Empty.json?view={view}")
-    assert answer.status_code == 200
-    assert answer.json()["failure"] is None
-    assert answer.json().get("sentence") or answer.json()["verdict"]["word"] == "matches"
+        assert http.get(unusual + address).status_code == 200, address
+    for view in VIEW_NAMES:
+        answer = http.get(f"{unusual}/ops/Empty.json?view={view}").json()
+        assert answer["failure"] is None, view
+        assert answer.get("sentence") or answer["verdict"]["word"] == "matches", view
