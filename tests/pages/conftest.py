@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect
 from support.browser import alone, opened
-from support.embedding_site import SHARED
+from support.embedding_site import SHARED, Host, hosting
 
 TOLD = re.compile(r'height="(?!480")[0-9]+"')  # the height of the preview: 480 is what it has until it has said its own
 
@@ -24,3 +25,10 @@ def snippets(browser: Browser, server: str) -> dict[str, str]:
             place.press("Space")
             found[place.get_attribute("value") or ""] = text.input_value()
         return found
+
+
+@pytest.fixture(scope="session")
+def host(server: str) -> Iterator[Host]:
+    """The site of somebody else, who trusts the server of all tests."""
+    with hosting(server) as host:
+        yield host

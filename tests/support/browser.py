@@ -89,9 +89,9 @@ def ordinary(browser: Browser) -> Iterator[Browser]:
 
 @dataclass
 class Watch:
-    """What a page did that no page may do: errors, violations of the policy, requests to another host."""
+    """What a page did that no page may do: errors, violations of the policy, requests to another host than these."""
 
-    host: str
+    hosts: Sequence[str]
     complaints: list[str] = field(default_factory=list)
 
     def hears(self) -> dict[Any, Any]:
@@ -113,7 +113,7 @@ class Watch:
 
     def _request(self, request: Request) -> None:
         at = urlsplit(request.url)
-        if at.scheme in ("http", "https", "ws", "wss") and at.netloc != self.host:
+        if at.scheme in ("http", "https", "ws", "wss") and at.netloc not in self.hosts:
             self.complaints.append(f"another host: {request.url}")
 
     def _response(self, response: Response) -> None:
@@ -132,20 +132,27 @@ def visitor(browser: Browser, server: str, **options: Any) -> Iterator[Page]:
 
 
 @contextmanager
+def listening(page: Page, *servers: str) -> Iterator[None]:
+    """Meanwhile nothing may go wrong in the page, and it may ask nobody but these servers."""
+    watch = Watch([urlsplit(server).netloc for server in servers])
+    heard = watch.hears()
+    for event, listener in heard.items():
+        page.on(event, listener)
+    yield
+    for event, listener in heard.items():
+        page.remove_listener(event, listener)
+    assert watch.complaints == [], watch.complaints
+
+
+@contextmanager
 def watched(page: Page, server: str) -> Iterator[Page]:
     """The page as new, in which nothing may have gone wrong at the end."""
     page.set_viewport_size(WINDOW)
     page.emulate_media(color_scheme="light", media="screen", **PLAIN)
-    watch = Watch(urlsplit(server).netloc)
-    heard = watch.hears()
-    for event, listener in heard.items():
-        page.on(event, listener)
-    yield page
-    page.unroute_all()
-    page.goto("about:blank")
-    for event, listener in heard.items():
-        page.remove_listener(event, listener)
-    assert watch.complaints == [], watch.complaints
+    with listening(page, server):
+        yield page
+        page.unroute_all()
+        page.goto("about:blank")
 
 
 @contextmanager

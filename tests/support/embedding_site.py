@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-from playwright.sync_api import Browser, ConsoleMessage, Error, Frame, Page
+from playwright.sync_api import Browser, Frame, Page
 
-from support.browser import POLICY
+from support.browser import listening, visitor
 
 SHARED = "/ops/clamp_with_grad?min=-2&grad_output=-1"  # the figure whose snippets are pasted
 # The frame is as high as what is in it, and no higher.
@@ -66,27 +66,10 @@ def hosting(*friends: str, strict: bool = True) -> Iterator[Host]:
 def visiting(browser: Browser, host: Host, body: str, **options: object) -> Iterator[Page]:
     """A page of the host with this body; at the end no error and no violation of anybody's policy was seen."""
     host.pages["/"] = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Course</title><body>{body}'
-    complaints: list[str] = []
-
-    def console(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and "favicon" not in (message.location or {}).get("url", ""):
-            complaints.append(message.text)
-
-    def error(problem: Error) -> None:
-        complaints.append(str(problem))
-
-    context = browser.new_context(base_url=host.url, viewport={"width": 900, "height": 800}, **options)  # type: ignore[arg-type]
-    context.set_default_timeout(20_000)
-    context.add_init_script(POLICY)
-    page = context.new_page()
-    page.on("console", console)
-    page.on("pageerror", error)
-    try:
+    with visitor(browser, host.url, **options) as page, listening(page, host.url, *host.friends):
+        page.set_viewport_size({"width": 900, "height": 800})
         page.goto("/")
         yield page
-    finally:
-        context.close()
-    assert complaints == [], complaints
 
 
 def framed(page: Page) -> Frame:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Frame, Page, Request, expect
+from playwright.sync_api import Browser, Frame, Page, expect
 from support import course_sites, http
-from support.browser import POLICY, settles
+from support.browser import listening, settles, visitor
 from support.course_sites import course
 from support.embedding_site import SHARED
 from support.sampling import sampled
@@ -30,34 +29,10 @@ WIDTHS = "f => [f.clientWidth, (f.getRootNode().host ?? f.parentElement).clientW
 
 
 @pytest.fixture
-def visit(browser: Browser, server: str) -> Iterator[Callable[..., Page]]:
-    """Opens a page of another site in a browser that keeps nothing for frames; nothing may complain in it."""
-    complaints: list[str] = []
-    context = browser.new_context(color_scheme=None, viewport={"width": 1100, "height": 900})
-    context.add_init_script(POLICY)
-
-    def open_page(address: str) -> Page:
-        page = context.new_page()
-        hosts = {urlsplit(address).netloc, urlsplit(server).netloc}
-
-        def asked(request: Request) -> None:
-            at = urlsplit(request.url)
-            if at.scheme in ("http", "https") and at.netloc not in hosts:
-                complaints.append(f"another host: {request.url}")
-
-        def said(message: ConsoleMessage) -> None:
-            if message.type in ("error", "warning"):
-                complaints.append(message.text)
-
-        page.on("request", asked)
-        page.on("console", said)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(address)
-        return page
-
-    yield open_page
-    context.close()
-    assert complaints == []
+def page(browser: Browser, server: str) -> Iterator[Page]:
+    """One in a browser that keeps nothing for frames and has no wish for colours."""
+    with visitor(browser, server, color_scheme=None) as page:
+        yield page
 
 
 def live(page: Page, server: str) -> Frame:
@@ -71,12 +46,10 @@ def live(page: Page, server: str) -> Frame:
 
 
 @pytest.mark.parametrize("place", sampled(BUILDERS, ("HTML", *SLIDES)))
-def test_what_is_pasted_is_live(
-    place: str, snippets: dict[str, str], visit: Callable[..., Page], server: str, tmp_path: Path
-) -> None:
+def test_what_is_pasted_is_live(place: str, snippets: dict[str, str], page: Page, server: str, tmp_path: Path) -> None:
     page_name = BUILDERS[place](tmp_path, snippets[place])
-    with course(tmp_path) as site:
-        page = visit(f"{site}/{page_name}")
+    with course(tmp_path) as site, listening(page, site, server):
+        page.goto(f"{site}/{page_name}")
         if place in SLIDES:
             page.locator("#next").click()
         page.locator("iframe").first.scroll_into_view_if_needed()
@@ -99,7 +72,7 @@ WORDPRESS = """<!doctype html><meta charset="utf-8"><title>A blog</title><p>Text
 }});</script>"""
 
 
-def test_wordpress_gets_a_frame_that_fits(visit: Callable[..., Page], server: str, tmp_path: Path) -> None:
+def test_wordpress_gets_a_frame_that_fits(page: Page, server: str, tmp_path: Path) -> None:
     """As WordPress treats what it discovers: some attributes kept, a sandbox, a secret, heights from 200 to 1000."""
     told = http.get(f"{server}/oembed", params={"url": server + SHARED, "format": "json"}).json()
     assert told["type"] == "rich"
@@ -108,8 +81,8 @@ def test_wordpress_gets_a_frame_that_fits(visit: Callable[..., Page], server: st
     (tmp_path / "blog.html").write_text(
         WORDPRESS.format(frame=f'{kept} width="{told["width"]}" height="{told["height"]}"></iframe>')
     )
-    with course(tmp_path) as site:
-        page = visit(f"{site}/blog.html")
+    with course(tmp_path) as site, listening(page, site, server):
+        page.goto(f"{site}/blog.html")
         figure, frame = live(page, server), page.locator("iframe")
         high = "() => Math.ceil(document.body.getBoundingClientRect().height)"
         settles(lambda: frame.get_attribute("height") == str(min(1000, max(200, figure.evaluate(high)))), True)

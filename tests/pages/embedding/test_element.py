@@ -20,13 +20,17 @@ POSTED = """(data) => new Promise((done) => {
     const said = JSON.stringify(data);
     addEventListener("message", (heard) => JSON.stringify(heard.data) === said && done()); postMessage(data, "*") })"""
 FALLBACK = '<a href="#there">The figure</a>'
+DRAWN = "/ops/clamp_with_grad?min=-2&grad_output=-1"
 CLAMP = '<grad-loupe op="clamp_with_grad" min="-2" grad_output="-1" hide="source">'
 
 
-@pytest.fixture(scope="module")
-def host(server: str) -> Iterator[Host]:
-    with hosting(server) as host:
-        yield host
+@pytest.fixture
+def page(browser: Browser, server: str, host: Host) -> Iterator[Page]:
+    """The page of the host with one element, whose figure is drawn."""
+    with visiting(browser, host, f"{script(server)}{CLAMP}{FALLBACK}</grad-loupe>") as page:
+        page.evaluate(HEAR)
+        shows(page, DRAWN)
+        yield page
 
 
 def script(server: str) -> str:
@@ -54,13 +58,16 @@ def told(page: Page, kind: str, address: str) -> dict[str, Any]:
     return detail
 
 
-def test_its_attributes_are_the_words_of_the_address(browser: Browser, server: str, host: Host) -> None:
-    with visiting(browser, host, f"{script(server)}{CLAMP}{FALLBACK}</grad-loupe>") as page:
-        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        expect(figure(page).get_by_role("heading", name="Clamp with grad")).to_be_visible()
-        expect(figure(page).locator(".source")).to_have_count(0)
-        expect(page.locator("iframe")).to_have_attribute("title", "clamp_with_grad")
-        expect(page.get_by_text("The figure")).to_be_hidden()
+def test_its_attributes_are_the_words_of_the_address_and_its_link_opens_that(page: Page, server: str) -> None:
+    expect(figure(page).get_by_role("heading", name="Clamp with grad")).to_be_visible()
+    expect(figure(page).locator(".source")).to_have_count(0)
+    expect(page.locator("iframe")).to_have_attribute("title", "clamp_with_grad")
+    expect(page.get_by_text("The figure")).to_be_hidden()
+    with page.expect_popup() as opening:
+        figure(page).get_by_role("link", name="Open in Gradloupe").click()
+    opened = opening.value
+    expect(opened.locator("html")).to_have_attribute("data-ready", DRAWN)
+    assert opened.url.startswith(f"{server}/ops/clamp_with_grad?")
 
 
 def test_it_tells_when_it_is_ready_and_when_it_changes(browser: Browser, server: str, host: Host) -> None:
@@ -77,15 +84,15 @@ def test_it_tells_when_it_is_ready_and_when_it_changes(browser: Browser, server:
         assert element(page).evaluate("e => e.state.grad_output") == "-2"
 
 
-def test_setting_its_state_moves_the_curve(browser: Browser, server: str, host: Host) -> None:
-    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
-        page.evaluate(HEAR)
-        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        element(page).evaluate("e => { e.state = {min: -0.5, grad_output: 1} }")
-        shows(page, "/ops/clamp_with_grad?min=-0.5")
-        drawn = curves(framed(page))
-        assert value_at(drawn["forward"], -3) == -0.5
-        assert told(page, "change", "/ops/clamp_with_grad?min=-0.5")["state"]["min"] == "-0.5"
+def test_setting_its_state_moves_the_curve_and_taken_out_and_put_in_again_it_keeps_it(page: Page) -> None:
+    element(page).evaluate("e => { e.state = {min: -0.5, grad_output: 1} }")
+    shows(page, "/ops/clamp_with_grad?min=-0.5")
+    drawn = curves(framed(page))
+    assert value_at(drawn["forward"], -3) == -0.5
+    assert told(page, "change", "/ops/clamp_with_grad?min=-0.5")["state"]["min"] == "-0.5"
+    element(page).evaluate("e => { const there = e.parentNode; e.remove(); there.append(e) }")
+    expect(page.locator("iframe")).to_have_count(1)
+    shows(page, "/ops/clamp_with_grad?min=-0.5")
 
 
 def test_a_state_set_before_the_frame_listens_is_not_lost(browser: Browser, server: str, host: Host) -> None:
@@ -101,18 +108,16 @@ def test_a_state_set_before_the_frame_listens_is_not_lost(browser: Browser, serv
         settles(lambda: element(page).evaluate("e => e.state.stop"), "1")
 
 
-def test_an_attribute_that_changes_is_followed_in_the_same_frame(browser: Browser, server: str, host: Host) -> None:
-    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
-        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        framed(page).evaluate("() => { document.body.dataset.same = 'yes' }")
-        element(page).evaluate("e => { e.setAttribute('min', '-1.5'); e.setAttribute('theme', 'dark') }")
-        shows(page, "/ops/clamp_with_grad?min=-1.5&grad_output=-1")
-        expect(figure(page).locator("body")).to_have_attribute("data-same", "yes")
-        expect(figure(page).locator("html")).to_have_attribute("data-theme", "dark")
-        element(page).evaluate("e => e.removeAttribute('min')")
-        shows(page, "/ops/clamp_with_grad?grad_output=-1")
-        element(page).evaluate("e => { e.setAttribute('op', 'exp'); e.removeAttribute('grad_output') }")
-        shows(page, "/ops/exp")
+def test_an_attribute_that_changes_is_followed_in_the_same_frame(page: Page) -> None:
+    framed(page).evaluate("() => { document.body.dataset.same = 'yes' }")
+    element(page).evaluate("e => { e.setAttribute('min', '-1.5'); e.setAttribute('theme', 'dark') }")
+    shows(page, "/ops/clamp_with_grad?min=-1.5&grad_output=-1")
+    expect(figure(page).locator("body")).to_have_attribute("data-same", "yes")
+    expect(figure(page).locator("html")).to_have_attribute("data-theme", "dark")
+    element(page).evaluate("e => e.removeAttribute('min')")
+    shows(page, "/ops/clamp_with_grad?grad_output=-1")
+    element(page).evaluate("e => { e.setAttribute('op', 'exp'); e.removeAttribute('grad_output') }")
+    shows(page, "/ops/exp")
 
 
 def test_its_theme_is_the_one_asked_for_whatever_the_page_has(browser: Browser, server: str, host: Host) -> None:
@@ -130,15 +135,13 @@ def test_without_a_theme_it_has_the_one_of_the_page(browser: Browser, server: st
         expect(figure(page).locator("html")).to_have_css("background-color", "rgb(22, 23, 26)")
 
 
-def test_it_is_as_high_as_its_figure(browser: Browser, server: str, host: Host) -> None:
-    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
-        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        for width, hidden in ((900, "source"), (360, "source"), (360, "source,controls,reading")):
-            resized(page, width, 800)
-            element(page).evaluate("(e, hide) => e.setAttribute('hide', hide)", hidden)
-            shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-            fitted(page)
-            assert figure(page).locator("html").evaluate("e => e.scrollWidth - innerWidth") <= 0
+def test_it_is_as_high_as_its_figure(page: Page) -> None:
+    for width, hidden in ((900, "source"), (360, "source"), (360, "source,controls,reading")):
+        resized(page, width, 800)
+        element(page).evaluate("(e, hide) => e.setAttribute('hide', hide)", hidden)
+        shows(page, DRAWN)
+        fitted(page)
+        assert figure(page).locator("html").evaluate("e => e.scrollWidth - innerWidth") <= 0
 
 
 HEIGHTS: tuple[tuple[object, int], ...] = (
@@ -158,22 +161,17 @@ STRANGE: tuple[object, ...] = (
 )
 
 
-def test_it_understands_all_four_ways_to_ask_for_a_height_and_hears_nobody_else(
-    browser: Browser, server: str, host: Host
-) -> None:
-    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
-        page.evaluate(HEAR)
-        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        fitted(page)
-        for message, height in HEIGHTS:
-            framed(page).evaluate("(message) => parent.postMessage(message, '*')", message)
-            expect(page.locator("iframe")).to_have_css("height", f"{height}px")
-        for message in STRANGE:
-            page.evaluate(POSTED, message)
-            page.evaluate("(data) => dispatchEvent(new MessageEvent('message', {data}))", message)
-        assert page.locator("iframe").evaluate("e => e.style.height") == f"{height}px"
-        assert element(page).evaluate("e => e.state.min") == "-2"
-        expect(element(page)).not_to_have_attribute("data-change", re.compile("evil"))
+def test_it_understands_all_four_ways_to_ask_for_a_height_and_hears_nobody_else(page: Page) -> None:
+    fitted(page)
+    for message, height in HEIGHTS:
+        framed(page).evaluate("(message) => parent.postMessage(message, '*')", message)
+        expect(page.locator("iframe")).to_have_css("height", f"{height}px")
+    for message in STRANGE:
+        page.evaluate(POSTED, message)
+        page.evaluate("(data) => dispatchEvent(new MessageEvent('message', {data}))", message)
+    assert page.locator("iframe").evaluate("e => e.style.height") == f"{height}px"
+    assert element(page).evaluate("e => e.state.min") == "-2"
+    expect(element(page)).not_to_have_attribute("data-change", re.compile("evil"))
 
 
 def test_what_stands_inside_is_shown_where_there_is_no_javascript(browser: Browser, server: str, host: Host) -> None:
@@ -211,17 +209,6 @@ def test_two_servers_each_have_their_own_figures(browser: Browser, server: str) 
             shows(page, "/ops/exp", "#one")
 
 
-def test_taken_out_and_put_in_again_it_comes_back_as_it_went(browser: Browser, server: str, host: Host) -> None:
-    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
-        page.evaluate(HEAR)
-        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        element(page).evaluate("e => { e.state = {min: -1.5} }")
-        told(page, "change", "/ops/clamp_with_grad?min=-1.5&grad_output=-1")
-        element(page).evaluate("e => { const there = e.parentNode; e.remove(); there.append(e) }")
-        expect(page.locator("iframe")).to_have_count(1)
-        shows(page, "/ops/clamp_with_grad?min=-1.5&grad_output=-1")
-
-
 def test_out_of_sight_it_asks_for_nothing(browser: Browser, server: str, host: Host) -> None:
     asked: list[str] = []
 
@@ -247,13 +234,3 @@ def test_a_word_that_html_has_taken_goes_into_an_attribute_of_its_own(
     words = 'op="exp" id="one" class="wide" data-query="stop=1&amp;grad_output=-1"'
     with visiting(browser, host, f"{script(server)}<grad-loupe {words}></grad-loupe>") as page:
         shows(page, "/ops/exp?stop=1&grad_output=-1")
-
-
-def test_the_link_to_the_whole_page_opens_it(browser: Browser, server: str, host: Host) -> None:
-    with visiting(browser, host, f"{script(server)}{CLAMP}</grad-loupe>") as page:
-        shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        with page.expect_popup() as opening:
-            figure(page).get_by_role("link", name="Open in Gradloupe").click()
-        opened = opening.value
-        expect(opened.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        assert opened.url.startswith(f"{server}/ops/clamp_with_grad?")

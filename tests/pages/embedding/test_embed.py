@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Frame, FrameLocator, Page, expect
 from support import http
 from support.browser import alone, curves, drag, here, settles, shows, warmed
-from support.embedding_site import Host, hosting, visiting
+from support.embedding_site import Host, visiting
 from support.sampling import sampled
 from support.servers import HERE
 
@@ -42,10 +42,11 @@ document.querySelector('#plot .main-svg').getBoundingClientRect().width]"""
 LIBRARIES = "() => performance.getEntriesByType('resource').filter(({name}) => name.endsWith('.min.js')).length"
 
 
-@pytest.fixture(scope="module")
-def host(server: str) -> Iterator[Host]:
-    with hosting(server) as host:
-        yield host
+@pytest.fixture
+def around(browser: Browser, host: Host) -> Iterator[Page]:
+    """The page of somebody else."""
+    with visiting(browser, host, "") as page:
+        yield page
 
 
 def put(page: Page, src: str, height: int = 420, width: int = 900, **attributes: str) -> FrameLocator:
@@ -102,7 +103,7 @@ def test_there_is_nothing_around_it_and_one_way_out(page: Page) -> None:
     expect(link).to_have_attribute("href", "/ops/clamp_with_grad?min=-2")
     expect(link).to_have_attribute("target", "_blank")
     expect(link).to_have_attribute("rel", "noopener")
-    expect(page.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?min=-2")
+    shows(page, "/ops/clamp_with_grad?min=-2")
     page.get_by_text("Controls").click()
     page.get_by_role("button", name="Flip sign").click()
     shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
@@ -171,74 +172,63 @@ def test_its_own_height_does_not_depend_on_that_of_the_frame(
     assert len(told) == 1
 
 
-def test_the_height_is_told_in_four_ways_and_the_state_in_words(browser: Browser, host: Host, server: str) -> None:
-    with visiting(browser, host, "") as page:
-        frame = put(page, f"{server}/embed/clamp_with_grad?min=-2#?secret=abc123", sandbox=SANDBOX)
-        live(frame)
-        settles(lambda: len(heard(page, "gradloupe:ready")), 1)
-        (height, *_) = [each["height"] for each in heard(page, "gradloupe:resize")]
-        everything = [data for data, ours in page.evaluate("heard") if ours]
-        assert {"subject": "lti.frameResize", "height": height} in everything
-        assert {"message": "height", "value": height, "secret": "abc123"} in everything
-        (embedly,) = [json.loads(each) for each in everything if isinstance(each, str)]
-        assert (embedly["context"], embedly["height"]) == ("iframe.resize", height)
-        (ready,) = heard(page, "gradloupe:ready")
-        assert ready["address"] == "/ops/clamp_with_grad?min=-2"
-        assert (ready["state"]["min"], ready["state"]["max"], ready["state"]["wrt"]) == ("-2", "1", "input")
-        assert "theme" not in ready["state"]
-        assert ready["verdict"]["word"] == "matches its surrogate"
-        frame.get_by_role("button", name="Flip sign").click()
-        expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?min=-2&grad_output=-1")
-        settles(lambda: len(heard(page, "gradloupe:change")), 1)
-        (change,) = heard(page, "gradloupe:change")
-        assert change["state"]["grad_output"] == "-1"
-        assert change["address"] == "/ops/clamp_with_grad?min=-2&grad_output=-1"
+def test_the_height_is_told_in_four_ways_and_the_state_in_words(around: Page, server: str) -> None:
+    frame = put(around, f"{server}/embed/clamp_with_grad?min=-2#?secret=abc123", sandbox=SANDBOX)
+    live(frame)
+    assert inner(around).evaluate("() => origin") == "null"
+    settles(lambda: len(heard(around, "gradloupe:ready")), 1)
+    (height, *_) = [each["height"] for each in heard(around, "gradloupe:resize")]
+    everything = [data for data, ours in around.evaluate("heard") if ours]
+    assert {"subject": "lti.frameResize", "height": height} in everything
+    assert {"message": "height", "value": height, "secret": "abc123"} in everything
+    (embedly,) = [json.loads(each) for each in everything if isinstance(each, str)]
+    assert (embedly["context"], embedly["height"]) == ("iframe.resize", height)
+    (ready,) = heard(around, "gradloupe:ready")
+    assert ready["address"] == "/ops/clamp_with_grad?min=-2"
+    assert (ready["state"]["min"], ready["state"]["max"], ready["state"]["wrt"]) == ("-2", "1", "input")
+    assert "theme" not in ready["state"]
+    assert ready["verdict"]["word"] == "matches its surrogate"
+    frame.get_by_role("button", name="Flip sign").click()
+    expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?min=-2&grad_output=-1")
+    settles(lambda: len(heard(around, "gradloupe:change")), 1)
+    (change,) = heard(around, "gradloupe:change")
+    assert change["state"]["grad_output"] == "-1"
+    assert change["address"] == "/ops/clamp_with_grad?min=-2&grad_output=-1"
 
 
-def test_it_does_what_the_page_around_asks_and_nobody_else(browser: Browser, host: Host, server: str) -> None:
-    with visiting(browser, host, "") as page:
-        frame = put(page, f"{server}/embed/exp", sandbox=SANDBOX)
-        live(frame)
-        say = "data => frames[0].postMessage(data, '*')"
-        page.evaluate(say, {"type": "gradloupe:theme", "theme": "pink"})
-        page.evaluate(say, {"type": "gradloupe:theme", "theme": "dark"})
-        expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
-        wide = {"stop": 5, "grad_output": -2, "theme": "light", "hide": "title", "nonsense": "<b>"}
-        page.evaluate(say, {"type": "gradloupe:state", "state": wide})
-        shown = "/ops/exp?stop=5&grad_output=-2"
-        expect(frame.locator("html")).to_have_attribute("data-ready", shown)
-        ink = frame.locator("#plot").evaluate("plot => plot.data.find(({name}) => name === 'forward').line.color")
-        assert ink == "rgb(236, 236, 234)"
-        # The frame itself, and one beside it, are not the page around.
-        change = "window.postMessage({type: 'gradloupe:state', state: {grad_output: '7'}}, '*')"
-        inner(page).evaluate(
-            f"() => new Promise(done => {{ addEventListener('message', done, {{once: true}}); {change} }})"
-        )
-        page.evaluate(
-            "src => { const f = document.createElement('iframe'); f.src = src; document.body.append(f) }",
-            f"{server}/embed/cube",
-        )
-        expect(page.frame_locator("iframe").nth(1).locator("#title")).to_be_visible()
-        for data in (
-            {"type": "gradloupe:state", "state": {"grad_output": "7"}},
-            {"type": "gradloupe:theme", "theme": "light"},
-        ):
-            inner(page).evaluate("data => parent.frames[0].postMessage(data, '*')", data)
-        page.evaluate(say, {"type": "gradloupe:state", "state": {"grad_output": 3}})
-        first = page.frame_locator("iframe").first
-        expect(first.locator("html")).to_have_attribute("data-ready", "/ops/exp?stop=5&grad_output=3")
-        expect(first.locator("html")).to_have_attribute("data-theme", "dark")
-        settles(lambda: [each["state"]["grad_output"] for each in heard(page, "gradloupe:change")], ["-2", "3"])
-
-
-def test_a_frame_without_an_origin_is_alive(browser: Browser, host: Host, server: str) -> None:
-    with visiting(browser, host, "") as page:
-        frame = put(page, f"{server}/embed/clamp_with_grad?hide=source", 600, sandbox=SANDBOX)
-        live(frame)
-        assert inner(page).evaluate("() => origin") == "null"
-        enter = frame.locator("#field-max")
-        enter.fill("0.5")
-        expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/clamp_with_grad?max=0.5")
+def test_it_does_what_the_page_around_asks_and_nobody_else(around: Page, server: str) -> None:
+    frame = put(around, f"{server}/embed/exp", sandbox=SANDBOX)
+    live(frame)
+    say = "data => frames[0].postMessage(data, '*')"
+    around.evaluate(say, {"type": "gradloupe:theme", "theme": "pink"})
+    around.evaluate(say, {"type": "gradloupe:theme", "theme": "dark"})
+    expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
+    wide = {"stop": 5, "grad_output": -2, "theme": "light", "hide": "title", "nonsense": "<b>"}
+    around.evaluate(say, {"type": "gradloupe:state", "state": wide})
+    shown = "/ops/exp?stop=5&grad_output=-2"
+    expect(frame.locator("html")).to_have_attribute("data-ready", shown)
+    ink = frame.locator("#plot").evaluate("plot => plot.data.find(({name}) => name === 'forward').line.color")
+    assert ink == "rgb(236, 236, 234)"
+    # The frame itself, and one beside it, are not the page around.
+    change = "window.postMessage({type: 'gradloupe:state', state: {grad_output: '7'}}, '*')"
+    inner(around).evaluate(
+        f"() => new Promise(done => {{ addEventListener('message', done, {{once: true}}); {change} }})"
+    )
+    around.evaluate(
+        "src => { const f = document.createElement('iframe'); f.src = src; document.body.append(f) }",
+        f"{server}/embed/cube",
+    )
+    expect(around.frame_locator("iframe").nth(1).locator("#title")).to_be_visible()
+    for data in (
+        {"type": "gradloupe:state", "state": {"grad_output": "7"}},
+        {"type": "gradloupe:theme", "theme": "light"},
+    ):
+        inner(around).evaluate("data => parent.frames[0].postMessage(data, '*')", data)
+    around.evaluate(say, {"type": "gradloupe:state", "state": {"grad_output": 3}})
+    first = around.frame_locator("iframe").first
+    expect(first.locator("html")).to_have_attribute("data-ready", "/ops/exp?stop=5&grad_output=3")
+    expect(first.locator("html")).to_have_attribute("data-theme", "dark")
+    settles(lambda: [each["state"]["grad_output"] for each in heard(around, "gradloupe:change")], ["-2", "3"])
 
 
 def test_a_slider_moves_its_curves_and_a_refusal_is_said_below_them(page: Page) -> None:
@@ -262,31 +252,28 @@ def test_nothing_is_kept_in_the_browser() -> None:
         assert [each for each in kept if each in path.read_text()] == of_one_tab.get(path.name, []), path.name
 
 
-def test_in_a_tab_that_is_closed_it_waits_and_comes_out_as_wide_as_the_tab(
-    browser: Browser, host: Host, server: str
-) -> None:
-    with visiting(browser, host, "") as page:
-        page.evaluate("() => { document.body.style.display = 'none' }")
-        frame = put(page, f"{server}/embed/exp", sandbox=SANDBOX)
-        inner(page).wait_for_load_state()
-        page.evaluate("() => frames[0].postMessage({type: 'gradloupe:theme', theme: 'light'}, '*')")
-        expect(frame.locator("html")).to_have_attribute("data-theme", "light")
-        assert inner(page).evaluate(LIBRARIES) == 0
-        page.evaluate("() => { document.body.style.display = 'block' }")
-        live(frame)
-        settles(lambda: fills(inner(page)), True)
-        inside = inner(page).evaluate(WIDTHS)[0]
-        assert inside > 400
-        # Closed again, changed and narrowed in the dark, and opened.
-        page.evaluate("() => { document.body.style.display = 'none' }")
-        page.evaluate("() => frames[0].postMessage({type: 'gradloupe:state', state: {grad_output: -1}}, '*')")
-        expect(frame.locator("#whole")).to_have_attribute("href", "/ops/exp?grad_output=-1")
-        expect(frame.locator("#verdict .sentence")).not_to_be_empty()
-        page.evaluate("() => Object.assign(document.body.style, {display: 'block', width: '500px'})")
-        expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/exp?grad_output=-1")
-        settles(lambda: fills(inner(page)) and inner(page).evaluate(WIDTHS)[0] < inside, True)
-        analytical = curves(inner(page))["analytical"][1]
-        assert max(analytical) < 0
+def test_in_a_tab_that_is_closed_it_waits_and_comes_out_as_wide_as_the_tab(around: Page, server: str) -> None:
+    around.evaluate("() => { document.body.style.display = 'none' }")
+    frame = put(around, f"{server}/embed/exp", sandbox=SANDBOX)
+    inner(around).wait_for_load_state()
+    around.evaluate("() => frames[0].postMessage({type: 'gradloupe:theme', theme: 'light'}, '*')")
+    expect(frame.locator("html")).to_have_attribute("data-theme", "light")
+    assert inner(around).evaluate(LIBRARIES) == 0
+    around.evaluate("() => { document.body.style.display = 'block' }")
+    live(frame)
+    settles(lambda: fills(inner(around)), True)
+    inside = inner(around).evaluate(WIDTHS)[0]
+    assert inside > 400
+    # Closed again, changed and narrowed in the dark, and opened.
+    around.evaluate("() => { document.body.style.display = 'none' }")
+    around.evaluate("() => frames[0].postMessage({type: 'gradloupe:state', state: {grad_output: -1}}, '*')")
+    expect(frame.locator("#whole")).to_have_attribute("href", "/ops/exp?grad_output=-1")
+    expect(frame.locator("#verdict .sentence")).not_to_be_empty()
+    around.evaluate("() => Object.assign(document.body.style, {display: 'block', width: '500px'})")
+    expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/exp?grad_output=-1")
+    settles(lambda: fills(inner(around)) and inner(around).evaluate(WIDTHS)[0] < inside, True)
+    analytical = curves(inner(around))["analytical"][1]
+    assert max(analytical) < 0
 
 
 def test_of_many_on_a_page_only_those_in_sight_are_alive(browser: Browser, host: Host, server: str) -> None:
@@ -309,17 +296,16 @@ def test_of_many_on_a_page_only_those_in_sight_are_alive(browser: Browser, host:
         assert page.frames[6].evaluate(LIBRARIES) == 0
 
 
-def test_the_page_around_scrolls_on_over_the_figure(browser: Browser, host: Host, server: str) -> None:
-    with visiting(browser, host, "") as page:
-        page.evaluate("() => { document.body.style.paddingBottom = '2000px' }")
-        frame = put(page, f"{server}/embed/exp?height=420&hide=controls", sandbox=SANDBOX)
-        live(frame)
-        expect(frame.locator("#canvas")).to_have_css("touch-action", "pan-y")
-        box = page.locator("iframe").bounding_box()
-        page.mouse.move(box["x"] + 300, box["y"] + 200)
-        page.mouse.wheel(0, 300)
-        page.wait_for_function("() => scrollY > 200")
-        assert inner(page).evaluate("() => scrollY") == 0
+def test_the_page_around_scrolls_on_over_the_figure(around: Page, server: str) -> None:
+    around.evaluate("() => { document.body.style.paddingBottom = '2000px' }")
+    frame = put(around, f"{server}/embed/exp?height=420&hide=controls", sandbox=SANDBOX)
+    live(frame)
+    expect(frame.locator("#canvas")).to_have_css("touch-action", "pan-y")
+    box = around.locator("iframe").bounding_box()
+    around.mouse.move(box["x"] + 300, box["y"] + 200)
+    around.mouse.wheel(0, 300)
+    around.wait_for_function("() => scrollY > 200")
+    assert inner(around).evaluate("() => scrollY") == 0
 
 
 def test_on_paper_it_is_dark_on_light_and_fills_its_place(page: Page) -> None:

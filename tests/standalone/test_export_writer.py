@@ -1,0 +1,131 @@
+"""Files with sliders: what they share is kept once, and they have places, patience and seconds of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from functions.misbehaving_op import OWN
+from support import event_loop
+from support.exports import got, stored
+from support.own_server import showing
+
+from gradloupe.server.cache import AnswerCache, Visitor
+from gradloupe.server.html.assets import Assets
+from gradloupe.server.html.pages import Pages
+from gradloupe.server.protocol.errors import EngineBusy
+from gradloupe.server.standalone.export import CONCURRENT_ESTIMATES, CONCURRENT_FILES, ExportWriter
+from gradloupe.server.supervisor.engine import Engine
+from gradloupe.server.url import Address, BadQuery, default_address
+
+
+def test_what_sections_share_is_kept_once(server: str) -> None:
+    answers = stored(got(server, "/ops/clamp_with_grad.html?sliders=grad_output:9").text)
+    forward = answers["parts"].index("columns.forward")
+    assert len({document[forward] for document in answers["documents"]}) == 1
+    assert len({json.dumps(each) for each in answers["pool"]}) == len(answers["pool"])
+
+
+def test_a_file_and_its_size_are_not_sent_twice_and_the_size_is_nobody_elses(server: str) -> None:
+    file = got(server, "/ops/sinh.html")
+    assert got(server, "/ops/sinh.html", **{"if-none-match": file.headers["etag"]}).status_code == 304
+    address = "/ops/sinh.size.json?sliders=grad_output:3"
+    told = got(server, address, origin="https://school.example")
+    assert "access-control-allow-origin" not in told.headers
+    assert told.headers["cache-control"] == "public, max-age=0, s-maxage=60"
+    assert got(server, address, **{"if-none-match": told.headers["etag"]}).status_code == 304
+
+
+Run = Callable[[ExportWriter, dict[str, Any], dict[str, Any], Address], Awaitable[None]]
+
+
+def with_exports(run: Run, seconds: float, patience: float = 60) -> None:
+    """Calls ``run`` with what has ``seconds`` for each file, and the question for a file with sliders."""
+
+    async def main() -> None:
+        engine, assets = Engine.spawn(), Assets()
+        await engine.connect()
+        try:
+            op, device = (await engine.catalogue())["clamp_with_grad"], await engine.device()
+            address = replace(default_address(op), sliders=(("min", 9), ("grad_output", 9)))
+            await run(ExportWriter(AnswerCache(engine), Pages(assets), assets, seconds, patience), op, device, address)
+        finally:
+            await engine.close()
+
+    event_loop.run(main())
+
+
+async def stays() -> bool:
+    return False
+
+
+def visitor(number: int) -> Visitor:
+    return Visitor(f"192.0.2.{number}", stays)
+
+
+def test_a_file_and_its_size_have_so_many_seconds_and_no_more() -> None:
+    async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        for _ in range(CONCURRENT_ESTIMATES + 1):  # each place is free again
+            with pytest.raises(BadQuery, match=r"could not be computed in 0\.05 s; give fewer values"):
+                await exports.size(op, device, address, visitor(1))
+            with pytest.raises(BadQuery, match="give fewer values"):
+                await exports.file(op, device, address, "", visitor(1))
+        with pytest.raises(EngineBusy):  # without a slider there is nothing to give less of
+            await exports.file(op, device, replace(default_address(op), question=slow(op)), "", visitor(1))
+
+    def slow(op: dict[str, Any]) -> Any:
+        return replace(default_address(op).question, count=5001)
+
+    with_exports(run, 0.05)
+
+
+def test_there_are_places_for_so_many_files_and_sizes_at_once() -> None:
+    async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        asked = [exports.file(op, device, address, "", visitor(n)) for n in range(CONCURRENT_FILES + 1)]
+        asked += [exports.size(op, device, address, visitor(n)) for n in range(CONCURRENT_ESTIMATES + 1)]
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        refused = [place for place, each in enumerate(found) if isinstance(each, EngineBusy)]
+        assert refused == [CONCURRENT_FILES, CONCURRENT_FILES + 1 + CONCURRENT_ESTIMATES]
+        assert len([each for each in found if isinstance(each, tuple)]) == CONCURRENT_FILES + CONCURRENT_ESTIMATES
+
+    with_exports(run, 60, patience=0.0)
+
+
+def test_a_visitor_has_one_place_and_who_finds_none_waits() -> None:
+    async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        plain, ended = replace(address, sliders=()), []
+
+        async def file(whose: Visitor, of: Address) -> None:
+            assert (await exports.file(op, device, of, "", whose))[1]
+            ended.append(whose.address)
+
+        await asyncio.gather(*(file(visitor(1), each) for each in (address, address)), file(visitor(2), plain))
+        assert ended == ["192.0.2.2", "192.0.2.1", "192.0.2.1"]
+        await asyncio.gather(*(file(visitor(n), plain) for n in range(6)))
+
+    with_exports(run, 60)
+
+
+def test_a_file_of_a_failure_is_not_kept(tmp_path: Path) -> None:
+    with showing(tmp_path, text=OWN) as server:
+        file = server.get("/ops/Misbehaving.html?deed=raise&sliders=grad_output:2")
+        assert file.headers["cache-control"] == "no-store"
+        assert stored(file.text)["documents"]
+        size = server.get("/ops/Misbehaving.size.json?deed=raise&sliders=grad_output:2")
+        assert size.headers["cache-control"] == "no-store"
+
+
+def test_others_are_served_while_a_file_is_made(server: str) -> None:
+    made = threading.Thread(target=got, args=(server, "/ops/square.html?sliders=grad_output:41&count=3001"))
+    made.start()
+    served = 0
+    while made.is_alive():
+        assert got(server, f"/ops/exp.json?count={300 + served}").status_code == 200
+        served += 1
+    assert served > 5
