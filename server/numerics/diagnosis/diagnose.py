@@ -14,10 +14,11 @@ from ..formatting.numbers import format_number
 from ..sentences.places import describe_intervals
 from ..verdict.verdict import Verdict, judged_curve
 from .evidence import Evidence, Hypothesis, gather_evidence
-from .masked import not_finite, partly_right, wrong_mask
+from .learned_step import learned_step
+from .masked import not_finite, partly_right, reversed_mask, wrong_mask
 from .nonlinear import nonlinear
 from .offset import added_term, float32_rounding, low_precision
-from .scaled import constant_factor, constant_response, factor_of_x, zero_gradient
+from .scaled import constant_factor, constant_response, exponential_factor, factor_of_x, zero_gradient
 from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped_inputs
 
@@ -32,8 +33,11 @@ _HYPOTHESES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
     window,
     bump,
     wrong_mask,
+    reversed_mask,
     swapped_inputs,
     factor_of_x,
+    exponential_factor,
+    learned_step,
     added_term,
     low_precision,
     constant_response,

@@ -15,6 +15,7 @@ from .unused_saved import unused_saved
 _MIN_ROWS = 3  # pattern: the fewest rows that show that backward is right there, or by what factor it is off
 # pattern: a formula without its mask is continuous at the border: it changes there by at most this share of its size.
 _MAX_LEAP = 0.1
+_MOST_LEFT = 0.5  # pattern: the most of the slope that a reversed mask leaves where forward moves
 
 
 def not_finite(data: Evidence) -> Hypothesis | None:
@@ -51,6 +52,48 @@ def wrong_mask(data: Evidence) -> Hypothesis | None:
     return "mask misplaced", f"{sentence}{': the border of the mask is in the wrong place' * (not data.designed)}."
 
 
+def reversed_mask(data: Evidence) -> Hypothesis | None:
+    """Hypothesis: the mask is reversed: backward returns what belongs to the other side of each border."""
+    two = _two_levels(data)
+    if not two or not two[0].any() or not two[1].any():
+        return None
+    upper, lower = two
+    ratio, within = data.typical((data.returned / data.slope)[upper])
+    if not abs(ratio) <= _MOST_LEFT or not _fits(data, upper, ratio):
+        return None
+    borders = _pairs_of(data, lower, upper)
+    given, due = np.abs(data.returned[borders[:, 0]]), np.abs(data.slope[borders[:, 1]])
+    if not borders.size or (np.abs(given - due) > _MAX_LEAP * largest_magnitude(data.slope[data.judged])).any():
+        return None
+    if not (np.abs(data.returned[lower]) > data.precision * largest_magnitude(data.returned[lower])).mean() >= SURE:
+        return None
+    does = f"returns {format_measured(ratio, within)} times the slope of {data.owner}" if ratio else "returns 0"
+    what = "is flat" if (lower <= data.flat).all() else "is less steep"
+    sentence = f"Where {data.owner} moves, {data.where(upper)}, backward {does}, and where it {what}, it"
+    said = f"{sentence} {_answer_or_bounds(data, lower)}"
+    return "mask reversed", f"{said}{': the mask is reversed' * (not data.designed)}."
+
+
+def _two_levels(data: Evidence) -> tuple[Mask, Mask] | None:
+    """The rows where forward moves and where it is flat; or, of two slopes, those of the steeper one and the others."""
+    if np.count_nonzero(data.flat) >= _MIN_ROWS and np.count_nonzero(data.moving) >= _MIN_ROWS:
+        return data.moving, data.flat
+    steep = data.moving & (np.abs(data.slope) > largest_magnitude(data.slope[data.moving]) / 2)
+    other = data.moving & ~steep
+    if min(np.count_nonzero(steep), np.count_nonzero(other)) < _MIN_ROWS:
+        return None
+    (high, _), (low, _) = (data.typical(data.slope[rows]) for rows in (steep, other))
+    exchanged = [_fits(data, rows, 1.0, level) for rows, level in ((steep, low), (other, high))]
+    return (steep, other) if all(exchanged) else None
+
+
+def _fits(data: Evidence, rows: Mask, ratio: float, level: float | None = None) -> bool:
+    """Whether backward returns on these rows this share of the slope, or of one ``level``, but for a few."""
+    expected = ratio * (data.slope[rows] if level is None else np.full(np.count_nonzero(rows), level))
+    allowed = data.precision * (np.abs(expected) + largest_magnitude(data.returned[data.judged])) + data.band[rows]
+    return bool((np.abs(data.returned[rows] - expected) <= allowed).mean() >= 1 - EXCEPTIONS)
+
+
 def partly_right(data: Evidence) -> Hypothesis | None:
     """Hypothesis: right on part of the axis; on the rest 0, constant, or a multiple of the slope."""
     right = data.judged & ~data.wrong
@@ -76,10 +119,16 @@ def partly_right(data: Evidence) -> Hypothesis | None:
 
 def _borders(data: Evidence, leaks: Mask) -> NDArray[np.intp]:
     """Pairs of neighbouring rows, one where backward leaks and one where forward moves."""
+    return _pairs_of(data, leaks, data.moving)
+
+
+def _pairs_of(data: Evidence, some: Mask, others: Mask) -> NDArray[np.intp]:
+    """Pairs of neighbouring rows, the first among some and the second among others."""
     rows = np.flatnonzero(data.flat | data.moving)
     pairs = np.stack((rows[:-1], rows[1:]), axis=1)
-    leak, moves = leaks[pairs], data.moving[pairs]
-    return pairs[(leak[:, 0] & moves[:, 1]) | (leak[:, 1] & moves[:, 0])]
+    one, other = some[pairs], others[pairs]
+    forth, back = one[:, 0] & other[:, 1], one[:, 1] & other[:, 0]
+    return np.concatenate((pairs[forth], pairs[back][:, ::-1]))
 
 
 def _answer_or_bounds(data: Evidence, rows: Mask) -> str:

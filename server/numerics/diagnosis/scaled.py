@@ -28,6 +28,7 @@ _SAMPLES = 64  # budget: the most rows
 _MAX_SCATTER = 1e-2  # pattern: ratios whose logarithms scatter by no more than this may be constant
 # pattern: where a factor is no more than this share of its largest nothing is divided by it, and any answer fits.
 _MIN_FACTOR = 1e-6
+_LEAST_RISE = 0.1  # pattern: the logarithm of an exponential factor rises by at least so much along the range
 _POWERS = (1, -1, 2, -2)  # pattern: the powers of a held value that a factor may be
 # bound: two factors are one if they differ by less than this share; where the dtype is coarser, its tolerance counts.
 _RTOL = 1e-6
@@ -114,6 +115,30 @@ def factor_of_x(data: Evidence) -> Hypothesis | None:
         if story := _factor_hypothesis(data, names[which], table[which], missing == 0):
             return story
     return None
+
+
+def exponential_factor(data: Evidence) -> Hypothesis | None:
+    """Hypothesis: the slope times an exponential of x."""
+    rows = data.moving & (data.returned != 0) & np.isfinite(data.returned)
+    if np.count_nonzero(rows) < _MIN_ROWS_OF_X:
+        return None
+    x, ratio = data.x[rows], (data.returned / data.slope)[rows]
+    rate, shift = np.polyfit(x, np.log(np.abs(ratio)), 1, w=np.abs(data.slope[rows]))
+    near = simplest_number(rate - _RTOL * abs(rate), rate + _RTOL * abs(rate))
+    if abs(near) * np.ptp(x) < _LEAST_RISE or near != float(f"{near:.3g}"):
+        return None
+    constant, within = data.typical(ratio * np.exp(-near * x))
+    exceptions = data.exceptions(constant * np.exp(near * data.x)) if constant and np.isfinite(shift) else None
+    if exceptions is None:
+        return None
+    power = _product(format_number(abs(near)), data.wrt)
+    at = data.everywhere(exceptions)
+    if near < 0:
+        factor = _product(format_measured(*_inverse(constant, within)), f"exp({power})")
+        sentence = f"Times {factor}, what backward returns is the slope of {data.owner}"
+        return "missing factor", f"{sentence} {at}{_missing(factor, data)}."
+    factor = _product(format_measured(constant, within), f"exp({power})")
+    return "extra factor", f"backward returns {factor} times the slope of {data.owner} {at}."
 
 
 def constant_response(data: Evidence) -> Hypothesis | None:

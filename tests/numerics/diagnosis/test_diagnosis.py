@@ -106,6 +106,17 @@ STORIES = [
     ("constant factor", sin, lambda x: 1e-170 * cos(x), "1e−170 times the slope", "a factor 1e170 is missing"),
     ("constant factor", sin, lambda x: 1e-320 * cos(x), "1e−320 times the slope of forward everywhere."),
     ("missing factor", torch.square, lambda x: 1e-170 * one(x), "the factor 2e170 x is missing"),
+    ("extra factor", torch.square, lambda x: 2 * x * exp(x), "exp(x) times the slope of forward everywhere"),
+    ("missing factor", sin, lambda x: 0.5 * cos(x) * exp(-2 * x), "the factor 2 exp(2 x) is missing"),
+    (
+        "mask reversed",
+        lambda x: x.clamp(-1, 1),
+        lambda x: 0.001 + 0.999 * (x.abs() > 1),
+        "for −1 < x < 1, backward returns 0.001 times the slope",
+        "where it is flat, it passes grad_output on unchanged: the mask is reversed",
+    ),
+    ("mask reversed", lambda x: (x * x).clamp(0, 1), lambda x: 2 * x * (x.abs() > 1), "backward returns 0, and"),
+    ("mask reversed", lambda x: F.leaky_relu(x, 0.1), lambda x: one(x) - 0.9 * (x > 0).to(x), "where it is less steep"),
     ("straight-through", torch.square, lambda x: 1e-310 * one(x), "returns 1e−310 times grad_output everywhere"),
 ]
 
@@ -170,6 +181,9 @@ NEARLY = [
     ("low precision", sin, lambda x: cos(x) + 1e-8 * (x > 1)),
     ("only in part", exp, lambda x: exp(x.clamp(-2, 2)) * (1 + 0.1 * (x.abs() > 2) * x)),
     ("not finite", torch.square, lambda x: torch.where(x == 0, math.nan, 3 * x)),
+    ("mask reversed", torch.relu, lambda x: 2.0 * (x <= 0)),
+    ("mask reversed", torch.relu, lambda x: torch.where(x > 0, 0.1 * x, one(x))),
+    ("extra factor", torch.square, lambda x: 2 * x * exp(x) * (1 + 1e-4 * x)),
 ]
 
 
