@@ -185,6 +185,7 @@ ACCEPTED = {
     "*;q=0": None,
     "identity, br;q=0.5": None,
     "identity;q=0.5, gzip": "gzip",
+    "identity, gzip": "gzip",
     "br;q=1.5, gzip": "gzip",
     "br;q=, x": None,
     "bread, gzipped": None,
