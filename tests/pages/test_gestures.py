@@ -24,36 +24,32 @@ window.told(window.shifts.takeRecords()); return window.moves.reduce((sum, each)
 
 def test_back_undoes_each_deed_and_no_step_of_a_slider(browser: Browser, server: str) -> None:
     with alone(browser, server) as page:  # the history of a tab holds 50 entries
-        back_undoes_each_deed(page)
-
-
-def back_undoes_each_deed(page: Page) -> None:
-    opened(page, HOME)
-    deeds = page.evaluate(HISTORY)
-    drag(page, page.get_by_role("slider", name="min"), 0.25)
-    low = page.locator("#field-min").input_value().replace("−", "-")
-    shows(page, f"{HOME}?min={low}")
-    assert page.evaluate(HISTORY) == deeds
-    page.get_by_role("button", name="Flip sign").click()
-    flipped = f"{HOME}?min={low}&grad_output=-1"
-    shows(page, flipped)
-    zoom(page, 0.25, 0.5)
-    expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
-    page.evaluate("() => document.querySelector('[name=view][value=area]').click()")
-    expect(page.locator("#companion")).to_be_visible()
-    assert page.evaluate(HISTORY) == deeds + 3
-    page.go_back()
-    expect(page.locator("#companion")).to_be_hidden()
-    page.go_back()
-    shows(page, flipped)
-    expect(page.get_by_role("button", name="Reset zoom")).to_be_hidden()
-    expect(page.locator("#field-start")).to_have_value("−3")
-    page.go_back()
-    shows(page, f"{HOME}?min={low}")
-    expect(page.locator("#field-grad_output")).to_have_value("1")
-    page.go_forward()
-    shows(page, flipped)
-    assert here(page) == flipped
+        opened(page, HOME)
+        deeds = page.evaluate(HISTORY)
+        drag(page, page.get_by_role("slider", name="min"), 0.25)
+        low = page.locator("#field-min").input_value().replace("−", "-")
+        shows(page, f"{HOME}?min={low}")
+        assert page.evaluate(HISTORY) == deeds
+        page.get_by_role("button", name="Flip sign").click()
+        flipped = f"{HOME}?min={low}&grad_output=-1"
+        shows(page, flipped)
+        zoom(page, 0.25, 0.5)
+        expect(page.get_by_role("button", name="Reset zoom")).to_be_visible()
+        page.evaluate("() => document.querySelector('[name=view][value=area]').click()")
+        expect(page.locator("#companion")).to_be_visible()
+        assert page.evaluate(HISTORY) == deeds + 3
+        page.go_back()
+        expect(page.locator("#companion")).to_be_hidden()
+        page.go_back()
+        shows(page, flipped)
+        expect(page.get_by_role("button", name="Reset zoom")).to_be_hidden()
+        expect(page.locator("#field-start")).to_have_value("−3")
+        page.go_back()
+        shows(page, f"{HOME}?min={low}")
+        expect(page.locator("#field-grad_output")).to_have_value("1")
+        page.go_forward()
+        shows(page, flipped)
+        assert here(page) == flipped
 
 
 def test_a_zoom_that_is_refused_leaves_no_step_of_back(page: Page) -> None:

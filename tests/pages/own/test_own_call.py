@@ -216,6 +216,10 @@ def test_the_page_says_what_is_known_and_assumed_and_the_call_can_be_taken_along
         mine.locator(f"[data-copy={each.get_attribute('id')}]").click()
         expect(mine.locator(f"output[for={each.get_attribute('id')}]")).to_have_text("Copied")
         assert mine.evaluate(TAKES) == each.input_value()
+    mine.get_by_text("Edit", exact=True).click()
+    assert violations(mine) == []
+    mine.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert violations(mine, "color-contrast") == []
 
 
 @pytest.mark.parametrize(("address", "key"), [("/ops/Clamp", "Enter"), ("/ops/clamp_with_grad", " ")])
@@ -297,12 +301,3 @@ def test_what_no_recipe_can_say_is_asked_for_in_the_file_alone(tmp_path: Path, b
         (tmp_path / "my_ops.py").write_text(f"{text}\n\n{given.replace('...', 'Router()')}\n")
         page.locator("html[data-ready]").wait_for()
         expect(page.locator("#verdict .word")).to_have_text("matches")
-
-
-def test_axe_finds_no_violation_in_what_can_be_opened(mine: Page) -> None:
-    opened(mine, f"/ops/Clamp?recipe={SAID}")
-    for summary in mine.locator(".recipe summary").all():
-        summary.click()
-    assert violations(mine) == []
-    mine.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    assert violations(mine, "color-contrast") == []
