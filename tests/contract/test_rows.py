@@ -7,7 +7,7 @@ from functions.contract_broken import BREACHES, OnCtx
 from support.examined import ROW, examined, grave, levels, said
 from support.sections import op_of, section
 
-from gradloupe.ops import Input
+from gradloupe.ops import Input, Op
 from gradloupe.server.contract.xray import CheckRow, contract_xray
 from gradloupe.server.views.contract import _sentence
 
@@ -40,6 +40,42 @@ def test_the_line_is_pointed_at(name):
     row = next(each for each in contract_xray(section(breach.op)).checks if each.id == breach.id)
     assert row.line is not None
     assert breach.op.source.splitlines()[row.line - 1].strip() == POINTED[name]
+
+
+class Largest(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.max(dim=0).values
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * (x == x.max())
+
+
+def test_the_line_of_a_note_is_that_which_raises_and_the_element_that_which_is_farthest_off():
+    op = Op(Largest, "", "", "", "", (ROW,))
+    (row,) = [each for each in contract_xray(section(op)).checks if each.id == "EMPTY"]
+    assert op.source.splitlines()[row.line - 1].strip() == "return x.max(dim=0).values"
+    wrong = with_backward(torch.square, lambda g, x: g * (2 * x + (x > 1.5)))
+    elements = [
+        each.element
+        for found in (examined(wrong), examined(wrong, ROW))
+        for each in found.checks
+        if each.id == "GRADIENT"
+    ]
+    assert elements == ["x", "x[2]"]
+
+
+def test_an_input_that_backward_writes_to_is_named_also_where_it_has_no_name_there():
+    def backward(ctx, g):
+        ctx.saved_tensors[0].data.mul_(2)
+        return ctx.saved_tensors[0] * g
+
+    found = examined(altered(Square, "Writes", backward=backward))
+    assert levels(found)["INPUT-INPLACE"] == "error"
+    assert "x.clone()" in said(found, "INPUT-INPLACE")
 
 
 def test_an_op_of_torch_alone_is_not_accused_of_what_its_class_is():
