@@ -144,7 +144,10 @@ class Section:
         values = float64_array(self.element(out, len(t)))
         if not out.requires_grad:
             return BackwardResult(values, None, False, out.numel())
-        gradient = self._pulled(leaf, out, lambda y: self._cotangent(y, grad_output, values.size, layout))
+        cotangent = partial(self._cotangent, grad_output=grad_output, copies=values.size, layout=layout)
+        gradient = self._pulled(leaf, out, cotangent)
+        if gradient is None and len(self.inputs) > 1:
+            gradient = self._pulled_with_others(t, cotangent)
         if gradient is None:
             return BackwardResult(values, np.zeros(values.size), True, out.numel())
         return BackwardResult(values, self._of_wrt(gradient), False, out.numel())
@@ -162,6 +165,20 @@ class Section:
             return None
         gradient = self._pulled(leaf, out, lambda y: grad_output(y.detach()))
         return np.zeros(leaf.numel()) if gradient is None else float64_array(gradient).reshape(-1)
+
+    def _pulled_with_others(self, t: Array, cotangent: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor | None:
+        """The gradient where one is asked for each input: alone it may be None, which other calls tell."""
+        leaf = self._swept(t).requires_grad_()
+        # An in-place Function cannot take a leaf.
+        inputs = [
+            (leaf if name == self.wrt else self._repeated(name, len(t)).requires_grad_()).clone()
+            for name, _ in self.inputs
+        ]
+        try:
+            out = self.output(self.called_with([*inputs, *(value for _, value in self.parameters)]))
+            return self._pulled(leaf, out, cotangent) if out.requires_grad else None
+        except FunctionFailed:
+            return None
 
     def _pulled(
         self, leaf: torch.Tensor, out: torch.Tensor, cotangent: Callable[[torch.Tensor], torch.Tensor]

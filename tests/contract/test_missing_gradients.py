@@ -35,6 +35,15 @@ class OnlyWhereAsked(Product):
         return du, None
 
 
+class OnlyTogether(Product):
+    """Right where a gradient is asked for both, and None for u where v asks for none."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        u, v = ctx.saved_tensors
+        return (g * v, g * u) if ctx.needs_input_grad[1] else (None, None)
+
+
 class Centred(F):
     """By a mean that runs along."""
 
@@ -100,6 +109,13 @@ def test_a_missing_gradient_is_told(function: Any) -> None:
     assert (found.word, found.ok, nones(found)) == ("differs", False, ["error"])
     (seen,) = [each.seen for each in found.findings if each.id == "GRAD-NONE"]
     assert seen.startswith("v is treated as a constant")
+
+
+def test_a_gradient_that_is_missing_where_it_is_asked_for_alone_is_told_as_that() -> None:
+    found = gradloupe.check(OnlyTogether)
+    assert [each.word for each in found.sweeps] == ["matches", "matches"]
+    assert found.word == "differs"
+    assert "called with a gradient for u alone, for u[" in found.sentence
 
 
 @pytest.mark.parametrize(
