@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,10 +85,22 @@ class XrayFinding:
         return " ".join(filter(None, (self.seen, self.torch, self.advice)))
 
 
+def faulty_sweeps(sweeps: Sequence[SweptSection]) -> list[SweptSection]:
+    """The sections that make a check fail: the gravest word first, and of one word the largest difference."""
+    faulty = [each for each in sweeps if each.fault]
+    return sorted(faulty, key=lambda each: (FAILING_WORDS.index(each.word), -_size(each)))
+
+
+def _size(sweep: SweptSection) -> float:
+    """The largest difference as a share of the slope there, infinite where that is 0."""
+    if sweep.worst is None:
+        return 0.0
+    return math.inf if sweep.worst.share is None else sweep.worst.share
+
+
 def gravest_sweep(sweeps: Sequence[SweptSection]) -> SweptSection | None:
     """The gravest section of those that make a check fail, else the first one."""
-    faulty = [each for each in sweeps if each.fault]
-    return min(faulty, key=lambda each: FAILING_WORDS.index(each.word)) if faulty else sweeps[0] if sweeps else None
+    return next(iter(faulty_sweeps(sweeps)), sweeps[0] if sweeps else None)
 
 
 def deciding_finding(sweeps: Sequence[SweptSection], findings: Sequence[XrayFinding], claim: str) -> XrayFinding | None:

@@ -22,6 +22,7 @@ from .findings import (
     XrayFinding,
     count_findings,
     deciding_finding,
+    faulty_sweeps,
     gravest_sweep,
 )
 from .words import (
@@ -177,8 +178,8 @@ class CheckResult:
         if self.unswept and not self.allowed:
             yield CheckFailure(VERDICT_ID, f"Not swept: {self.left_out}", self.line or None)
         yield from (each for each in self.warnings if self.strict and each.id not in self.forgiven)
-        for each in self.sweeps:
-            if each.fault and not (self.allowed and each.word in FORGIVABLE_WORDS):
+        for each in faulty_sweeps(self.sweeps):
+            if not (self.allowed and each.word in FORGIVABLE_WORDS):
                 yield CheckFailure(VERDICT_ID, " ".join(filter(None, (each.sentence, each.explanation))), each.line)
         if (accused := self.accused) and not (self.allowed or self.forgives(accused)):
             yield CheckFailure(VERDICT_ID, f"{self.sentence} {accused.advice}".rstrip(), accused.line)
