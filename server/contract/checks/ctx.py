@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
 from ...numerics.diagnosis.unused_saved import unused_saved
-from ...protocol.listed import listed
+from ...protocol.listed import counted, listed, several
 from ...runtime.graph import function_nodes
 from ...runtime.recorder import KeptTensor
 from ..examination.call import GradientsByName
@@ -32,7 +33,7 @@ def _ctx_tensor(session: CheckSession) -> Iterator[CheckFinding]:
     grave = any(each.what != "intermediate" or "float" in each.dtype or "complex" in each.dtype for each in kept)
     yield CheckFinding(
         "warning" if grave else "note",
-        f"forward puts {listed([_on_ctx(each) for each in kept[:4]])} on ctx: {sum(each.size for each in kept)} bytes.",
+        f"forward puts {listed(_on_ctx(kept)[:4])} on ctx: {sum(each.size for each in kept)} bytes.",
         "Such a tensor is not protected from being edited, not freed after backward, and no hook for saved tensors "
         "sees it.",
         "Give tensors to ctx.save_for_backward, and keep only numbers and shapes on ctx.",
@@ -145,7 +146,7 @@ def _saved_unused(session: CheckSession) -> Iterator[CheckFinding]:
     )
     yield CheckFinding(
         "warning" if wrong else "note",
-        f"{listed(unused)} {'is' if len(unused) == 1 else 'are'} saved, but no gradient depends on "
+        f"{listed(counted(unused))} {'is' if len(unused) == 1 else 'are'} saved, but no gradient depends on "
         f"{'it' if len(unused) == 1 else 'them'}.",
         f"{size} bytes are kept until backward for nothing." if size else "Memory is kept until backward for nothing.",
         "The gradient is not the slope of forward either: is a mask or a factor forgotten?"
@@ -193,8 +194,10 @@ def _ctx_shadow(session: CheckSession) -> Iterator[CheckFinding]:
         )
 
 
-def _on_ctx(kept: KeptTensor) -> str:
-    return f"{kept.called} as ctx.{kept.name}"
+def _on_ctx(kept: Sequence[KeptTensor]) -> list[str]:
+    """What is kept, each attribute once."""
+    counts = Counter((each.called, each.name) for each in kept)
+    return [f"{called if n == 1 else several(called, n)} as ctx.{name}" for (called, name), n in counts.items()]
 
 
 CTX_NAME_CHECKS = (_ctx_shadow,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...protocol.listed import listed
+from ...protocol.listed import counted, listed
 from ...runtime.arrays import Mask, largest_magnitude
 from ..formatting.numbers import format_measured, format_number
 from ..sentences.places import MOST_PLACES, runs_among
@@ -160,4 +160,4 @@ def _unused_sentence(data: Evidence) -> str:
     """That a tensor is saved and never used, if so."""
     names = unused_saved(data.section, data.x[data.judged])
     them = "them" if len(names) > 1 else "it"
-    return f" forward saves {listed(names)}, and backward never uses {them}." if names else ""
+    return f" forward saves {listed(counted(names))}, and backward never uses {them}." if names else ""

@@ -1,0 +1,7 @@
+"""Words that are listed in a sentence are there once each."""
+
+from gradloupe.server.protocol.listed import counted
+
+
+def test_what_is_there_twice_is_counted():
+    assert counted(["a tensor", "x", "a tensor", "an output"]) == ["2 tensors", "x", "an output"]
