@@ -138,7 +138,8 @@ def _check(section: Section, x: Array, grad_output: float, returned: Array) -> L
                 return Linearity((finding,))
             found.setdefault(finding.law, finding)
     except FunctionFailed as error:
-        found.setdefault("adds", violation_by_exception("adds", error, math.nan))
+        if violation := violation_by_exception("adds", error, math.nan):
+            found.setdefault("adds", violation)
     return Linearity(tuple(found.values()))
 
 

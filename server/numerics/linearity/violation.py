@@ -53,8 +53,10 @@ class Violation:
     layout: str = ""
 
 
-def violation_by_exception(law: Law, error: FunctionFailed, value: float | Array, layout: str = "") -> Violation:
-    """The finding for a backward that raised where a law was tested."""
+def violation_by_exception(law: Law, error: FunctionFailed, value: float | Array, layout: str = "") -> Violation | None:
+    """The finding for a backward that raised where a law was tested; None where forward did, before any law was."""
+    if error.failure.phase == "forward":
+        return None
     message = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
     at = float(value) if np.ndim(value) == 0 else math.nan
     return Violation(law, math.nan, at, math.nan, math.nan, message, layout)
