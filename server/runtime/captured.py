@@ -164,7 +164,7 @@ def _members(name: str, value: Any) -> Iterator[_Member]:
     elif isinstance(value, type):
         if _is_the_users(value):
             for base in filter(_is_the_users, value.__mro__):
-                of_class = _joined(name, value.__name__)
+                of_class = _joined(name, type.__dict__["__name__"].__get__(value))  # whatever its metaclass says
                 yield from ((_joined(of_class, key), each, _Place(base, key)) for key, each in vars(base).items())
     elif isinstance(value, dict):
         yield from _items(name, value)

@@ -38,9 +38,10 @@ def raising(name: str, error: str) -> str:
     """A Function that raises this in forward, and one that does in backward."""
     doubles = f"def forward(ctx, x): return 2 * x\ndef backward(ctx, grad_output):\n    raise {error}"
     raises = f"def forward(ctx, x):\n    raise {error}"
-    return f"\n\n{class_source(raises, name + 'Forward')}\n\n{class_source(doubles, name + 'Backward')}"
+    return f"\n\n{class_source(raises, name + 'Forward')}\n\n{class_source(doubles, name + 'Backward', RECIPE)}"
 
 
+RECIPE = "Gradloupe: x: float64[]"
 # What is raised, and its message.
 ERRORS = {
     "GeneratorExit": ("GeneratorExit", "no message"),
@@ -54,7 +55,7 @@ ERRORS = {
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
     text = CLASSES + "".join(raising(name, error) for name, (error, _) in ERRORS.items())
-    with showing(tmp_path_factory.mktemp("odd"), text=text) as server:
+    with showing(tmp_path_factory.mktemp("odd"), "--deadline", "60", text=text) as server:
         yield server
 
 
@@ -63,7 +64,7 @@ def test_what_is_raised_is_told_as_what_it_is_and_costs_no_worker(own: Own, kind
     worker = own.door.worker
     failure = own.get(f"/ops/{kind}Backward.json").json()["failure"]
     assert (failure["phase"], failure["kind"], failure["message"]) == ("backward", kind, ERRORS[kind][1])
-    assert failure["line"] == 6
+    assert failure["line"] == 8
     answer = own.get(f"/ops/{kind}Forward.json")  # whatever it is called with
     assert answer.status_code == 422
     assert f"raises {kind}" in answer.json()["detail"]

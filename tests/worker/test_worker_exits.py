@@ -166,7 +166,10 @@ async def test_a_forward_that_ends_the_program_is_named_with_its_line(file: Path
         assert engine.restarts == 0
 
 
-WAITED_FOR = """reading, writing = os.pipe()
+WAITED_FOR = """if len(DONE) == 40:
+        return 2 * x
+    DONE.append(1)
+    reading, writing = os.pipe()
     child = multiprocessing.get_context("fork").Process(target=os.write, args=(writing, b"2"))
     child.start(), child.join()
     number = float(os.read(reading, 1))
@@ -176,8 +179,8 @@ WAITED_FOR = """reading, writing = os.pipe()
 
 @awaited
 async def test_processes_that_are_waited_for_are_no_copies_too_many(file: Path) -> None:
-    """However many there are in all, and though they fork by way of multiprocessing."""
-    file.write_text(doing(WAITED_FOR))
+    """Though there are more in all than there may be at once, and though they fork by way of multiprocessing."""
+    file.write_text(doing(WAITED_FOR, "DONE = []"))
     async with engine_of(file, deadline=60.0) as engine:
         header = await asked(engine, count=2)
     assert (header["verdict"]["word"], header["notes"]) == ("matches", [])
