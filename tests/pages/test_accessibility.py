@@ -43,7 +43,8 @@ STATES: dict[str, tuple[str, ...]] = {
 }
 LIKE_OTHERS = (
     *(f"/ops/incorrect_clipped_relu?view={look}" for look in ("area", "map", "wide")),
-    *("/ops/kill_head?view=descent", "/embed/exp?hide=title,controls", "/ops/exp?stop=nan"),
+    *("/ops/kill_head?view=descent", "/ops/replace_grad?view=jacobian", "/embed/exp?hide=title,controls"),
+    "/ops/exp?stop=nan",
 )
 FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 SIDEWAYS = "() => document.documentElement.scrollWidth - innerWidth"

@@ -170,7 +170,8 @@ def test_on_a_phone_the_figure_makes_way_for_what_is_opened_below_it(page: Page)
     expect(figure).to_have_css("position", "sticky")
 
 
-@pytest.mark.parametrize("view", sampled(["contract", "descent", "step", "surface"], ["descent"]))
+@pytest.mark.nightly
+@pytest.mark.parametrize("view", ["contract", "descent", "step", "surface"])
 def test_a_window_without_room_is_not_drawn_into(page: Page, view: str) -> None:
     page.goto(f"/ops/polar_to_cartesian?view={view}")
     expect(page.locator("html")).to_have_attribute("data-ready", re.compile(view))

@@ -189,6 +189,7 @@ def test_a_zoom_in_one_zooms_both_and_a_double_click_goes_back(page: Page) -> No
     settles(lambda: axes(page)[0][0], [-3, 3])
 
 
+@pytest.mark.nightly
 def test_a_link_opened_elsewhere_shows_the_same(page: Page, browser: Browser, server: str) -> None:
     opened(page, CLAMPS)
     page.get_by_role("button", name="Set grad_output to −1").click()

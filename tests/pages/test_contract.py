@@ -48,6 +48,7 @@ def test_what_is_right_is_folded_beside_an_error_whose_line_is_brought_into_sigh
     expect(page.locator(".finding").first).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_what_somebody_has_folded_stays_folded(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad?view=contract")
     page.locator("details.fine summary").click()

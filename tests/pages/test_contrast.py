@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser import alone, opened
+from support.sampling import sampled
 
 LINES = "() => document.querySelector('#plot').data.map(({name, line, marker}) => [name, (line ?? marker).color])"
 FIGURE = ("forward", "analytical", "numerical", "surrogate")
 PAGE = "/ops/clamp_with_grad"
-MEDIA: list[dict[str, Any]] = [
-    {"contrast": "more", "color_scheme": "light"},
-    {"contrast": "more", "color_scheme": "dark"},
-    {"forced_colors": "active", "color_scheme": "light"},
-    {"forced_colors": "active", "color_scheme": "dark"},
-]
+MEDIA: dict[str, dict[str, Any]] = {
+    f"{kind} {scheme}": {name: kind, "color_scheme": scheme}
+    for name, kind in (("contrast", "more"), ("forced_colors", "active"))
+    for scheme in ("light", "dark")
+}
 
 
-@pytest.fixture(scope="module", params=MEDIA, ids=lambda media: " ".join(media.values()))
+@pytest.fixture(scope="module", params=sampled(MEDIA, ("more dark", "active light")))
 def asked(browser: Browser, server: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page that is asked for contrast, and only read."""
     with alone(browser, server) as page:
-        page.emulate_media(**request.param)
+        page.emulate_media(**MEDIA[request.param])
         yield opened(page, PAGE)
 
 

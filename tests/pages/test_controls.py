@@ -23,6 +23,7 @@ from support.browser import (
 )
 
 
+@pytest.mark.nightly
 def test_a_browser_that_has_had_enough_of_new_addresses_gets_the_last_one_later(browser: Browser, server: str) -> None:
     with ordinary(browser) as another, visitor(another, server) as page:
         opened(page, "/ops/clamp_with_grad")
@@ -32,6 +33,7 @@ def test_a_browser_that_has_had_enough_of_new_addresses_gets_the_last_one_later(
         expect(page).to_have_url("/ops/clamp_with_grad?min=-0.5")
 
 
+@pytest.mark.nightly
 def test_an_axis_stands_still_while_a_slider_is_held_and_seldom_leaps(page: Page) -> None:
     opened(page, "/ops/square")
     ranges = "() => document.querySelector('#plot').layout.yaxis2.range"
@@ -110,6 +112,7 @@ def test_a_zoom_is_a_new_range_and_a_double_click_goes_back(page: Page) -> None:
     shows(page, "/ops/exp")
 
 
+@pytest.mark.nightly
 def test_back_returns_to_exactly_the_same_page(page: Page) -> None:
     address = "/ops/functional_linear?weight=1,2,3,-1,0.5,7&wrt=input[0,1]&of=y[0,1]&count=21"
     opened(page, "/ops/functional_linear")

@@ -57,6 +57,7 @@ def test_play_goes_to_the_end_and_stops_there(page: Page) -> None:
     expect(page.locator(".descent")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_where_motion_is_not_wanted_the_button_takes_single_steps(page: Page, server: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     opened(page, f"{CLAMP}&steps=4")

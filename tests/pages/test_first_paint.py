@@ -258,6 +258,7 @@ def test_what_is_changed_before_plotly_is_there_is_what_is_drawn(browser: Browse
         assert min(each or 0 for each in curves(page)["analytical"][1]) < -7
 
 
+@pytest.mark.nightly
 def test_the_larger_library_is_loaded_only_for_the_map(browser: Browser, server: str) -> None:
     with alone(browser, server) as page:
         asked: list[str] = []

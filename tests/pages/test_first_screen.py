@@ -64,6 +64,7 @@ def test_a_view_that_the_address_names_is_brought_into_sight(page: Page) -> None
     expect(page.locator("#companion-plot")).to_be_in_viewport(ratio=1)
 
 
+@pytest.mark.nightly
 def test_a_view_opens_where_it_is_seen_together_with_the_sliders_and_the_figure(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     slider, plot = page.get_by_role("slider", name="max"), page.locator("#companion-plot")

@@ -52,6 +52,7 @@ def test_back_undoes_each_deed_and_no_step_of_a_slider(browser: Browser, server:
         assert here(page) == flipped
 
 
+@pytest.mark.nightly
 def test_a_zoom_that_is_refused_leaves_no_step_of_back(page: Page) -> None:
     narrow = "/ops/exp?start=1&stop=1.00000000001"
     opened(page, HOME)
@@ -95,6 +96,7 @@ def fingers(page: Page) -> Any:
     return touch
 
 
+@pytest.mark.nightly
 def test_two_fingers_zoom_and_one_reads(browser: Browser, server: str) -> None:
     with alone(browser, server, has_touch=True) as page:
         page.set_viewport_size({"width": 390, "height": 844})

@@ -92,6 +92,7 @@ def test_the_maps_are_coloured_read_walked_and_opened(browser: Browser, special:
         settles(lambda: stacked([each["y"] for each in page.evaluate(MAPS)]), True)
 
 
+@pytest.mark.nightly
 def test_a_large_jacobian_is_walked_block_by_block(browser: Browser, special: Server) -> None:
     with alone(browser, special.url) as page:
         opened(page, "/ops/Blocks?view=jacobian")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 from support.browser import HIDDEN, curves, drag, enter, resized, settles, shows
 
@@ -62,6 +63,7 @@ def test_a_lesson_in_the_frame_of_a_course_page_has_its_words_its_figure_and_its
     expect(page.get_by_role("navigation")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_a_lesson_fills_the_height_it_is_given_in_every_column(page: Page) -> None:
     for name, opening in (("backward", "/ops/snake"), ("gradcheck", "/ops/incorrect_clipped_relu?clip=1.5")):
         page.goto(f"/embed/lessons/{name}?theme=dark&height=920")

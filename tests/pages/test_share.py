@@ -162,6 +162,7 @@ def test_books_get_the_frame_for_the_screen_and_the_picture_for_paper(snippets: 
     assert f'::: {{.content-visible unless-format="html"}}\n[![Clamp with grad]({picture})]' in quarto
 
 
+@pytest.mark.nightly
 def test_the_frame_fits_every_column(snippets: dict[str, str], browser: Browser, host: Host) -> None:
     frame = snippets["HTML"].replace(' loading="lazy"', "")
     columns = (320, 390, 1000)
@@ -194,6 +195,7 @@ def test_the_element_works_where_it_is_pasted(snippets: dict[str, str], browser:
         expect(picture).not_to_have_js_property("naturalWidth", 0)
 
 
+@pytest.mark.nightly
 def test_a_lesson_is_shared_with_the_same_dialog(page: Page, browser: Browser, host: Host, server: str) -> None:
     page.goto("/lessons/gradcheck")
     shows(page, "/ops/incorrect_clipped_relu?clip=1.5")
@@ -332,6 +334,7 @@ def test_copying_says_so_and_copies(browser: Browser, server: str) -> None:
         assert page.evaluate("() => navigator.clipboard.readText()") == said(page)
 
 
+@pytest.mark.nightly
 def test_where_the_clipboard_is_closed_the_text_is_selected_for_the_hand_to_copy(browser: Browser, server: str) -> None:
     with alone(browser, server) as page:
         page.add_init_script(NO_CLIPBOARD)

@@ -137,6 +137,7 @@ def test_a_drag_zooms_all_maps_and_the_curves_and_a_double_click_goes_back(page:
     expect(page).to_have_url(re.compile("/ops/abs_product[?]view=surface$"))  # the point that is held has not moved
 
 
+@pytest.mark.nightly
 def test_a_double_click_keeps_the_range_that_was_typed(page: Page) -> None:
     opened(page, "/ops/abs_product?view=surface&start2=-2&stop2=1")
     drag(page)
@@ -151,6 +152,7 @@ def test_a_double_click_keeps_the_range_that_was_typed(page: Page) -> None:
     assert drawn(page, "forward")["heat"]["z"]
 
 
+@pytest.mark.nightly
 def test_forward_stands_in_space_and_is_turned_by_keys_and_by_hand(page: Page) -> None:
     opened(page, "/ops/abs_product?view=surface")
     button = page.get_by_role("button", name="3-D")

@@ -102,6 +102,7 @@ def test_what_is_shared_has_the_whole_address_and_a_preview(browser: Browser, vi
         expect(page.frame_locator("grad-loupe iframe").locator("html")).to_have_attribute("data-ready", "/ops/cube")
 
 
+@pytest.mark.nightly
 def test_lessons_pairs_and_words_are_under_the_path(visit: Page, site: str) -> None:
     visit.goto(f"{ROOT}/lessons/backward")
     expect(visit.locator("html[data-ready]")).to_be_attached()
@@ -115,6 +116,7 @@ def test_lessons_pairs_and_words_are_under_the_path(visit: Page, site: str) -> N
     expect(visit.locator(".opblock").first).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_saves_are_followed_under_the_path(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "my_ops.py").write_text(MY_OPS)
     with serving_below(tmp_path, "my_ops.py") as host, alone(browser, host) as page:

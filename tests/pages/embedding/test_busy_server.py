@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support.embedding_site import hosting
 from support.halted_worker import crowded, halted
@@ -24,6 +25,7 @@ def put(page: Page, *addresses: str) -> list[Locator]:
     return [page.frame_locator("iframe").nth(place).locator(":root") for place in range(len(addresses))]
 
 
+@pytest.mark.nightly
 def test_many_figures_of_a_visitor_with_a_small_share_become_alive(browser: Browser) -> None:
     with (
         serving_in_thread("--requests-per-peer", "2", "--deadline", "300") as server,

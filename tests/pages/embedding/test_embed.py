@@ -276,6 +276,7 @@ def test_in_a_tab_that_is_closed_it_waits_and_comes_out_as_wide_as_the_tab(aroun
     assert max(analytical) < 0
 
 
+@pytest.mark.nightly
 def test_of_many_on_a_page_only_those_in_sight_are_alive(browser: Browser, host: Host, server: str) -> None:
     for sign in (1, -1):
         warmed(server, f"/embed/exp?grad_output={sign}")

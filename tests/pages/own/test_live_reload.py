@@ -218,6 +218,7 @@ def test_a_function_with_a_new_parameter_gets_its_control_and_keeps_the_address(
     shows(page, "/ops/Twice?grad_output=-2")
 
 
+@pytest.mark.nightly
 def test_a_slider_that_is_dragged_meanwhile_ends_where_it_is_let_go_on_the_new_curves(page: Page, file: Path) -> None:
     opened(page, "/ops/Leaky")
     follows(page)

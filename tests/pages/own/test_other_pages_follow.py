@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 from support.axe import violations
 from support.browser import here, shows
@@ -50,6 +51,7 @@ def test_a_figure_in_a_frame_follows_and_keeps_its_address(page: Page, file: Pat
     assert here(page) == "/embed/Twice?grad_output=-1&hide=title"
 
 
+@pytest.mark.nightly
 def test_more_frames_than_a_browser_has_connections_follow(page: Page, file: Path) -> None:
     page.goto("/lessons")
     page.evaluate(FRAMES, 8)

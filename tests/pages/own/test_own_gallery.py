@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 from support import http
 from support.axe import violations
@@ -100,6 +101,7 @@ def test_the_gallery_shows_them_first_in_the_order_of_the_file(my_ops: Own, mine
     expect(mine.locator(".card h3").first).to_have_text("Configured")
 
 
+@pytest.mark.nightly
 def test_five_hundred_functions_are_shown_at_once_and_measured_meanwhile(tmp_path: Path, browser: Browser) -> None:
     with showing(tmp_path, text=MANY) as server, alone(browser, server.url) as page:
         server.get("/")  # the gallery behind them is drawn
