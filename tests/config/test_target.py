@@ -110,7 +110,7 @@ def test_a_link_that_leads_nowhere_is_named_so(here: Path) -> None:
 
 def test_a_pipe_is_no_file(here: Path) -> None:
     os.mkfifo(here / "pipe.py")
-    assert refused("pipe.py").startswith("pipe.py is neither a file nor a folder;")
+    assert refused("pipe.py").startswith("pipe.py is neither")
 
 
 READ = """
@@ -135,7 +135,7 @@ def test_a_file_that_may_not_be_read_says_how_to_allow_it() -> None:
         for owner, advice in [(0, "--user 0")] * root + [(reader, f"chmod u+r {path}")]:
             os.chown(path, owner, -1)
             told = subprocess.run([sys.executable, "-c", READ, str(path)], capture_output=True, text=True, check=True)
-            assert told.stdout.startswith(f"{path} may not be read by you; ")
+            assert told.stdout.startswith(f"{path} may not be read")
             assert advice in told.stdout
 
 

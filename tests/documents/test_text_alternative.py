@@ -56,7 +56,7 @@ def test_where_all_differ_equally_that_is_said(server: str) -> None:
         " ".join(summary_sentences(document(server, f"/ops/{name}.json")))  # type: ignore[arg-type]
         for name in ("incorrect_clipped_relu", "weight_decay_in_backward")
     )
-    assert "differ by 1 wherever they do" in same
+    assert "by 1 wherever they do" in same
     assert "analytical 1, numerical 0." in same
     assert "differ most at" in unlike
 
@@ -65,7 +65,7 @@ def test_the_points_that_nobody_asked_for_are_accounted_for(server: str) -> None
     found = document(server, "/ops/clamp_with_grad.json")
     more = len(found["columns"]["x"]) - found["count"]
     assert more > 0
-    assert f"; {more} of them were added where" in method_paragraph(found)  # type: ignore[arg-type]
+    assert f"; {more} of them were added" in method_paragraph(found)  # type: ignore[arg-type]
     assert "added" not in method_paragraph(document(server, "/ops/exp.json"))  # type: ignore[arg-type]
 
 

@@ -75,7 +75,7 @@ def test_what_cannot_be_drawn_is_left_out(name: str, layout: str) -> None:
 
 
 def test_a_function_that_failed_is_told_with_its_reason() -> None:
-    assert "Failed. forward raised ValueError: no" in said(picture(blank()))
+    assert "forward raised ValueError: no" in said(picture(blank()))
 
 
 @pytest.mark.parametrize("name", ["title", "of", "wrt", "sentence", "word", "dtype"])

@@ -140,7 +140,7 @@ def test_xml_says_the_same(server: str) -> None:
 def test_a_format_nobody_knows_is_not_implemented(server: str) -> None:
     refused = asked(server, f"{server}/ops/exp", "&format=yaml")
     assert refused.status_code == 501
-    assert "allowed are json and xml" in refused.json()["detail"]
+    assert "json and xml" in refused.json()["detail"]
 
 
 ELSEWHERE = """

@@ -75,7 +75,7 @@ def test_an_op_that_cannot_be_described_is_named():
 def test_an_op_is_called_like_its_function_and_knows_its_source():
     assert ONE(3) == 6
     assert ONE.doc.startswith("What a custom Function is")
-    assert ONE.source.startswith("class Double(torch.autograd.Function):")
+    assert ONE.source.startswith("class Double(")
     assert ONE.name == "double"
 
 
