@@ -132,7 +132,7 @@ def _milliseconds(plan: PlaneBudget) -> str:
 
 def _untested_note(plan: PlaneBudget) -> list[str]:
     """The note that the curl test was left out for lack of time."""
-    return [_UNTESTED] if plan.points and not plan.cells else []
+    return [_UNTESTED] if plan.points and plan.cells == 0 else []
 
 
 def _potential(measured: Surface, owner: str, wrt: str, wrt2: str) -> PotentialTestRecord | None:

@@ -320,5 +320,25 @@ def test_a_function_that_refuses_what_lies_beyond_the_range_is_looked_at_within_
     assert np.isfinite(columns["numerical_x"]).mean() > 0.8
 
 
+@pytest.mark.parametrize(("seconds", "side", "tested"), [(3.8e-3, 3, True), (7e-3, 3, False), (0.012, 0, False)])
+def test_of_a_slow_function_is_measured_what_there_is_time_for_and_the_rest_is_said(seconds, side, tested, clock):
+    def slow(x):
+        clock.goes_on(seconds)
+        return (x * x).sum()
+
+    header, columns = surface(op_of(slow, Input("x", shape=(2,))), "x[0]", "x[1]")
+    if not side:
+        assert ("would take too long" in header["sentence"], columns) == (True, {})
+        return
+    assert (header["shape"], header["pairs"]) == ((side, side), [])
+    assert any("is not tried" in note for note in header["notes"]) is not tested
+    assert (header["potential"] is not None) is tested
+
+
+def test_of_a_plane_that_comes_in_one_call_nothing_is_left_out():
+    header, _ = surface("abs_product")
+    assert (header["notes"], header["potential"]["holds"]) == ([], True)
+
+
 def test_two_points_a_side_are_a_plane_too():
     assert surface("abs_product", count=2)[1]["forward"].tolist() == [9.0, 9.0, 9.0, 9.0]
