@@ -122,8 +122,8 @@ def test_what_is_to_be_filled_in_names_every_argument_that_has_to_be_given() -> 
 
 
 ENDLESS = {
-    "forward": "def forward(ctx, x):\n    while bool(torch.isfinite(x).all()):\n        x = x * 1.0\n    return x",
-    "backward": "def forward(ctx, x):\n    return x * 1\ndef backward(ctx, g):\n    while True:\n        g = g * 1.0",
+    "forward": "def forward(ctx, x):\n    while True: x.exp()",
+    "backward": "def forward(ctx, x):\n    return x * 1\ndef backward(ctx, g):\n    while True: g.exp()",
 }
 
 
@@ -131,4 +131,5 @@ ENDLESS = {
 def test_what_never_comes_back_is_said_to(where: str) -> None:
     sentence = refused(function_of(ENDLESS[where], "Endless")).sentence
     assert f"Endless does not come to an end: {where} did not return within" in sentence
-    assert "x: float64[7]" in sentence
+    assert "`x: float64[7]`" in sentence
+    assert f".py, line {4 if where == 'forward' else 7}, in {where}: `while " in sentence

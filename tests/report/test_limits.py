@@ -83,24 +83,15 @@ def test_time_that_is_lost_in_the_second_input_leaves_the_third_unswept(
         assert place in said(report, capsysbinary, form)
 
 
-@pytest.mark.parametrize(
-    ("where", "deed", "place"),
-    [
-        ("forward", "burns(b)", "my_ops.py, line {burns}, in burns: `x = torch.cos(x)`"),
-        ("backward", "threading.Event().wait()", "my_ops.py, line {own}, in backward: `threading.Event().wait()`"),
-    ],
-)
-def test_what_never_comes_back_is_not_judged_and_its_last_line_is_named(
-    check: Check, where: str, deed: str, place: str
-) -> None:
-    text = BURNS + function(**{where: deed})
-    lines = [line.strip() for line in (HEAD + text).splitlines()]
+def test_what_never_comes_back_is_not_judged_and_its_last_line_is_named(check: Check) -> None:
+    deed = "threading.Event().wait()"
+    text = function(backward=deed)
     report = check(text, deadline=60)
     result = only(report)
     assert (result.word, report.code) == ("unsolved", 2)
-    assert f"{where} did not return within" in result.sentence
-    known = {"burns": lines.index("x = torch.cos(x)") + 1, "own": lines.index(deed) + 1 if deed in lines else 0}
-    assert place.format(**known) in result.sentence
+    assert "backward did not return within" in result.sentence
+    line = [line.strip() for line in (HEAD + text).splitlines()].index(deed) + 1
+    assert f"my_ops.py, line {line}, in backward: `{deed}`" in result.sentence
 
 
 @pytest.mark.nightly
