@@ -80,16 +80,18 @@ def _shapes(recipe: Recipe, evidence: CollectedEvidence, captured: Collection[st
     tensors = {each.name: each.shape for each in recipe.arguments if isinstance(each, TensorArgument)}
     told = _told_sizes(tensors, evidence).union(*(tensors[name] for name in captured))
     sizes = {size for shape in tensors.values() for size in shape if size > 1} - told
-    yield _reshaped(recipe, _resized(tensors, {size: size + 1 for size in sizes}))
+    # What is divided into halves stays even.
+    step = 1 + any(_known(evidence, name).even for name in tensors)
+    yield _reshaped(recipe, _resized(tensors, {size: size + step for size in sizes}))
     main = recipe.inputs[0]
     if len(main.shape) > 1 and main.shape[0] not in told:
-        for batch in (1, _BATCH):
+        for batch in (step, _BATCH + step - 1):
             yield _reshaped(recipe, _resized(tensors, {main.shape[0]: batch}))
     # A permutation belongs to one dimension.
     once = {each.name for each in recipe.arguments if isinstance(each, TensorArgument) and each.fill in INDEX_FILLS}
     alike = [name for name, shape in tensors.items() if shape == main.shape and name not in (*once, *captured)]
     if main.shape and not any(_known(evidence, name).ranks for name in alike):
-        for shape in _of_other_rank(main.shape, bool(told & {*main.shape})):
+        for shape in _of_other_rank(main.shape, bool(told & {*main.shape}), step):
             yield _reshaped(recipe, tensors | dict.fromkeys(alike, shape))
 
 
@@ -110,12 +112,15 @@ def _told_sizes(tensors: Mapping[str, _Shape], evidence: CollectedEvidence) -> s
     return {size for where, size in places.items() if size in (relations.exact(where), relations.fixed.get(where))}
 
 
-def _of_other_rank(shape: _Shape, told: bool) -> Iterator[_Shape]:
-    """The shapes with more dimensions that stand for this one; the last dimensions are kept, too, if not alone."""
+def _of_other_rank(shape: _Shape, told: bool, step: int) -> Iterator[_Shape]:
+    """The shapes with more dimensions that stand for this one; the last dimensions are kept, too, if not alone.
+
+    All sizes are multiples of ``step``.
+    """
     if len(shape) == 1 and not told:
-        yield from (_MATRIX, _CUBE)
+        yield from (tuple(step * size for size in each) for each in (_MATRIX, _CUBE))
     if len(shape) < 3:
-        yield (_BATCH, *shape)
+        yield (step * _BATCH, *shape)
 
 
 def _resized(shapes: Mapping[str, _Shape], sizes: Mapping[int, int]) -> dict[str, _Shape]:

@@ -15,10 +15,11 @@ TENSOR_NAME = re.compile(
 INDEX_NAME = re.compile(
     r"(^|_)(targets?|labels?|idx|ind(ices|ex)?|tgt|assign\w*|segments?|batch|ids?|neighbou?rs?|classes)(_\w+)?$"
 )
-# What is not differentiated by convention: targets and weights of a loss, masks, running statistics, random noise.
+# What is not differentiated by convention: targets and weights of a loss, masks, running statistics, random noise,
+# tables of a rotary embedding, the taps of a fixed filter.
 DATA_NAME = re.compile(
     r"(^|_)(targets?|tgt|labels?|y_?true|ground_?truths?|gts?|(sample|class|pos)_?weights?|masks?|valid|noises?|rand\w*|"
-    r"running_\w+)(_|\d|$)"
+    r"running_\w+|cos|sin|freqs|rope|rotary|taps?|filt|h[01])(_|\d|$)"
 )
 LABEL_NAME = re.compile(r"(^|_)(targets?|tgt|labels?|y_?true|ground_?truths?|gts?)(_|\d|$)")
 # A permutation that undoes another one, which has the rest of its name.

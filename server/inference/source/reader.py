@@ -20,6 +20,9 @@ from .torch_signatures import (
     TENSOR_CASTS,
 )
 
+# Methods that divide a dimension.
+_INTO_PARTS = ("chunk", "split", "tensor_split", "glu", "unflatten")
+
 
 class Reader(ExpressionReader):
     """Reads one function's body, in the order of its lines; ``where`` is what it is called in reasons."""
@@ -100,6 +103,7 @@ class Reader(ExpressionReader):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.calls.read(node)
+        self._note_parts(node)
         self.shared(node)
         self.stepped(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "view" and len(node.args) == 1:
@@ -208,6 +212,12 @@ class Reader(ExpressionReader):
         elif isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
             for each in filter(None, map(self.evidence, (node.right.left, node.right.right))):
                 each.signs = quoted_source(node)
+
+    def _note_parts(self, node: ast.Call) -> None:
+        """What is divided into parts of one size is of an even size: nobody means the last one to be shorter."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _INTO_PARTS:
+            for each in filter(None, map(self.evidence, (node.func.value, *node.args[:1]))):
+                each.even = True
 
     def _note_even(self, node: ast.expr) -> None:
         where = self.dimension(node)
