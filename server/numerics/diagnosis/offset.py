@@ -13,6 +13,7 @@ from .evidence import Evidence, Hypothesis
 
 # An added term is a multiple of a unit, which is 1, x or y.
 _MIN_ROWS = 8  # pattern: the fewest rows that show an added term, or rounding
+_MOST_DECAY = 0.1  # pattern: a weight decays by a small share of itself
 _MIN_UNIT = 1e-3  # sample: the term is estimated from rows where its unit is more than this share of the largest
 # pattern: a number this many powers of two smaller still has all its bits where numbers are rounded as computed.
 _SMALL_BITS = 4
@@ -37,7 +38,8 @@ def added_term(data: Evidence) -> Hypothesis | None:
         sum_ = f"(the slope of {data.owner} {'−' if share < 0 else '+'} {term})"
         sentence = f"backward returns grad_output times {sum_} {data.everywhere(exceptions)}"
         kind = f"added multiple of {'x' if symbol == data.wrt else 'y'}" if symbol else "added constant"
-        decay = ", as weight decay does" if symbol == data.wrt and not data.designed else ""
+        decays = symbol == data.wrt and 0 < share <= _MOST_DECAY and not data.designed
+        decay = ", as weight decay does" if decays else ""
         return kind, f"{sentence}: it adds a term{decay}."
     return None
 

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import torch
 
 from ...protocol.listed import listed
 from ...runtime.arrays import Array
@@ -18,7 +19,7 @@ from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
 from .conjugate import conjugate_slope
 from .evidence import Evidence, Hypothesis, describe_factor
-from .swapped_inputs import swapped_inputs
+from .swapped_inputs import flat_index, swapped_inputs
 
 # The fewest rows with a nonzero slope for a factor.
 _MIN_ROWS = 3  # pattern: for a constant factor
@@ -41,11 +42,28 @@ _MAX_ELEMENTS = 64  # budget: in a tensor larger than this no element is looked 
 def zero_gradient(data: Evidence) -> Hypothesis | None:
     """Hypothesis: backward returns 0 everywhere, although the slope is not 0."""
     exceptions = data.exceptions(0.0) if data.moving.any() else None
-    if exceptions is None:
+    if exceptions is None or _reaches_elsewhere(data):
         return None
     what = "None, which autograd takes for 0," if data.evaluation.returned_none else "0"
     rows = data.everywhere(exceptions)
     return "blocked", f"backward returns {what} {rows}, although {data.owner} moves: no gradient gets through."
+
+
+def _reaches_elsewhere(data: Evidence) -> bool:
+    """Whether another element of the input gets a gradient, or this one does from another element of the output."""
+    if data.evaluation.returned_none:
+        return False
+    rows = np.flatnonzero(data.moving)
+    try:
+        found = data.section.alone().vjp(data.x[rows[rows.size // 2 :][:1]], _uneven)
+    except FunctionFailed:
+        return False
+    return found is not None and bool(found.any())
+
+
+def _uneven(like: torch.Tensor) -> torch.Tensor:
+    """Numbers of a tensor's shape that do not cancel in any simple sum."""
+    return torch.cos(torch.arange(1.0, 1 + like.numel(), dtype=like.dtype, device=like.device)).reshape(like.shape)
 
 
 def constant_factor(data: Evidence) -> Hypothesis | None:
@@ -66,15 +84,31 @@ def constant_factor(data: Evidence) -> Hypothesis | None:
         return story
     if text == "−1":
         return "reversed", f"backward returns the slope of {data.owner} with its sign reversed {rows}."
-    reasons = [*["its sign is reversed"] * (factor < 0), *_factor_names(data, abs(factor), within)]
+    named = held_value_behind(data, abs(factor))
+    if not named and _depends_on_held(data, abs(factor)):
+        sentence = f"backward returns {text} times the slope of {data.owner} {rows}, a factor that changes with"
+        return "constant factor", f"{sentence} what the other inputs are held at."
+    reasons = [*["its sign is reversed"] * (factor < 0), *_factor_names(data, abs(factor), within, named)]
     because = f": {listed(reasons)}" if reasons else ""
     return "constant factor", f"backward returns {text} times the slope of {data.owner} {rows}{because}."
 
 
-def _factor_names(data: Evidence, size: float, within: float) -> list[str]:
+def _depends_on_held(data: Evidence, size: float) -> bool:
+    """Whether the factor is another one where all other inputs are held at other values."""
+    section = data.section
+    swept = flat_index(section)
+    moved = [
+        (name, tuple(v if (name, k) == (section.wrt, swept) else v * _CHANGES[0] for k, v in enumerate(values)))
+        for name, values in section.inputs
+    ]
+    factor = _factor_in(data, replace(section, inputs=tuple(moved)))
+    return factor is not None and abs(factor - size) > max(_RTOL, data.precision) * size
+
+
+def _factor_names(data: Evidence, size: float, within: float, named: tuple[str, int] | None) -> list[str]:
     """Which factor is too many, or missing, if it has a name or is a plain number."""
-    if name_power := held_value_behind(data, size):
-        which, power = name_power
+    if named:
+        which, power = named
         factor = f"{which}{'²' * (abs(power) == 2)}"
         if data.designed:
             return [f"it is {'multiplied' if power > 0 else 'divided'} by {factor}"]

@@ -79,6 +79,7 @@ STORIES = [
     ("added constant", exp, lambda x: exp(x) + 0.1, "(the slope of forward + 0.1) everywhere"),
     ("added constant", sin, lambda x: cos(x) - 2, "(the slope of forward − 2) everywhere"),
     ("added multiple of x", exp, lambda x: exp(x) + 0.01 * x, "+ 0.01 x)", "weight decay"),
+    ("added multiple of x", exp, lambda x: exp(x) + 2.5 * x, "+ 2.5 x) everywhere: it adds a term."),
     ("added multiple of x", sin, lambda x: cos(x) - x, "(the slope of forward − x) everywhere"),
     ("low precision", sin, lambda x: cos(x.float()).double(), "24 significant bits instead of 53", "float32"),
     ("low precision", sin, lambda x: cos(x).bfloat16().double(), "8 significant bits", "bfloat16"),
@@ -345,6 +346,21 @@ def test_a_number_that_only_happens_to_be_what_an_input_holds_is_not_called_by_i
     op = of_two(lambda u, v: sin(u) * v, lambda g, u, v: (g * cos(u) * v * 2, g * sin(u)))
     assert "factor" not in story(op)[1]
     assert "returns 2 times" in story(op)[1]
+
+
+def test_a_factor_that_changes_with_what_is_held_has_no_name_however_plain_it_is():
+    op = of_two(lambda u, v: sin(u) * (3 - v), lambda g, u, v: (g * cos(u) * (3 + v), -g * sin(u)))
+    kind, said = story(op)
+    assert (kind, "returns 5 times the slope of forward everywhere, a factor that changes" in said) == (
+        "constant factor",
+        True,
+    )
+
+
+def test_an_element_without_a_gradient_of_its_own_does_not_stop_those_of_others():
+    rolled = with_backward(lambda x: 2 * x, lambda g, x: 2 * g.roll(1))
+    op = op_of(rolled.apply, Input("x", shape=(2,), value=(0.4, -1.1)))
+    assert story(op, wrt="x[0]", of="y[0]")[0] != "blocked"
 
 
 def test_a_factor_that_a_parameter_holds_is_called_by_its_name():
