@@ -10,6 +10,9 @@ from typing import Any
 _PATIENCE, _PATIENCE_OF_A_REPORT = 2.0, 20.0
 
 
+EDITED = "edit.py"  # what a text that was edited in a page is called
+
+
 @dataclass(frozen=True)
 class Job:
     """The job of one worker.
@@ -17,6 +20,7 @@ class Job:
     ``targets`` are as on the command line (``my_ops.py``, ``package.module:Name``); without any it serves the gallery.
     ``deadline`` and ``loading`` are limits in seconds, for one question and until its handshake, in which waiting for a
     processor does not count; ``memory`` is MiB of resident memory, that of its children included, 0 for no limit.
+    ``text`` is code that was edited in a page: instead of targets, its Functions are served, and run in a sandbox.
     ``again`` counts explicit reloads, which also invalidate what is read beside the source. ``report`` says that all
     its Functions are looked at once, in every view, and nobody waits for a single answer.
     """
@@ -27,6 +31,12 @@ class Job:
     memory: int = 0
     again: int = 0
     report: bool = False
+    text: str = ""
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """What it loads that is no part of Gradloupe: its targets, or the text."""
+        return self.targets or (EDITED,) * bool(self.text)
 
     @property
     def patience(self) -> float:

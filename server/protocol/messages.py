@@ -98,9 +98,19 @@ class LostGpuMessage(TypedDict):
 
 
 class ForkRequest(TypedDict):
-    """Asks for a worker with this job; its descriptors come with the message."""
+    """Asks for a worker; its descriptors come with the message, that of its ``Briefing`` among them.
+
+    ``loads`` says that it will load files of a user, ``needs_all`` that nothing is to be left to be imported later.
+    """
 
     kind: Literal["fork"]
+    loads: bool
+    needs_all: bool
+
+
+class Briefing(TypedDict):
+    """What only the worker itself reads, as JSON in a file without a name: its job, folder and environment."""
+
     job: dict[str, Any]
     cwd: str
     environment: dict[str, str]

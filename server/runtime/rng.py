@@ -64,8 +64,24 @@ def preserve_rng() -> Iterator[None]:
         before.restore()
 
 
+class Seeding:
+    """The last seed, until it is taken over for generators elsewhere: those of a process that runs edited code."""
+
+    def __init__(self) -> None:
+        self.fresh: int | None = None
+
+    def take(self) -> int | None:
+        """The seed, where there was a new one since this was last called."""
+        fresh, self.fresh = self.fresh, None
+        return fresh
+
+
+seeding = Seeding()
+
+
 def seed_all_generators(seed: int) -> None:
     """Seed all generators, whichever bit generator NumPy uses."""
+    seeding.fresh = seed
     torch.default_generator.manual_seed(seed)
     if _CUDA.is_initialized():
         _CUDA.manual_seed_all(seed)

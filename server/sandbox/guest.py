@@ -6,7 +6,6 @@ Nothing here is believed outside: edited code may replace any of it.
 from __future__ import annotations
 
 import builtins
-import faulthandler
 import fcntl
 import gc
 import inspect
@@ -18,8 +17,9 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from faulthandler import enable, register  # workers replace them in their module
 from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import torch
@@ -27,12 +27,14 @@ from torch.autograd.function import _SingleLevelFunction
 
 from ...ops import Op
 from ..paths import PACKAGE
+from ..protocol.job import EDITED
 from ..protocol.stack_dump import DUMP_SIGNAL
-from ..runtime.rng import GeneratorStates
+from ..runtime.graph import declares_once
+from ..runtime.vjp import pull_back
 from .layers import CannotConfine, Limits, confine
 from .wire import PREFIX, Reading, Writing, packed, parsed, tensors_in
 
-FILE, MODULE = "edit.py", f"{PACKAGE}.ops.edit"  # so that a file of the gallery may be edited as it is
+FILE, MODULE = EDITED, f"{PACKAGE}.ops.edit"  # so that a file of the gallery may be edited as it is
 MAX_FRAMES, MAX_MESSAGE = 20, 8000
 _CHANNEL, _DUMPS = 3, 4
 _MOST_THINGS = 100
@@ -58,9 +60,11 @@ class Guest:
         self._count = 0
 
     def serve(self) -> None:
+        """Answer until the worker closes its end, or edited code ends the process."""
+        incoming = open(_CHANNEL, "rb", closefd=False)  # noqa: SIM115 as long as the process
         while True:
-            head, payload = PREFIX.unpack(_read(PREFIX.size))
-            request, reading = parsed(_read(head)), Reading(_read(payload))
+            head, payload = PREFIX.unpack(_read(incoming, PREFIX.size))
+            request, reading = parsed(_read(incoming, head)), Reading(_read(incoming, payload))
             writing = Writing(foreign=True)
             try:
                 reply = self._reply(request, reading, writing)
@@ -75,9 +79,12 @@ class Guest:
         if request["kind"] == "load":
             return {"kind": "loaded", "things": self._load(request["text"], writing)}
         _set_generators(reading.value(request["generator"]), request["seed"])
-        before = GeneratorStates.now()
+        before = _positions()
         answer = self._called if request["kind"] == "call" else self._pulled
-        return answer(request, reading, writing) | {"drew": list(before.changed())}
+        reply = answer(request, reading, writing)
+        return reply | {
+            "drew": [name for name, old, new in zip(_GENERATORS, before, _positions(), strict=True) if old != new]
+        }
 
     def _load(self, text: str, writing: Writing) -> list[dict[str, Any]]:
         module = ModuleType(MODULE)
@@ -107,6 +114,7 @@ class Guest:
             "name": name,
             "qualname": thing.__qualname__,
             "static": static,
+            "once": declares_once(thing),
             "roles": {role: _method(each, writing) for role, each in own.items()},
         }
 
@@ -150,14 +158,8 @@ class Guest:
         own = [each.requires_grad_() for each in own] if create else own
         given = [(each, _bits(each)) for each in own]
         versions, old = [each._version for each in own], [each._version for each, _ in graph.given]
-        gradients = torch.autograd.grad(
-            [out for out, one in zip(graph.outputs, cotangents, strict=True) if one is not None],
-            graph.leaves,
-            own,
-            retain_graph=True,
-            create_graph=create,
-            allow_unused=True,
-        )
+        outputs = [out for out, one in zip(graph.outputs, cotangents, strict=True) if one is not None]
+        gradients = pull_back(outputs, own, graph.leaves, retain_graph=True, create_graph=create)
         written, saved = _written(given, versions, writing), _written(graph.given, old, writing)
         graph.given = [(each, _bits(each)) for each, _ in graph.given]
         made = _Graph([*graph.leaves, *own] if create else [], list(tensors_in(gradients)), given)
@@ -229,8 +231,18 @@ def _written(
     ]
 
 
-def _set_generators(state: torch.Tensor, seed: int | None) -> None:
-    torch.set_rng_state(state)
+_GENERATORS = ("torch", "NumPy", "Python")
+
+
+def _positions() -> tuple[Any, ...]:
+    """Where each of the generators is, so far as it tells whether it was drawn from since."""
+    numpy: Any = np.random.get_state(legacy=False)
+    return torch.get_rng_state().numpy().tobytes(), str(numpy["state"].get("pos", numpy)), random.getstate()[1][-1]
+
+
+def _set_generators(state: torch.Tensor | None, seed: int | None) -> None:
+    if state is not None:
+        torch.set_rng_state(state)
     if seed is not None:
         random.seed(seed)
         np.random.seed(seed)
@@ -272,14 +284,11 @@ def _position(code: CodeType, instruction: int) -> tuple[int | None, ...]:
     return list(code.co_positions())[instruction // 2]
 
 
-def _read(size: int) -> bytes:
-    parts = bytearray()
-    while len(parts) < size:
-        part = os.read(_CHANNEL, size - len(parts))
-        if not part:
-            os._exit(0)
-        parts += part
-    return bytes(parts)
+def _read(incoming: IO[bytes], size: int) -> bytes:
+    data = incoming.read(size)
+    if len(data) < size:
+        os._exit(0)
+    return data
 
 
 def _write(data: bytes) -> None:
@@ -303,7 +312,8 @@ def become_guest(channel: int, dumps: int, limits: Limits, without: frozenset[st
         for each in (signal.SIGALRM, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(each, signal.SIG_DFL)
         _keep_only(channel, dumps)
-        faulthandler.register(DUMP_SIGNAL, _DUMPS)
+        enable(_DUMPS)
+        register(DUMP_SIGNAL, _DUMPS)
         os.environ.clear()
         os.chdir("/")
         sys.argv, sys.path_importer_cache = [FILE], {}

@@ -6,14 +6,18 @@ import os
 import select
 import signal
 import socket
+import struct
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ..protocol.stack_dump import DUMP_SIGNAL, last_line, parse_stack_dump
+import torch
+
+from ..protocol.stack_dump import DUMP_SIGNAL, StackFrame, last_line, parse_stack_dump
 from ..runtime.timeouts import TookTooLong
 from .guest import FILE, become_guest
 from .layers import Limits
@@ -23,11 +27,30 @@ _SECONDS = 2.0  # for one call of edited code, in which waiting for a processor 
 _PATIENCE = 5.0  # times as long it may take by the clock
 _START = 20.0  # seconds to be forked and confined
 _MOST_GUESTS = 8  # forked for one question
-_PULSE, _DUMP_TIME, _MAX_DUMP = 0.05, 1.0, 2**15
+_MOST_RECEIVED = 2**18  # bytes at once
+_PULSE, _DUMP_TIME, _MAX_DUMP = 0.05, 2.0, 2**15
+
+
+_Result = TypeVar("_Result")
 
 
 class GuestLost(Exception):
-    """The guest has ended, or was ended, before it answered; the message goes on after "edited code"."""
+    """The guest has ended, or was ended, before it answered; it was ``running`` these functions and lines of the text.
+
+    The outermost comes first.
+    """
+
+    def __init__(self, sentence: str, stack: Sequence[StackFrame] = ()) -> None:
+        super().__init__(sentence + last_line(stack, FILE))
+        self.running = [(call.function, call.line) for call in reversed(stack) if call.lies_in(FILE)]
+
+
+class TimedOut(GuestLost):
+    """It was ended at its limit of time."""
+
+
+class ProcessEnded(GuestLost):
+    """Its process has ended by itself."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +68,16 @@ class Reply:
         return value
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold back the alarm of a time limit, which repeats itself."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGALRM,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @dataclass
 class GuestProcess:
     """The guest that executes ``text``; forked when it is first asked, and again after it was lost.
@@ -58,7 +91,9 @@ class GuestProcess:
     without: frozenset[str] = frozenset()
     pid: int = 0
     forked: int = 0  # how many guests there were since the question began
-    lost: GuestLost | None = None
+    lost: GuestLost | BadReply | None = None
+    generator: torch.Tensor | None = None  # the state of torch's generator that the guest was given last
+    forgotten: list[int] = field(default_factory=list)  # graphs that the guest may forget
 
     def begin(self) -> None:
         """Begin another question: what has gone wrong before may be tried again."""
@@ -87,10 +122,11 @@ class GuestProcess:
         try:
             yield
         except TookTooLong as limit:
-            limit.place = limit.place or self._place()
-            self.close()
+            with _undisturbed():
+                limit.place = limit.place or last_line(self._stack(), FILE)
+                self.close()
             raise
-        except GuestLost as lost:
+        except (GuestLost, BadReply) as lost:
             self.close()
             self.lost = lost
             raise
@@ -106,11 +142,12 @@ class GuestProcess:
             self.pid = 0
             self._channel.close()
             os.close(self._dumps)
+            self.generator, self.forgotten = None, []
 
     def _start(self) -> Reply:
         self.forked += 1
         if self.forked > _MOST_GUESTS:
-            raise GuestLost("has ended its process again and again; look at the first error")
+            raise ProcessEnded("it ended its process again and again")
         self._channel, theirs = socket.socketpair()
         self._dumps, dumping = os.pipe()
         os.set_blocking(self._dumps, False)
@@ -121,26 +158,39 @@ class GuestProcess:
         finally:
             theirs.close()
             os.close(dumping)
-        ready = self._received(_START, "ready", "refused").header
+        pulse = struct.pack("ll", 0, int(_PULSE * 1e6))
+        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, pulse)
+        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, pulse)
+        self._buffer = bytearray()
+        self._begin_limit(_START)
+        ready = self._received("ready", "refused").header
         if ready["kind"] == "refused" or ready.get("parent") != os.getpid():
-            raise GuestLost(f"was not run: this system has no sandbox without {str(ready.get('without'))[:100]}")
+            raise GuestLost(f"it is not run: this system has no sandbox without {str(ready.get('without'))[:100]}")
         return self._exchange(packed({"kind": "load", "text": self.text}, []), "loaded")
 
     def _exchange(self, frame: bytes, kind: str) -> Reply:
         """The reply to a frame: of this kind, or ``raised``."""
-        if select.select([self._channel], [], [], 0)[0]:
+        if self._buffer or self._has_more():
             raise BadReply("it has answered before it was asked")
-        until = time.monotonic() + self.seconds * _PATIENCE
+        self._begin_limit(self.seconds)
         view = memoryview(frame)
-        with suppress(BrokenPipeError, ConnectionResetError):
-            while view and time.monotonic() < until:
-                if select.select([], [self._channel], [], _PULSE)[1]:
-                    view = view[self._channel.send(view, socket.MSG_DONTWAIT) :]
-        return self._received(self.seconds, kind, "raised")
+        try:
+            while view:
+                view = view[self._within_limit(partial(self._channel.send, view)) :]
+        except (BrokenPipeError, ConnectionResetError):
+            raise self._end() from None
+        return self._received(kind, "raised")
 
-    def _received(self, seconds: float, *kinds: str) -> Reply:
+    def _has_more(self) -> bool:
+        try:
+            return bool(self._channel.recv(1, socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:
+            raise self._end() from None
+
+    def _received(self, *kinds: str) -> Reply:
         """The next frame. Raises ``GuestLost`` and ``BadReply``."""
-        self._began, self._waited, self._limit = time.monotonic(), self._waiting(), seconds
         head, payload = sizes(self._bytes(PREFIX.size))
         header, reading = parsed(self._bytes(head)), Reading(self._bytes(payload))
         if header.get("kind") not in kinds:
@@ -148,24 +198,36 @@ class GuestProcess:
         return Reply(header, reading)
 
     def _bytes(self, size: int) -> bytes:
-        received = bytearray()
-        while len(received) < size:
-            if not select.select([self._channel], [], [], _PULSE)[0]:
-                self._check_time()
-                continue
+        """So many bytes, of those that have come already and of those that come."""
+        while len(self._buffer) < size:
             try:
-                part = self._channel.recv(size - len(received))
+                part = self._within_limit(partial(self._channel.recv, _MOST_RECEIVED))
             except ConnectionResetError:
                 part = b""
             if not part:
-                raise GuestLost(self._end())
-            received += part
-        return bytes(received)
+                raise self._end()
+            self._buffer += part
+        taken = bytes(memoryview(self._buffer)[:size])
+        del self._buffer[:size]
+        return taken
+
+    def _begin_limit(self, seconds: float) -> None:
+        self._limit, self._began, self._waited = seconds, time.monotonic(), -1.0
+
+    def _within_limit(self, act: Callable[[], _Result]) -> _Result:
+        """What an act on the channel returns, which is tried until the time is up. Raises ``TimedOut``."""
+        while True:
+            try:
+                return act()
+            except BlockingIOError:
+                self._check_time()
 
     def _check_time(self) -> None:
-        took = time.monotonic() - self._began
-        if took > self._limit + min(self._waiting() - self._waited, (_PATIENCE - 1) * self._limit):
-            raise GuestLost(f"did not return within {self._limit:g} s{self._place()}")
+        waited = self._waiting()
+        self._waited = waited if self._waited < 0 else self._waited
+        more = min(waited - self._waited, (_PATIENCE - 1) * self._limit)
+        if time.monotonic() - self._began > self._limit + more:
+            raise TimedOut(f"it did not return within {self._limit:g} s", self._stack())
 
     def _waiting(self) -> float:
         """Seconds for which the guest could have run while other processes had the CPU."""
@@ -174,30 +236,30 @@ class GuestProcess:
         except (OSError, IndexError, ValueError):
             return 0.0
 
-    def _end(self) -> str:
-        """How the guest has ended by itself, in words."""
+    def _end(self) -> ProcessEnded:
+        """How the guest has ended by itself."""
         self._channel.close()
-        time_left = time.monotonic() + _DUMP_TIME
+        until = time.monotonic() + _DUMP_TIME
         while not (ended := os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)):
-            if time.monotonic() > time_left:
-                return "closed its channel"
+            if time.monotonic() > until:
+                return ProcessEnded("it closed the channel of its process")
             time.sleep(_PULSE / 10)
         if ended.si_code == os.CLD_EXITED:
-            return f"ended its process with exit code {ended.si_status}"
-        name = signal.Signals(ended.si_status).name if ended.si_status in signal.valid_signals() else ended.si_status
-        return f"ended its process by {name}{self._place()}"
+            return ProcessEnded(f"it ended its process with exit code {ended.si_status}", self._stack())
+        named = ended.si_status in signal.valid_signals()
+        name = signal.Signals(ended.si_status).name if named else f"signal {ended.si_status}"
+        return ProcessEnded(f"it ended its process by {name}", self._stack())
 
-    def _place(self) -> str:
-        """The line that is running, or was when the process ended, as the end of a sentence."""
+    def _stack(self) -> tuple[StackFrame, ...]:
+        """The stack that is running, or was when the process ended, innermost first."""
         if not self.pid:
-            return ""
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, DUMP_SIGNAL)
+            return ()
+        os.kill(self.pid, DUMP_SIGNAL)
         dump, until = b"", time.monotonic() + _DUMP_TIME
-        while len(dump) < _MAX_DUMP and time.monotonic() < until and b"\n" not in dump[-1:]:
+        while len(dump) < _MAX_DUMP and time.monotonic() < until and not dump.endswith(b"\n"):
             if select.select([self._dumps], [], [], _PULSE)[0]:
                 part = os.read(self._dumps, _MAX_DUMP)
                 dump += part
                 if not part:
                     break
-        return last_line(parse_stack_dump(dump.decode("ascii", "replace")), FILE)
+        return parse_stack_dump(dump.decode("ascii", "replace"))

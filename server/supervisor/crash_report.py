@@ -27,9 +27,9 @@ _ADVICE = {
 def startup_crash(lost: WorkerLost, job: Job) -> BrokenMessage:
     """The greeting of a worker that died before sending one."""
     last = innermost_user_frame(lost.calls)
-    if job.targets:
+    if job.foreign:
         advice = _ADVICE.get("exit" if lost.kind.startswith("exit code") else lost.kind, "")
-        sentence = f"The process that imported {', '.join(job.targets)} {lost}{lost.place()}{advice}."
+        sentence = f"The process that imported {', '.join(job.foreign)} {lost}{lost.place()}{advice}."
     else:
         sentence = f"The worker process {lost} while it loaded the ops{lost.place()}; see the log."
     trouble = _load_error(sentence, lost.kind, last, _excerpt(last))

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from ..paths import source_files, working_directory
 from ..protocol.job import Job
 from ..protocol.python_command import ONE_THREAD, python_command
 
 if TYPE_CHECKING:  # its types take 30 ms, for which the worker would wait
-    from ..protocol.messages import BuryRequest, ForkRequest, ForkServerMessage
+    from ..protocol.messages import Briefing, BuryRequest, ForkRequest, ForkServerMessage
 
 _KILLED = -int(signal.SIGKILL)
 _MAX_MESSAGE = 4096  # bytes of a message from the fork server
@@ -99,9 +99,8 @@ class ForkServerClient:
         """Request a worker on this channel; ``ended`` is called when it is gone. Raises ``OSError``."""
         request: ForkRequest = {
             "kind": "fork",
-            "job": asdict(job),
-            "cwd": working_directory(),
-            "environment": os.environ | ONE_THREAD,
+            "loads": bool(job.targets),
+            "needs_all": job.report or bool(job.text),
         }
         worker = ForkedWorker(self, ended)
         with self.change:
@@ -109,7 +108,8 @@ class ForkServerClient:
                 raise ConnectionResetError("the process that workers are copies of has just ended")
             self._expected.append(worker)
             try:
-                socket.send_fds(self._socket, [json.dumps(request).encode()], [channel, notes])
+                with _briefing(job) as briefing:
+                    socket.send_fds(self._socket, [json.dumps(request).encode()], [channel, notes, briefing.fileno()])
             except OSError:
                 self._expected.pop()
                 raise
@@ -153,7 +153,7 @@ class ForkServerClient:
                     pass_fds=[channel.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    env=os.environ | ONE_THREAD,
+                    env=_harmless_environment() | ONE_THREAD,
                     start_new_session=True,
                 )
         except OSError as problem:
@@ -194,6 +194,26 @@ class ForkServerClient:
             self._living.clear()
 
 
+def _briefing(job: Job) -> IO[bytes]:
+    """The job in a file without a name: other copies of the fork server never hold it in their memory."""
+    # What runs edited code gets nothing of the environment, and no GPU, whose driver would have to open files.
+    environment = {"CUDA_VISIBLE_DEVICES": ""} if job.text else os.environ
+    plain: Briefing = {"job": asdict(job), "cwd": working_directory(), "environment": environment | ONE_THREAD}
+    file = open(os.memfd_create("gradloupe"), "w+b")  # noqa: SIM115 the caller closes it
+    file.write(json.dumps(plain).encode())
+    file.flush()
+    return file
+
+
+def _harmless_environment() -> dict[str, str]:
+    """What Python, torch and the libraries below it look at; no keys of a user, which a copy might be made to tell."""
+    return {name: value for name, value in os.environ.items() if name.startswith(_HARMLESS)}
+
+
+_HARMLESS = (
+    *("PATH", "HOME", "USER", "LANG", "LC_", "TZ", "TMP", "TEMP", "TERM", "XDG_", "PYTHON", "VIRTUAL_ENV", "CONDA"),
+    *("LD_", "TORCH", "PYTORCH", "ATEN", "CUDA", "NVIDIA", "HIP", "ROC", "HSA", "OMP", "KMP", "MKL", "OPENBLAS", "NPY"),
+)
 _lock = threading.Lock()
 _clients: list[ForkServerClient] = []  # the present one, or none
 

@@ -142,7 +142,7 @@ class Supervisor:
 
     def _log(self, lost: WorkerLost) -> None:
         """Log how the present worker has ended, where no report, no load error and no caller that has gone says so."""
-        if self.job.report or self.connection.dropped or (self.job.targets and not self.connection.greeted):
+        if self.job.report or self.connection.dropped or (self.job.foreign and not self.connection.greeted):
             return
         op, seconds = self.connection.asked, round(self.connection.seconds, 1)
         since = f"it was asked for {op}" if op else "it was started"
@@ -158,7 +158,7 @@ class Supervisor:
 
     def _is_users_fault(self, lost: WorkerLost) -> bool:
         """Whether the user's file has ended the worker while it was loaded, and would do so again."""
-        return bool(self.job.targets and self.connection.pid and lost.kind != "SIGKILL")
+        return bool(self.job.foreign and self.connection.pid and lost.kind != "SIGKILL")
 
     def _startup_failure(self, lost: WorkerLost) -> str:
         self.last_greeting = crash = startup_crash(lost, self.job)

@@ -19,6 +19,9 @@ from ...ops import OPS
 from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..protocol.errors import LoadFailed
+from ..sandbox.edited_module import edited_module
+from ..sandbox.guest import FILE
+from ..sandbox.guest_process import GuestProcess
 from ..schema.op import OpStub
 from ..url.representations import REPRESENTATIONS
 from .discover import FoundFunction, abstract_method, find_functions, is_abstract_base
@@ -32,6 +35,10 @@ _MAX_FILES = 500
 _MAX_SOURCE = 2**21  # characters of source in a handshake message
 # No name ends like the address of a representation: the parts of ``page.json`` follow a name each by itself.
 _ENDINGS = frozenset(part for ending in REPRESENTATIONS for part in ending.split("."))
+_NOT_THERE = (
+    f"{FILE}, line {{}}, imports {{}}, which is not there for edited code: it has torch, numpy and what they use, and "
+    "reads no files; save it as a file, and run gradloupe on that."
+)
 _LoadedFunction = tuple[Target, ModuleType, FoundFunction]
 
 
@@ -92,6 +99,26 @@ def load_targets(targets: Sequence[str], again: int = 0) -> Load:
     files = files_to_watch(reading, [path for path in reading.named if path.endswith(".py")])
     entries = _entries(loaded, _content_digest(reading, files, again), reading)
     return Load(tuple(targets), entries, files, notes, reading)
+
+
+def load_text(text: str, guest: GuestProcess) -> Load:
+    """The Functions of a text that was edited in a page, which a guest executes; raises ``LoadFailed``."""
+    reading = UserFileFinder()
+    reading.named.add(FILE)
+    reading.read[FILE] = text.encode("utf-8", "replace")
+    target = Target(FILE, FILE, "", "", FILE, os.getcwd())
+    try:
+        module = edited_module(text, guest)
+        functions = find_functions(module, "", FILE)
+        loaded = _without_abstract_bases([(target, module, each) for each in functions])
+        notes = list(unknown_example_names(module))
+    except Exception as error:  # noqa: BLE001 edited code may raise anything
+        report = import_error_report(error, reading, os.getcwd())
+        if isinstance(error, ModuleNotFoundError):
+            report |= {"sentence": _NOT_THERE.format(report["line"], error.name)}
+        raise LoadFailed(report, []) from None
+    content = hashlib.sha256(f"{code_digest()}\0{text}".encode("utf-8", "replace")).hexdigest()
+    return Load((FILE,), _entries(loaded, content, reading), [], notes, reading)
 
 
 def _without_abstract_bases(loaded: list[_LoadedFunction]) -> list[_LoadedFunction]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -23,12 +23,13 @@ from ..inference.search.trial import state_restored, try_recipe
 from ..inference.source.signature import Unfit, signature_of
 from ..protocol.errors import BadQuestion, Unsolved
 from ..runtime.captured import captured_names
+from ..sandbox.guest_process import GuestProcess
 from ..schema.op import OpDescription, UnsolvedOp
 from .codegen import declaration_source
 from .example_inputs import Override, override_for, reasons
 from .import_errors import encodable, exception_message, import_error_report
 from .left_defaults import left_defaults, made_up_callables, passed_over_sentence
-from .load import CatalogueEntry, files_to_watch, load_targets
+from .load import CatalogueEntry, Load, files_to_watch, load_text
 from .scalar_inputs import with_scalar_inputs
 from .source_loader import UserFileFinder
 
@@ -64,10 +65,10 @@ class _SolvedOp:
 
 
 class UserFunctions:
-    """The Functions of the targets, which it imports into this process, for good; raises ``LoadFailed``."""
+    """The Functions of one load: of the user's files, which are imported into this process for good."""
 
-    def __init__(self, targets: Sequence[str], again: int = 0) -> None:
-        self._load = load_targets(targets, again)
+    def __init__(self, load: Load) -> None:
+        self._load = load
         self.catalogue = [each.stub for each in self._load.entries.values()]  # in source order
         self.files, self.notes = self._load.files, self._load.notes
         self._reported_files = set(self._load.files)
@@ -191,6 +192,22 @@ class UserFunctions:
             raised = f"{type(problem).__name__}: {exception_message(problem)}".rstrip(": .")
             sentence = f"{entry.stub['title']} raised {raised} when it was called; fix it, or call it in another way."
             raise _unsolved(entry, NotInferred(sentence, recipe=recipe, error=problem), self._load.reading) from None
+
+
+class EditedFunctions(UserFunctions):
+    """The Functions of a text that was edited in a page, executed by a guest; raises ``LoadFailed``."""
+
+    def __init__(self, text: str) -> None:
+        self._guest = GuestProcess(text)
+        super().__init__(load_text(text, self._guest))
+
+    def op(self, name: str, recipe: str, before: str = "") -> Op:
+        self._guest.begin()
+        return super().op(name, recipe, before)
+
+    def described(self, name: str, recipe: str, before: str = "") -> OpDescription:
+        self._guest.begin()
+        return super().described(name, recipe, before)
 
 
 def _inferred_default(function: Any, before: str) -> _DefaultRecipe:

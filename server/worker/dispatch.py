@@ -38,6 +38,12 @@ if TYPE_CHECKING:
 
 _MAX_MESSAGE = 2000  # characters of a sentence about a fault
 _EXIT_TIMEOUT = 0.05  # seconds for child processes to end, once the Function has returned
+# They look into the process in which a Function runs, and edited code runs in another.
+_UNSUPPORTED = ("contract", "node")
+_UNSUPPORTED_VIEW = "view: {} is unsupported for edited code; save it as a file, and run gradloupe on that."
+_INCONSISTENT = (
+    "This code does something else each time it is called, so far as can be seen, so nothing can be said of it."
+)
 _LEFT_ONE = "The Function started a process that outlived it; it was ended."
 _LEFT_SOME = "The Function started {} processes that outlived it; they were ended."
 
@@ -50,6 +56,7 @@ class Dispatcher:
         self._collection = _collection(job)
         # Ops of the gallery leave them alone.
         self._settings = SavedSettings((ATTRIBUTES, *SETTINGS) if job.targets else ())
+        self._edited = bool(job.text)
         self._initial = set(child_pids())
         self._referenced = set[int]()  # later ones that user code still refers to
         self.lost_gpu = ""  # the error after which this process can use its GPU no more
@@ -93,6 +100,9 @@ class Dispatcher:
             sentence = f"What was found of {op} cannot be sent: {problem}; ask for fewer points."
             return _packed({"kind": "refused", "refusals": [("count", sentence)]})
         except Exception as problem:
+            if self._edited:  # it may answer differently each time, on purpose
+                logging.info("edited code could not be looked at", exc_info=True)
+                return _packed({"kind": "refused", "refusals": [("", _INCONSISTENT)]})
             if not gpu_error():
                 logging.exception("a fault of Gradloupe itself")
             return _packed({"kind": "fault", "sentence": describe_internal_error(problem)[-_MAX_MESSAGE:]})
@@ -110,6 +120,8 @@ class Dispatcher:
 
         Where Gradloupe cannot go on because of such a change, that is the answer.
         """
+        if self._edited and question.view in _UNSUPPORTED:
+            raise BadQuestion(_UNSUPPORTED_VIEW.format(question.view), "view")
         changes: list[Change] = []
         try:
             with self._settings.restored() as changes, warnings.catch_warnings():
@@ -140,7 +152,7 @@ class Dispatcher:
         A pool or helper process that it keeps for its next call stays.
         """
         children, ended = set(child_pids()), 0
-        if children - self._initial - self._referenced:
+        if children - self._initial - self._referenced and not self._edited:  # whose guest may have been forked anew
             self._referenced = children & referenced_children()
             ended = end_children(self._initial | self._referenced, _EXIT_TIMEOUT)
         if ended and message["kind"] == "answer":
@@ -156,11 +168,12 @@ def _packed(reply: WorkerReply) -> bytes:
 
 
 def _collection(job: Job) -> Gallery | UserFunctions:
-    if not job.targets:
+    if not job.targets and not job.text:
         return Gallery()
-    from ..user_code.user_functions import UserFunctions
+    from ..user_code.load import load_targets
+    from ..user_code.user_functions import EditedFunctions, UserFunctions
 
-    return UserFunctions(job.targets, job.again)
+    return EditedFunctions(job.text) if job.text else UserFunctions(load_targets(job.targets, job.again))
 
 
 class Gallery:

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from ..paths import PACKAGE
 from ..protocol.job import Job
-from ..protocol.messages import ForkRequest, ForkServerMessage, ForkServerRequest
+from ..protocol.messages import Briefing, ForkRequest, ForkServerMessage, ForkServerRequest
 from .child_processes import end_children
 from .sandbox import Sandbox, become_subreaper, die_with_parent
 
@@ -27,15 +27,16 @@ MODULES = (*(f"{PACKAGE}.server.{name}" for name in _NAMES), "numpy.ma")
 # before the first worker of a report, which looks at that view of every Function.
 DEFERRED_MODULES = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
 _RETRY_INTERVAL = 1.0  # seconds before a refused fork is retried, or idle before the deferred import
-_MAX_REQUEST = 2**20  # bytes of a request
+_MAX_REQUEST = 2**16  # bytes of a request
 
 
 class ForkServer:
     """Forks a worker for every request, and reports when it has ended.
 
-    A ``ForkRequest`` is a JSON message over a SEQPACKET socket, with two descriptors: the worker's end of its channel,
-    and the file for its stack dump. It is replied to with a ``BornMessage``, in the order of the requests, and with an
-    ``EndedMessage``. An ended worker stays a zombie, so that its process id is not reused, until a ``BuryRequest``.
+    A ``ForkRequest`` is a JSON message over a SEQPACKET socket, with three descriptors: the worker's end of its
+    channel, the file for its stack dump, and its ``Briefing``, which is not read here. It is replied to with a
+    ``BornMessage``, in the order of the requests, and with an ``EndedMessage``. An ended worker stays a zombie, so that
+    its process id is not reused, until a ``BuryRequest``.
     """
 
     def __init__(self, server: socket.socket) -> None:
@@ -69,7 +70,7 @@ class ForkServer:
         if self._wakeup_read in ready:
             os.read(self._wakeup_read, 4096)
         if server in ready:
-            message, descriptors, _, _ = socket.recv_fds(self._server, _MAX_REQUEST, 2)
+            message, descriptors, _, _ = socket.recv_fds(self._server, _MAX_REQUEST, 3)
             if not message:
                 return False
             request: ForkServerRequest = json.loads(message)
@@ -82,40 +83,43 @@ class ForkServer:
     def _import_deferred(self) -> None:
         if DEFERRED_MODULES[-1] not in sys.modules:
             import_modules(*DEFERRED_MODULES)
+            with suppress(Exception):
+                importlib.import_module(f"{PACKAGE}.server.sandbox.guest").preload()
             gc.freeze()
 
     def _fork_workers(self) -> None:
         while self._requests:
             request, descriptors = self._requests[0]
-            if request["job"]["report"]:
+            if request["needs_all"]:
                 self._import_deferred()
             try:
                 child = os.fork()
             except OSError:  # out of memory or processes: retried later
                 return
             if child == 0:
-                self._become_worker(request, *descriptors)
+                self._become_worker(*descriptors)
             self._requests.popleft()
             self._loads_user_files = self._loads_user_files or (
-                bool(request["job"]["targets"]) and DEFERRED_MODULES[-1] not in sys.modules
+                request["loads"] and DEFERRED_MODULES[-1] not in sys.modules
             )
             for each in descriptors:
                 os.close(each)
             self._living.add(child)
             self._send({"kind": "born", "pid": child})
 
-    def _become_worker(self, request: ForkRequest, channel: int, notes: int) -> NoReturn:
+    def _become_worker(self, channel: int, notes: int, briefing: int) -> NoReturn:
         """What the forked process does; never returns."""
         code = 1
         try:
             os.setsid()
-            self._close_all_but(channel, notes)
+            self._close_all_but(channel, notes, briefing)
             sandbox = Sandbox(notes)
             if os.getppid() == self._pid:  # else the parent died before PR_SET_PDEATHSIG was set
                 from .main import run_worker
 
-                _take_over(request["cwd"], request["environment"])
-                sandbox.run(lambda: run_worker(socket.socket(fileno=channel), Job.from_json(request["job"])))
+                told = _read_briefing(briefing)
+                _take_over(told["cwd"], told["environment"])
+                sandbox.run(lambda: run_worker(socket.socket(fileno=channel), Job.from_json(told["job"])))
             code = 0
         except BaseException:  # noqa: BLE001 nothing above could handle it
             traceback.print_exc()
@@ -146,6 +150,13 @@ class ForkServer:
 
     def _send(self, message: ForkServerMessage) -> None:
         self._server.send(json.dumps(message).encode())
+
+
+def _read_briefing(file: int) -> Briefing:
+    with open(file, "rb") as briefing:
+        briefing.seek(0)
+        told: Briefing = json.load(briefing)
+    return told
 
 
 def _take_over(folder: str, environment: dict[str, str]) -> None:
