@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,10 +27,11 @@ from .http.static_files import StaticFiles
 from .http.sub_path import SubPath
 from .protocol.errors import EngineBroken, EngineBusy
 from .reload.composite_engine import AnyEngine
-from .routes import compare, gallery, lessons, oembed, own, robots, sections, system
+from .routes import compare, gallery, lessons, oembed, own, play, robots, sections, system
 from .routes.context import Site
 
 _USUAL = Settings()
+_LOG = logging.getLogger("gradloupe")
 
 
 class Gradloupe(FastAPI):
@@ -53,6 +55,8 @@ async def _prepare(site: Site) -> None:
     except (EngineBroken, EngineBusy):  # there will be no such pages, or the server is ending
         return
     await asyncio.to_thread(site.pages.prepare)
+    if site.settings.play and (sentence := (await site.edits.confinement()).sentence):
+        _LOG.warning(sentence)
 
 
 def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connections | None = None) -> FastAPI:
@@ -74,6 +78,7 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
             await site.thumbnails.close()
             await site.own_thumbnails.close()
             await site.rasterizer.close()
+            await site.edits.close()
             await engine.close()
             if log is not None:
                 log.close()
@@ -95,14 +100,14 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     app.include_router(compare.router)
     app.include_router(oembed.router)
     app.include_router(own.router)
+    app.include_router(play.router)
     app.include_router(gallery.router)
     app.include_router(lessons.router)
     app.include_router(robots.router)
     app.include_router(system.router)
-    if settings.targets:
-        app.add_middleware(
-            CrossSiteGuard, token=settings.token, framed=settings.frame_ancestors not in OWN_SITE_ANCESTORS
-        )
+    if settings.targets or settings.play:
+        framed = settings.frame_ancestors not in OWN_SITE_ANCESTORS
+        app.add_middleware(CrossSiteGuard, token=settings.token, framed=framed, own=bool(settings.targets))
     app.add_middleware(AllowedHosts, settings=settings)
     app.add_middleware(Instrumentation, metrics=metrics, log=log)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, own=bool(settings.targets))

@@ -208,6 +208,13 @@ OPTIONS = {
         sources, "who may embed its figures (default: *, everybody; 'self' with a TARGET)", "SOURCES", _WHO
     ),
     "public": Option(boolean, "strangers ask: a shorter deadline, and no metrics for them", "", _WHO),
+    "play": Option(
+        boolean,
+        "code may be edited and run by who may use it, in a sandbox without files, network and other processes "
+        "(default: on; off with --public)",
+        "",
+        _WHO,
+    ),
     "requests_per_peer": Option(
         _whole(0, 65535),
         "new questions of one address under way at once; 0: no bound (default: 64; 32 with --public)",

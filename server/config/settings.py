@@ -23,7 +23,11 @@ from .options import (
     host_names,
 )
 
-PUBLIC = {"deadline": 5.0, "requests_per_peer": 32}  # with --public; 32 fill half the queue of the engine
+PUBLIC = {
+    "deadline": 5.0,
+    "requests_per_peer": 32,
+    "play": False,
+}  # with --public; 32 fill half the queue of the engine
 _TARGET_DEFAULTS = {
     "memory": 4096,
     "loading": 30.0,
@@ -58,6 +62,7 @@ class Settings:
     ``targets`` are the files and modules with the user's own Functions; without any there is the gallery alone. Their
     workers may hold ``memory`` MiB (0: no limit), and take ``loading`` seconds to import them; ``token`` authorises
     requests that change something. ``next_port`` says whether another port may be used where ``port`` is taken.
+    With ``play``, code that was edited in a page is run, in a sandbox.
     With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
     differences are then no failure; with ``strict`` warnings and remarks are failures, too.
     """
@@ -69,6 +74,7 @@ class Settings:
     names: tuple[str, ...] = ()
     frame_ancestors: str = "*"
     public: bool = False
+    play: bool = True
     log: str = LOG_FORMATS[0]
     requests_per_peer: int = 64  # questions of one address under way at the same time
     forwarded_allow_ips: str = ""

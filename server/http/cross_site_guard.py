@@ -16,6 +16,7 @@ _PAGE = (b"document",)
 _FRAMES = (*_PAGE, b"iframe", b"frame")
 _PLACES = {"frame": _FRAMES, "show": (*_FRAMES, b"object", b"embed")}  # where other sites may navigate to it
 _PORTS = {"http": ":80", "https": ":443"}
+PLAY = "/play.json"  # where code is sent that a visitor has edited
 TOKEN_HEADER = b"x-gradloupe-token"
 
 _CROSS_SITE_READ = (
@@ -33,14 +34,15 @@ _UNSIGNED = (
 
 
 class CrossSiteGuard:
-    """In front of the application of a server with user code.
+    """In front of the application of a server with user code: its ``own``, or what visitors edit.
 
-    ``token`` authorises changes; ``framed`` says whether the operator lets other sites embed figures.
-    Relies on the Fetch Metadata of browsers, which no page can forge; other programs may read without any.
+    Where it is its own, ``token`` authorises changes, and ``framed`` says whether the operator lets other sites embed
+    figures. Relies on the Fetch Metadata of browsers, which no page can forge; other programs may read without any.
     """
 
-    def __init__(self, app: ASGIApp, token: str, framed: bool) -> None:
+    def __init__(self, app: ASGIApp, token: str, framed: bool, own: bool = True) -> None:
         self.app = app
+        self._own = own
         self._token = token.encode()
         self._framed = framed
 
@@ -54,6 +56,8 @@ class CrossSiteGuard:
 
     def _refusal(self, scope: Scope) -> str:
         """Why this request is refused; empty where it is not."""
+        if not self._own:
+            return _CROSS_SITE_CHANGE if scope["path"] == PLAY and not _is_same_site(scope) else ""
         if scope["method"] in _SAFE_METHODS:
             return "" if UNSPECIFIC_PATHS.match(scope["path"]) or self._may_read(scope) else _CROSS_SITE_READ
         if not _is_same_site(scope):

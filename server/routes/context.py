@@ -28,6 +28,7 @@ from ..protocol.suggest import closest_match
 from ..reload.composite_engine import AnyEngine
 from ..schema.op import OpDescription
 from ..standalone.export import ExportWriter
+from ..supervisor.edits import EditLimits, Edits
 from ..supervisor.single_flight import SingleFlight
 from ..url.numbers import printable_excerpt
 from ..url.representations import REPRESENTATIONS
@@ -51,6 +52,7 @@ class Site:
     thumbnails: ThumbnailCache
     own_thumbnails: ThumbnailCache
     rasterizer: Rasterizer
+    edits: Edits
     build: str
     settings: Settings
 
@@ -67,7 +69,8 @@ class Site:
         exports = ExportWriter(answers, pages, assets)
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
         caches = answers, MarkCache(engine), SingleFlight[tuple[EncodedBody, bool]](), streams
-        return cls(engine, *caches, exports, assets, pages, *thumbnails, Rasterizer(), build, settings)
+        edits = Edits(EditLimits(deadline=settings.deadline))
+        return cls(engine, *caches, exports, assets, pages, *thumbnails, Rasterizer(), edits, build, settings)
 
     def base(self, request: Request) -> str:
         """The base URL of this site, without a slash at the end."""

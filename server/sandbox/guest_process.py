@@ -91,17 +91,17 @@ class GuestProcess:
     without: frozenset[str] = frozenset()
     pid: int = 0
     forked: int = 0  # how many guests there were since the question began
-    lost: GuestLost | BadReply | None = None
+    lost: dict[str, Exception] = field(default_factory=dict)  # how it was lost, by the kind of the request
     generator: torch.Tensor | None = None  # the state of torch's generator that the guest was given last
     forgotten: list[int] = field(default_factory=list)  # graphs that the guest may forget
 
     def begin(self) -> None:
         """Begin another question: what has gone wrong before may be tried again."""
-        self.forked, self.lost = 0, None
+        self.forked, self.lost = 0, {}
 
     def load(self) -> Reply:
         """What the guest has said of the text when it has executed it. Raises what ``ask`` raises."""
-        with self._ended_on_failure():
+        with self._ended_on_failure("load"):
             if not self.pid:
                 self._loaded = self._start()
             return self._loaded
@@ -109,16 +109,19 @@ class GuestProcess:
     def ask(self, header: dict[str, Any], segments: list[bytes]) -> Reply:
         """The reply to a request. Raises ``GuestLost`` where there is none, and ``BadReply`` for a hostile one.
 
-        Whatever is raised while it is waited for, a time limit for instance, ends the guest.
+        Whatever is raised while it is waited for, a time limit for instance, ends the guest. Until the next question a
+        request of a kind that it did not survive is not made again.
         """
-        self.load()
-        with self._ended_on_failure():
+        kind = header["kind"]
+        if kind not in self.lost:
+            self.load()
+        with self._ended_on_failure(kind):
             return self._exchange(packed(header, segments), "returned")
 
     @contextmanager
-    def _ended_on_failure(self) -> Iterator[None]:
-        if self.lost is not None:
-            raise self.lost
+    def _ended_on_failure(self, kind: str) -> Iterator[None]:
+        if kind in self.lost:
+            raise self.lost[kind]
         try:
             yield
         except TookTooLong as limit:
@@ -128,7 +131,7 @@ class GuestProcess:
             raise
         except (GuestLost, BadReply) as lost:
             self.close()
-            self.lost = lost
+            self.lost[kind] = lost
             raise
         except BaseException:
             self.close()
@@ -256,10 +259,12 @@ class GuestProcess:
             return ()
         os.kill(self.pid, DUMP_SIGNAL)
         dump, until = b"", time.monotonic() + _DUMP_TIME
-        while len(dump) < _MAX_DUMP and time.monotonic() < until and not dump.endswith(b"\n"):
+        while len(dump) < _MAX_DUMP and time.monotonic() < until:
             if select.select([self._dumps], [], [], _PULSE)[0]:
                 part = os.read(self._dumps, _MAX_DUMP)
                 dump += part
                 if not part:
                     break
+            elif dump:  # it is written line by line
+                break
         return parse_stack_dump(dump.decode("ascii", "replace"))

@@ -82,7 +82,7 @@ class Request:
             error = edited_error(reply)
         except BadReply as bad:
             self.guest.close()
-            self.guest.lost = bad
+            self.guest.lost[self.header["kind"]] = bad
             raise
         raise error
 

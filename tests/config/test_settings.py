@@ -67,6 +67,8 @@ def test_strangers_get_less_unless_the_operator_says_how_much() -> None:
     assert public.deadline < Settings().deadline
     assert public.requests_per_peer < Settings().requests_per_peer
     assert chosen("--public --deadline 7").deadline == 7
+    assert (Settings().play, public.play, chosen("--public --play").play) == (True, False, True)
+    assert not chosen(GRADLOUPE_PLAY="0").play
     assert chosen(GRADLOUPE_PUBLIC="yes") == public
     assert chosen(GRADLOUPE_PUBLIC="0") == Settings()
 

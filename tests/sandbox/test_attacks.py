@@ -47,6 +47,13 @@ def test_there_are_more_than_a_hundred_kinds_of_attack() -> None:
     assert set(ATTACKS) >= CORE
 
 
+@pytest.mark.parametrize("count", [20, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_guests_leave_nothing_behind(count: int) -> None:
+    """Neither process, descriptor nor memory, which the arena looks at when it ends."""
+    with arena() as guests:
+        assert {guests.outcome(f"x = bytearray({number})") for number in range(count)} == {"loaded"}
+
+
 def test_what_hangs_is_told_with_its_line(guests: Arena) -> None:
     said = guests.outcome(text_of(GREED["sleep"]), seconds=0.5)
     assert said.startswith("lost it did not return within 0.5 s; last line: edit.py, line ")

@@ -9,7 +9,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from psutil import Process
+
 from gradloupe.server.protocol.python_command import ONE_THREAD
+
+MAX_GROWTH = 16 * 2**20  # bytes by which it may have grown, whatever it was asked
 
 
 class Arena:
@@ -44,7 +48,9 @@ def arena() -> Iterator[Arena]:
         assert process.stdin
         process.stdin.close()
         assert process.stdout
-        assert json.loads(process.stdout.readline()) == {"children": 0, "descriptors": 0}
+        left = json.loads(process.stdout.readline())
+        assert (left["children"], left["descriptors"]) == (0, 0)
+        assert left["memory"] < MAX_GROWTH
     assert process.returncode == 0
 
 
@@ -60,7 +66,7 @@ def _serve(requests: IO[str]) -> None:
     torch.set_num_threads(1)
     guest.preload()
     exec(__import__("sandbox.attacks", fromlist=["PRELUDE"]).PRELUDE, {})  # noqa: S102 what attacks import is there
-    began = len(os.listdir("/proc/self/fd"))
+    began, held = len(os.listdir("/proc/self/fd")), Process().memory_info().rss
     for line in requests:
         text, without, seconds = json.loads(line)
         process = GuestProcess(text, seconds, without=frozenset(without))
@@ -78,7 +84,8 @@ def _serve(requests: IO[str]) -> None:
         children = 1 + os.waitpid(-1, os.WNOHANG)[0]
     except ChildProcessError:
         children = 0
-    print(json.dumps({"children": children, "descriptors": len(os.listdir("/proc/self/fd")) - began}))
+    memory = Process().memory_info().rss - held
+    print(json.dumps({"children": children, "descriptors": len(os.listdir("/proc/self/fd")) - began, "memory": memory}))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,178 @@
+"""Edits: a worker for each text that was edited in a page, kept a while, and a fair share of them for everybody."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from ..protocol.errors import EngineBusy
+from ..protocol.fingerprint import fingerprint
+from ..protocol.job import Job
+from ..protocol.python_command import python_command
+from ..sandbox.canary import Confinement, parse_confinement
+from .engine import Engine
+from .single_flight import IsDisconnected
+from .supervisor import EngineCounters
+from .worker_process import WorkerProcess
+
+_LOADING, _MEMORY = 10.0, 2048  # seconds to execute a text, and MiB of a worker with its guest
+_EXAMINATION = 30.0  # seconds for the program that tries the sandbox
+_WAITING, _WAITING_OF_ONE = 64, 8  # questions that may wait: in all, and of one address
+_FULL = "More edits are waiting than can be run soon; ask again in a second."
+_MANY = f"One address may have {_WAITING_OF_ONE} edits waiting; ask again in a second, when some are run."
+
+
+@dataclass
+class EditLimits:
+    """How many edits are run ``at_once`` and kept ``alive`` with their workers; ``deadline`` in seconds for each."""
+
+    at_once: int = 2 * (os.cpu_count() or 1)
+    alive: int = 4 * (os.cpu_count() or 1)
+    deadline: float = 5.0
+
+
+def _examined() -> Confinement:
+    try:
+        done = subprocess.run(python_command("sandbox.canary"), capture_output=True, timeout=_EXAMINATION, check=False)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return parse_confinement(b"")
+    return parse_confinement(done.stdout)
+
+
+class FairSlots:
+    """So many at once, handed out in turn among the addresses that wait; one address never has all of them."""
+
+    def __init__(self, count: int) -> None:
+        self._free, self._share = count, max(1, count - 1)
+        self._running: Counter[str] = Counter()
+        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for a slot."""
+        return sum(map(len, self._queues.values()))
+
+    @asynccontextmanager
+    async def one(self, address: str) -> AsyncIterator[None]:
+        """A slot, as soon as it is this address's turn; raises ``EngineBusy`` where too many wait already."""
+        queue = self._queues.setdefault(address, deque())
+        if self.waiting >= _WAITING or len(queue) >= _WAITING_OF_ONE:
+            raise EngineBusy(_MANY if len(queue) >= _WAITING_OF_ONE else _FULL)
+        turn = asyncio.get_running_loop().create_future()
+        queue.append(turn)
+        self._hand_out()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._give_back(address)
+            raise
+        try:
+            yield
+        finally:
+            self._give_back(address)
+
+    def _give_back(self, address: str) -> None:
+        self._free += 1
+        self._running[address] -= 1
+        self._running += Counter()  # without those that are zero
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Give free slots to those who wait, one address after the other."""
+        given = True
+        while self._free and given:
+            given = False
+            for address in list(self._queues):
+                queue = self._queues[address]
+                while queue and queue[0].done():
+                    queue.popleft()
+                if not queue:
+                    del self._queues[address]
+                elif self._free and self._running[address] < self._share:
+                    self._free -= 1
+                    self._running[address] += 1
+                    queue.popleft().set_result(None)
+                    self._queues.move_to_end(address)
+                    given = True
+
+
+class Edits:
+    """The engines of texts, by digest; those that were not asked for longest are ended first."""
+
+    def __init__(self, limits: EditLimits | None = None) -> None:
+        self.limits = limits or EditLimits()
+        self.slots = FairSlots(self.limits.at_once)
+        self._engines: OrderedDict[str, Engine] = OrderedDict()
+        self._used: Counter[str] = Counter()
+        self._ending: set[asyncio.Task[None]] = set()
+        self.counters = EngineCounters()
+        self._confinement: asyncio.Task[Confinement] | None = None
+
+    async def confinement(self) -> Confinement:
+        """How well this system confines edited code, found out by a program of its own, once."""
+        if self._confinement is None:
+            self._confinement = asyncio.create_task(asyncio.to_thread(_examined))
+        return await asyncio.shield(self._confinement)
+
+    @property
+    def alive(self) -> int:
+        """How many workers there are."""
+        return len(self._engines)
+
+    @asynccontextmanager
+    async def engine(self, text: str, address: str, gone: IsDisconnected | None = None) -> AsyncIterator[Engine]:
+        """The engine of a text, for one question of this address, when it is its turn.
+
+        Raises ``EngineBusy`` where too many wait, the client has gone meanwhile, or no process can be started.
+        """
+        async with self.slots.one(address):
+            if gone is not None and await gone():
+                raise EngineBusy
+            key = fingerprint(text)
+            engine = await self._started(key, text)
+            self._used[key] += 1
+            try:
+                yield engine
+            finally:
+                self._used[key] -= 1
+                self._used += Counter()
+                if engine.broken:
+                    self._end(key)
+                self._shrink()
+
+    async def close(self) -> None:
+        """End all workers."""
+        for key in list(self._engines):
+            self._end(key)
+        await asyncio.gather(*self._ending, return_exceptions=True)
+
+    async def _started(self, key: str, text: str) -> Engine:
+        engine = self._engines.get(key)
+        if engine is None:
+            job = Job(deadline=self.limits.deadline, loading=_LOADING, memory=_MEMORY, text=text)
+            try:
+                engine = Engine(WorkerProcess(job), self.counters)
+            except OSError:
+                raise EngineBusy from None
+            self._engines[key] = engine
+            await engine.connect()
+        self._engines.move_to_end(key)
+        return engine
+
+    def _shrink(self) -> None:
+        idle = [key for key in self._engines if not self._used[key]]
+        for key in idle[: max(0, len(self._engines) - self.limits.alive)]:
+            self._end(key)
+
+    def _end(self, key: str) -> None:
+        engine = self._engines.pop(key, None)
+        if engine is not None:
+            task = asyncio.create_task(engine.close())
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)

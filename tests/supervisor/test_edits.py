@@ -1,0 +1,135 @@
+"""A worker for each edited text: in turn for everybody, kept while it is asked for, and ended without a trace."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from psutil import Process
+from support.edits import edited
+from support.engines import question_of
+from support.event_loop import awaited, run
+from support.servers import children
+from support.waiting import until
+
+from gradloupe.server.protocol.errors import EngineBroken, EngineBusy
+from gradloupe.server.supervisor.edits import EditLimits, Edits, FairSlots
+
+LOOPS = edited(backward="while True: pass")
+
+
+async def turns(slots: FairSlots, address: str, order: list[str], held: asyncio.Event) -> None:
+    async with slots.one(address):
+        order.append(address)
+        await held.wait()
+
+
+@awaited
+async def test_slots_are_handed_out_in_turn_and_never_all_to_one() -> None:
+    slots, order, held = FairSlots(3), list[str](), asyncio.Event()
+    tasks = [asyncio.create_task(turns(slots, "loops", order, held)) for _ in range(6)]
+    await asyncio.sleep(0)
+    assert order == ["loops", "loops"]
+    tasks += [asyncio.create_task(turns(slots, each, order, held)) for each in ("ann", "ben")]
+    await asyncio.sleep(0)
+    assert (order[2:], slots.waiting) == (["ann"], 5)
+    held.set()
+    await asyncio.gather(*tasks)
+    assert order.index("ben") < 6
+    assert slots.waiting == 0
+
+
+@awaited
+async def test_whoever_waits_too_much_is_told_to_come_back_and_others_are_not() -> None:
+    slots, held = FairSlots(2), asyncio.Event()
+    tasks = [asyncio.create_task(turns(slots, "loops", [], held)) for _ in range(9)]
+    await asyncio.sleep(0)
+    with pytest.raises(EngineBusy, match="One address may have 8 edits waiting"):
+        await turns(slots, "loops", [], held)
+    others = [asyncio.create_task(turns(slots, f"student {place}", [], held)) for place in range(57)]
+    await asyncio.sleep(0)
+    with pytest.raises(EngineBusy, match="More edits are waiting"):
+        await turns(slots, "one more", [], held)
+    for each in tasks:
+        each.cancel()
+    held.set()
+    await asyncio.gather(*tasks, *others, return_exceptions=True)
+    assert slots.waiting == 0
+    async with slots.one("loops"), slots.one("ann"):
+        pass
+
+
+async def verdict(edits: Edits, text: str, address: str = "") -> str:
+    async with edits.engine(text, address) as engine:
+        name = next(iter(await engine.catalogue()))
+        return str((await engine.answer(await question_of(engine, name))).header["verdict"]["word"])
+
+
+def descendants(pid: int) -> list[Process]:
+    return Process(pid).children(recursive=True)
+
+
+async def traces(edits: Edits, count: int) -> tuple[int, int, int]:
+    """Workers, descriptors and threads of this process after so many edits, each of another text."""
+    for number in range(count):
+        await verdict(edits, f"{edited()}\n# {number}")
+    return edits.alive, len(os.listdir("/proc/self/fd")), Process().num_threads()
+
+
+def test_a_text_keeps_its_worker_and_the_oldest_makes_room() -> None:
+    async def asked() -> None:
+        edits = Edits(EditLimits(alive=2, deadline=60.0))
+        texts = [f"{edited()}\n# {number}" for number in range(3)]
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(edits.close)
+            assert [await verdict(edits, each) for each in texts] == ["matches"] * 3
+            assert edits.alive == 2
+            async with edits.engine(texts[2], "") as engine:
+                worker = engine.worker
+            await verdict(edits, texts[2])
+            async with edits.engine(texts[2], "") as engine:
+                assert engine.worker == worker
+            with pytest.raises(EngineBroken):
+                await verdict(edits, "x = 1 / 0")
+            assert edits.alive == 2
+
+    run(asked())
+
+
+@pytest.mark.parametrize("count", [4, pytest.param(200, marks=pytest.mark.nightly)])
+def test_edits_leave_no_process_descriptor_or_thread(count: int) -> None:
+    async def asked() -> tuple[tuple[int, int, int], tuple[int, int, int], list[int]]:
+        edits = Edits(EditLimits(alive=2, deadline=60.0))
+        first = await traces(edits, 3)
+        guests = [each.pid for server in children(os.getpid(), "worker.forkserver") for each in descendants(server)]
+        later = await traces(edits, count)
+        await edits.close()
+        return first, later, guests
+
+    first, later, guests = run(asked())
+    assert later[0] == first[0]
+    assert later[1] <= first[1] + 2
+    assert later[2] <= first[2] + 2
+    assert len(guests) >= 4  # two workers with a guest each
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in guests))
+
+
+def test_nobody_waits_behind_one_who_loops() -> None:
+    async def asked() -> tuple[str, int]:
+        edits = Edits(EditLimits(at_once=2, deadline=20.0))
+        looping = [asyncio.create_task(verdict(edits, f"{LOOPS}\n# {number}", "loops")) for number in range(4)]
+        await asyncio.sleep(0)
+        word = await verdict(edits, edited(), "student")
+        waiting = sum(not each.done() for each in looping)
+        for each in looping:
+            each.cancel()
+        await asyncio.gather(*looping, return_exceptions=True)
+        await edits.close()
+        return word, waiting
+
+    word, waiting = run(asked())
+    assert word == "matches"
+    assert waiting >= 2
