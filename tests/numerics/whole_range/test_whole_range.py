@@ -36,8 +36,12 @@ def stacked(*others):
     return lambda x: torch.stack((x, *(0 * x + each for each in others)), -1)
 
 
-# Those of one number, and what is seen from far away alone.
-INNOCENT = {name: each.op.call for name, each in INNOCENTS.items() if len(each.op.inputs) == 1 and not each.wrt} | {
+# Those of one number that can be called from −3 to 3, and what is seen from far away alone.
+INNOCENT = {
+    name: each.op.call
+    for name, each in INNOCENTS.items()
+    if len(each.op.inputs) == 1 and not each.wrt and name != "cross entropy of shares"
+} | {
     "1 / x³": lambda x: 1 / x**3,
     "a root": lambda x: x**0.5,
     "a cube root": lambda x: x.sign() * x.abs() ** (1 / 3),
@@ -184,7 +188,7 @@ def test_a_wave_is_undecided_where_its_period_is_finer_than_the_numbers(dtype):
     assert (seen.status[near] == Status.AGREES).all()
 
 
-@pytest.mark.parametrize("name", ["sin", "exp", "gelu", "a root", "1 / x", "x cubed", "asinh", "a pole", "lgamma"])
+@pytest.mark.parametrize("name", ["sin", "exp", "gelu", "a root", "reciprocal", "x cubed", "asinh", "a pole", "lgamma"])
 def test_the_error_bound_holds_wherever_there_is_a_slope(name):
     seen = wide(op_of(INNOCENT[name]))
     known = (np.abs(seen.x) < 1e15) & np.isfinite(seen.numerical) & np.isfinite(seen.analytical)
