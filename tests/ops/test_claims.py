@@ -22,7 +22,7 @@ RIGHT_AS_A_CURVE = (
 )
 # Specimens of which more is said than their headline, since it cannot but follow.
 FOLLOWS = {
-    "changes_what_it_saved": {"CTX-TENSOR"},
+    "changes_what_it_saved": {"CTX-TENSOR", "SECOND-ORDER"},
     "incorrect_clipped_relu": {"GRADIENT"},
     "output_kept_on_ctx": {"CTX-TENSOR"},
     "sinh_on_ctx": {"CTX-TENSOR"},
