@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gradloupe.server.html.example_inputs_code import example_inputs_code
-from gradloupe.server.inference.recipe.grammar import parse_recipe
+from gradloupe.server.inference.recipe import parse_recipe
 
 
 @pytest.mark.parametrize(
