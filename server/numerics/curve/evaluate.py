@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ...runtime.arrays import EPSILON, Array, finite_numbers, largest_magnitude
 from ...runtime.batching import Batch, find_batch
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
@@ -47,6 +47,7 @@ _SAFETY = 3.0  # bound: a safety factor on the noise estimated from a few sample
 # no noise, if it is _BIAS_RATIO times its own third difference and forward is no staircase.
 _NOISE_REACH = 25
 _BIAS_RATIO = 100.0  # pattern: so much larger than what is rough about it, it is another function that is computed
+_ORDINARY = 1e4  # sample: to x a forward adds numbers of up to this size
 _MIN_DISTINCT = 0.5  # pattern: with distinct values at less than this share of the rows, it is a staircase
 
 
@@ -115,17 +116,21 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
 
     tolerance, uncertainty = tolerance_for(largest, section.dtype), _kink_uncertainty(at, special) * largest
     scale = _local_scale(slopes, steepest if grad_output else 0.0)
-    wide = check_whole_range(section, reference, grad_output, largest, meant) if repeats and grad_output else None
+    reach = _power_of_ten(max(abs(grid.start), abs(grid.stop)))
+    wide = (
+        check_whole_range(section, reference, grad_output, largest, meant, reach) if repeats and grad_output else None
+    )
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
         areas = cell_areas(section, at, grad_output, rows.inside)
-        noise = forward_rounding(section.dtype, at.x, numerical, returned.values)
+        steep = np.abs(returned.grad_input / grad_output) if grad_output else np.zeros(at.x.size)
+        noise = forward_rounding(section.dtype, at.x, numerical, returned.values, steep)
         target = Antiderivative(
             section.forward, returned.values, noise, returned.grad_input, reference.forward, meant is None
         )
         area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty, areas)
         if meant and surrogate:
-            noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values)
+            noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values, steep)
             target = Antiderivative(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
             surrogate_area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty, areas)
     return Evaluation(
@@ -312,6 +317,11 @@ def _largest_inwards(wide: WholeRangeCheck | None, grid: Grid) -> float:
     return largest_magnitude(wide.numerical[(size >= near / 10) & (size <= far)])
 
 
+def _power_of_ten(size: float) -> float:
+    """The least power of ten, from 1 on, that is as large; of what is far away none."""
+    return float(10.0 ** np.ceil(np.log10(min(max(size, 1.0), _ORDINARY))))
+
+
 def _meant(section: Section, at: Rows, grad_output: float) -> Batch | None:
     """The section through the surrogate, where there is one that this backward is meant to follow."""
     call = section.op.surrogate_for(section.wrt, grad_output)
@@ -334,14 +344,16 @@ def _curve_of(
         return None, error.failure
 
 
-def forward_rounding(dtype: torch.dtype, x: Array, curve: Curve, rounded: Array) -> Array:
+def forward_rounding(dtype: torch.dtype, x: Array, curve: Curve, rounded: Array, returned: Array) -> Array:
     """How far forward's values at ``x`` may be off by rounding, in a section's ``dtype``.
 
-    ``curve`` is forward in double precision, ``rounded`` its values in the dtype. On its way a forward may round ``x``.
+    ``curve`` is forward in double precision, ``rounded`` its values in the dtype. On its way a forward may round ``x``,
+    which shows by its slope, and by what was ``returned`` for it.
     """
     values, slopes = curve.values, curve.slopes
     smooth = (slopes.kind == PointKind.SMOOTH) & np.isfinite(slopes.value)
     steep = np.where(smooth, np.abs(slopes.value), 0.0)
+    steep = np.maximum(steep, finite_numbers(returned, infinity=0.0))
     eps = max(torch.finfo(dtype).eps, 2 * slopes.precision)
     known = np.maximum(2 * eps * np.abs(values) + eps * np.abs(x) * steep, _SAFETY * slopes.noise)
     return known if dtype == torch.float64 else np.maximum(_dtype_noise(values, rounded), known)
@@ -353,7 +365,16 @@ def _dtype_noise(values: Array, rounded: Array) -> Array:
     If it is another, smooth function that is computed there, only what is rough about the difference is rounding.
     """
     off = np.nan_to_num(rounded - values, posinf=0.0, neginf=0.0)
-    third = np.abs(np.diff(off, 3, prepend=off[:1], append=np.repeat(off[-1:], 2)))
+    rough = _roughness(off) if is_another(values, rounded) else np.abs(off)
+    return 2 * _SAFETY * moving_maximum(rough, _NOISE_REACH)
+
+
+def is_another(values: Array, rounded: Array) -> bool:
+    """Whether in a shorter dtype another, smooth function is computed: one that is off the ``values`` by no noise."""
+    off = np.nan_to_num(rounded - values, posinf=0.0, neginf=0.0)
     staircase = np.unique(rounded).size < _MIN_DISTINCT * rounded.size
-    biased = not staircase and largest_magnitude(off) > _BIAS_RATIO * largest_magnitude(third)
-    return 2 * _SAFETY * moving_maximum(third if biased else np.abs(off), _NOISE_REACH)
+    return not staircase and largest_magnitude(off) > _BIAS_RATIO * largest_magnitude(_roughness(off))
+
+
+def _roughness(off: Array) -> Array:
+    return np.abs(np.diff(off, 3, prepend=off[:1], append=np.repeat(off[-1:], 2)))

@@ -11,7 +11,7 @@ from ...runtime.arrays import Array, Forward, Mask, consecutive_differences, fin
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.noise import noise_near
-from ..differentiation.quadrature import integral_at_nodes, integral_rounding, quadrature
+from ..differentiation.quadrature import NODES, gauss_nodes, integral_at_nodes, integral_rounding, quadrature
 from ..sampling.grid import Rows
 from ..tolerance import Tolerance
 
@@ -44,10 +44,11 @@ class IntegralCheck:
     """One element a cell between rows of a section, in units of ``grad_input`` times length.
 
     ``ends`` are the rows between which the cells lie, one more than there are cells. ``rise`` is ``grad_output``
-    times what forward rises by from ``left`` to ``right``, ``area`` the quadrature of what backward returned; NaN
-    where a gap or an infinity is in the way. ``noise`` (at the ends) bounds forward's rounding, ``unsure`` what is
-    not accounted for because a kink is not known to the last place, or backward's own rounding. ``leaps``: however
-    close one looks, the residual sits in one place, where forward jumps or bends, and nothing is known of the rest.
+    times what forward rises by from ``left`` to ``right``, ``area`` the quadrature of what backward returned, ``size``
+    that of its absolute value; NaN where a gap or an infinity is in the way. ``noise`` (at the ends) bounds forward's
+    rounding, ``unsure`` what is not accounted for because a kink is not known to the last place, backward rounds or the
+    quadrature is not refined any further. ``leaps``: however close one looks, the residual sits in one place, where
+    forward jumps or bends, and nothing is known of the rest.
     """
 
     ends: NDArray[np.intp]
@@ -55,6 +56,7 @@ class IntegralCheck:
     right: Array
     rise: Array
     area: Array
+    size: Array
     noise: Array
     unsure: Array
     leaps: Mask
@@ -105,17 +107,18 @@ def check_integrals(
     tolerance: Tolerance,
     share: Array,
     doubt: Array,
-    area: Array | None,
+    areas: Array | None,
 ) -> IntegralCheck | None:
-    """The check of all cells of ``at`` against their ``area`` from ``cell_areas``; None where that is None.
+    """The check of all cells of ``at`` against their ``areas`` from ``cell_areas``; None where that is None.
 
     ``target`` is what backward should be the gradient of; ``share`` is how much of ``tolerance.atol`` holds at each
     row, ``doubt`` what a rise may be off by there because a kink is not known to the last place. Where the
     residual is beyond the ``tolerance`` the quadrature is refined.
     Source: the fundamental theorem of calculus, with the nodes of C. F. Gauss (1814).
     """
-    if area is None:
+    if areas is None:
         return None
+    area, whole = areas
     ends = _cell_ends(section, at)
     left, right = at.x[ends[:-1]], at.x[ends[1:]]
     rise = grad_output * consecutive_differences(target.values[ends])
@@ -124,7 +127,7 @@ def check_integrals(
     unsure = doubt[ends[:-1]] + doubt[ends[1:]]
     try:
         atol = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
-        slack = (right - left) * atol + tolerance.rtol * np.abs(area)
+        slack = (right - left) * atol + tolerance.rtol * whole
         rounding = noise[:-1] + noise[1:] + unsure
         off = np.abs(rise - area)
         if (doubtful := np.flatnonzero(off > _SLACK_SHARE * slack)).size:
@@ -135,27 +138,30 @@ def check_integrals(
         cells = _Cells(
             section, target.forward, target.precise, grad_output, left, right, rise, area, rounding, target.meant
         )
-        area, leaps, hidden = _refine_doubtful(cells, doubtful, slack + rounding)
+        area, leaps, hidden = _refine_doubtful(cells, doubtful, slack)
     except FunctionFailed:  # it accepts the nodes, and not what lies between them
         return None
-    return IntegralCheck(ends, left, right, rise, area, noise, unsure + hidden, leaps)
+    # Of the slack so much is the quadrature's own.
+    unsure += hidden + _SLACK_SHARE * slack
+    return IntegralCheck(ends, left, right, rise, area, whole, noise, unsure, leaps)
 
 
 def cell_areas(section: Section, at: Rows, grad_output: float, inside: Array | None) -> Array | None:
-    """The areas of all cells of ``at`` under what the section's backward returns; None where it returns nothing.
+    """The areas of all cells of ``at`` under what the section's backward returns, and under its absolute value.
 
-    ``inside`` is what it returned at the Gauss nodes of all cells, if that is known.
+    None where it returns nothing. ``inside`` is what it returned at the Gauss nodes of all cells, if that is known.
     """
     if at.x.size < 2 or not grad_output:
         return None
     ends = _cell_ends(section, at)
     left, right = at.x[ends[:-1]], at.x[ends[1:]]
-    if inside is not None:
-        return integral_at_nodes(inside, left, right)
-    try:
-        return quadrature(section, left, right, grad_output)
-    except FunctionFailed:  # it accepts the rows, and not what lies between them
-        return None
+    if inside is None:
+        try:
+            inside = section.backward(gauss_nodes(section, left, right), grad_output).grad_input
+        except FunctionFailed:  # it accepts the rows, and not what lies between them
+            return None
+        inside = np.zeros(left.size * NODES.size) if inside is None else inside
+    return np.stack([integral_at_nodes(each, left, right) for each in (inside, np.abs(inside))])
 
 
 def _cell_ends(section: Section, at: Rows) -> NDArray[np.intp]:
@@ -173,12 +179,13 @@ def _truncation(area: Array, width: Array, before: Array, after: Array) -> Array
     return TRUNCATION_SHARE * finite_numbers(share**3 * np.abs(area), infinity=0.0)
 
 
-def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], allowed: Array) -> tuple[Array, Mask, Array]:
+def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], slack: Array) -> tuple[Array, Mask, Array]:
     """The areas, refined where they leave a residual, whether that is still none of backward's, and its rounding."""
     area, leaps, hidden = cells.area.copy(), np.zeros(cells.area.size, bool), np.zeros(cells.area.size)
     if not doubtful.size:
         return area, leaps, hidden
-    _refine(cells, doubtful, area)
+    _refine(cells, doubtful, area, slack)
+    allowed = slack + cells.rounding
     doubtful = doubtful[np.abs(cells.rise - area)[doubtful] > allowed[doubtful]]
     if not doubtful.size:
         return area, leaps, hidden
@@ -198,7 +205,7 @@ def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], allowed: Array) 
     return area, leaps, hidden
 
 
-def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
+def _refine(cells: _Cells, some: NDArray[np.intp], area: Array, slack: Array) -> None:
     """Cut cells into ever more parts, as long as their residual falls as only the quadrature's own error does."""
     for count in (_PARTS, _PARTS**2, _PARTS**3)[: 3 if cells.section.stacked else 2]:
         edges = cells.left[some] + (cells.right - cells.left)[some] * unit_shares(count)
@@ -206,7 +213,7 @@ def _refine(cells: _Cells, some: NDArray[np.intp], area: Array) -> None:
         finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
         before, after = np.abs(cells.rise - area)[some], np.abs(cells.rise[some] - finer)
         area[some] = finer
-        some = some[(after < _CONVERGENCE * before) & (after > _NOISE_SHARE**2 * cells.rounding[some])]
+        some = some[(after < _CONVERGENCE * before) & (after > _SLACK_SHARE * slack[some])]
         if not some.size:
             break
 

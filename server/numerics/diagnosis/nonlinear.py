@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -109,7 +109,7 @@ def collect_responses(section: Section, evaluation: Evaluation, compared: Compar
     at = np.zeros_like(at)
     at[rows[np.linspace(0, rows.size - 1, min(limit, rows.size)).astype(np.intp)]] = True
     x, grad_output, factor = evaluation.rows.x[at], evaluation.grad_output, _FACTOR[evaluation.dtype.itemsize]
-    section = replace(section, stacked=evaluation.stacked, copies_along=evaluation.copies_along)
+    section = evaluation.section
     base = grad_output if _ORDINARY[0] <= abs(grad_output) <= _ORDINARY[1] else math.copysign(1.0, grad_output)
     answers = []
     for value in (base, -base, factor * base, base / factor, 0.0):

@@ -15,14 +15,19 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask
 
-# budget: steps on either side of each point, from the least that can tell to the widest; sample: their least ratio.
-_SCALES, _LEAST_RATIO = 26, 2.0
+# budget: steps on either side of each point, from the least that can tell to the widest; sample: their ratio.
+_SCALES, _LEAST_RATIO, _MOST_RATIO = 26, 2.0, 10.0
 _MIN_SCALES = 4  # pattern: with fewer the dispute is hidden by rounding
 _BLUR_ULPS, _BLUR_POINTS = 8.0, 25  # ulps: a short dtype knows x to so many; budget: looked at in so many points
 _ULPS = 4.0  # ulps: forward's rounding, of its value and of what it makes of a rounded x
 _CLEAR = 16.0  # bound: at the least step, the two slopes are this many times as far apart as rounding explains
 _ALIKE = 0.25  # bound: slopes are alike that differ by at most this share of what is contested
 _APART = 2.0  # bound: what contradicts both by more than so many times that supports neither
+_NEIGHBOURS = 4  # sample: so many numbers on either side tell whether a gradient is but noise
+SHARE_SEEN = 1e-3  # bound: how precisely a slope is seen where nothing is known of it
+# ulps: a piece this narrow, as a share of the numbers in sight, may be a step of float32; pattern: and is one if beyond
+# it the slope changes by more than so many times as much as a curve would that has changed by so much before.
+_FLOAT32_STEP, _GRADUAL = 2.0**-21, 5.0
 _AGREEING = 3  # pattern: so many scales, the widest on which it is straight, must agree about what may be rounding
 # bound: steps of forward up to this share of its size may be the rounding of float32, and no shape of its own.
 _ROUNDED_INSIDE = 2.0**-22
@@ -55,31 +60,68 @@ class Closeness:
     """Rounds points to those that forward can tell apart, if it is not in double precision."""
 
 
-@np.errstate(all="ignore")
-def confirmed(closeness: Closeness, dispute: Dispute) -> tuple[Mask, Mask]:
-    """Whether forward contradicts what was returned, seen as closely as that; and whether rounding hides the dispute.
+@dataclass(frozen=True)
+class Answer:
+    """Whether forward ``contradicts`` what was returned, ``follows`` it, or the dispute is ``hidden`` by rounding.
 
-    Where it is hidden there are too few scales to say anything.
+    None of it is so where forward is straight on no scale.
     """
+
+    contradicts: Mask
+    follows: Mask
+    hidden: Mask
+
+
+@np.errstate(all="ignore")
+def confirmed(closeness: Closeness, dispute: Dispute) -> Answer:
+    """What forward says to a dispute, seen as closely as that."""
     if not dispute.x.size:
-        return np.zeros(0, bool), np.zeros(0, bool)
+        return Answer(*np.zeros((3, 0), bool))
     seen = _seen(closeness, dispute)
-    against = _supports_measured(closeness, dispute, seen)
+    against, follows = _supported(closeness, dispute, seen)
     if closeness.eps > 2 * EPSILON:
         against &= ~_explained_by_blur(closeness, dispute)
-    return against, ~np.isfinite(seen.runs[0, _MIN_SCALES - 1])
+    return Answer(against, follows, ~np.isfinite(seen.runs[0, _MIN_SCALES - 1]))
+
+
+@np.errstate(all="ignore")
+def slopes_seen_closely(closeness: Closeness, x: Array, returned: Array) -> Array:
+    """The slope of forward where it is one down to its rounding, to a thousandth of what was ``returned``; else NaN."""
+    slope = np.full(x.size, np.nan)
+    asked = np.flatnonzero(returned)
+    if not asked.size:
+        return slope
+    distance = SHARE_SEEN * np.abs(returned[asked])
+    slopes = _seen(closeness, Dispute(x[asked], returned[asked], distance)).slopes
+    one = np.ptp(slopes, axis=0) <= _ALIKE * distance
+    first = one.argmax(axis=0)
+    slope[asked] = np.where(one[:_AGREEING].any(axis=0), slopes[:, first, np.arange(asked.size)].mean(axis=0), np.nan)
+    return slope
+
+
+def wavers(returned_at: Forward, dispute: Dispute, eps: float) -> Mask:
+    """Whether what is returned changes from one number of a short dtype to the next by as much as is disputed."""
+    if eps <= 2 * EPSILON or not dispute.x.size:
+        return np.zeros(dispute.x.size, bool)
+    steps = eps * np.arange(1, _NEIGHBOURS + 1)[:, None]
+    points = np.stack((dispute.x * (1 + steps), dispute.x * (1 - steps)))
+    returned = returned_at(points.ravel()).reshape(points.shape)
+    changes: Mask = (np.ptp(returned, axis=1) >= dispute.distance / 2).all(axis=0)
+    return changes
 
 
 @dataclass(frozen=True)
 class _Seen:
     """What forward ``rises`` by over ``runs`` to either side (2 × scales × n), and its slopes at pairs of scales.
 
-    ``slopes`` (2 × pairs × n) are those that two scales agree about, NaN where they do not.
+    ``slopes`` (2 × pairs × n) are those that two scales agree about, NaN where they do not; ``changes`` (pairs × n) is
+    how much they change from one pair of scales to the next.
     """
 
     rises: Array
     runs: Array
     slopes: Array
+    changes: Array
 
 
 def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
@@ -88,7 +130,7 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     rounding = np.abs(y) + np.abs(x) * (np.abs(dispute.returned) + dispute.distance)
     rounding = _ULPS * closeness.precision * rounding + np.finfo(np.float64).tiny
     least = np.maximum(_CLEAR * rounding / dispute.distance, _ULPS * np.spacing(np.abs(x)))
-    ratio = np.maximum((closeness.widest / least) ** (1 / (_SCALES - 1)), _LEAST_RATIO)
+    ratio = np.clip((closeness.widest / least) ** (1 / (_SCALES - 1)), _LEAST_RATIO, _MOST_RATIO)
     steps = least * ratio ** np.arange(_SCALES)[:, None]
     steps[steps > 1.001 * closeness.widest] = np.nan
     points = np.stack((x + steps, x - steps))
@@ -100,12 +142,12 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     runs = points - x
     plain = rises / runs
     slopes = (ratio * plain[:, :-1] - plain[:, 1:]) / (ratio - 1)  # of two scales, so that curvature cancels
-    straight = (np.abs(slopes[:, 1:] - slopes[:, :-1]) <= _ALIKE * dispute.distance).all(axis=0)
-    return _Seen(rises, runs, np.where(straight, slopes[:, :-1], np.nan))
+    changes = np.abs(slopes[:, 1:] - slopes[:, :-1]).max(axis=0)
+    return _Seen(rises, runs, np.where(changes <= _ALIKE * dispute.distance, slopes[:, :-1], np.nan), changes)
 
 
-def _supports_measured(closeness: Closeness, dispute: Dispute, seen: _Seen) -> Mask:
-    """Whether the scale that decides supports what was measured, and not what was returned."""
+def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask]:
+    """Whether the scale that decides supports what was measured, or what was returned."""
     low, high, n = seen.slopes.min(axis=0), seen.slopes.max(axis=0), np.arange(dispute.x.size)
     beyond = np.maximum(low - dispute.returned, dispute.returned - high) / dispute.distance
     contradicts = (beyond > 0.5) & (beyond <= _APART)
@@ -117,12 +159,25 @@ def _supports_measured(closeness: Closeness, dispute: Dispute, seen: _Seen) -> M
     small: Mask = np.logical_and.reduce(sides)[: low.shape[0]]
     within = (follows[:, 1:] & follows[:, :-1] & sides[:, 1:]).any(axis=(0, 1))
     within = within | ((beyond <= _ALIKE) & small).any(axis=0)
+    # A piece without any slope that ends in steps as small as that is one of them.
+    moves = (seen.rises != 0).any(axis=0) & sides.all(axis=0)
+    contradicts &= ~(np.logical_or.accumulate(moves[::-1], axis=0)[::-1] & ~moves)[: low.shape[0]]
     known = np.isfinite(low)
     first: NDArray[np.intp] = (known & ~small).argmax(axis=0)
     above = contradicts[first, n] & ~(known & small & ~contradicts).any(axis=0) & ~small[first, n]
     widest = known & small & (np.cumsum((known & small)[::-1], axis=0)[::-1] <= _AGREEING)
     persistent = (contradicts | ~widest).all(axis=0) & (widest.sum(axis=0) == _AGREEING)
-    return ~within & (persistent | above)
+    return ~within & (persistent & _is_no_step(closeness, seen, widest) | above), within
+
+
+def _is_no_step(closeness: Closeness, seen: _Seen, widest: Mask) -> Mask:
+    """Whether the ``widest`` straight scales are wider than a step of float32, or end as gradually as a curve bends."""
+    wide = (widest & (seen.runs[0, : len(widest)] >= _FLOAT32_STEP * closeness.reach)).any(axis=0)
+    last = len(widest) - 1 - widest[::-1].argmax(axis=0)
+    n, after = np.arange(last.size), np.minimum(last + 1, len(widest) - 1)
+    ratio = seen.runs[0, 1] / seen.runs[0, 0]
+    gradual = seen.changes[after, n] <= _GRADUAL * ratio**2 * seen.changes[last, n]
+    return wide | gradual | np.isfinite(seen.slopes[0, after, n]) | np.isnan(seen.changes[after, n])
 
 
 def _explained_by_blur(closeness: Closeness, dispute: Dispute) -> Mask:
@@ -133,6 +188,6 @@ def _explained_by_blur(closeness: Closeness, dispute: Dispute) -> Mask:
     slopes = _seen(closeness, others).slopes
     first = np.isfinite(slopes).all(axis=0).argmax(axis=0)
     low, high = (each[first, np.arange(x.size)].reshape(x.shape) for each in (slopes.min(axis=0), slopes.max(axis=0)))
-    alike = _ALIKE * dispute.distance
-    above = np.fmin.reduce(low) - alike <= dispute.returned
-    return above & (dispute.returned <= np.fmax.reduce(high) + alike)
+    least, most = np.fmin.reduce(low), np.fmax.reduce(high)
+    alike = _ALIKE * dispute.distance + (most - least) / 2
+    return (least - alike <= dispute.returned) & (dispute.returned <= most + alike)

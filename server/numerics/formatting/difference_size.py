@@ -6,14 +6,15 @@ import math
 
 from .numbers import format_number
 
-_NOTHING = 1e-9  # bound: a slope below this share of the difference, or of the slopes nearby, is called 0
+# bound: a slope below this share of the slopes nearby, or of the difference, is called 0: the latter is its rounding.
+_NOTHING, _ROUNDING = 1e-9, 1e-15
 _LEAST, _MOST = 0.001, 10.0  # pattern: between these a share is told in percent
 _SLOPE = "the slope there"
 
 
 def slope_share(off: float, slope: float, nearby: float = 0.0) -> float | None:
     """A difference as a share of the slope at its place; None where either is no number, or the slope nothing."""
-    known = math.isfinite(off) and abs(slope) > _NOTHING * max(off, nearby)
+    known = math.isfinite(off) and abs(slope) > max(_NOTHING * nearby, _ROUNDING * off)
     return off / abs(slope) if known else None
 
 

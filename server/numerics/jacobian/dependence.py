@@ -203,7 +203,7 @@ def _effect(every: InputOutputMap, name: str, span: float) -> _Effect:
     except FunctionFailed:
         unknown = len(every.weights)
         return _Effect((None,) * unknown, np.full(unknown, np.nan), np.full(unknown, np.nan))
-    least = _SLOPE_RTOL * _SLOPE_RTOL * (largest_magnitude(slopes.value) + largest_magnitude(y) / span)
+    least = _SLOPE_RTOL * (largest_magnitude(slopes.value) + largest_magnitude(y) / span)
     nonzero = np.abs(slopes.value) > EVIDENCE_BOUNDS * slopes.error + least
     kink, sides = slopes.kind == PointKind.KINK, (np.abs(np.stack((slopes.left, slopes.right))) > least).sum(axis=0)
     moving = np.where(kink, sides == 2, nonzero | (slopes.kind == PointKind.JUMP))

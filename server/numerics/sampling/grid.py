@@ -36,7 +36,7 @@ class Grid:
         return self.stop - self.start
 
     def points(self) -> Array:
-        """The points, each rounded to the shortest decimal that does not move it visibly.
+        """The points, each between the ends rounded to the shortest decimal that does not move it visibly.
 
         So 0 is 0 and not -8e-17, and a kink at 1 is met by a grid point that is 1.
         """
@@ -49,7 +49,7 @@ def _points(start: float, stop: float, count: int) -> Array:
     spacing = (stop - start) / count or math.ulp(0.0)  # of a few subnormal numbers it would be 0
     digits = int(9 - np.floor(np.log10(spacing)))
     # Beyond 10^±300 there are no powers of ten to round with.
-    x = np.round(x, digits) if 0 <= digits <= 300 else x
+    x[1:-1] = np.round(x[1:-1], digits) if 0 <= digits <= 300 else x[1:-1]
     return x if (x[1:] > x[:-1]).all() else np.unique(x)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import (
     Array,
+    Forward,
     Interval,
     Mask,
     consecutive_differences,
@@ -20,9 +20,10 @@ from ...runtime.arrays import (
     unit_shares,
 )
 from ..curve.curve import Curve, nan_outside_domain
+from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation
 from ..curve.integral_check import IntegralCheck
-from ..differentiation.confirmation import Closeness, Dispute, confirmed
+from ..differentiation.confirmation import SHARE_SEEN, Closeness, Dispute, confirmed, slopes_seen_closely, wavers
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..status import Status
 from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Tolerance
@@ -36,7 +37,8 @@ _NO_CELLS: Statuses = np.empty(0, np.int8)  # unit: where nothing was returned t
 _MAX_BRIDGE = 2.0
 # budget: at most so many of the rows that differ are looked at closer, fewer where each point costs a call of its own;
 # the others follow the nearest of them. And of a cell so many parts, the worst of which is divided again so often.
-_MOST_CONFIRMED, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVELS = 32, 3, 16, 4, 3
+_MOST_CONFIRMED, _MOST_CELLS, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVELS = 32, 150, 3, 16, 4, 3
+_MIN_PARTS = 2  # pattern: a cell differs inside if so many of its parts do
 _GROSS = 1e-6  # pattern: differences converge to a slope that is off by less than this share by no chance
 _TIED = 0.999  # pattern: rows within this share of the largest error count as equally bad
 
@@ -53,7 +55,7 @@ def judge_cells(
     with np.errstate(all="ignore"):
         width = area.right - area.left
         off, atol = area.residual, tolerance.atol * np.maximum(share[:-1], share[1:])
-        slack = width * (atol + np.maximum(slope_error[:-1], slope_error[1:])) + tolerance.rtol * np.abs(area.area)
+        slack = width * (atol + np.maximum(slope_error[:-1], slope_error[1:])) + tolerance.rtol * area.size
         slack += area.unsure
         finite = np.isfinite(off)
         whole = finite & ~area.leaps
@@ -61,45 +63,37 @@ def judge_cells(
         if not whole.all():
             status[~finite], status[finite & area.leaps] = Status.GAP, Status.JUMP
             off = np.where(whole, off, 0.0)
-        steepest, before = width * largest_gradient, 1
         # Cells that leave no more than is allowed leave none in runs either.
         calm = whole.all() and (np.abs(off) <= slack).all()
         for length in _RUNS:
-            if length > 1:
-                whole = np.logical_and.reduce(_in_runs(whole, length // before), axis=1)
-                off, slack, steepest = (_in_runs(each, length // before).sum(axis=1) for each in (off, slack, steepest))
-            _judge_runs(status, whole, off, slack, area.noise, steepest, length)
+            _judge_runs(status, whole, np.stack((off, slack, width * largest_gradient)), area.noise, length)
             if calm and (status == Status.AGREES).all():
                 break
-            before = length
     return status
-
-
-def _in_runs(cells: NDArray[Any], length: int) -> NDArray[Any]:
-    """Runs of so many (runs × length), without the cells that are left over."""
-    count = cells.size // length
-    return cells[: count * length].reshape(count, length)
 
 
 def allowed_residual(area: IntegralCheck, tolerance: Tolerance) -> Array:
     """The largest residual that each cell may have and still agree."""
-    slack = (area.right - area.left) * tolerance.atol + tolerance.rtol * np.abs(area.area)
+    slack = (area.right - area.left) * tolerance.atol + tolerance.rtol * area.size
     return slack + area.unsure + area.noise[:-1] + area.noise[1:]
 
 
-def _judge_runs(
-    status: Statuses, whole: Mask, off: Array, slack: Array, noise: Array, steepest: Array, length: int
-) -> None:
-    """Judge all runs of ``length`` cells with no gap and no culprit in them; the verdict holds for all its cells."""
-    count = off.size
-    view = _in_runs(status, length)
-    known = view == Status.DIFFERS
-    unbroken = whole & ~known.any(axis=1) if known.any() else whole
-    allowed = slack + noise[: count * length : length] + noise[length : count * length + 1 : length]
-    wrong, right = np.abs(off) > allowed, np.abs(off) <= allowed
-    view[unbroken & wrong] = Status.DIFFERS
-    agrees = unbroken & right & (allowed <= UNDECIDED_SHARE * steepest)
-    view[agrees[:, None] & (view == Status.UNDECIDED)] = Status.AGREES
+def _judge_runs(status: Statuses, whole: Mask, cells: Array, noise: Array, length: int) -> None:
+    """Judge all runs of ``length`` cells with no gap and no culprit in them; the verdict holds for all its cells.
+
+    ``cells`` are the residual of each, what is allowed of it, and how much the steepest gradient makes of its width.
+    The last run ends with the last cell.
+    """
+    if length > status.size:
+        return
+    firsts = np.unique(np.append(np.arange(0, status.size - length + 1, length), status.size - length))
+    members = firsts[:, None] + np.arange(length)
+    off, slack, steepest = cells[:, members].sum(axis=2)
+    unbroken = (whole & (status != Status.DIFFERS))[members].all(axis=1)
+    allowed = slack + noise[firsts] + noise[firsts + length]
+    status[members[unbroken & (np.abs(off) > allowed)]] = Status.DIFFERS
+    agreeing = members[unbroken & (np.abs(off) <= allowed) & (allowed <= UNDECIDED_SHARE * steepest)].ravel()
+    status[agreeing[status[agreeing] == Status.UNDECIDED]] = Status.AGREES
 
 
 def unbroken_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -173,33 +167,30 @@ def judge_points(
         lost = evaluation.precision_loss
         status = judge_returned(evaluation, analytical, slopes, tolerance, share, rounded, lost)
         status[~np.isfinite(evaluation.forward) & (slopes.kind != PointKind.JUMP)] = Status.GAP
-        area = evaluation.area_under(curve)
+        area, rounding = evaluation.area_under(curve), abs(evaluation.grad_output) * rounded + lost
         cells = _NO_CELLS
         if area is not None:
-            rounding = (abs(evaluation.grad_output) * rounded + lost)[area.ends]
             steepest = min(evaluation.largest_gradient, largest_magnitude(analytical))
-            cells = judge_cells(area, tolerance, share[area.ends], steepest, rounding)
+            cells = judge_cells(area, tolerance, share[area.ends], steepest, rounding[area.ends])
         if cells.size == status.size - 1 and (status == Status.DIFFERS).any():
             status[(status == Status.DIFFERS) & _moves_too_finely(evaluation, analytical, off, slopes, cells)] = (
                 Status.UNDECIDED
             )
         differs = status == Status.DIFFERS
-        if not (differs.any() or (cells == Status.DIFFERS).any()):
-            return Comparison(status, cells, (), None, None)
-        if remarks and evaluation.dtype == torch.float64 and (remark := _remark(evaluation, curve, differs, cells)):
+        small = remarks and evaluation.dtype == torch.float64 and (differs.any() or (cells == Status.DIFFERS).any())
+        if small and (remark := _remark(evaluation, curve, differs, cells)):
             status[differs], cells[cells == Status.DIFFERS] = Status.AGREES, Status.AGREES
             return Comparison(status, cells, (), None, None, remark)
-        if closely:
-            confirmed_rows = _confirmed_rows(evaluation, curve, differs)
-            status[differs & ~confirmed_rows] = Status.UNDECIDED
-            differs = confirmed_rows
-            if area is not None and (suspect := cells == Status.DIFFERS).any():
-                allowed = tolerance.atol * share[area.ends] + rounding
-                allowed = np.maximum(allowed[1:], allowed[:-1])
-                holds = _confirmed_cells(evaluation, curve, area, suspect, differs, allowed, tolerance.rtol)
-                cells[suspect & ~holds] = Status.UNDECIDED
-            if not (differs.any() or (cells == Status.DIFFERS).any()):
-                return Comparison(status, cells, (), None, None)
+        repeats = not (evaluation.one_draw or evaluation.linearity.breaks("repeats"))
+        if closely and repeats and evaluation.grad_output:
+            _look_closely(evaluation, curve, status, cells, tolerance, tolerance.atol * share + rounding)
+            differs = status == Status.DIFFERS
+            small = small and (differs.any() or (cells == Status.DIFFERS).any())
+            if small and (remark := _remark(evaluation, curve, differs, cells)):
+                status[differs], cells[cells == Status.DIFFERS] = Status.AGREES, Status.AGREES
+                return Comparison(status, cells, (), None, None, remark)
+        if not (differs.any() or (cells == Status.DIFFERS).any()):
+            return Comparison(status, cells, (), None, None)
         smooth = differs & (slopes.kind == PointKind.SMOOTH)
         worst = _worst_row(off, smooth if smooth.any() else differs)
         intervals = _union(_intervals(evaluation.rows.x, status), _cell_intervals(area, cells))
@@ -207,52 +198,81 @@ def judge_points(
         return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
 
 
-def _confirmed_rows(evaluation: Evaluation, curve: Curve, differs: Mask) -> Mask:
-    """Which of the rows that seem to differ do so at the smallest scale on which forward is straight, too."""
-    if not differs.any() or not evaluation.grad_output or evaluation.one_draw:
-        return differs
+def _look_closely(
+    evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses, tolerance: Tolerance, allowed: Array
+) -> None:
+    """Decide at the smallest scale on which forward is straight: what seems to differ, and what is undecided."""
+    _look_at_rows(evaluation, curve, status)
+    area = evaluation.area_under(curve)
+    if area is None or not cells.size:
+        return
+    wrong, ends = (status == Status.DIFFERS)[area.ends], allowed[area.ends]
+    slack = np.maximum(ends[1:], ends[:-1])
+    doubtful = np.isin(cells, (Status.UNDECIDED, Status.JUMP)) & (not curve.unseen)
+    for asked, levels in (((cells == Status.DIFFERS) & ~(wrong[1:] | wrong[:-1]), _LEVELS), (doubtful, 1)):
+        rows = np.flatnonzero(asked)
+        some = _some_of(rows, evaluation, _MOST_CELLS)
+        low, high = area.left[some], area.right[some]
+        holds = _differs_inside(evaluation, curve, low, high, slack[some], tolerance.rtol, levels)
+        if asked is doubtful:
+            cells[some[holds]] = Status.DIFFERS
+        elif rows.size:
+            cells[rows[~_for_all(rows, some, holds)]] = Status.UNDECIDED
+
+
+def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses) -> None:
     x, off, right, _ = _differences(evaluation, curve)
-    assert evaluation.analytical is not None
-    gross = off > _GROSS * np.maximum(np.abs(evaluation.analytical), np.abs(right))
-    disputed = np.flatnonzero(differs & gross & np.isfinite(off))
-    if not disputed.size:
-        return differs
-    some = _some_of(disputed, evaluation)
-    some = np.union1d(some, disputed[off[disputed].argmax()])
-    scale = evaluation.grad_output
-    dispute = Dispute(x[some], evaluation.analytical[some] / scale, off[some] / abs(scale))
-    against, hidden = confirmed(_closenesses(evaluation, curve)[0], dispute)
-    rows = differs.copy()
-    rows[disputed] = (against | hidden)[np.abs(disputed[:, None] - some).argmin(axis=1)]
-    return rows
+    returned = evaluation.analytical
+    assert returned is not None
+    scale, closeness = evaluation.grad_output, _closenesses(evaluation, curve)[0]
+    disputed = np.flatnonzero((status == Status.DIFFERS) & (off > 0) & np.isfinite(off))
+    if disputed.size:
+        some = np.union1d(_some_of(disputed, evaluation), disputed[off[disputed].argmax()])
+        dispute = Dispute(x[some], returned[some] / scale, off[some] / abs(scale))
+        answer = confirmed(closeness, dispute)
+        # Differences do not converge by chance to a slope that is off by so little.
+        gross = off[some] > _GROSS * np.maximum(np.abs(returned[some]), np.abs(right[some]))
+        holds = (answer.contradicts | answer.hidden | ~gross & ~answer.follows) & ~wavers(
+            _returned_at(evaluation), dispute, closeness.eps
+        )
+        status[disputed[~_for_all(disputed, some, holds)]] = Status.UNDECIDED
+    undecided = np.flatnonzero((status == Status.UNDECIDED) & np.isfinite(returned))
+    some = _some_of(np.setdiff1d(undecided, disputed), evaluation)
+    slope = slopes_seen_closely(closeness, x[some], returned[some] / scale)
+    distance: Array = np.where(slope == 0, np.nan, np.abs(returned[some] / scale - slope))  # a step is flat
+    far = distance > 2 * SHARE_SEEN * np.abs(returned[some] / scale)
+    some, distance = some[far], distance[far]
+    dispute = Dispute(x[some], returned[some] / scale, distance)
+    against = confirmed(closeness, dispute).contradicts
+    if against.any():
+        status[some[against & ~wavers(_returned_at(evaluation), dispute, closeness.eps)]] = Status.DIFFERS
 
 
-def _confirmed_cells(
-    evaluation: Evaluation, curve: Curve, area: IntegralCheck, differs: Mask, rows: Mask, allowed: Array, rtol: float
+def _returned_at(evaluation: Evaluation) -> Forward:
+    """What backward returns for a unit of grad_output."""
+    section, scale = evaluation.section, evaluation.grad_output
+
+    def returned_at(x: Array) -> Array:
+        returned = section.backward(section.snap(x), scale).grad_input
+        return np.zeros(x.size) if returned is None else returned / scale
+
+    return returned_at
+
+
+def _differs_inside(
+    evaluation: Evaluation, curve: Curve, low: Array, high: Array, allowed: Array, rtol: float, levels: int
 ) -> Mask:
-    """Which of the cells that seem to differ have a point in them at which backward does, by more than is allowed.
-
-    One of the ``rows`` that differ is such a point.
-    """
-    if not evaluation.grad_output or evaluation.one_draw:
-        return differs
-    wrong = rows[area.ends]
-    disputed = np.flatnonzero(differs & ~(wrong[1:] | wrong[:-1]))
-    if not disputed.size:
-        return differs
-    some = _some_of(disputed, evaluation)
-    low, high, holds = area.left[some], area.right[some], np.zeros(some.size, bool)
-    for _ in range(_LEVELS if evaluation.section.stacked else 1):
+    """Which cells have a point in them at which backward differs by more than is allowed; the worst part is divided."""
+    low, high, holds = low.copy(), high.copy(), np.zeros(low.size, bool)
+    for _ in range(levels if evaluation.section.stacked else 1):
         left = np.flatnonzero(~holds)
-        edges, off, against = _disputed_parts(evaluation, curve, low[left], high[left], allowed[some[left]], rtol)
-        holds[left] = against.any(axis=0)
-        if holds.all():
+        if not left.size:
             break
+        edges, off, against = _disputed_parts(evaluation, curve, low[left], high[left], allowed[left], rtol)
+        holds[left] = against.sum(axis=0) >= _MIN_PARTS
         worst, column = np.nan_to_num(off).argmax(axis=0), np.arange(left.size)
         low[left], high[left] = edges[worst, column], edges[worst + 1, column]
-    cells = differs.copy()
-    cells[disputed] = holds[np.abs(disputed[:, None] - some).argmin(axis=1)]
-    return cells
+    return holds
 
 
 def _disputed_parts(
@@ -271,24 +291,36 @@ def _disputed_parts(
         off = np.abs(returned / scale - rises / (edges[1:] - edges[:-1]))
         asked = off * abs(scale) > allowed + rtol * np.abs(returned)
         dispute = Dispute(middle.reshape(asked.shape)[asked], returned[asked] / scale, off[asked])
-        against[asked] |= confirmed(closeness, dispute)[0]
+        holds = confirmed(closeness, dispute).contradicts
+        against[asked] |= holds
+        if holds.any():
+            against[asked] &= ~wavers(_returned_at(evaluation), dispute, closeness.eps)
         worst = np.fmax(worst, off)
     return edges, worst, against
 
 
-def _some_of(disputed: NDArray[np.intp], evaluation: Evaluation) -> NDArray[np.intp]:
+def _some_of(disputed: NDArray[np.intp], evaluation: Evaluation, most: int = _MOST_CONFIRMED) -> NDArray[np.intp]:
     """As many of these as there is time to look at closer."""
-    most = _MOST_CONFIRMED if evaluation.section.stacked else _MOST_CONFIRMED_ALONE
+    most = most if evaluation.section.stacked else _MOST_CONFIRMED_ALONE
     return disputed[np.linspace(0, disputed.size - 1, min(most, disputed.size)).astype(np.intp)]
 
 
+def _for_all(places: NDArray[np.intp], some: NDArray[np.intp], holds: Mask) -> Mask:
+    """Whether it holds at each of the places: as it does at ``some``, elsewhere if it does at one of the two around."""
+    after = np.minimum(np.searchsorted(some, places), some.size - 1)
+    before = np.maximum(np.searchsorted(some, places, side="right") - 1, 0)
+    around: Mask = holds[after] | holds[before]
+    return around
+
+
 def _closenesses(evaluation: Evaluation, curve: Curve) -> tuple[Closeness, ...]:
-    """How closely a curve can be looked at: in double precision, and if it is the section's own in its dtype."""
+    """How closely a curve can be looked at: in double precision, and where that is another one in the dtype's own."""
     section, eps = evaluation.section, torch.finfo(evaluation.dtype).eps
     height, reach = largest_magnitude(curve.values), largest_magnitude(evaluation.rows.x)
     forward, slopes = nan_outside_domain(evaluation.section_of(curve), evaluation.rows.x), curve.slopes
     precise = Closeness(forward, slopes.step, slopes.precision, eps, height, reach)
-    if evaluation.dtype == evaluation.numerical_dtype or curve is not evaluation.numerical:
+    same = evaluation.dtype == evaluation.numerical_dtype or curve is not evaluation.numerical
+    if same or not is_another(curve.values, evaluation.forward):
         return (precise,)
     own = nan_outside_domain(section, evaluation.rows.x)
     return precise, Closeness(own, slopes.step, eps / 2, eps, height, reach, section.snap)

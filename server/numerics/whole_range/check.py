@@ -66,28 +66,39 @@ class WholeRangeCheck:
 
 @np.errstate(all="ignore")
 def check_whole_range(
-    section: Section, reference: Section, grad_output: float, largest_gradient: float, surrogate: Section | None = None
+    section: Section,
+    reference: Section,
+    grad_output: float,
+    largest_gradient: float,
+    surrogate: Section | None = None,
+    seen: float = 1.0,
 ) -> WholeRangeCheck:
     """Check ``section`` from 0 outwards in both directions, as far as it can be called in bounded time.
 
     ``reference`` is the section in double precision, ``largest_gradient`` the largest ``grad_input`` in the visible
     range, which sets the scale of what is tolerated, as a power of two, so that the answer is the same for all ranges
-    of such a scale, and remembered; the gradient of the ``surrogate`` is accepted too. Backward differs where it
+    of such a scale, and remembered; the gradient of the ``surrogate`` is accepted too. Up to ``seen`` reach the numbers
+    that forward may add to x before it rounds. Backward differs where it
     contradicts forward on every scale, by more than rounding can explain, and returns the same when called for that
     point alone. Never raises ``FunctionFailed``.
     """
     mantissa, exponent = math.frexp(largest_gradient)
     scale = math.ldexp(1.0, exponent) if mantissa > 0.5 and exponent < _MAX_EXPONENT else largest_gradient
-    return _check_at_scale(section, reference, grad_output, scale, surrogate)
+    return _check_at_scale(section, reference, grad_output, scale, surrogate, seen)
 
 
 @remembered(lambda wide: "slow" not in wide.ends)
 def _check_at_scale(
-    section: Section, reference: Section, grad_output: float, largest_gradient: float, surrogate: Section | None
+    section: Section,
+    reference: Section,
+    grad_output: float,
+    largest_gradient: float,
+    surrogate: Section | None,
+    seen: float,
 ) -> WholeRangeCheck:
     try:
         found = range_gradients(section, reference, grad_output)
-        data = measure_range(section, reference, grad_output, found, largest_gradient)
+        data = measure_range(section, reference, grad_output, found, largest_gradient, seen)
         return _empty_check(found.reach) if data is None else _check(data, surrogate)
     except FunctionFailed as failed:
         return _empty_check(DomainReach(0.0, 0.0, (failed.failure.kind, failed.failure.kind)))

@@ -14,7 +14,7 @@ from ...runtime.call_cost import estimated_seconds
 from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach, full_reach
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
-from ..differentiation.confirmation import Closeness, Dispute, confirmed
+from ..differentiation.confirmation import Closeness, Dispute, confirmed, wavers
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
 from ..tolerance import UNDECIDED_SHARE
@@ -53,16 +53,17 @@ _SHARPNESS = 0.3
 _SUPPORT, _MIN_SUPPORT = 0.25, 4
 # pattern: so many of the finest sharp steps see a straight line: both sides and the measured slope agree to this share.
 _FINEST_STEPS, _STRAIGHTNESS = 3, 0.1
-# sample: closely means up to a step of this share of |x|, or of this number where x is small: near 0 a forward may
-# round numbers of ordinary size.
-_CLOSELY, _NEAR_ZERO = 0.1, 1.0
+_CLOSELY = 0.1  # sample: closely means up to a step of this share of |x|, or of the numbers in sight
 _X_ULPS = 4.0  # ulps: the error of x, in units of the dtype, that a gradient may suffer from
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
 class RangeMeasurements:
-    """One section at many points: analytical gradient, measured slopes, and the ``allowed`` difference."""
+    """One section at many points: analytical gradient, measured slopes, and the ``allowed`` difference.
+
+    Near 0 forward may add numbers up to ``seen`` to x before it rounds.
+    """
 
     section: Section
     reference: Section
@@ -74,6 +75,7 @@ class RangeMeasurements:
     measured: RelativeStepSlopes
     allowed: Array
     scale: Array
+    seen: float
 
     @property
     def finite(self) -> Mask:
@@ -133,7 +135,12 @@ def range_gradients(section: Section, reference: Section, grad_output: float) ->
 
 
 def measure_range(
-    section: Section, reference: Section, grad_output: float, found: RangeGradients, largest_gradient: float
+    section: Section,
+    reference: Section,
+    grad_output: float,
+    found: RangeGradients,
+    largest_gradient: float,
+    seen: float = 1.0,
 ) -> RangeMeasurements | None:
     """What was ``found`` of a section, with what may be off there; None without a gradient."""
     reach, x, returned, measured = found.reach, found.x, found.returned, found.measured
@@ -153,7 +160,7 @@ def measure_range(
         abs(grad_output) * np.maximum(_DEVIATION * moving_maximum(deviation, 2), _LAST_ULPS * info.eps) * height / size
     )
     return RangeMeasurements(
-        section, reference, grad_output, reach, x, returned.values, returned.grad_input, measured, allowed, scale
+        section, reference, grad_output, reach, x, returned.values, returned.grad_input, measured, allowed, scale, seen
     )
 
 
@@ -200,18 +207,23 @@ def judge_range(data: RangeMeasurements) -> RangeJudgement:
 
 def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Array) -> Mask:
     """Which of these rows, where backward is ``off``, differ at the smallest scale on which forward is straight."""
-    scale, forward = abs(data.grad_output), forward_within(data.reference, data.reach)
-    against = np.ones(rows.size, bool)
+    grad_output, forward = data.grad_output, forward_within(data.reference, data.reach)
+    eps, contradicted = torch.finfo(data.section.dtype).eps, np.ones(rows.size, bool)
     for index, row in enumerate(rows):
-        size = abs(float(data.x[row]))
-        at = Dispute(data.x[[row]], data.analytical[[row]] / data.grad_output, off[[index]] / scale)
-        widest = _CLOSELY * max(size, _NEAR_ZERO)
-        eps = torch.finfo(data.section.dtype).eps
+        size = max(abs(float(data.x[row])), data.seen)
+        at = Dispute(data.x[[row]], data.analytical[[row]] / grad_output, off[[index]] / abs(grad_output))
         height = float(abs(data.measured.y[row]))
-        closeness = Closeness(forward, widest, data.measured.precision, eps, height, max(size, _NEAR_ZERO))
-        holds, hidden = confirmed(closeness, at)
-        against[index] = (holds | hidden)[0]
-    return against
+        closeness = Closeness(forward, _CLOSELY * size, data.measured.precision, eps, height, size)
+        answer = confirmed(closeness, at)
+        far = abs(data.x[row]) == size
+        contradicted[index] = answer.contradicts[0] or (far and not answer.follows[0])
+
+    def returned_at(x: Array) -> Array:
+        returned = data.section.backward(x, grad_output).grad_input
+        return np.zeros(x.size) if returned is None else returned / grad_output
+
+    disputes = Dispute(data.x[rows], data.analytical[rows], off / abs(grad_output))
+    return contradicted & ~wavers(returned_at, disputes, eps)
 
 
 def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
