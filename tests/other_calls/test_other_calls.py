@@ -35,6 +35,17 @@ PICKED = """
     def backward(ctx, g):
         return g.new_zeros(ctx.shape).index_add(0, ctx.saved_tensors[0], g), None
 """
+# Tables, which do not learn, turn two halves: what cannot be halved is not meant.
+ROTATED = """
+    def forward(ctx, x, cos, sin):
+        ctx.save_for_backward(cos, sin)
+        a, b = x.chunk(2, dim=-1)
+        return x * cos + torch.cat([-b, a], dim=-1) * sin
+    def backward(ctx, g):
+        cos, sin = ctx.saved_tensors
+        a, b = (g * sin).chunk(2, dim=-1)
+        return g * cos - torch.cat([-b, a], dim=-1), None, None
+"""
 PICKED_ONCE = PICKED.replace("index_add", "index_copy")
 VECTOR = "x: float64[7]"
 TWO_OF_SEVEN = "x: float64[7]; index: int64[2] < 2"
@@ -195,13 +206,17 @@ def test_a_permutation_stays_one_and_what_the_user_gave_as_it_is() -> None:
     assert "shape" not in row.seen
 
 
+def test_tables_of_a_rotation_are_data_and_what_is_halved_is_even() -> None:
+    assert infer(function_of(ROTATED)).recipe.text() == "x: float64[8]; cos: float64[8] nograd; sin: float64[8] nograd"
+
+
 def test_the_call_that_shows_it_can_be_opened() -> None:
     recipe = row_of(SOFTMAX_OVER_ROWS).advice.partition("`")[2].partition("`")[0]
     assert recipe == "x: float64[3,5]"
     assert parse_recipe(recipe, ["x"]).text() == recipe
 
 
-@pytest.mark.parametrize("methods", [SOFTMAX_OVER_ROWS.replace("sum(0", "sum(-1"), PICKED], ids=["softmax", "picked"])
+@pytest.mark.parametrize("methods", [SOFTMAX_OVER_ROWS.replace("sum(0", "sum(-1"), PICKED, ROTATED])
 def test_a_right_function_is_called_in_many_ways_and_accused_in_none(methods: str) -> None:
     row = row_of(methods)
     assert row.level == "fine"
