@@ -98,6 +98,15 @@ class GuestProcess:
     def begin(self) -> None:
         """Begin another question: what has gone wrong before may be tried again."""
         self.forked, self.lost = 0, {}
+        if self.pid and self._scheduled()[0] > self.limits.cpu / 2:  # else it might be ended in the middle
+            self.close()
+        if self.pid:
+            os.kill(self.pid, signal.SIGCONT)
+
+    def pause(self) -> None:
+        """Stop the guest until the next question, which it might not wait for without using a processor."""
+        if self.pid:
+            os.kill(self.pid, signal.SIGSTOP)
 
     def load(self) -> Reply:
         """What the guest has said of the text when it has executed it. Raises what ``ask`` raises."""
@@ -210,6 +219,8 @@ class GuestProcess:
             if not part:
                 raise self._end()
             self._buffer += part
+            if time.monotonic() > self._began + self._limit:
+                self._check_time()
         taken = bytes(memoryview(self._buffer)[:size])
         del self._buffer[:size]
         return taken
@@ -226,18 +237,19 @@ class GuestProcess:
                 self._check_time()
 
     def _check_time(self) -> None:
-        waited = self._waiting()
+        waited = self._scheduled()[1]
         self._waited = waited if self._waited < 0 else self._waited
         more = min(waited - self._waited, (_PATIENCE - 1) * self._limit)
         if time.monotonic() - self._began > self._limit + more:
             raise TimedOut(f"it did not return within {self._limit:g} s", self._stack())
 
-    def _waiting(self) -> float:
-        """Seconds for which the guest could have run while other processes had the CPU."""
+    def _scheduled(self) -> tuple[float, float]:
+        """Seconds for which the guest has run, and could have run while other processes had the CPU."""
         try:
-            return 1e-9 * int(Path(f"/proc/{self.pid}/schedstat").read_text().split()[1])
-        except (OSError, IndexError, ValueError):
-            return 0.0
+            ran, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_text().split()
+        except (OSError, ValueError):
+            return 0.0, 0.0
+        return 1e-9 * int(ran), 1e-9 * int(waited)
 
     def _end(self) -> ProcessEnded:
         """How the guest has ended by itself."""

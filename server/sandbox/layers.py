@@ -31,7 +31,7 @@ class CannotConfine(Exception):
 class Limits:
     """The limits of a confined process: ``memory``, bytes above what it holds already, and ``cpu``, seconds in all."""
 
-    memory: int = 512 * 2**20
+    memory: int = 256 * 2**20
     cpu: int = 60
 
 

@@ -20,7 +20,7 @@ from ..inference.recipe.recipe import NAMED_VALUES, name_of_value
 from ..runtime.arrays import dtype_name
 
 PREFIX = struct.Struct("!II")
-MAX_HEADER, MAX_TENSORS = 2**20, 2**26  # bytes
+MAX_HEADER, MAX_TENSORS = 2**20, 2**25  # bytes
 _MAX_VALUES, _MAX_DEPTH, _MAX_DIMENSIONS = 2**12, 8, 32
 _DTYPES = {
     name: getattr(torch, name)

@@ -81,6 +81,9 @@ class UserFunctions:
         self._reported_files.update(late)
         return late
 
+    def rest(self) -> None:
+        """Nothing: its code may go on between two questions, as it may anywhere in this process."""
+
     def op(self, name: str, recipe: str, before: str = "") -> Op:
         """The op of a Function called by ``recipe``, or by its default one; raises ``Unsolved`` and ``BadRecipe``.
 
@@ -124,7 +127,8 @@ class UserFunctions:
         return self._load.entries[name]
 
     def _solution(self, name: str, recipe: str, before: str) -> _SolvedOp:
-        key, entry = (name, recipe), self._entry(name)
+        default, entry = self._defaults.get(name), self._entry(name)
+        key = (name, "" if default and recipe == default.recipe.text() else recipe)
         if key not in self._solved:
             try:
                 self._solved[key] = self._guarded(entry, recipe, lambda: self._solve(entry, recipe, before))
@@ -200,6 +204,7 @@ class EditedFunctions(UserFunctions):
     def __init__(self, text: str) -> None:
         self._guest = GuestProcess(text)
         super().__init__(load_text(text, self._guest))
+        self.rest()
 
     def op(self, name: str, recipe: str, before: str = "") -> Op:
         self._guest.begin()
@@ -208,6 +213,10 @@ class EditedFunctions(UserFunctions):
     def described(self, name: str, recipe: str, before: str = "") -> OpDescription:
         self._guest.begin()
         return super().described(name, recipe, before)
+
+    def rest(self) -> None:
+        """Have its code wait for the next question."""
+        self._guest.pause()
 
 
 def _inferred_default(function: Any, before: str) -> _DefaultRecipe:

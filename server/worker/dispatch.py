@@ -82,6 +82,7 @@ class Dispatcher:
         It is that the GPU is lost where the Function has broken it: nothing after that can be believed.
         """
         reply = self._reply(request)
+        self._collection.rest()
         self.lost_gpu = gpu_error()
         return _packed({"kind": "lost gpu", "sentence": self.lost_gpu}) if self.lost_gpu else reply
 
@@ -187,6 +188,9 @@ class Gallery:
     def late(self) -> list[str]:
         """Empty: files of the gallery are not watched."""
         return []
+
+    def rest(self) -> None:
+        """Nothing: none of its code runs between two questions."""
 
     def op(self, name: str, recipe: str = "", before: str = "") -> Op:
         """The op of that name; it has no other recipe than its own."""

@@ -41,7 +41,7 @@ FILES = {
     "change folder": "os.chdir('/etc'); return True",
     "glob": "return glob.glob('/etc/*')",
     "load a library": "return ctypes.CDLL('libutil.so.1')",
-    "load operators": "torch.ops.load_library(os.path.join(os.path.dirname(torch.__file__), 'lib', 'libshm.so')); return True",
+    "load operators": "torch.ops.load_library('/lib/x86_64-linux-gnu/libutil.so.1'); return True",
     "look at mounts": "return open('/proc/self/mountinfo').read()",
     "look at processes": "return any(each.isdigit() for each in os.listdir('/proc'))",
     "look at the disk": "return os.statvfs('/').f_blocks",
@@ -174,6 +174,7 @@ GREED = {
     "a wrong address": "ctypes.string_at(0)",
     "a stack that is written over": "ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(bytearray(1))), 0, 2 ** 28)",
     "a reader of nothing": "torch._C.PyTorchFileWriter(1)",
+    "a trickle": "import struct\n    os.write(3, struct.pack('!II', 2 ** 20, 0))\n    while True: os.write(3, b'[')",
     "an exit handler": "import atexit; atexit.register(time.sleep, 999); raise SystemExit(7)",
     "an error without a text": "class E(BaseException):\n        def __str__(self): raise self\n    raise E",
     "an error that hangs": "class E(Exception):\n        def __str__(self):\n            while True: pass\n    raise E",
@@ -183,7 +184,16 @@ HARMLESS = {"files": FILES, "writes": WRITES, "neighbours": NEIGHBOURS, "process
 ATTACKS = {name: body for group in (*HARMLESS.values(), GREED) for name, body in group.items()}
 # What another kernel, a container or a user without privileges may refuse anyhow.
 NOT_ALIVE = {
-    *("write shared memory", "trace the worker", "io_uring", "bpf", "perf events", "keys", "calls of another width"),
+    *(
+        "load operators",
+        "write shared memory",
+        "trace the worker",
+        "io_uring",
+        "bpf",
+        "perf events",
+        "keys",
+        "calls of another width",
+    ),
     *("userfaultfd", "mount", "set the clock", "restart the machine", "be root", "namespaces", "a compiler"),
 }
 

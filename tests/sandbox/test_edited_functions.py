@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psutil import STATUS_STOPPED, Process
 from support import event_loop
 from support.edits import BACKWARD_LINE, FORWARD_LINE, answer_of_text, edited, engine_of_text, first_answer
 from support.engines import engine_of, question_of
@@ -178,3 +179,38 @@ def test_an_answer_that_is_no_answer_is_a_failure_and_the_worker_lives_on() -> N
             return first.header["failure"]["kind"], again.header["verdict"]["word"], worker == engine.worker
 
     assert event_loop.run(asked()) == ("BadReply", "matches", True)
+
+
+def test_an_edit_finds_nothing_of_the_environment_of_the_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TELLTALE_KEY", "a secret of the operator")
+    (tmp_path / "my_ops.py").write_text(edited())
+    looks = (
+        "import ctypes, os\n"
+        "block = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), 'environ')\n"
+        "found, place = [*os.environ], 0\n"
+        "while block and block[place]:\n"
+        "    found.append(block[place].decode())\n"
+        "    place += 1\n"
+        "raise ValueError('found ' + ' '.join(found))\n"
+    )
+
+    async def neighbour() -> None:
+        async with engine_of(tmp_path / "my_ops.py") as engine:
+            await engine.wait_ready()
+
+    event_loop.run(neighbour())  # whose worker has the environment
+    said = broken(looks)["sentence"]
+    assert "found" in said
+    assert "TELLTALE" not in said
+    assert "GRADLOUPE" not in said
+
+
+def test_between_two_questions_edited_code_uses_no_processor() -> None:
+    async def asked() -> set[str]:
+        async with engine_of_text(edited(), deadline=60.0) as engine:
+            await first_answer(engine)
+            return {guest.status() for guest in Process(engine.worker).children()}
+
+    assert event_loop.run(asked()) == {STATUS_STOPPED}
