@@ -11,8 +11,10 @@ __all__ = ["OPS", "BadDeclaration", "Descent", "Input", "Op", "Parameter"]
 
 def _load(name: str) -> Op:
     op = getattr(import_module(f"{__name__}.{name}"), "op", None)
-    if not isinstance(op, Op):
-        raise BadDeclaration(f"ops/{name}.py does not end in `op = Op(...)`; add it, or move the file out of ops/")
+    if not isinstance(op, Op) or not op.says_the_call:
+        raise BadDeclaration(
+            f"ops/{name}.py does not end in `op = Op(...)` with inputs; add it, or move it out of ops/"
+        )
     return replace(op, name=name)
 
 

@@ -108,15 +108,18 @@ class Op:
     looked at first, such as ``"weight[0,1]"``; ``descent`` is the gradient descent shown first; ``dtype`` is
     what is computed in at first, by its name, and ``grad_output`` what backward is handed at first.
 
+    Without ``inputs`` it says what is claimed, and how the Function is called is found out: ``surrogate`` is then
+    called with as many arguments of forward, in their order, as it takes.
+
     Raises ``BadDeclaration`` when a name is reserved or doubled, or a default lies out of its bounds.
     """
 
     function: type[torch.autograd.Function]
-    title: str
-    group: str
-    forward: str
-    backward: str
-    inputs: tuple[Input, ...]
+    title: str = ""
+    group: str = ""
+    forward: str = ""
+    backward: str = ""
+    inputs: tuple[Input, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     outputs: tuple[str, ...] = ("y",)
     call: Callable[..., Any] | None = None
@@ -140,7 +143,7 @@ class Op:
         names = [each.name for each in self.inputs] + [each.name for each in self.parameters]
         problems = [f"{name!r} is a reserved word of the address, rename it" for name in names if name in RESERVED]
         problems += [f"{name!r} is declared twice" for name in set(names) if names.count(name) > 1]
-        problems += ["it has no input to sweep"] * (not self.inputs)
+        problems += ["it has no input to sweep"] * bool(not self.inputs and (self.parameters or self.call))
         problems += [
             f"{i.name!r} has no elements, so there is nothing to sweep; declare first an input that has some"
             for i in self.inputs[:1]
@@ -160,7 +163,9 @@ class Op:
             for p in self.parameters
             if p.kind == "choice" and p.default not in p.choices
         ]
-        problems += [f"wrt={self.wrt!r} is not an element of its inputs"] * (self.wrt not in ("", *self._swept()))
+        problems += [f"wrt={self.wrt!r} is not an element of its inputs"] * bool(
+            self.inputs and self.wrt not in ("", *self._swept())
+        )
         problems += [f"of={self.of!r} is not an element of its outputs"] * (
             self.of.partition("[")[0] not in ("", *self.outputs)
         )
@@ -189,6 +194,11 @@ class Op:
                 one = math.prod(each.shape) == 1
                 yield each.name if one else f"{each.name}[{','.join(map(str, index))}]"
         yield from (each.name for each in self.parameters if each.kind == "float")
+
+    @property
+    def says_the_call(self) -> bool:
+        """Whether it declares how the Function is called."""
+        return bool(self.inputs)
 
     @property
     def claim(self) -> Claim:

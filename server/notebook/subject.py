@@ -21,6 +21,7 @@ from ..user_code.definition_lines import SourceFile, code_of
 from ..user_code.discover import declaration_of, is_user_function
 from ..user_code.left_defaults import left_defaults
 from ..user_code.scalar_inputs import with_scalar_inputs
+from ..user_code.surrogates import with_declared
 from ..worker.answer import answer_question
 from .arguments import CheckArguments, check_names
 from .call import call_of, recipe_with_values
@@ -59,12 +60,21 @@ def make_subject(function: Any, wanted: CheckArguments) -> Subject:
     Raises ``NotInferred``, ``BadRecipe``, ``BadQuestion``, and whatever the Function may raise.
     """
     function = function_meant(function)
-    if is_user_function(function) and not wanted.says_the_call:
-        declared = declaration_of(function)
-        function = declared[1] if declared else function
-    name = function_name(function)
-    if isinstance(function, Op):
-        return _subject_of_op(replace(function, name=name), wanted.for_op())
+    op = function if isinstance(function, Op) else _declared_op(function, wanted)
+    name = function_name(op or function)
+    if op and op.says_the_call:
+        return _subject_of_op(replace(op, name=name), wanted.for_op())
+    return _subject_of_function(op.function if op else function, name, wanted, op)
+
+
+def _declared_op(function: Any, wanted: CheckArguments) -> Op | None:
+    """The op that declares a Function where it is defined, if that has something to say of the call asked for."""
+    declared = declaration_of(function) if is_user_function(function) else None
+    return declared[1] if declared and not (wanted.says_the_call and declared[1].says_the_call) else None
+
+
+def _subject_of_function(function: Any, name: str, wanted: CheckArguments, claimed: Op | None) -> Subject:
+    """The subject of a Function whose call is given or found out; ``claimed`` says what else is declared of it."""
     signature = signature_of(function)
     call, wanted = call_of(function, signature, wanted.for_function(name, signature))
     recipe, used = recipe_with_values(call.recipe, wanted.parameters, signature.arguments)
@@ -76,7 +86,8 @@ def make_subject(function: Any, wanted: CheckArguments) -> Subject:
     assumed, left = (
         tuple(each for each in some if there.get(each[0], "") not in used) for some in (call.assumed, left)
     )
-    op = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, call.given, not call.assumed)
+    found = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, call.given, not call.assumed)
+    op = with_declared(found, claimed) if claimed else found
     made_up = tuple(each for each in call.made_up if there.get(each, "") not in used)
     return _subject(op, wanted, recipe, assumed, left, call.passed_over if recipe == call.recipe else "", made_up)
 

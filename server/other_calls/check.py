@@ -54,14 +54,14 @@ class _Tried:
 
 
 def other_calls_rows(section: Section, wrong: Collection[str] = ()) -> tuple[CheckRow, ...]:
-    """What calls other than that of a section show: of an inferred op beside its recipe, of a declared one within its
-    declaration; none of a specimen, or of a plain function. Raises nothing.
+    """What calls other than that of a section show: of an inferred op beside its recipe, of one that declares its call
+    or its surrogate within what it is called with; none of a specimen, or of a plain function. Raises nothing.
 
     ``wrong`` are the inputs whose gradient is wrong in the call of the section already. Of those it is told where it is
     no number, where backward raises, and where it depends on what does not change the numbers.
     """
     op = section.op
-    inferred = isinstance(op, InferredOp)
+    inferred = isinstance(op, InferredOp) and op.claim == "exact"
     if inferred and (op.recipe is None or op.called is None):  # type: ignore[attr-defined]
         return ()
     with quietly():

@@ -30,8 +30,8 @@ COLOURS["note"] = "dim"
 # Words that are neither right nor a failure.
 _OPEN_WORDS = tuple(word for word, each in VERDICTS.items() if not each.follows and each.tone in ("doubtful", "plain"))
 _HINT = (
-    "If a difference is meant, as in a straight-through estimator, say what backward follows instead with "
-    "op = Op(..., surrogate=...), or pass --allow NAME."
+    "If a difference is meant, as in a straight-through estimator, say what backward follows instead: `from "
+    "gradloupe.ops import Op` and `op = Op({0}, surrogate=lambda x: x)` below the class. Or pass --allow {0}."
 )
 _ALLOW_HINT = "A check that need not be passed is forgiven with --allow NAME:CHECK, such as --allow {}:{}."
 
@@ -172,8 +172,11 @@ def _summary(report: Report, timed: bool) -> Text:
     text.append(" ".join([*outcome, *open_]), "bold red" if wrong or open_ else "bold green")
     seconds = f", {report.seconds:.1f} s" * timed
     text.append(f" torch {report.torch}{seconds}." * bool(report.torch), "dim")
-    if any(each.checked.word == "differs" and not each.checked.declared for each in report.faulty):
-        text.append(f"\n{_HINT}")
+    meant = [
+        each.checked.name for each in report.faulty if each.checked.word == "differs" and not each.checked.declared
+    ]
+    if meant:
+        text.append(f"\n{_HINT.format(meant[0])}")
     alone = next((each.checked for each in report.faulty if not _is_of_verdict(each.checked)), None)
     if alone is not None:
         text.append(f"\n{_ALLOW_HINT.format(alone.name, alone.faults[0].id)}")

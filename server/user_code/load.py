@@ -171,7 +171,7 @@ def _stub(name: str, group: str, each: FoundFunction, content: str, max_source: 
     op = each.op
     return {
         "name": name,
-        "title": encodable(op.title if op else each.title),
+        "title": encodable((op and op.title) or each.title),
         "doc": encodable(inspect.cleandoc(getattr(each.function, "__doc__", None) or ""))[:max_source],
         "group": encodable(group),
         "source": encodable(op.source if op else each.source)[:max_source],
@@ -182,7 +182,7 @@ def _stub(name: str, group: str, each: FoundFunction, content: str, max_source: 
         "own": True,
         "bound": encodable(each.bound),
         "import_line": encodable(import_line),
-        "declared": op is not None,
+        "declared": op is not None and op.says_the_call,
         "claim": op.claim if op else "exact",
         "broken": op.broken if op else "",
         "check": op.check if op else "",

@@ -32,6 +32,7 @@ from .left_defaults import left_defaults, made_up_callables, passed_over_sentenc
 from .load import CatalogueEntry, Load, files_to_watch, load_text
 from .scalar_inputs import with_scalar_inputs
 from .source_loader import UserFileFinder
+from .surrogates import with_declared
 
 _CACHE_SIZE = 128  # ops in the LRU cache, by name and recipe
 _MAX_TRIED = 5
@@ -141,8 +142,9 @@ class UserFunctions:
 
     def _solve(self, entry: CatalogueEntry, text: str, before: str) -> _SolvedOp:
         definition = entry.definition
-        if definition.op and not text:
-            return _SolvedOp(with_scalar_inputs(replace(definition.op, name=entry.name, group=entry.group)), None)
+        declared = definition.op
+        if declared and declared.says_the_call and not text:
+            return _SolvedOp(with_scalar_inputs(replace(declared, name=entry.name, group=entry.group)), None)
         override = self._override(entry, forgiving=bool(text))
         known = self._defaults.get(entry.name)
         if text and known and text == known.recipe.text():
@@ -160,7 +162,7 @@ class UserFunctions:
             if problem.error is None or recipe.text() != before:
                 raise
             raise _broken_since_save(problem.error, before) from None
-        return _SolvedOp(op, recipe)
+        return _SolvedOp(with_declared(op, declared) if declared and not declared.says_the_call else op, recipe)
 
     def _override(self, entry: CatalogueEntry, forgiving: bool) -> Override | None:
         """The override in the user's file; raises ``NotInferred`` if it cannot be used, unless ``forgiving``."""

@@ -56,7 +56,7 @@ def test_below_the_table_stands_what_is_wrong_and_where(text: Halves) -> None:
     assert "\nCube" not in below
     assert re.search(r"\nProduct\n  gradient  backward .*?\n  my_ops.py:\d+\n\nCrash\n.*SIGSEGV", below, re.DOTALL)
     assert "'riddle'" in below
-    assert "--allow NAME" in below
+    assert "--allow Through" in below
     assert "5 Functions: differs 2, matches 1, lost 1, unsolved 1. 4 need attention." in below
 
 
