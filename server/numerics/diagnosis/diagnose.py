@@ -18,7 +18,7 @@ from .learned_step import learned_step
 from .masked import not_finite, partly_right, reversed_mask, wrong_mask
 from .nonlinear import nonlinear
 from .offset import added_term, float32_rounding, low_precision
-from .scaled import constant_factor, constant_response, exponential_factor, factor_of_x, zero_gradient
+from .scaled import bare_exponential, constant_factor, constant_response, exponential_factor, factor_of_x, zero_gradient
 from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped_inputs
 
@@ -35,6 +35,7 @@ _HYPOTHESES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
     wrong_mask,
     reversed_mask,
     swapped_inputs,
+    bare_exponential,
     factor_of_x,
     exponential_factor,
     learned_step,

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ...protocol.listed import listed
-from ...runtime.arrays import Array
+from ...runtime.arrays import Array, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
@@ -151,8 +151,40 @@ def factor_of_x(data: Evidence) -> Hypothesis | None:
     return None
 
 
+def bare_exponential(data: Evidence) -> Hypothesis | None:
+    """Hypothesis: the slope times an exponential of x that is not y, and nothing else."""
+    found = _exponential(data)
+    if found is None or found.constant != "1":
+        return None
+    is_y = np.abs(data.values - np.exp(np.abs(found.rate) * data.x)) <= _RTOL * np.abs(data.values)
+    return None if is_y[data.judged].all() else found.story(data)
+
+
 def exponential_factor(data: Evidence) -> Hypothesis | None:
-    """Hypothesis: the slope times an exponential of x."""
+    """Hypothesis: the slope times a multiple of an exponential of x."""
+    found = _exponential(data)
+    return found.story(data) if found else None
+
+
+@dataclass(frozen=True)
+class _Exponential:
+    """A factor exp(``rate`` x) times a ``constant`` as it is written, which is that of its inverse where it falls."""
+
+    rate: float
+    constant: str
+    exceptions: Mask
+
+    def story(self, data: Evidence) -> Hypothesis:
+        """What is said of it."""
+        factor = _product(self.constant, f"exp({_product(format_number(abs(self.rate)), data.wrt)})")
+        at = data.everywhere(self.exceptions)
+        if self.rate > 0:
+            return "extra factor", f"backward returns {factor} times the slope of {data.owner} {at}."
+        sentence = f"Times {factor}, what backward returns is the slope of {data.owner}"
+        return "missing factor", f"{sentence} {at}{_missing(factor, data)}."
+
+
+def _exponential(data: Evidence) -> _Exponential | None:
     rows = data.moving & (data.returned != 0) & np.isfinite(data.returned)
     if np.count_nonzero(rows) < _MIN_ROWS_OF_X:
         return None
@@ -165,14 +197,8 @@ def exponential_factor(data: Evidence) -> Hypothesis | None:
     exceptions = data.exceptions(constant * np.exp(near * data.x)) if constant and np.isfinite(shift) else None
     if exceptions is None:
         return None
-    power = _product(format_number(abs(near)), data.wrt)
-    at = data.everywhere(exceptions)
-    if near < 0:
-        factor = _product(format_measured(*_inverse(constant, within)), f"exp({power})")
-        sentence = f"Times {factor}, what backward returns is the slope of {data.owner}"
-        return "missing factor", f"{sentence} {at}{_missing(factor, data)}."
-    factor = _product(format_measured(constant, within), f"exp({power})")
-    return "extra factor", f"backward returns {factor} times the slope of {data.owner} {at}."
+    written = format_measured(*(_inverse(constant, within) if near < 0 else (constant, within)))
+    return _Exponential(near, written, exceptions)
 
 
 def constant_response(data: Evidence) -> Hypothesis | None:

@@ -357,6 +357,11 @@ def test_a_factor_that_changes_with_what_is_held_has_no_name_however_plain_it_is
     )
 
 
+def test_an_exponential_of_what_is_swept_is_missing_and_no_multiple_of_the_output():
+    op = of_two(lambda u, v: sin(v) * exp(u), lambda g, u, v: (g * sin(v), g * cos(v) * exp(u)))
+    assert story(op)[1].endswith("the factor exp(u) is missing.")
+
+
 def test_an_element_without_a_gradient_of_its_own_does_not_stop_those_of_others():
     rolled = with_backward(lambda x: 2 * x, lambda g, x: 2 * g.roll(1))
     op = op_of(rolled.apply, Input("x", shape=(2,), value=(0.4, -1.1)))
