@@ -1,7 +1,5 @@
 """Two ops side by side: what is asked of both, what is refused, what is said of them, and what the page shows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The picture of a comparison: both figures on the same axes, each with its own setting, and where they differ."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """What the operator chooses: on the command line, in the environment, and what each mistake is answered with."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

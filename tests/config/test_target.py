@@ -1,7 +1,5 @@
 """What stands on the command line is understood, or refused with the mend, before anything is imported."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

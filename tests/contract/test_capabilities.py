@@ -1,7 +1,5 @@
 """The badges: for each a Function that it is right of, one that is refused, one that gets wrong numbers."""
 
-from __future__ import annotations
-
 import os
 import resource
 import select

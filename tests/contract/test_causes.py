@@ -1,7 +1,5 @@
 """The cause of a wrong gradient is the one that was planted, or none is named."""
 
-from __future__ import annotations
-
 import pytest
 from support.written_functions import function_of
 

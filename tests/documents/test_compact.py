@@ -1,7 +1,5 @@
 """The answer inside a page: smaller than the document, and drawn the same."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The test that is copied from a page asks for the section that is drawn there."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

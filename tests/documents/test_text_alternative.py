@@ -1,7 +1,5 @@
 """The figure in words: gradients are called gradients, and where nothing was asked nothing is claimed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Outlines: what a curve looks like is kept, what cannot be seen is left out."""
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What is drawn of a section: the ranges of its axes, their labels, curves, marks and stripes."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The picture on a sheet of its own: well formed, legible at every size, in every theme, whatever it has to say."""
 
-from __future__ import annotations
-
 import base64
 import re
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The small curves on the cards of the gallery."""
 
-from __future__ import annotations
-
 from gradloupe.server.figure import sparkline
 
 

@@ -1,7 +1,5 @@
 """The pictures of closer looks: each shows its own panels, in its size, and says what was found."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """Right Functions of the simplest kind: what the others differ from, each in one method."""
 
-from __future__ import annotations
-
 import torch
 
 

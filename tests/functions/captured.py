@@ -1,7 +1,5 @@
 """Functions of tensors that they read without being given them, from a module, a closure, an object or a global."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions of complex numbers, right ones and the mistakes that people make with them, by what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any

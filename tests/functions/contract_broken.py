@@ -1,7 +1,5 @@
 """Functions that break the contract of autograd, each in one way, and the check that has to name it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

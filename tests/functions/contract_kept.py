@@ -1,7 +1,5 @@
 """Functions that keep the contract of autograd, in all the ways there are of writing one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

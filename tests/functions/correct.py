@@ -1,7 +1,5 @@
 """Right Functions, as people write them: built-ins, activations, losses and what is done to vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

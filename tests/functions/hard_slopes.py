@@ -1,7 +1,5 @@
 """Fifteen slopes that are hard to find from values, each with its truth in closed form."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions as people write them by mistake, one mistake in each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Twenty-two Functions with a bug planted in each, and three that only look as if they had one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal

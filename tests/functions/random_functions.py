@@ -1,7 +1,5 @@
 """Functions drawn at random: compositions, sums and products of 20 primitives, in torch and exactly, in mpmath."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass

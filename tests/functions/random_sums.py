@@ -1,7 +1,5 @@
 """Random sums of functions with right derivatives, and the ranges, counts and dtypes in which they are looked at."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random

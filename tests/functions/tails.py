@@ -1,7 +1,5 @@
 """Right Functions where little is left of them: in their tails, and where what they compute with cancels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

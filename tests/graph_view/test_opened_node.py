@@ -1,7 +1,5 @@
 """The node, opened: what went in and out on both sides, what is kept, and the drawing of the graph."""
 
-from __future__ import annotations
-
 import gc
 import json
 import sys

@@ -1,7 +1,5 @@
 """The arguments of a recipe, written as Python that a file can hold."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

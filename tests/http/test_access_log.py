@@ -1,7 +1,5 @@
 """The log: one line a request, and not a word in it that came from a client."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """What the addresses answer: numbers, tables, and what is said where there is nothing."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

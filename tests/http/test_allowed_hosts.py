@@ -1,7 +1,5 @@
 """The names a server answers to: those of this machine and of its operator, so that no page can borrow another."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Iterator

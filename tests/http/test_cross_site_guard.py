@@ -1,7 +1,5 @@
 """A server that runs a visitor's own code keeps it to her: what other sites may not read, load, frame or change."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

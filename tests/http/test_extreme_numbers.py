@@ -1,7 +1,5 @@
 """Numbers near the largest and the smallest that float64 holds: every page is there, is drawn and says the same."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The first visitors of a server, and many at once: what waits, what is refused, and what is there all the same."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

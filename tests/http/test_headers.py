@@ -1,7 +1,5 @@
 """The headers of a response, by the kind of its address: who may read, frame and keep it, and what runs in it."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What strangers send: everything the description of the API allows and forbids, and bytes that nothing allows."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

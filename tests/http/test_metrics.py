@@ -1,7 +1,5 @@
 """The numbers for Prometheus: what was asked, how it went, what waits, what is kept."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

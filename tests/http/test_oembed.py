@@ -1,7 +1,5 @@
 """oEmbed: the address of a figure becomes the figure, in every editor that asks as the specification says."""
 
-from __future__ import annotations
-
 import json
 import struct
 from html.parser import HTMLParser

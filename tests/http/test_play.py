@@ -1,7 +1,5 @@
 """A text and a question in, the document of an op out; what is wrong with the text is a result, and says where."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What a page says of itself to those who have not opened it: search engines, chats, editors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser

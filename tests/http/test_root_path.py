@@ -1,7 +1,5 @@
 """A site that is under a path of its host, behind a proxy that takes the path off, or passes it on."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator

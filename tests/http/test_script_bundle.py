@@ -1,7 +1,5 @@
 """A script is served with all that it imports, and each module runs once."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

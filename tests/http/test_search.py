@@ -1,7 +1,5 @@
 """The search of the gallery: what is found, and in which order."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """The end of a server: what is under way is finished, what comes then is refused, and nothing stays behind."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from contextlib import ExitStack, suppress

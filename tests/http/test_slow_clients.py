@@ -1,7 +1,5 @@
 """Slow clients: half a request, a response nobody reads, too many at once. None of them keeps the others waiting."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Static files: compressed, kept for ever, and nothing but them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

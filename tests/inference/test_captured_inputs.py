@@ -1,7 +1,5 @@
 """Tensors that a function reads without being given them are looked at, named, or said not to have been."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

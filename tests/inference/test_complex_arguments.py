@@ -1,7 +1,5 @@
 """What tells that an argument is complex, and the op of real numbers that comes of it."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from functions.complex_functions import RIGHT, written

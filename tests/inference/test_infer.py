@@ -1,7 +1,5 @@
 """From nothing but a Function: arguments it works with, why, and what that costs."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """Arguments that are neither tensors nor numbers: objects, settings, modules and things to call, written as text."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from support.written_functions import function_of

@@ -1,7 +1,5 @@
 """Shapes that are found: those that the source says, an error hints at, or a wrong size would hide."""
 
-from __future__ import annotations
-
 import pytest
 from support.written_functions import function_of
 

@@ -1,7 +1,5 @@
 """Numbers, words, and the values of tensors that are found: what a Function does with them says what they are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A declared default is what a Function is called with, whether its backward is right or wrong there."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

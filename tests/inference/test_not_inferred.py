@@ -1,7 +1,5 @@
 """Where no arguments work, it is said why in a sentence, and what to write instead."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The glossary: every term has a definition and a figure that can be drawn, and leads there where it stands first."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every lesson shows what it says: its address is drawn, its verdict is the one it names, its control is there."""
 
-from __future__ import annotations
-
 import json
 import re
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """In a notebook: the figure is live without any server, the verdict is an object, and the process is left as it was."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

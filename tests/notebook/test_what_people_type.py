@@ -1,7 +1,5 @@
 """What a person types into a cell works, or is answered in a sentence; what is printed as a call can be pasted back."""
 
-from __future__ import annotations
-
 import re
 import types
 import warnings

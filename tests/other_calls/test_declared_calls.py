@@ -1,7 +1,5 @@
 """An op that is declared is called in other ways, too, within what its declaration says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

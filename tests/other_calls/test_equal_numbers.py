@@ -1,7 +1,5 @@
 """At equal numbers a maximum has many subgradients: each is right, and nothing else is."""
 
-from __future__ import annotations
-
 import pytest
 from support.sections import section
 from support.written_functions import function_of

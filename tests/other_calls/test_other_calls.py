@@ -1,7 +1,5 @@
 """A Function is called in other ways than the one that is shown, and the worst of them decides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What several tests of pages look at."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

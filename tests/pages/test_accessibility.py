@@ -1,7 +1,5 @@
 """For everybody: axe finds nothing, a phone is wide enough, and the keyboard reaches everything."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 from support.axe import violations

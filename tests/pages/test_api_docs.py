@@ -1,7 +1,5 @@
 """The description of the API and in a real browser: complete, offline, and inside the policy."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Page, expect
 

@@ -1,7 +1,5 @@
 """The companion figure: five closer looks at the section above, one at a time."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

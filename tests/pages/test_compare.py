@@ -1,7 +1,5 @@
 """Two ops side by side: the same axes, one cursor, one form, and an address that says all of it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The contract X-ray on the page: the gravest first and in full, the rest folded, every line of the source in reach."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

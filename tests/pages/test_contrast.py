@@ -1,7 +1,5 @@
 """The figure for those who ask for more contrast, or whose system has colours of its own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

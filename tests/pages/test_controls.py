@@ -1,7 +1,5 @@
 """The controls and the address say the same, whichever of them is changed."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

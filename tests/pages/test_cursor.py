@@ -1,7 +1,5 @@
 """The cursor on the curves, by mouse and by keyboard, seen and spoken."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The consequence panel in a real browser: the steps are scrubbed, played and read."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What goes wrong is said in a sentence, beside the last good curves."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The page arrives with its figure, for those without JavaScript too; plotly takes over where it stands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The gallery: every op has its card, and search finds it."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import Locator, Page, expect

@@ -1,7 +1,5 @@
 """What hands do on the figure: zoom, pinch and hide curves; Back undoes it, and nothing moves meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

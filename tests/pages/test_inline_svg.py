@@ -1,7 +1,5 @@
 """The figure of a page without scripts stands where the live one will: the same panels, labels and curves."""
 
-from __future__ import annotations
-
 import gzip
 from itertools import pairwise, product
 from typing import Any

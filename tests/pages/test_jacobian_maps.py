@@ -1,7 +1,5 @@
 """The Jacobian on the page: three heatmaps that are read and walked, cells that open, and what reaches what."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

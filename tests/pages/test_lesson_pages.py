@@ -1,7 +1,5 @@
 """The lessons in a browser: by keyboard, on a phone, for everybody."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

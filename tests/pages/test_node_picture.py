@@ -1,7 +1,5 @@
 """The node on the page: its picture, the tables that say the same, and the place it is looked at."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

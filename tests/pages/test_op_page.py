@@ -1,7 +1,5 @@
 """The page of an op: every one opens, shows what the numbers say, and says it in words and in a table."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

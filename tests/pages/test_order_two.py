@@ -1,7 +1,5 @@
 """``order=2`` on the page: the control that leads there and back, what is drawn, and the words around it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

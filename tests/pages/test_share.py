@@ -1,7 +1,5 @@
 """The dialog for sharing: what is chosen is what is seen, and what is copied works where it is pasted."""
 
-from __future__ import annotations
-
 import ast
 import re
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """The curves can be heard: high is high, left is left, below zero hisses, gaps are silent, marks tick."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """The maps of a surface on the page: linked, read, clicked, zoomed, turned in space, and for everybody."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What no op of the gallery declares: choices that look like numbers, many elements and none, poles, cusps, gaps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

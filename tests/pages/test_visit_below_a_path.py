@@ -1,7 +1,5 @@
 """A visit to a site under a path of its host, behind an nginx that takes the path off and has nothing else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

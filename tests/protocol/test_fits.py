@@ -1,7 +1,5 @@
 """What comes over the wire has the shape that its type says, or is refused."""
 
-from __future__ import annotations
-
 from typing import Literal, NotRequired
 
 import pytest

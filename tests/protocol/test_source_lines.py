@@ -1,7 +1,5 @@
 """Lines are counted as Python counts them: a form feed ends none, nor what else ``str.splitlines`` takes for an end."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a check cannot do, or does by half, is told in a sentence and by the exit code, and is never green."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What the report says of Functions of complex numbers: right ones are not accused, and mistakes have their names."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A report is made by all processors, tells how far it is in a terminal, and says the same however many there are."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

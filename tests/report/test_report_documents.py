@@ -1,7 +1,5 @@
 """The report as JSON and as JUnit: everything of every Function, and the same in each form."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The report as one page: from a disk it asks for nothing, shows everything, and escapes what a visitor writes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The report in a terminal and through a pipe: a table of all Functions, below it what is wrong, and where."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

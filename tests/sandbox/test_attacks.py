@@ -1,7 +1,5 @@
 """No attack gets out of a guest, though each does without the layers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

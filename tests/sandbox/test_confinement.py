@@ -1,7 +1,5 @@
 """A process confines itself by layers, and what is missing is found out by trying."""
 
-from __future__ import annotations
-
 import json
 import platform
 import struct

@@ -1,7 +1,5 @@
 """An edited Function gets the verdict that it would get in this process, and cannot write it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any

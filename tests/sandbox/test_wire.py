@@ -1,7 +1,5 @@
 """What a guest sends is one of a few kinds of value, or refused; what it is sent arrives as it was."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """One table of the words of a verdict: each has a row, and one name wherever people read it."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

@@ -1,7 +1,5 @@
 """Files with sliders: what they share is kept once, and they have places, patience and seconds of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

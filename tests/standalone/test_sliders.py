@@ -1,7 +1,5 @@
 """The sliders of a file: which values they have, how large the file will be, and how many are too many."""
 
-from __future__ import annotations
-
 import pytest
 from support.exports import got, stored
 

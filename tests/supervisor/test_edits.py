@@ -1,7 +1,5 @@
 """A worker for each edited text: in turn for everybody, kept while it is asked for, and ended without a trace."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from contextlib import AsyncExitStack

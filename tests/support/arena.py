@@ -1,7 +1,5 @@
 """Runs guests in a process of its own, which has one thread, and prints how each has ended; texts are JSON lines."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Engines for texts that were edited in a page."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The grammar of the address: what is wrong is named in one sentence, what is right comes back in its shortest form."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """What an address names is shown, or refused in a sentence that names it; nothing is dropped."""
 
-from __future__ import annotations
-
 import pytest
 from support import http
 

@@ -2,8 +2,6 @@
 into the file is the same call.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A declaration that is copied from a page makes the same op."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a file says of how its Functions are called is taken before inference, or it is said why it cannot be."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A file that cannot be loaded is explained in one sentence, with the line and the mend."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

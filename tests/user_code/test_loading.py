@@ -1,7 +1,5 @@
 """A visitor's file is loaded in a process of its own, under the names it has for her, or it is said why not."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What each view says of an op: its numbers, its marks, and what could not be measured."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the view of a descent refuses, and its table."""
 
-from __future__ import annotations
-
 import pytest
 from support import http
 

@@ -1,7 +1,5 @@
 """Every view by its address: as numbers and as a table, whatever the controls say, and when a Function fails."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

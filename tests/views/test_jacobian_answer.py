@@ -1,7 +1,5 @@
 """The answer of the view of a Jacobian: every cell by name and number, and what reaches what."""
 
-from __future__ import annotations
-
 import csv
 import io
 from typing import Any

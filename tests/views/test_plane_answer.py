@@ -1,7 +1,5 @@
 """The view of a plane: what its address takes and refuses, and what comes back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

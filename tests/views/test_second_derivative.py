@@ -1,7 +1,5 @@
 """``order=2`` in an address: columns, verdict, views and picture of what backward returns and its derivative."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """The judges on trial together: of Functions drawn at random, right and wrong, no two views say the opposite."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The consequence of a backward: two gradient descents side by side, to the last digit and in words."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

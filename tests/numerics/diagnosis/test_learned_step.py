@@ -1,7 +1,5 @@
 """The gradient of a learned step size is told as what it is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

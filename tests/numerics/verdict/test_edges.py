@@ -1,7 +1,5 @@
 """The intervals in which backward differs, against their closed forms."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Sequence

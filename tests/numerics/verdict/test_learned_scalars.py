@@ -1,7 +1,5 @@
 """A number that is learned is a tensor without a dimension: a right Function of one is right in every view."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures in frames while the server has more to do than it can: each becomes alive by itself."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

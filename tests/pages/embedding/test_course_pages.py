@@ -1,7 +1,5 @@
 """Figures on the pages of others: what the dialog says to paste is pasted, built by the real tool, and looked at."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`<grad-loupe>` on the page of another site, with a policy of its own: live, as high as its figure, deaf to others."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The figure in the frame of another page: its parts, its size, when it comes alive, and whom it talks to."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator

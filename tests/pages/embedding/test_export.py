@@ -1,7 +1,5 @@
 """The figure as one file: it opens from a disk, asks nobody, and its sliders move the curves to what was computed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A visitor's Functions, and a file of them that is changed: each test finds it and its page as the first did."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

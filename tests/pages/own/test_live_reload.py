@@ -1,7 +1,5 @@
 """Live reload in a real browser: whoever saves her file sees the curves move, and nothing else of the page."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

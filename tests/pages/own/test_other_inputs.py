@@ -1,7 +1,5 @@
 """The verdict on a page is of one pair: what the contract finds in another input stands beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

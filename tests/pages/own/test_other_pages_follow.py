@@ -1,7 +1,5 @@
 """The other pages of a visitor's Functions follow the file as the page of one does: a pair, and a figure in a frame."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

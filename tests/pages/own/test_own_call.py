@@ -1,7 +1,5 @@
 """The page of a visitor's own Function: how it is called, corrected there, written down, and taken along as a test."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

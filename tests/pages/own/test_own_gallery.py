@@ -1,7 +1,5 @@
 """``/own`` and the gallery of a server that shows a visitor's own Functions."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
