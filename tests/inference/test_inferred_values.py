@@ -351,6 +351,17 @@ def test_the_target_of_a_squared_error_is_any_number_that_does_not_learn() -> No
     assert (label.fill, label.grad, label.held) == ("normal", False, "data")
 
 
+# How many of them are data.
+NAMED_DATA = {"x, cos, sin": 2, "z, freqs_cis": 1, "x, h0_row, h1_row": 2, "x, frozen_weight": 1, "x, h0": 0, "x, w": 0}
+
+
+@pytest.mark.parametrize("arguments", NAMED_DATA)
+def test_tables_of_angles_taps_and_what_is_frozen_are_data_by_their_names(arguments: str) -> None:
+    product = f"ctx.save_for_backward({arguments})\n    return {arguments.replace(', ', ' * ')}"
+    found = infer(function_of(f"def forward(ctx, {arguments}):\n    {product}")).recipe.arguments
+    assert sum(each.held == "data" for each in found) == NAMED_DATA[arguments]
+
+
 def of_one_argument(name: str, value: str) -> InferredRecipe:
     return infer(
         function_of(f"""

@@ -15,7 +15,7 @@ import torch
 from ...runtime.timeouts import TookTooLong, time_limit
 from ..recipe.grammar import DOCSTRING_LINE
 from ..recipe.recipe import Recipe, TensorArgument
-from ..source.name_hints import DATA_NAME
+from ..source.name_hints import DATA_NAME, TAPS_NAME
 from ..source.signature import Signature
 from .trial import call_seeded, float64_output, tensors_within, try_recipe
 
@@ -51,8 +51,9 @@ def settle_held_tensors(function: Callable[..., Any], signature: Signature, reci
     """Give grad to the floating tensors that a recipe holds without, where forward moves with them.
 
     Held stay those that an annotation or a docstring calls constant, those with which the call fails if they require
-    grad, and data: what is called a target, label, mask, running statistic or noise, what forward overwrites, and
-    whatever a plain function cuts off. What nobody declared is marked so. Raises nothing, whatever the Function raises.
+    grad, and data: what is called a target, label, mask, running statistic, noise, table of angles or taps of a filter,
+    what forward overwrites, and whatever a plain function cuts off. What nobody declared is marked so. Raises nothing,
+    whatever the Function raises.
     """
     because = dict[str, str]()
     for place, each in enumerate(recipe.arguments):
@@ -71,7 +72,7 @@ def _settled(
     assert isinstance(each, TensorArgument)
     if declared := _declared(function, signature, each.name):
         return each, declared
-    if DATA_NAME.search(each.name.lower()):
+    if _is_called_data(each.name.lower(), [one.name.lower() for one in signature.arguments]):
         return replace(each, held="data"), f"{_GIVES_NONE}, and by its name it is data"
     overwritten, moves = _effect(signature.call, recipe, place)
     if overwritten or signature.plain:
@@ -82,6 +83,12 @@ def _settled(
     if _works(signature.call, recipe.with_argument(place, swept)):
         return swept, ""
     return each, "the call fails where it requires grad"
+
+
+def _is_called_data(name: str, names: Sequence[str]) -> bool:
+    """Whether an argument is data by its name, beside the ``names`` of all."""
+    taps = [each for each in names if TAPS_NAME.search(each)]
+    return bool(DATA_NAME.search(name)) or (name in taps and len(taps) > 1)
 
 
 def _declared(function: Callable[..., Any], signature: Signature, name: str) -> str:

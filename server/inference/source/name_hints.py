@@ -10,17 +10,19 @@ TENSOR_NAME = re.compile(
     r"^(x\w?|y\w?|z|u|v|w|h|i|q|k|inp(ut)?s?_?\w?|input_?(tensor|img)?_?|\w*tensor\w?|data|\w*feat(ure)?s?|\w*logits?|scores?|"
     r"\w*weights?|[A-Z]\w?|img|\w*images?|activations?|values?|theta|a|b|re|im|pred(iction)?s?|v_mem|grad(_\w+)?|bias|"
     r"probs?|\w*emb\w*|quer(y|ies)|keys?|t|mat(rix)?\w?|vec(tor)?\w?|points?|xyz\w?|mu|mean|log_?var|running_\w+|hidden|"
-    r"state|cell|source|src|output|real|imag|coords?|positions?|signal|audio|residual)$"
+    r"state|cell|source|src|(co)?sines?\d?|cos\d?|sin\d?|freqs?(_\w+)?|filt|taps?|[hg][01](_\w+)?|output|real|imag|coords?|positions?|signal|audio|residual)$"
 )
 INDEX_NAME = re.compile(
     r"(^|_)(targets?|labels?|idx|ind(ices|ex)?|tgt|assign\w*|segments?|batch|ids?|neighbou?rs?|classes)(_\w+)?$"
 )
 # What is not differentiated by convention: targets and weights of a loss, masks, running statistics, random noise,
-# tables of a rotary embedding, the taps of a fixed filter.
+# tables of angles that are computed beforehand, as those of a rotary embedding, taps of a filter, and frozen ones.
 DATA_NAME = re.compile(
     r"(^|_)(targets?|tgt|labels?|y_?true|ground_?truths?|gts?|(sample|class|pos)_?weights?|masks?|valid|noises?|rand\w*|"
-    r"running_\w+|cos|sin|freqs|rope|rotary|taps?|filt|h[01])(_|\d|$)"
+    r"running_\w+|cos|sin|(co)?sines?|freqs?|frequenc(y|ies)|rope|rotary|twiddles?|taps?|filts?|wavelets?|window|frozen)(_|\d|$)"
 )
+# Taps of a low and of a high pass: one alone may be the first state of a recurrent network.
+TAPS_NAME = re.compile(r"^[hg][01]([a-z]|_\w+)?$")
 LABEL_NAME = re.compile(r"(^|_)(targets?|tgt|labels?|y_?true|ground_?truths?|gts?)(_|\d|$)")
 # A permutation that undoes another one, which has the rest of its name.
 INVERSE_NAME = re.compile(r"(^|_)inv(erse)?(?=_|$)")
