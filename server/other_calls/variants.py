@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -80,19 +81,29 @@ def _shapes(recipe: Recipe, evidence: CollectedEvidence, captured: Collection[st
     tensors = {each.name: each.shape for each in recipe.arguments if isinstance(each, TensorArgument)}
     told = _told_sizes(tensors, evidence).union(*(tensors[name] for name in captured))
     sizes = {size for shape in tensors.values() for size in shape if size > 1} - told
-    # What is divided into halves stays even.
-    step = 1 + any(_known(evidence, name).even for name in tensors)
-    yield _reshaped(recipe, _resized(tensors, {size: size + step for size in sizes}))
+    # What is taken apart into equal parts stays divisible.
+    steps = _steps(tensors, evidence)
+    yield _reshaped(recipe, _resized(tensors, {size: size + steps[size] for size in sizes}))
     main = recipe.inputs[0]
     if len(main.shape) > 1 and main.shape[0] not in told:
-        for batch in (step, _BATCH + step - 1):
+        for batch in (steps[main.shape[0]], _BATCH * steps[main.shape[0]]):
             yield _reshaped(recipe, _resized(tensors, {main.shape[0]: batch}))
     # A permutation belongs to one dimension.
     once = {each.name for each in recipe.arguments if isinstance(each, TensorArgument) and each.fill in INDEX_FILLS}
     alike = [name for name, shape in tensors.items() if shape == main.shape and name not in (*once, *captured)]
     if main.shape and not any(_known(evidence, name).ranks for name in alike):
-        for shape in _of_other_rank(main.shape, bool(told & {*main.shape}), step):
+        for shape in _of_other_rank(main.shape, bool(told & {*main.shape}), math.lcm(*steps.values())):
             yield _reshaped(recipe, tensors | dict.fromkeys(alike, shape))
+
+
+def _steps(tensors: Mapping[str, _Shape], evidence: CollectedEvidence) -> dict[int, int]:
+    """By how much each size may be raised: by what the source says that it is divisible by."""
+    steps = dict[int, int]()
+    for name, shape in tensors.items():
+        for place, size in enumerate(shape):
+            count = evidence.notes.relations.parts_of(name, place, len(shape))
+            steps[size] = math.lcm(steps.get(size, 1), count)
+    return steps
 
 
 def _known(evidence: CollectedEvidence, name: str) -> ArgumentEvidence:

@@ -93,6 +93,33 @@ SHAPES = {
             (target,) = ctx.saved_tensors
             return g[..., None] * target, None
     """,
+    # What is taken apart has equal parts.
+    "x: float64[8]": """
+        def forward(ctx, x):
+            a, b = x.chunk(2, dim=-1)
+            return torch.cat((-b, a), -1)
+        def backward(ctx, g):
+            a, b = g.chunk(2, dim=-1)
+            return torch.cat((b, -a), -1)
+    """,
+    "x: float64[3,6]; w: float64[6,9]": """
+        def parts(h):
+            return h.unflatten(-1, (3, -1)).unbind(-2)
+        def forward(ctx, x, w):
+            ctx.save_for_backward(x, w)
+            q, k, v = Own.parts(x @ w)
+            return q * 2 + k * 3 + v * 4
+        def backward(ctx, g):
+            x, w = ctx.saved_tensors
+            g = torch.cat((g * 2, g * 3, g * 4), -1)
+            return g @ w.t(), x.t() @ g
+    """,
+    "x: float64[9]": """
+        def forward(ctx, x):
+            return x[..., ::3] * x[..., 1::3]
+        def backward(ctx, g):
+            return g.repeat_interleave(3, -1)
+    """,
     # The size of complex numbers, each a pair.
     "x: float64[2]": """
         def forward(ctx, x):

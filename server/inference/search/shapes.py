@@ -137,9 +137,9 @@ def _of_ranks(
     for one, other in relations.alike:
         if rank_of.get(one, -1) == rank_of.get(other, -2):
             tied += [((one, place), (other, place)) for place in range(rank_of[one])]
-    even, square = any(each.even for each in known), {each.name for each in known if each.square}
+    square = {each.name for each in known if each.square}
     for cost, lined in _alignments(known, kinds, rank_of, tied):
-        sizes = _sizes(rank_of, [*tied, *lined], square, relations, even)
+        sizes = _sizes(rank_of, [*tied, *lined], square, relations)
         yield (
             cost,
             tuple(
@@ -179,7 +179,7 @@ def _alignments(
 
 
 def _sizes(
-    rank_of: dict[str, int], ties: list[tuple[_Place, _Place]], square: set[str], relations: ShapeRelations, even: bool
+    rank_of: dict[str, int], ties: list[tuple[_Place, _Place]], square: set[str], relations: ShapeRelations
 ) -> dict[_Place, int]:
     """A size for every dimension: equal for tied ones (union-find), otherwise distinct where possible."""
     root: dict[_Place, _Place] = {
@@ -202,13 +202,17 @@ def _sizes(
     spare = iter((5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 7, 8, 9))
     for name, place in root:
         if top((name, place)) == (name, place):
-            here = default_shape(rank_of[name], name in square, even)[place]
+            here = default_shape(rank_of[name], name in square)[place]
             free = here if name == main or rank_of[name] > 3 else next(spare, 2)
             given[name, place] = 3 if (name, place) in kernels else free
     for where, size in relations.least.items():
         placed = _placed(where, rank_of)
         if placed:
             given[top(placed)] = max(size, given[top(placed)])
+    for name, place in root:
+        count = relations.parts_of(name, place, rank_of[name])
+        beside = [given[top((name, other))] for other in range(rank_of[name])]
+        given[top((name, place))] = _divisible(given[top((name, place))], count, beside)
     for where in relations.picked:
         placed, size = _placed(where, rank_of), relations.exact(where)
         if placed and size:
@@ -218,6 +222,13 @@ def _sizes(
         if placed:
             given[top(placed)] = max(1, size)
     return {place: given[top(place)] for place in root}
+
+
+def _divisible(size: int, count: int, beside: Sequence[int]) -> int:
+    """The size, or the next one that is divisible by a number and unlike those ``beside`` it."""
+    if size % count == 0:
+        return size
+    return next(each for each in range(size + count - size % count, 1000, count) if each not in beside)
 
 
 def _placed(place: _Place, rank_of: dict[str, int]) -> _Place | None:

@@ -14,6 +14,7 @@ from .complex_evidence import COMPLEX_USES
 from .expressions import ExpressionReader
 from .function_source import FunctionTree, read_function_source
 from .name_binding import quoted_source
+from .parts import read_parts
 from .torch_signatures import (
     KEYWORD_CHOICES,
     KINDS_BY_KEYWORD,
@@ -69,6 +70,7 @@ class CallReader:
         if label:
             label.binary = name
         self._read_keywords(node)
+        read_parts(reader, name, given, node)
         self._relate_shapes(name, given, node)
 
     def product(self, left: ast.expr, right: ast.expr, node: ast.AST) -> None:
@@ -149,8 +151,7 @@ class CallReader:
         of = {name: reader.subject(each) for name, each in zip(names, node.args, strict=False)}
         of |= {each.arg: reader.subject(each.value) for each in node.keywords if each.arg in names}
         found = {name: subject for name, subject in of.items() if subject}
-        if found:
-            self._inside(source, found, getattr(callee.__self__ if applied else callee, "__name__", "a helper"))
+        self._inside(source, found, getattr(callee.__self__ if applied else callee, "__name__", "a helper"))
 
     def _inside(self, source: FunctionTree, of: dict[str, str], where: str) -> None:
         type(self.reader)(source, self.reader.notes, of, where, depth=self.reader.depth - 1).read()

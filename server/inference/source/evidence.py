@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from .torch_signatures import is_misspelled
+
+# A size that is divisible by more than this is not looked for.
+_MOST_PARTS = 16
 
 
 @dataclass
@@ -17,7 +21,7 @@ class ArgumentEvidence:
     backward returns a gradient for it (None if unknown), ``used`` names the methods that use it.
 
     Shape of a tensor: ``ranks`` are known and ``supposed`` possible ranks, ``least`` is a lower bound, ``rank_reason``
-    the reason; ``square`` and ``even`` sizes; ``few`` says that its elements are indexed one by one.
+    the reason; ``square`` sizes; ``few`` says that its elements are indexed one by one.
 
     Values: ``strings`` and ``numbers`` are those it is compared with, ``low`` and
     ``high`` are bounds; ``share`` says that it is a fraction of a size, ``step`` that it is the step of a quantiser,
@@ -40,7 +44,6 @@ class ArgumentEvidence:
     rank_reason: str = ""
     length: int = 0
     square: bool = False
-    even: bool = False
     differentiable: bool | None = None
     members: list[str] = field(default_factory=list)
     methods: set[str] = field(default_factory=set)
@@ -102,7 +105,7 @@ class ShapeRelations:
     A dimension is (argument name, index), negative from the end. ``equal`` are pairs of dimensions of the same size,
     each with the reason, ``alike`` pairs of arguments of the same shape, ``kernels`` the spatial dimensions of
     convolution weights; ``fixed`` and ``least`` are sizes and lower bounds. ``picked`` are the indices read, None for a
-    variable one.
+    variable one. ``parts`` are numbers that a size is divisible by; of no argument, "", they hold for all.
     """
 
     equal: dict[tuple[tuple[str, int], tuple[str, int]], str] = field(default_factory=dict)
@@ -111,6 +114,7 @@ class ShapeRelations:
     least: dict[tuple[str, int], int] = field(default_factory=dict)
     alike: list[tuple[str, str]] = field(default_factory=list)
     picked: dict[tuple[str, int], set[int | None]] = field(default_factory=dict)
+    parts: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def exact(self, place: tuple[str, int]) -> int:
         """The size of a dimension whose elements 0, 1, ... are all indexed one by one; 0 unless it is."""
@@ -120,6 +124,16 @@ class ShapeRelations:
     def reach(self, place: tuple[str, int], size: int) -> None:
         """Note a lower bound on the size of a dimension."""
         self.least[place] = max(size, self.least.get(place, 0))
+
+    def divide(self, place: tuple[str, int], count: int) -> None:
+        """Note that a dimension is taken apart into a number of equal parts."""
+        if 1 < count <= _MOST_PARTS:
+            self.parts[place] = math.lcm(count, self.parts.get(place, 1))
+
+    def parts_of(self, name: str, place: int, rank: int) -> int:
+        """What the size of a dimension of a tensor is divisible by."""
+        places = ((each, index) for each in (name, "") for index in (place, place - rank))
+        return math.lcm(*(self.parts.get(each, 1) for each in places))
 
     def tie(self, one: tuple[str, int], other: tuple[str, int], reason: str) -> None:
         """Note that two dimensions have the same size, and what says so, in words that follow "because"."""

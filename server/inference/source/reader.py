@@ -10,6 +10,7 @@ from .complex_evidence import COMPLEX_USES
 from .evidence import ArgumentEvidence
 from .expressions import ExpressionReader
 from .name_binding import quoted_source
+from .parts import read_quotient, read_stride
 from .torch_signatures import (
     BUILTIN_ATTRIBUTES,
     DICT_METHODS,
@@ -19,9 +20,6 @@ from .torch_signatures import (
     TENSOR_ATTRIBUTES,
     TENSOR_CASTS,
 )
-
-# Methods that divide a dimension.
-_INTO_PARTS = ("chunk", "split", "tensor_split", "glu", "unflatten")
 
 
 class Reader(ExpressionReader):
@@ -103,7 +101,6 @@ class Reader(ExpressionReader):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.calls.read(node)
-        self._note_parts(node)
         self.shared(node)
         self.stepped(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "view" and len(node.args) == 1:
@@ -115,6 +112,7 @@ class Reader(ExpressionReader):
                 self.visit(each)
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
+        read_stride(self, node)
         found = self.evidence(node.value)
         if found:
             self.indexed(found, node)
@@ -144,7 +142,7 @@ class Reader(ExpressionReader):
             self.say(node.right, "whole", 4, node)
         if isinstance(node.op, ast.FloorDiv | ast.Mod):
             self.say(node.right, "whole", 1.5, node)
-            self._note_even(node.left)
+            read_quotient(self, node)
         if isinstance(node.op, ast.BitAnd | ast.BitOr):
             self.say(node.left, "mask", 1, node)
         self.generic_visit(node)
@@ -212,17 +210,6 @@ class Reader(ExpressionReader):
         elif isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
             for each in filter(None, map(self.evidence, (node.right.left, node.right.right))):
                 each.signs = quoted_source(node)
-
-    def _note_parts(self, node: ast.Call) -> None:
-        """What is divided into parts of one size is of an even size: nobody means the last one to be shorter."""
-        if isinstance(node.func, ast.Attribute) and node.func.attr in _INTO_PARTS:
-            for each in filter(None, map(self.evidence, (node.func.value, *node.args[:1]))):
-                each.even = True
-
-    def _note_even(self, node: ast.expr) -> None:
-        where = self.dimension(node)
-        if where and where[0] in self.notes.arguments:
-            self.notes.arguments[where[0]].even = True
 
 
 def _of_none(node: ast.expr) -> bool:
