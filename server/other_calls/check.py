@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,11 +16,13 @@ from ..inference.construction.complex_numbers import joined_tensors, real_values
 from ..inference.construction.op import InferredOp
 from ..inference.recipe.recipe import OBJECT_TEXT, Constant, Recipe, TensorArgument
 from ..inference.source.collect import collect_evidence
+from ..inference.source.function_source import source_tree
 from ..inference.source.signature import signature_of
 from ..protocol.listed import listed
 from ..protocol.suggest import first_few
 from ..runtime import timing
 from ..runtime.arguments import callable_of, copy_if_mutable, real_outputs
+from ..runtime.arrays import dtype_name
 from ..runtime.captured import captured_names, without_captured
 from ..runtime.failure import describe_exception
 from ..runtime.isolation import quietly
@@ -27,6 +30,7 @@ from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, time_limit
 from .declared import calls_of_declared
 from .directional_check import DirectionalResult, compare_along_directions
+from .given_dtypes import comparison_as, plain_forward
 from .other_call import OtherCall
 from .short_dtypes import comparison_in
 from .ties import compare_at_ties
@@ -37,6 +41,7 @@ CHECK_ID = "OTHER-CALLS"
 # Seconds for one call with its differences, and for all of them.
 _CALL_SECONDS, _TOTAL_SECONDS = 0.5, 2.0
 _MOST_NAMED = 3
+_CASTS = {"to", "dtype", "type_as", "float", "half", "bfloat16"}
 
 
 _COMPARISONS: dict[Compared, Callable[[Call], DirectionalResult]] = {
@@ -115,7 +120,7 @@ def _row(
 
 
 def _sentence(compared: list[_Tried], tried: list[_Tried], wrong: Collection[str]) -> str:
-    names = [each.other.changed for each in compared]
+    names = [each.other.changed + f" ({each.result.said})" * bool(each.result.said) for each in compared]
     of = f" but for {listed(sorted(wrong))}, which is told apart," if wrong else ""
     said = f"The gradient{of} is right in {len(names)} other calls: {'; '.join(names)}." if names else ""
     missed = [f"{each.other.changed} ({each.result.unknown})" for each in tried if each.result.unknown]
@@ -145,6 +150,12 @@ def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[Other
     assert op.recipe is not None
     evidence, shown = collect_evidence(signature_of(without_captured(op.called))), op.recipe.text()
     captured = captured_names(op)
+    if op.dtypes:
+        changed = f"its tensors as they were given, in {_dtype_names(op.dtypes)}"
+        given = CallVariant(op.recipe, changed, compared="dtypes")
+        yield OtherCall(
+            given.changed, partial(_call, op, op.called, given), _as_dtypes(op, given, op.dtypes), "", True, True
+        )
     for each in call_variants(op.recipe, evidence, op.recipe_given, captured):
         if (each.compared == "vmap" and not claims_vmap(op.function)) or (each.tied and (op.given or wrong)):
             continue
@@ -152,15 +163,19 @@ def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[Other
         sayable = text != shown and not captured and not (each.declared and OBJECT_TEXT in text)
         call, recipe = partial(_call, op, op.called, each), text if sayable else ""
         likely = each.layout is None and _ranks(each.recipe) == _ranks(op.recipe)
-        yield OtherCall(
-            each.changed, call, _comparison(op, each, wrong), recipe, likely or each.declared, each.declared
-        )
+        # Tensors of different dtypes are meant where forward casts by itself.
+        if (mixed := each.compared == "dtypes") and not _casts(op):
+            continue
+        declared = each.declared or mixed
+        yield OtherCall(each.changed, call, _comparison(op, each, wrong), recipe, likely or declared, declared)
 
 
 def _comparison(op: InferredOp, variant: CallVariant, wrong: Collection[str]) -> Callable[[Call], DirectionalResult]:
     """How the gradients of a variant are compared: those that are wrong anyhow with the same numbers called plainly."""
     if variant.tied:
         return compare_at_ties
+    if variant.compared == "dtypes":
+        return _as_dtypes(op, variant, {each.name: getattr(torch, each.dtype) for each in variant.recipe.inputs})
     if variant.compared != "slopes" or not wrong:
         return _COMPARISONS[variant.compared]
     layout = variant.layout
@@ -169,6 +184,24 @@ def _comparison(op: InferredOp, variant: CallVariant, wrong: Collection[str]) ->
     like = _call(op, op.called, plainly) if variant.alone or layout else None
     names = [name for name in _call(op, op.called, variant).tensors if name not in wrong]
     return lambda call: compare_along_directions(call, names=names, like=like)
+
+
+def _casts(op: InferredOp) -> bool:
+    """Whether forward casts a tensor, or reads its dtype."""
+    tree = source_tree(getattr(op.function, "forward", op.function))
+    return tree is not None and any(isinstance(each, ast.Attribute) and each.attr in _CASTS for each in ast.walk(tree))
+
+
+def _as_dtypes(
+    op: InferredOp, variant: CallVariant, dtypes: Mapping[str, torch.dtype]
+) -> Callable[[Call], DirectionalResult]:
+    """A comparison with float64 of inputs that have these dtypes, by what plain autograd is off by."""
+    plain = plain_forward(op.called)
+    return comparison_as(dtypes, _call(op, plain, variant) if plain else None)
+
+
+def _dtype_names(dtypes: Mapping[str, torch.dtype]) -> str:
+    return listed(list(dict.fromkeys(map(dtype_name, dtypes.values()))))
 
 
 def _ranks(recipe: Recipe) -> list[int]:

@@ -27,13 +27,14 @@ class DirectionalResult:
     """What a call showed: ``wrong`` is a sentence on a wrong gradient, ``unknown`` why nothing could be compared.
 
     Both are empty where backward is right. ``element`` is the part of the inputs it was seen in. ``raised`` is what
-    backward raised where forward ran.
+    backward raised where forward ran, ``said`` what else is to be said where it is right.
     """
 
     wrong: str = ""
     element: str = ""
     unknown: str = ""
     raised: str = ""
+    said: str = ""
 
 
 def compare_along_directions(

@@ -24,7 +24,7 @@ _OTHER_SEED = 101
 _COUNTS = (1, 2, 3)  # sample: how many tensors are given for ``*args``
 _Shape = tuple[int, ...]
 _Change = Callable[[torch.Tensor], torch.Tensor]
-Compared = Literal["slopes", "float32", "float16", "vmap"]
+Compared = Literal["slopes", "float32", "float16", "dtypes", "vmap"]
 
 
 @dataclass(frozen=True)
@@ -288,3 +288,14 @@ def _dtypes(recipe: Recipe) -> Iterator[CallVariant]:
         yield CallVariant(recipe, "float32", compared="float32")
     if all(each.dtype == "float64" for each in recipe.inputs):
         yield CallVariant(recipe, "float16", compared="float16")
+        if len(recipe.inputs) > 1:
+            first = recipe.inputs[0].name
+            mixed = tuple(
+                replace(each, dtype="bfloat16" if each.name == first else "float32")
+                if isinstance(each, TensorArgument) and each.dtype == "float64"
+                else each
+                for each in recipe.arguments
+            )
+            yield CallVariant(
+                replace(recipe, arguments=mixed), f"{first} in bfloat16 beside float32", compared="dtypes"
+            )

@@ -111,6 +111,11 @@ def transposed(grad_output: torch.Tensor) -> torch.Tensor:
     return grad_output.movedim(-1, 0).contiguous().movedim(0, -1) if grad_output.dim() else grad_output
 
 
+def swapped(grad_output: torch.Tensor) -> torch.Tensor:
+    """The first two of three and more dimensions swapped in memory: the layout behind ``y.transpose(0, 1)``."""
+    return grad_output.transpose(0, 1).contiguous().transpose(0, 1) if grad_output.dim() > 2 else grad_output
+
+
 @dataclass(frozen=True)
 class MonitoredLayout:
     """The contiguous layout, with a copy of each cotangent kept to detect whether backward has modified it.

@@ -13,7 +13,7 @@ from ...numerics.linearity.violation import describe_violation
 from ...numerics.sentences.places import complex_part
 from ...protocol.listed import listed
 from ...runtime.failure import describe_exception
-from ...runtime.vjp import Layout, expanded, strided, transposed
+from ...runtime.vjp import Layout, expanded, strided, swapped, transposed
 from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor
 from ..examination.contract_check import EXTENDING, MECHANICS, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
@@ -92,6 +92,7 @@ _LAYOUTS: dict[Layout, str] = {
     expanded: "one number stands for all elements, as after y.sum()",
     strided: "it is every other element of a longer tensor, as a slice or a column is",
     transposed: "it is transposed, as after y.T",
+    swapped: "its first two dimensions are swapped, as after y.transpose(0, 1)",
 }
 
 
@@ -132,8 +133,13 @@ def _astray(session: CheckSession, seen: str, line: int | None = None) -> CheckF
 
 
 def _shaped(session: CheckSession) -> Iterator[Call]:
-    """The call as it is, and for an elementwise Function also with its numbers as a matrix of two rows."""
+    """The call as it is; for an elementwise Function also with its numbers as a matrix of two rows, for one of matrices
+    with two of them in place of the first, as a batch.
+    """
     yield session.call
+    name, first = next(iter(session.call.tensors.items()))
+    if first.dim() == 2 and first.numel() and not session.call.stacked:
+        yield session.call.holding({name: torch.stack((first, 1.5 * first))})
     if session.call.stacked and all(tensor.dim() < 2 for tensor in session.call.tensors.values()):
         yield session.call.holding({name: session.call.tensors[name].reshape(2, -1) for name in session.call.stacked})
 

@@ -234,6 +234,8 @@ _FIRST_CALL_SECONDS = 1.5
 _DOUBLE = (torch.float64, torch.complex128)
 # bound: relative tolerance within which two gradients differ by rounding only: in float64, and in any other dtype.
 _ROUNDING, _ROUNDING_IN_FLOAT = 1e-6, 1e-3
+# ulps: and by so many roundings where they were computed in 16 bits.
+_ROUNDINGS, _SHORT = 4.0, (torch.float16, torch.bfloat16)
 # Once one of these checks has found something, two calls cannot be compared any more.
 _NONDETERMINISM = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "GLOBAL-STATE"}
 
@@ -244,9 +246,19 @@ def gradients_close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
         return all(each is None or not bool(torch.nan_to_num(each).any()) for each in (a, b))
     if a.shape != b.shape:
         return False
-    a, b, rtol = a.detach(), b.detach(), _ROUNDING if b.dtype in _DOUBLE else _ROUNDING_IN_FLOAT
+    a, b = a.detach(), b.detach()
+    rtol = _ROUNDING if b.dtype in _DOUBLE else _ROUNDING_IN_FLOAT
+    rtol = max(rtol, _ROUNDINGS * max(short_eps(a), short_eps(b)))
     largest = float(torch.where(b.isfinite(), b, 0.0).abs().max()) if b.numel() else 0.0
     return torch.allclose(a, b, rtol=rtol, atol=rtol * largest + 1e-12, equal_nan=True)
+
+
+def short_eps(numbers: torch.Tensor) -> float:
+    """The machine epsilon of the 16 bits in which all of some numbers are; 0 where they are not."""
+    if not numbers.is_floating_point() or not bool(numbers.any()):
+        return 0.0
+    known = torch.nan_to_num(numbers)
+    return next((torch.finfo(each).eps for each in _SHORT if torch.equal(known.to(each).to(known.dtype), known)), 0.0)
 
 
 def all_gradients_close(some: GradientsByName, others: GradientsByName) -> bool:

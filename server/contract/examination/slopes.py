@@ -25,6 +25,7 @@ from .call import Call, TensorsByName
 
 # budget: how many elements of a tensor are measured: at most, at least, and in between as many as take so long.
 _MOST, _LEAST, _SECONDS = 24, 2, 0.1
+_SHORT = 2  # unit: the bytes of a number with 16 bits
 # bound: a slope counts as known if its error is at most this fraction of 1 + its magnitude.
 _KNOWN = 1e-4
 
@@ -99,8 +100,13 @@ class TensorSlopes:
 
 
 def tensor_slopes(call: Call, name: str, weights: TensorsByName) -> TensorSlopes:
-    """The derivative of Σ weight · output by the elements of one tensor. Raises whatever forward raises."""
-    return slopes_of_function(total_of(call, name, weights), call.tensors[name])
+    """The derivative of Σ weight · output by the elements of one tensor. Raises whatever forward raises.
+
+    None is known where an output has 16 bits: its steps are as large as what a difference could tell.
+    """
+    slopes = slopes_of_function(total_of(call, name, weights), call.tensors[name])
+    short = any(out.is_floating_point() and out.dtype.itemsize <= _SHORT for out in call.value().values())
+    return replace(slopes, known=torch.zeros_like(slopes.known)) if short else slopes
 
 
 def undeclared_slopes(call: Call, weights: TensorsByName) -> Iterator[tuple[ConstantArgument, TensorSlopes]]:

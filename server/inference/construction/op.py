@@ -33,6 +33,7 @@ from .complex_numbers import joined_arguments, of_real_numbers
 from .domain import swept_domain, usual_domain
 from .elementwise import elementwise_inputs
 from .parameter_bounds import bounded_parameter
+from .short_dtypes import in_double
 from .swept_element import ElementPair, pair_to_show, pairs_by_input
 
 _Tensors = Mapping[str, torch.Tensor]
@@ -46,6 +47,7 @@ class InferredOp(Op):
 
     ``recipe_given`` says that the user wrote the recipe, or gave the tensors: then their shapes are the domain. The
     last tensors of the recipe are those that it captures, if there are any; ``hidden`` are others that take part.
+    ``dtypes`` are those of its inputs if they are short, and looked at in float64.
     """
 
     called: Callable[..., Any] | None = field(default=None, compare=False)
@@ -53,6 +55,7 @@ class InferredOp(Op):
     given: _Tensors = field(default_factory=dict, compare=False)
     recipe_given: bool = field(default=False, compare=False)
     hidden: tuple[str, ...] = field(default=(), compare=False)
+    dtypes: Mapping[str, torch.dtype] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def op_of(
     returns no floating tensor, or has nothing to sweep; a failing backward is reported when it is measured.
     """
     with quietly():
-        given = given or {}
+        recipe, given, dtypes = in_double(function, recipe, given or {})
         called = RepeatableCall.at(function, recipe, given)
         graph, returned = _first_call(called)
         whole = with_captured(called, given)
@@ -102,7 +105,7 @@ def op_of(
         called = called.within(_FAST_SECONDS if called.deadline.seconds < _SLOW else _SLOW_SECONDS)
         op = _op(_analysed(called, returned), graph, returned, name, title, group)
         op = replace(op, called=whole.called.function, recipe=whole.called.recipe, given=whole.given)
-        return replace(op, recipe_given=recipe_given or bool(given), hidden=whole.hidden)
+        return replace(op, recipe_given=recipe_given or bool(given), hidden=whole.hidden, dtypes=dtypes)
 
 
 def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | None, Any]:

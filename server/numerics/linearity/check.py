@@ -293,11 +293,12 @@ def tensorwise_violations(section: Section, x: Array, base: float, several: bool
 
     place = np.full(gradient.shape, t[0] if several else math.nan)
     noise = cache(partial(gradient_noise_at, whole, t, float(x[-1] - x[0]), one))
-    trial, monitored = LinearityTrial(backward, place, section.dtype, section.dtype, base, noise), MonitoredLayout()
+    inside = _dtype_inside(section.dtype, gradient)
+    trial, monitored = LinearityTrial(backward, place, section.dtype, inside, base, noise), MonitoredLayout()
     yield trial.violation("repeats", LawTest(one, math.nan, gradient, layout=monitored))
     yield (written := violation_by_write(monitored, place, math.nan))
     yield trial.violation("odd", LawTest(_scaled(-1.0, one), math.nan, gradient, -1.0))
-    places, tolerance = KERNEL_TOLERANCE[section.dtype.itemsize], SUM_TOLERANCE[section.dtype.itemsize]
+    places, tolerance = KERNEL_TOLERANCE[inside.itemsize], SUM_TOLERANCE[inside.itemsize]
     yield trial.violation("scales", LawTest(_scaled(_FACTOR, one), math.nan, gradient, _FACTOR, tolerance))
     both = gradient + backward(other, dense)
     yield trial.violation("adds", LawTest(lambda out: one(out) + other(out), math.nan, both, 1.0, tolerance))
