@@ -1,8 +1,6 @@
 """Functions that break the contract of autograd, each in one way, and the check that has to name it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -36,30 +34,12 @@ class Breach:
 BREACHES: list[Breach] = []
 
 
-def breach(
-    id_: str,
-    level: str = "error",
-    inputs: tuple[Input, ...] = X,
-    parameters: tuple[Parameter, ...] = (),
-    also: tuple[str, ...] = (),
-    outputs: tuple[str, ...] = ("y",),
-    call: Callable[[Any], Callable[..., Any]] | None = None,
-) -> Callable[[type], type]:
-    """Takes a class into the list."""
+def breach(id_, level="error", also=(), inputs=X, call=None, **words):
+    """Takes a class into the list; ``call`` makes the op's of it, and the other words are the op's too."""
 
     def taken(function: type) -> type:
-        op = Op(
-            function,
-            function.__name__,
-            "tests",
-            "",
-            "",
-            inputs,
-            parameters,
-            outputs=outputs,
-            call=call and call(function),
-            broken="yes",
-        )
+        words_of_call = {"call": call(function)} if call else {}
+        op = Op(function, function.__name__, "tests", "", "", inputs, broken="yes", **words, **words_of_call)
         BREACHES.append(Breach(id_, op, level, also))
         return function
 
@@ -78,10 +58,8 @@ def hiding(name, value):
 
 def variant(id_, name, base, level="error", also=(), inputs=X, parameters=(), outputs=("y",), **methods):
     """Takes a Function into the list that differs from another one in these methods."""
-    return breach(id_, level, inputs, parameters, also, outputs)(altered(base, name, **methods))
-
-
-# What backward returns
+    words = {"inputs": inputs, "parameters": parameters, "outputs": outputs}
+    return breach(id_, level, also, **words)(altered(base, name, **methods))
 
 
 @breach("GRAD-COUNT", parameters=K)
@@ -96,20 +74,8 @@ class OneTooFew(F):
         return ctx.k * grad_output
 
 
-@breach("GRAD-COUNT")
-class OneTooMany(Square):
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return 2 * x * grad_output, grad_output
-
-
-@breach("GRAD-COUNT", inputs=TWO)
-class InAList(Product):
-    @staticmethod
-    def backward(ctx, grad_output):
-        u, v = ctx.saved_tensors
-        return [v * grad_output, u * grad_output]
+OneTooMany = variant("GRAD-COUNT", "OneTooMany", Square, backward=of(lambda g, x: (2 * x * g, g)))
+InAList = variant("GRAD-COUNT", "InAList", Product, inputs=TWO, backward=of(lambda g, u, v: [v * g, u * g]))
 
 
 @breach("SWAPPED", inputs=TWO)
@@ -140,9 +106,6 @@ class Raises(Square):
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return 2 * x.nothing * grad_output
-
-
-# What backward is handed
 
 
 @breach("INPUT-INPLACE", inputs=TWO, also=("BWD-REPEAT", "SECOND-ORDER"))
@@ -198,9 +161,6 @@ for name, pull in {
     "AddsDecay": lambda g, x: 2 * x * g + 0.01 * x,
 }.items():
     variant("NONLINEAR", name, Square, also=("SECOND-ORDER",), backward=of(pull))
-
-
-# What forward keeps
 
 
 @breach("CTX-TENSOR", "warning", also=("STALE-INPUT",))
@@ -283,9 +243,6 @@ class SavesByHand(F):
         return 2 * ctx.saved_tensors[0] * grad_output
 
 
-# What forward returns
-
-
 @breach("UNUSED-OUTPUT", outputs=("y", "z"))
 class AddsNone(F):
     @staticmethod
@@ -335,9 +292,6 @@ class NeedsTwoDimensions(Identity):
     @staticmethod
     def forward(ctx, x):
         return x[:, :2] * 2
-
-
-# Does it repeat itself
 
 
 @breach("BWD-REPEAT", also=("CTX-TENSOR", "SECOND-ORDER"))
@@ -450,9 +404,6 @@ class OtherInTraining(Double):
         return 2 * x if ctx.needs_input_grad[0] else 2 * x + 1
 
 
-# Second derivatives, numbers, how it is written
-
-
 @breach("SECOND-ORDER", "warning", also=("CTX-TENSOR",))
 class IntermediateOnCtx(F):
     @staticmethod
@@ -465,17 +416,15 @@ class IntermediateOnCtx(F):
         return (ctx.e + 1 / ctx.e) * grad_output
 
 
-@breach("NONFINITE", inputs=ROW, also=("GRADIENT",))
-class HoleAtZero(F):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.where(x > 0, x.abs().sqrt(), 0.0)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * (x > 0) / (2 * x.clamp(min=0).sqrt())
+HoleAtZero = variant(
+    "NONFINITE",
+    "HoleAtZero",
+    F,
+    inputs=ROW,
+    also=("GRADIENT",),
+    forward=saving(lambda x: torch.where(x > 0, x.abs().sqrt(), 0.0)),
+    backward=of(lambda g, x: g * (x > 0) / (2 * x.clamp(min=0).sqrt())),
+)
 
 
 @breach("DTYPES", "note")
@@ -508,15 +457,9 @@ class NotStatic(F):
         return 2 * grad_output
 
 
-@breach("NESTED-ARG", inputs=TWO, call=lambda cls: lambda u, v: cls.apply([u, v]))
-class TakesAList(F):
-    @staticmethod
-    def forward(ctx, tensors):
-        return tensors[0] * tensors[1]
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return None
+breach("NESTED-ARG", inputs=TWO, call=lambda cls: lambda u, v: cls.apply([u, v]))(
+    altered(F, "TakesAList", forward=lambda ctx, tensors: tensors[0] * tensors[1], backward=lambda ctx, g: None)
+)
 
 
 @breach("JVP")
@@ -533,26 +476,14 @@ class WrongForwardMode(Square):
         return tangent * x
 
 
-# The derivative itself
-
-
-@breach("GRADIENT", inputs=ROW)
-class DiagonalOfSoftmax(F):
-    @staticmethod
-    def forward(ctx, x):
-        y = x.softmax(-1)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (y,) = ctx.saved_tensors
-        return grad_output * y * (1 - y)
-
-
-# Wrong in one input, and in another for a reason of its own.
-
-
+DiagonalOfSoftmax = variant(
+    "GRADIENT",
+    "DiagonalOfSoftmax",
+    F,
+    inputs=ROW,
+    forward=keeping(lambda x: x.softmax(-1)),
+    backward=of(lambda g, y: g * y * (1 - y)),
+)
 SlopeOfCube = altered(
     F,
     "SlopeOfCube",
@@ -561,13 +492,10 @@ SlopeOfCube = altered(
 )
 
 
-@breach("SECOND-ORDER")
-class WrongByGradOutput(Cube):
-    """x³ whose double backward is right by x, and wrong by grad_output."""
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return SlopeOfCube.apply(grad_output, *ctx.saved_tensors)
+# Its double backward is right by x, and wrong by grad_output.
+WrongByGradOutput = variant(
+    "SECOND-ORDER", "WrongByGradOutput", Cube, backward=of(lambda g, x: SlopeOfCube.apply(g, x))
+)
 
 
 def no_second_derivative(ctx, g):
@@ -575,8 +503,6 @@ def no_second_derivative(ctx, g):
 
 
 Undifferentiated = altered(F, "Undifferentiated", forward=lambda ctx, g, x: 2 * x * g, backward=no_second_derivative)
-
-# Each differs from a right one in a method or two.
 
 
 def keeps(ctx, x, kept):
@@ -680,7 +606,9 @@ variant(
     "warning",
     backward=lambda ctx, g: 2 * g * (1 + 0.1 * float(np.random.rand())),
 )
-variant("SECOND-ORDER", "DetachesInBackward", Square, "warning", backward=of(lambda g, x: 2 * x.detach() * g))
+DetachesInBackward = variant(
+    "SECOND-ORDER", "DetachesInBackward", Square, "warning", backward=of(lambda g, x: 2 * x.detach() * g)
+)
 variant(
     "SECOND-ORDER",
     "NumpyUndeclared",

@@ -1,8 +1,5 @@
 """Functions that keep the contract of autograd, in all the ways there are of writing one."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
@@ -26,19 +23,12 @@ WEIGHTS = (
 KEEPERS: list[Op] = []
 
 
-def keeper(
-    inputs: tuple[Input, ...] = X,
-    parameters: tuple[Parameter, ...] = (),
-    outputs: tuple[str, ...] = ("y",),
-    call: Callable[[Any], Callable[..., Any]] | None = None,
-) -> Callable[[type], type]:
-    """Takes a class into the list."""
+def keeper(inputs=X, parameters=(), outputs=("y",), call=None):
+    """Takes a class into the list; ``call`` makes the op's of it."""
 
     def taken(function: type) -> type:
-        call_ = call and call(function)
-        KEEPERS.append(
-            Op(function, function.__name__, "tests", "", "", inputs, parameters, outputs=outputs, call=call_)
-        )
+        words = {"outputs": outputs, "call": call and call(function)}
+        KEEPERS.append(Op(function, function.__name__, "tests", "", "", inputs, parameters, **words))
         return function
 
     return taken

@@ -6,17 +6,23 @@ from typing import Any, Literal
 
 import torch
 
-from functions.contract_broken import DiagonalOfSoftmax, EditsItsInput, KeepsItsOutput, LeavesTheSum, Swapped
+from functions.contract_broken import (
+    AddsNone,
+    DetachesInBackward,
+    DiagonalOfSoftmax,
+    EditsItsInput,
+    IntermediateOnCtx,
+    KeepsItsOutput,
+    LeavesTheSum,
+    ReadsMemory,
+    Swapped,
+)
 from functions.mistakes import (
     Clips,
-    Detaches,
-    ExpectsBothGradients,
     Forgets,
     ForgetsTheConjugate,
-    KeepsAnIntermediate,
     LosesTheSign,
     Noisy,
-    ReadsMemoryInOrder,
     ReturnsNone,
     ReturnsTooFew,
     ReturnsTooMany,
@@ -119,8 +125,8 @@ PLANTED = (
     _planted("grad_output²", Squares, "right for grad_output 0 and 1 only"),
     _planted("grad_output forgotten", Forgets, "right for grad_output 1 only"),
     _planted("writes to grad_output", WritesToGradOutput, "spoils the caller's tensor"),
-    _planted("assumes grad_output contiguous", ReadsMemoryInOrder, "another gradient for another layout"),
-    _of_contract("intermediate kept on ctx", KeepsAnIntermediate, "second derivative 0", "SECOND-ORDER"),
+    _planted("assumes grad_output contiguous", ReadsMemory, "another gradient for another layout"),
+    _of_contract("intermediate kept on ctx", IntermediateOnCtx, "second derivative 0", "SECOND-ORDER"),
     _of_contract("output kept on ctx", KeepsItsOutput, "memory is not freed", "CTX-CYCLE"),
     _planted("gradient rounded to float32", RoundsToFloat32, "half of the digits"),
     _planted("wrong beyond x = 3", WrongBeyondThree, "where no normal number is drawn"),
@@ -129,10 +135,8 @@ PLANTED = (
     _of_two("None for a needed input", ReturnsNone, "autograd takes it for 0"),
     _of_two("too few gradients", ReturnsTooFew, "autograd raises"),
     _planted("too many gradients", ReturnsTooMany, "autograd raises"),
-    _of_contract("a factor detached", Detaches, "second derivative 0", "SECOND-ORDER"),
-    _planted(
-        "None of an unused output", ExpectsBothGradients, "raises for half of the losses", outputs=("double", "square")
-    ),
+    _of_contract("a factor detached", DetachesInBackward, "second derivative 0", "SECOND-ORDER"),
+    _planted("None of an unused output", AddsNone, "raises for half of the losses", outputs=("double", "triple")),
     _of_contract("in place without mark_dirty", EditsItsInput, "the caller's tensor changes", "DIRTY-MISSING"),
     Planted(
         "softmax, diagonal only",
