@@ -427,6 +427,21 @@ HoleAtZero = variant(
 )
 
 
+@breach("NONFINITE", inputs=(Input("x", domain=(-200.0, 200.0)),))
+class SlopeOfSigmoid(F):
+    """Divides infinity by infinity far below 0, in float32 alone."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sigmoid(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        e = torch.exp(-ctx.saved_tensors[0])
+        return grad_output * e / (1 + e) ** 2
+
+
 @breach("DTYPES", "note")
 class OnlyDouble(Square):
     @staticmethod

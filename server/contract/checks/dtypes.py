@@ -89,15 +89,17 @@ def _relative_error(plain: dict[str, torch.Tensor | None], found: dict[str, torc
 def _nonfinite(session: CheckSession) -> Iterator[CheckFinding]:
     """NaN where forward is finite is an error at numbers that the input may well have: no surrogate calls for it."""
     within = [x for x in _CRITICAL if session.reach[0] <= x <= session.reach[1]]
-    found = [*_scan(session, (*within, *session.reach, *_LARGE))]
+    places = (*within, *session.reach, *_LARGE)
+    found = [*_scan(session, places)]
+    if not any(math.isnan(each[-1]) and _is_usual(session, each[1], each[2]) for each in found):
+        found += _scan(session, places, torch.float32)
     # Infinity may be right, and NaN far out may never be met.
     found.sort(key=lambda each: (not math.isnan(each[-1]), not _is_usual(session, each[1], each[2])))
     for place, name, x, value, gradient in found[:1]:
         nan = math.isnan(gradient)
         yield CheckFinding(
             "error" if nan and _is_usual(session, name, x) else "note",
-            f"At {place} = {format_number(x)} forward is {format_number(value)} "
-            f"and the gradient is {format_number(gradient)}.",
+            f"At {place} forward is {format_number(value)} and the gradient is {format_number(gradient)}.",
             "One NaN turns every parameter that it reaches into NaN."
             if nan
             else "It may be right, and still it ruins every parameter that it reaches.",
@@ -120,10 +122,13 @@ def _is_usual(session: CheckSession, name: str, x: float) -> bool:
     return low <= x <= high or (bool(free) and abs(x) <= _MODERATE)
 
 
-def _scan(session: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[str, str, float, float, float]]:
+def _scan(
+    session: CheckSession, places: tuple[float, ...], dtype: torch.dtype | None = None
+) -> Iterator[tuple[str, str, float, float, float]]:
     """Gradients that are not finite although the outputs are: where in words, input, its value, output, gradient.
 
-    The first element of each input is set to each of the places, and all elements to 0 if that is one of them.
+    They are computed in ``dtype``, if that is given. The first element of each input is set to each of the places, and
+    all elements to 0 if that is one of them.
     """
     for name, tensor in session.call.tensors.items():
         several = tensor.numel() > 1 and name not in session.call.stacked
@@ -134,7 +139,7 @@ def _scan(session: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[st
             moved = tensor.clone()
             moved.view(-1)[: None if everywhere else 1] = x
             try:
-                ran = session.call.holding({name: moved}).run()
+                ran = session.call.holding({name: moved}).run(dtype=dtype)
                 finite = all(bool(out.isfinite().all()) for out in ran.outputs.values())
                 found = ran.gradients({n: torch.ones_like(out) for n, out in ran.moved.items()}) if finite else {}
             except Exception:  # noqa: BLE001, S112 the Function refuses this input
@@ -144,6 +149,7 @@ def _scan(session: CheckSession, places: tuple[float, ...]) -> Iterator[tuple[st
                     bad = gradient.reshape(-1)[~gradient.reshape(-1).isfinite()]
                     value = next(iter(ran.outputs.values())).detach().reshape(-1)[0]
                     place = f"every element of {name}" if everywhere and several else name
+                    place = f"{place} = {format_number(x)}{f' in {dtype_name(dtype)}' if dtype else ''}"
                     yield place, name, x, float(value.real), float(bad[0].real)
                     break
 

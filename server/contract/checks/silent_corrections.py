@@ -132,7 +132,7 @@ def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
             (SURROGATE_SENTENCE if by_design else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
             line,
             own,
-            (own,),
+            tuple(each for each in session.call.tensors if complex_part(each)[0] == complex_part(own)[0]),
         )
     yield from _captured(session)
     for held, slopes in undeclared_slopes(session.call, session.first.grad_outputs):
