@@ -31,13 +31,14 @@ _IDENTITY = "(lambda x: x)"
 _OPTIONAL_FIELDS = ("surrogate_formula", "broken", "check", "wrt", "of", "dtype", "reference")
 
 
-def declaration_source(op: Op, recipe: Recipe) -> str:
+def declaration_source(op: Op, recipe: Recipe, bound: str) -> str:
     """The source of an ``op_clamp = Op(...)`` to paste behind a Function; executed, it makes an op equal to this one.
 
     Each has a name of its own, so that many fit in one file. Tensors that a recipe fills are filled from the same seed
-    again. A value that exists only in the user's ``example_inputs`` is left to be filled in.
+    again. ``bound`` is what the user's file calls what has no name of its own. A value that exists only in the user's
+    ``example_inputs`` is left to be filled in.
     """
-    call, declared = _call(op, recipe), _op_source(op, recipe)
+    call, declared = _call(op, recipe, bound), _op_source(op, recipe, bound)
     body = "\n\n".join(filter(None, (call, declared)))
     modules = [f"import {each}" for each in ("types", "torch") if _needs_import(each, body, op)]
     imports = ["from gradloupe import fill_tensor"] * ("fill_tensor(" in body)
@@ -56,7 +57,7 @@ def _needs_import(module: str, body: str, op: Op) -> bool:
     return bool(re.search(rf"\b{module}\.", body)) and getattr(there, module, None) is not sys.modules.get(module)
 
 
-def _call(op: Op, recipe: Recipe) -> str:
+def _call(op: Op, recipe: Recipe, bound: str) -> str:
     """The source of the ``call`` adapter of an op; empty where it needs none."""
     if not isinstance(op.call, BoundFunction):
         return ""
@@ -77,7 +78,7 @@ def _call(op: Op, recipe: Recipe) -> str:
         else:
             lines.append(f"{each.name} = {_constant_tensor(each, argument, place, names[0])}")
             passed.append(each.name)
-    apply = f"{_called_function(op).__qualname__}{'.apply' * _is_class(op)}"
+    apply = f"{getattr(_called_function(op), '__qualname__', bound)}{'.apply' * _is_class(op)}"
     lines += _result_lines(apply, passed, op)
     head = call_source(f"def {_identifier('call', op)}", names, 0)
     return f"{head}:\n" + "".join(f"    {line}\n" for line in lines)
@@ -97,10 +98,10 @@ def _result_lines(apply: str, passed: list[str], op: Op) -> list[str]:
     return [f"{whole} = {call}", f"return {', '.join(op.outputs)}"]
 
 
-def _op_source(op: Op, recipe: Recipe) -> str:
+def _op_source(op: Op, recipe: Recipe, bound: str) -> str:
     """The source of ``op_name = Op(...)``."""
     called = _called_function(op)
-    lines = [f"function={(called if called is op.function else op.function).__qualname__}"]
+    lines = [f"function={getattr(called if called is op.function else op.function, '__qualname__', bound)}"]
     lines += [f"{name}={string_source(getattr(op, name))}" for name in ("title", "group", "forward", "backward")]
     lines += [f"inputs=({_items_source(_inputs(op, recipe))})"]
     lines += [f"parameters=({_items_source(map(_parameter, op.parameters))})"] * bool(op.parameters)

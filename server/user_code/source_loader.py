@@ -62,7 +62,8 @@ class UserFileFinder(MetaPathFinder):
         if fullname in self.placed:
             return self._placed_spec(fullname, self.placed[fullname])
         for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
+            # Two of them would ask each other for ever.
+            if isinstance(finder, UserFileFinder) or not hasattr(finder, "find_spec"):
                 continue
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:

@@ -114,7 +114,9 @@ class UserFunctions:
             "written": self._is_written(entry.name, solved.recipe),
             "passed_over": usual.passed_over if usual else "",
             "made_up": list(usual.made_up) if usual else [],
-            "block": declaration_source(solved.op, solved.recipe) if sayable and solved.recipe else "",
+            "block": declaration_source(solved.op, solved.recipe, entry.stub["bound"])
+            if sayable and solved.recipe
+            else "",
         }
 
     def _is_written(self, name: str, recipe: Recipe | None) -> bool:

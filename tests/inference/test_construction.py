@@ -6,6 +6,7 @@ from functions import user_written
 from support.answers import document
 from support.sampling import sampled
 from support.sections import look, section
+from support.written_functions import function_of
 
 from gradloupe.ops import OPS
 from gradloupe.server.contract.xray import contract_xray
@@ -190,6 +191,17 @@ def test_outputs_are_called_what_forward_calls_them():
     assert made(user_written.Polar, "r: float64[7]; theta: float64[7]").outputs == ("x", "z")
     assert made(lambda x: (x, x * 2), "x: float64[7]").outputs == ("y0", "y1")
     assert made(user_written.logged, "x: float64[7]").outputs == ("y0", "y1")
+    either = """
+        def forward(ctx, x, flag=False):
+            if flag:
+                small, large = x, 10 * x
+                return small, large
+            a, b = 2 * x, 3 * x
+            return a, b
+        def backward(ctx, g, h):
+            return 2 * g + 3 * h, None
+    """
+    assert made(function_of(either), "x: float64[7]").outputs == ("a", "b")
     assert made(user_written.Log, "x: float64[7]").outputs == ("y",)
 
 
@@ -266,3 +278,14 @@ def test_a_function_without_a_function_is_told_in_a_sentence(function):
     assert "no autograd.Function" in document(op, "node", at=0.5)[0]["sentence"]
     assert isinstance(op.source, str)
     assert isinstance(op.doc, str)
+
+
+def test_a_staircase_that_is_too_fine_stays_where_forward_is_finite():
+    stairs = """
+        def forward(ctx, x, clip):
+            return torch.where(x >= 0, torch.floor(10 * x).clamp(max=10 * clip), torch.nan)
+        def backward(ctx, g):
+            return g, None
+    """
+    op = made(function_of(stairs), "x: float64[7]; clip = 30.0")
+    assert op.inputs[0].domain[0] >= 0

@@ -15,6 +15,14 @@ OBJECTS = {
             y = (x * x + cfg.eps).sqrt()
             return y.clamp(min=0) if cfg.use_clamp else y
     """,
+    # The plural of what a tensor has is no misspelling of it.
+    "x: float64[7]; cfg = types.SimpleNamespace(dims=-1)": """
+        def forward(ctx, x, cfg):
+            ctx.shape = x.shape
+            return x.sum(cfg.dims, keepdim=True)
+        def backward(ctx, g):
+            return g.expand(ctx.shape), None
+    """,
     "x: float64[7]; config = {'num_steps': 10}": """
         def forward(ctx, x, config):
             return x * config["num_steps"]

@@ -162,6 +162,27 @@ VALUES = {
                 raise TypeError("Only fp16 and bf16 are supported")
             return x * 2
     """,
+    "x: float64[7]; backend = 'fast'": """
+        known = ("fast", "slow")
+        def forward(ctx, x, backend):
+            assert backend in Own.known, f"backend {backend} is not known"
+            return x * 2
+    """,
+    "x: float64[7]; version = 'v1.large'": """
+        def forward(ctx, x, version: "Literal['v1.large', 'v2.small']"):
+            return x * {"v1.large": 2, "v2.small": 3}[version]
+    """,
+    # Gradients that are added to a tuple.
+    "x: float64[7]; w: float64[7]; k = 2": """
+        def forward(ctx, x, w, k):
+            ctx.save_for_backward(x, w)
+            return x * w * k
+        def backward(ctx, g):
+            x, w = ctx.saved_tensors
+            grads = (g * w, g * x)
+            grads += (None,)
+            return grads
+    """,
     "x: float64[7]; keep_it = True": """
         def forward(ctx, x, keep_it):
             torch.empty(1, requires_grad=keep_it)

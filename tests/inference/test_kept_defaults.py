@@ -143,6 +143,18 @@ def test_a_default_is_kept_where_backward_is_wrong_or_nothing_happens(kept: str)
     assert repr(value_for(FOUND(GIVEN[name]), name)) == default
 
 
+def test_a_named_tuple_is_no_tuple_that_a_recipe_could_write() -> None:
+    named = """
+        settings = __import__("collections").namedtuple("Settings", "a b")(2.0, 3.0)
+        def forward(ctx, x, cfg=settings):
+            ctx.a = cfg.a
+            return x * cfg.a
+        def backward(ctx, g):
+            return g * ctx.a, None
+    """
+    assert infer(function_of(named)).recipe.text() == "x: float64[7]"
+
+
 def test_a_wrong_gradient_of_an_optional_tensor_is_no_reason_to_leave_the_tensor_out() -> None:
     assert value_for(FOUND(GIVEN["bias"]), "bias") == "a tensor"
 

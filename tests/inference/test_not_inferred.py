@@ -107,6 +107,16 @@ def test_what_no_argument_cures_is_said(methods: str, words: tuple[str, ...]) ->
     assert [each for each in words if each not in sentence] == []
 
 
+def test_an_error_about_a_backend_of_its_own_says_nothing_of_this_machine() -> None:
+    own = """
+        def forward(ctx, x, backend):
+            if backend != "".join(["f", "ast"]):
+                raise ValueError(f"backend {backend} is not registered")
+            return x * 2
+    """
+    assert "on this machine" not in refused(function_of(own)).sentence
+
+
 def test_what_ctx_does_not_have_is_no_matter_of_static_methods() -> None:
     sentence = refused(function_of("def forward(ctx, x):\n    return x * ctx.slope")).sentence
     assert "slope" in sentence

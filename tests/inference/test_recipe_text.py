@@ -89,9 +89,9 @@ def test_the_words_of_a_recipe_fill_as_they_say():
     assert set(filled("float64[7] binary").tolist()) == {0.0, 1.0}
     assert filled("float64[5] rising").tolist() == [-1, -0.5, 0, 0.5, 1]
     assert 0 < float(filled("float64[2] tiny").max()) < 1e-9
-    simplex = filled("float64[3,4] simplex")
-    assert torch.allclose(simplex.sum(-1), torch.ones(3, dtype=torch.float64))
-    assert simplex.min() > 0
+    for simplex in (filled("float64[3,4] simplex"), filled("float64[3,200] simplex")):
+        assert torch.allclose(simplex.sum(-1), torch.ones(3, dtype=torch.float64))
+        assert simplex.min() > 0
     assert set(filled("int64[7] < 3").tolist()) == {0, 1, 2}
     assert filled("int64[2,4] shuffled").tolist() == [[1, 2, 3, 0], [1, 2, 3, 0]]
     assert set(filled("bool[7]").tolist()) == {False, True}
@@ -183,6 +183,7 @@ def test_a_function_that_writes_into_its_settings_writes_into_a_copy():
         ("x: float64[3] odd", "'odd' cannot stand in"),
         ("x: float64[3] < 3", "cannot stand in"),
         ("x: float64[3]; i: int64[3] < 0", "lie from 1 to"),
+        ("x: float64[3]; i: int8[300] < 300", "lie from 1 to 127"),
         ("x: float64[3]; i: int64[3] positive", "'positive' cannot stand in"),
         ("x: float64[3,4] spd", "is not square"),
         ("x: float64[3] spd", "is not square"),

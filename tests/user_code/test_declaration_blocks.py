@@ -97,6 +97,15 @@ def test_tensors_are_filled_from_the_same_seed_and_not_written_out(
     assert max(map(len, said.splitlines())) <= 88
 
 
+def test_what_has_no_name_of_its_own_is_called_as_the_file_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "import functools\ndef scaled(x, k):\n    return x * k\nhalf = functools.partial(scaled, k=0.5)\n"
+    monkeypatch.chdir(written(tmp_path, {"own": source}))
+    with worker("own.py:half") as loaded:
+        assert "return half(x)" in block(loaded, "half", "x: float64[2,3]")
+
+
 def test_what_the_user_gave_is_written_out_and_an_object_left_to_be_filled_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,8 +121,7 @@ def in_a_copy(work: Callable[[], CompileResult], patience: float) -> CompileResu
         child = os.fork()
     if child == 0:
         os.close(reading)
-        _end_with(library, parent, patience)
-        _answer(work, writing)
+        _answer(work, writing, lambda: _end_with(library, parent, patience))
     os.close(writing)
     try:
         answer = _read(reading, time.monotonic() + patience)
@@ -150,9 +149,10 @@ def _end_with(library: ctypes.CDLL, parent: int, patience: float) -> None:
             os._exit(1)
 
 
-def _answer(work: Callable[[], CompileResult], writing: int) -> None:
-    """Main function of the child: write the result to the pipe and exit."""
+def _answer(work: Callable[[], CompileResult], writing: int, prepare: Callable[[], None]) -> None:
+    """Main function of the child: write the result to the pipe and exit, also where ``prepare`` raises."""
     try:
+        prepare()
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for each in (1, 2):
             os.dup2(nowhere, each)

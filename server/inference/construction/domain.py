@@ -141,7 +141,7 @@ def _finite_end(at: Callable[[float], float], inside: float, outside: float) -> 
 def _without_fine_steps(at: Callable[[float], float], start: float, stop: float, usual: _Interval) -> _Interval:
     """The interval, or a narrower one where the steps of a staircase would be too fine to see."""
     while stop - start > usual[1] - usual[0] and _is_fine_staircase(at, start, stop):
-        start, stop = min(usual[0], start / 2), max(usual[1], stop / 2)
+        start, stop = max(start, min(usual[0], start / 2)), min(stop, max(usual[1], stop / 2))
     return start, stop
 
 

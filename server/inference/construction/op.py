@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -313,9 +313,18 @@ def _returned(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names in the last return statement of forward; none if it returns anything else."""
     written = function.forward if isinstance(function, type) else function  # type: ignore[attr-defined]
     tree = source_tree(written)
-    returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)] if tree else []
-    last = returns[-1] if returns else None
+    returns = list(_returns(tree.body[0])) if tree else []
+    last = max(returns, key=lambda node: node.lineno).value if returns else None
     if not isinstance(last, ast.Tuple | ast.List):
         return ()
     names = tuple(each.id for each in last.elts if isinstance(each, ast.Name))
     return names if len(names) == len(last.elts) else ()
+
+
+def _returns(node: ast.AST) -> Iterator[ast.Return]:
+    """The return statements of a function, without those of functions defined inside."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.Return):
+            yield each
+        elif not isinstance(each, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            yield from _returns(each)

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import torch
+
 from .recipe import (
     COMPLEX,
     COMPLEX_FILLS,
@@ -109,7 +111,7 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
     fill, below, grad = "normal", 2, True
     for option in re.findall(r"<\s*\d+|\S+", words):
         if option[0] == "<" and dtype in INTEGERS and option[1:]:
-            below = _below(piece, option)
+            below = _below(piece, option, dtype)
         elif fill == "normal" and option in _fills(dtype):
             fill = option
         elif option == "nograd":
@@ -135,12 +137,10 @@ def _words(dtype: str) -> str:
     return f"allowed is x: {dtype}[7]" + others * (dtype in INTEGERS)
 
 
-def _below(piece: str, word: str) -> int:
-    below = int(word[1:])
-    if not 1 <= below <= MOST_ELEMENTS:
-        raise BadRecipe(
-            f"The bound in {_short(piece)} has to lie from 1 to {MOST_ELEMENTS}, as in index: int64[7] < 3."
-        )
+def _below(piece: str, word: str, dtype: str) -> int:
+    below, most = int(word[1:]), min(MOST_ELEMENTS, torch.iinfo(getattr(torch, dtype)).max)
+    if not 1 <= below <= most:
+        raise BadRecipe(f"The bound in {_short(piece)} has to lie from 1 to {most}, as in index: {dtype}[7] < 3.")
     return below
 
 
@@ -210,7 +210,7 @@ def _is_writable(value: object) -> bool:
     if held is not None:
         return all(map(_is_writable, held.values()))
     if isinstance(value, tuple | list):
-        return all(map(_is_writable, value))
+        return not hasattr(value, "_fields") and all(map(_is_writable, value))
     if isinstance(value, dict):
         return all(is_literal(key) and _is_writable(each) for key, each in value.items())
     return is_literal(value) or bool(name_of_value(value))
@@ -219,7 +219,7 @@ def _is_writable(value: object) -> bool:
 def is_literal(value: object) -> bool:
     """Whether a value can be written as a literal: a number, bool, string, None, or a tuple, list or dict of those."""
     if isinstance(value, (tuple, list)):
-        return all(map(is_literal, value))
+        return not hasattr(value, "_fields") and all(map(is_literal, value))  # a named tuple has attributes
     if isinstance(value, dict):
         return all(is_literal(each) for item in value.items() for each in item)
     return value is None or type(value) in (bool, int, float, complex, str)  # an enum, say, is written in another way

@@ -300,9 +300,11 @@ def fill_tensor(
 
 def _probabilities(values: torch.Tensor) -> torch.Tensor:
     """Probabilities along the last dimension, none of them 0; the largest is what the others leave."""
-    shares = _two_decimals(values.softmax(dim=-1)).clamp(min=0.01)
-    rest = _two_decimals(1 - shares.sum(dim=-1, keepdim=True))
-    return _two_decimals(shares.scatter_add(-1, shares.argmax(dim=-1, keepdim=True), rest))
+    # Of many each is smaller, and takes more decimals.
+    decimals = max(2, math.ceil(math.log10(values.shape[-1] / 2)) + 1)
+    shares = values.softmax(dim=-1).round(decimals=decimals).clamp(min=10.0**-decimals)
+    rest = 1 - shares.sum(dim=-1, keepdim=True)
+    return shares.scatter_add(-1, shares.argmax(dim=-1, keepdim=True), rest).round(decimals=decimals)
 
 
 def _positive_definite(values: torch.Tensor) -> torch.Tensor:

@@ -34,9 +34,11 @@ _LOOK_CALLS = 40
 _TRIAL_SHARE, _MIN_TRIAL_SECONDS = 0.75, 0.5
 # Give up after this many trials, if this share of them failed with one error that no recipe avoids.
 _HOPELESS_TRIALS, _HOPELESS_SHARE = 40, 0.6
-_MISSING_HERE = re.compile(
-    r"CUDA|No module named|[Pp]rocess group|not registered|^NameError|[Tt]riton|HIP|not compiled|_C\b|MPS|backend|"
-    r"Device index must not be negative|cuda array interface"
+_MISSING_HERE = re.compile(r"CUDA|No module named|^NameError|[Tt]riton")
+# What means that only where Python or torch says it: a Function may raise an error about any backend.
+_MISSING_IN_TORCH = re.compile(
+    r"[Pp]rocess group|not registered|HIP|not compiled|_C\b|MPS|backend|Device index must not be negative|"
+    r"cuda array interface"
 )
 
 
@@ -255,7 +257,8 @@ def _is_no_fault(blamed: Blame) -> bool:
 
 def is_missing_here(blamed: Blame) -> bool:
     """Whether an error is about something missing on this machine: a module, a device, a process group."""
-    return bool(_MISSING_HERE.search(blamed.message))
+    said = _MISSING_HERE.search(blamed.message) or (not blamed.own and _MISSING_IN_TORCH.search(blamed.message))
+    return bool(said)
 
 
 def _rank(outcome: Outcome, effect: ForwardEffect, departures: int) -> tuple[float, ...]:

@@ -123,10 +123,8 @@ class CallReader:
         for place, each in enumerate(types):
             name = each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "")
             kind = _KIND_OF_TYPE.get(name, "object")
-            weight = weight if kind != "sequence" else 0.5
-            self.reader.say(
-                node.args[0], kind, weight / (place + 1), node, f"{self.reader.where} asks whether it is a {name}"
-            )
+            share = (weight if kind != "sequence" else 0.5) / (place + 1)
+            self.reader.say(node.args[0], kind, share, node, f"{self.reader.where} asks whether it is a {name}")
 
     def _is_user_helper(self, callee: Any) -> bool:
         """Whether this is a helper in the user's own code."""

@@ -67,8 +67,9 @@ class ArgumentEvidence:
 
     @property
     def foreign(self) -> list[str]:
-        """The attributes read from it that are neither those of a tensor nor misspellings of one."""
-        return [each for each in dict.fromkeys(self.members) if not is_misspelled(each)]
+        """The attributes read from it that are neither those of a tensor nor, if it is one, misspellings of one."""
+        tensor = self.weight("tensor") > 0
+        return [each for each in dict.fromkeys(self.members) if not (tensor and is_misspelled(each))]
 
     def supports(self, kind: str, weight: float, reason: str) -> None:
         """Add weight to a kind."""

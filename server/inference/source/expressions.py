@@ -65,6 +65,9 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
 
     def _compared(self, one: ast.expr, operator: ast.cmpop, other: ast.expr, node: ast.Compare) -> None:
         values = [each.value for each in literal_elements(other) if isinstance(each, ast.Constant)]
+        named = self.resolved(other) if isinstance(operator, ast.In | ast.NotIn) else None
+        if named is not None and type(named) in (tuple, list, set, frozenset, dict):
+            values += named
         wholes = [each for each in values if isinstance(each, int) and not isinstance(each, bool)]
         same, differ = isinstance(operator, ast.Eq | ast.In), isinstance(operator, ast.NotEq | ast.NotIn)
         counted, found = self.counted(one), self.evidence(one)

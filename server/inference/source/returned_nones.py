@@ -46,7 +46,7 @@ class ReturnedGradients:
             for target in node.targets:
                 self._assigned(target, node.value)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            self._assigned(node.target, node.value)
+            self._assigned(node.target, ast.BinOp(node.target, node.op, node.value))
         if isinstance(node, ast.Return) and node.value is not None:
             parts, complete = self._parts(node.value)
             # A call may return several values, and so may a name bound to its result.
@@ -90,10 +90,10 @@ class ReturnedGradients:
         if isinstance(node, ast.Name) and node.id in self.lists:
             return self.lists[node.id], True
         if isinstance(node, ast.Name):
-            return [self.assigned.get(node.id, False)], node.id in self.assigned or True
+            return [self.assigned.get(node.id, False)], True
         if isinstance(node, ast.IfExp):
             return [_is_none(node.body) and _is_none(node.orelse)], True
-        return [_is_none(node)], not isinstance(node, ast.Call) or True
+        return [_is_none(node)], True
 
     def _unwritten(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Call) or (isinstance(node, ast.Name) and node.id not in self.lists)

@@ -30,7 +30,7 @@ class Unfit(NotInferred):
 class SignatureArgument:
     """One positional argument of ``forward``; a ``star`` stands for any number of them.
 
-    ``annotation`` is its text, ``default`` is ``MISSING`` where there is none.
+    ``annotation`` is its text, ``default`` is ``NO_DEFAULT`` where there is none.
     """
 
     name: str
@@ -150,10 +150,10 @@ def _arguments(parameters: list[inspect.Parameter], name: str) -> tuple[Signatur
 
 
 def _annotation(annotation: Any) -> str:
-    """The text of an annotation, without the modules in it."""
+    """The text of an annotation, without the modules in it; strings in it stay as they are."""
     if annotation is NO_DEFAULT:
         return ""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     if not text or hasattr(annotation, "__args__"):
         text = str(annotation)
-    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z])", "", text)
+    return re.sub(r"""('[^']*'|"[^"]*")|\b(?:[a-z_]\w*\.)+(?=[A-Za-z])""", r"\1", text)
