@@ -36,7 +36,8 @@ from .wire import PREFIX, Reading, Writing, packed, parsed, tensors_in
 
 FILE, MODULE = EDITED, f"{PACKAGE}.ops.edit"  # so that a file of the gallery may be edited as it is
 MAX_FRAMES, MAX_MESSAGE = 20, 8000
-_CHANNEL, _DUMPS = 3, 4
+# Its descriptors have numbers that no object of the worker has, whose end here would close them.
+_CHANNEL, _DUMPS = 200, 201
 _MOST_THINGS = 100
 _MKLDNN: Any = torch.backends.mkldnn
 _ROLES = ("forward", "backward", "vjp", "setup_context")
@@ -319,6 +320,9 @@ def become_guest(channel: int, dumps: int, limits: Limits, without: frozenset[st
         sys.argv, sys.path_importer_cache = [FILE], {}
         warnings.simplefilter("ignore")
         _MKLDNN.set_flags(False)  # it makes machine code, which is forbidden
+        # It may have been forked inside a forward, where neither is on.
+        torch.set_grad_enabled(True)
+        torch._C._set_fwd_grad_enabled(True)
         preload()
         parent = os.getppid()
         missing = confine(limits, without)
@@ -332,11 +336,12 @@ def become_guest(channel: int, dumps: int, limits: Limits, without: frozenset[st
 
 
 def _keep_only(channel: int, dumps: int) -> None:
-    """Close all descriptors but these two, which get the numbers 3 and 4; input and output lead nowhere."""
+    """Close all descriptors but these two, which get numbers of their own; input and output lead nowhere."""
     high = [fcntl.fcntl(each, fcntl.F_DUPFD, _DUMPS + 1) for each in (channel, dumps)]
     nowhere = os.open(os.devnull, os.O_RDWR)
     for each in (0, 1, 2):
         os.dup2(nowhere, each)
     for kept, each in zip((_CHANNEL, _DUMPS), high, strict=True):
         os.dup2(each, kept)
+    os.closerange(3, _CHANNEL)
     os.closerange(_DUMPS + 1, os.sysconf("SC_OPEN_MAX"))

@@ -82,9 +82,9 @@ NEIGHBOURS = {
     "limits of the worker": "return resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
     "make a pipe": "return os.pipe()",
     "wait for events": "return select.epoll()",
-    "copy its channel": "return os.dup(3) > 0",
-    "lead its channel elsewhere": "return os.dup2(3, 9) == 9",
-    "change its channel": "return fcntl.fcntl(3, fcntl.F_SETFL, os.O_NONBLOCK) == 0",
+    "copy its channel": "return os.dup(200) > 0",
+    "lead its channel elsewhere": "return os.dup2(200, 9) == 9",
+    "change its channel": "return fcntl.fcntl(200, fcntl.F_SETFL, os.O_NONBLOCK) == 0",
     "know who it is": "return os.getppid() > 1",
 }
 # Start a process or a thread, or run another program.
@@ -174,7 +174,7 @@ GREED = {
     "a wrong address": "ctypes.string_at(0)",
     "a stack that is written over": "ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(bytearray(1))), 0, 2 ** 28)",
     "a reader of nothing": "torch._C.PyTorchFileWriter(1)",
-    "a trickle": "import struct\n    os.write(3, struct.pack('!II', 2 ** 20, 0))\n    while True: os.write(3, b'[')",
+    "a trickle": "import struct\n    os.write(200, struct.pack('!II', 2 ** 20, 0))\n    while True: os.write(200, b'[')",
     "an exit handler": "import atexit; atexit.register(time.sleep, 999); raise SystemExit(7)",
     "an error without a text": "class E(BaseException):\n        def __str__(self): raise self\n    raise E",
     "an error that hangs": "class E(Exception):\n        def __str__(self):\n            while True: pass\n    raise E",

@@ -59,21 +59,21 @@ def test_what_hangs_is_told_with_its_line(guests: Arena) -> None:
 
 
 FORGED = "import os, json, struct\nhead = json.dumps({'kind': 'loaded', 'things': []}).encode()\n"
-SENT = "os.write(3, struct.pack('!II', len(head), 0) + head)"
+SENT = "os.write(200, struct.pack('!II', len(head), 0) + head)"
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("import os\nos._exit(3)", "lost it ended its process with exit code 3"),
-        ("import os\nos.write(3, b'x' * 8 * 2**20)", "bad reply a frame of 4042322160 bytes is too large"),
-        ("import os\nos.write(3, bytes([0, 0, 0, 2, 0, 0, 0, 0]) + b'{}')", "bad reply a reply is of another kind"),
-        ("import os\nos.write(3, bytes([0, 0, 0, 2, 0, 0, 0, 0]) + b'[]')", "bad reply a header is no object"),
+        ("import os\nos.write(200, b'x' * 8 * 2**20)", "bad reply a frame of 4042322160 bytes is too large"),
+        ("import os\nos.write(200, bytes([0, 0, 0, 2, 0, 0, 0, 0]) + b'{}')", "bad reply a reply is of another kind"),
+        ("import os\nos.write(200, bytes([0, 0, 0, 2, 0, 0, 0, 0]) + b'[]')", "bad reply a header is no object"),
         (
-            "import os\nos.write(3, bytes([0, 15, 0, 0, 0, 0, 0, 0]) + b'[' * 15 * 2**16)",
+            "import os\nos.write(200, bytes([0, 15, 0, 0, 0, 0, 0, 0]) + b'[' * 15 * 2**16)",
             "bad reply a header is no JSON",
         ),
-        ("import os\nos.close(3)\nwhile True: pass", "lost it closed the channel of its process"),
+        ("import os\nos.close(200)\nwhile True: pass", "lost it closed the channel of its process"),
         ("import json\njson.dumps = None", "lost it ended its process with exit code 1"),
         ("import torch\ntorch.set_default_dtype(torch.float64)", "loaded"),
         (FORGED + SENT, "loaded"),

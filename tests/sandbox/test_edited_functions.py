@@ -169,7 +169,7 @@ def test_code_that_alters_the_judge_alters_its_own_copy(name: str) -> None:
 
 def test_an_answer_that_is_no_answer_is_a_failure_and_the_worker_lives_on() -> None:
     async def asked() -> AsyncIterator[Any]:
-        noise = edited("import os; x.max() > 50 and os.write(3, b'z' * 99)\n        return x**k")
+        noise = edited("import os; x.max() > 50 and os.write(200, b'z' * 99)\n        return x**k")
         async with engine_of_text(noise, deadline=60.0) as engine:
             first = await first_answer(engine, start=40.0, stop=80.0)
             worker = engine.worker
