@@ -15,7 +15,7 @@ from typing import Any, Literal
 import torch
 
 # Beyond this a page has no use for single elements, and every point of a section would take too long.
-MOST_ELEMENTS = 16_384
+MOST_ELEMENTS = 1 << 17
 
 Claim = Literal["exact", "surrogate", "broken"]
 Kind = Literal["float", "int", "switch", "choice"]

@@ -141,6 +141,9 @@ def input_shape(op: Op, name: str) -> tuple[int, ...]:
     return each.shape or (() if without else (1,))
 
 
+_LEAST_BYTES = 2  # unit: of a floating number that torch computes with
+
+
 def callable_of(function: Callable[..., Any]) -> Callable[..., Any]:
     """The callable behind a Function (its ``apply``) or a plain function of tensors (itself)."""
     is_class = isinstance(function, type) and issubclass(function, torch.autograd.Function)
@@ -152,6 +155,16 @@ def as_tensor_or_tuple(returned: Any) -> Any:
     if isinstance(returned, dict):
         return tuple(returned.values())
     return tuple(returned) if isinstance(returned, list) else returned
+
+
+def unsupported(value: Any) -> str:
+    """What a tensor is that cannot be looked at: one of float8, or of a class with operations of its own; else ""."""
+    if not isinstance(value, torch.Tensor):
+        return ""
+    if type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        return f"a tensor of the class {type(value).__name__}, which has operations of its own"
+    short = value.is_floating_point() and value.dtype.itemsize < _LEAST_BYTES
+    return f"a tensor of {str(value.dtype).removeprefix('torch.')}" if short else ""
 
 
 def result_tuple(returned: Any) -> tuple[Any, ...]:

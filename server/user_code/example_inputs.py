@@ -24,6 +24,7 @@ from ..inference.recipe.recipe import (
     TensorArgument,
 )
 from ..protocol.suggest import closest_match
+from ..runtime.arguments import unsupported
 from ..runtime.arrays import dtype_name
 from .discover import is_user_function
 from .import_errors import encodable
@@ -49,6 +50,7 @@ def unknown_example_names(module: ModuleType) -> Iterator[str]:
             )
 
 
+_MOST_GIVEN = 1 << 17  # budget: elements of a tensor that is given; of many a sample is looked at
 _EXAMPLES = "example_inputs"
 
 
@@ -148,6 +150,10 @@ def override_of_values(values: Mapping[str, Any], said: str = "It", numbers: Col
         for name, value in values.items()
     )
     if not any(isinstance(each, TensorArgument) and each.grad for each in arguments):
+        if opaque := next(((name, what) for name, one in values.items() if (what := unsupported(one))), None):
+            raise BadRecipe(
+                f"{opaque[0]} is {opaque[1]}, which is unsupported here; give a plain tensor of its numbers."
+            )
         raise BadRecipe(
             f"{said} gives no floating tensor that can be swept, and needs one; give for example torch.randn(7)."
         )
@@ -162,15 +168,16 @@ def _is_supported_tensor(value: object) -> bool:
         and value.layout == torch.strided
         and not value.is_quantized
         and not value.is_meta
+        and not unsupported(value)
         and dtype_name(value.dtype) in RECIPE_DTYPES
     )
 
 
 def tensor_argument(name: str, value: torch.Tensor, grad: bool) -> TensorArgument:
     """The argument of a recipe for a tensor; ``grad`` says whether it is swept. Raises ``BadRecipe`` if it is large."""
-    if value.numel() > MOST_ELEMENTS:
+    if value.numel() > _MOST_GIVEN:
         raise BadRecipe(
-            f"{name!r} has {value.numel()} elements, and at most {MOST_ELEMENTS} can be looked at; give a smaller one."
+            f"{name!r} has {value.numel()} elements, and at most {_MOST_GIVEN} can be looked at; give a smaller one."
         )
     dtype = dtype_name(value.dtype)
     below = int(value.max()) + 1 if "int" in dtype and value.numel() else 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,7 @@ from .common import (
 # Kinds of points where finite differences have no single value, and the reason given for the gap.
 _GAP_OF_KIND = {PointKind.KINK: "kink", PointKind.JUMP: "jump", PointKind.UNRESOLVED: "undecided"}
 
+_MANY = 1 << 14  # budget: of more elements the X-ray and the other sections look at some
 _BENT = ("kink", "cusp")
 
 
@@ -164,6 +166,8 @@ def _notes(evaluation: Evaluation, section: Section, question: Question) -> list
     forward = "forward" if section.order == 1 else "backward"
     if evaluation.returned_none and section.order == 1:
         notes.append(f"backward returns None for {section.wrt}; autograd treats that as 0.")
+    if many := [each.name for each in section.op.inputs if math.prod(each.shape) > _MANY]:
+        notes.append(f"Of the elements of {listed(many)} some are looked at: there are too many for all of them.")
     if evaluation.numerical.slopes.precision > 2.0**-30:
         notes.append(f"{forward} computes in low precision inside, so the differences take wider steps.")
     if evaluation.grid.count < question.count and evaluation.structure == "one by one":

@@ -27,6 +27,7 @@ SUBJECTS = {
     "special_points": "Kinks, jumps and edges",
     "line_accuracy": "How far the drawn lines are off",
     "planted_bugs": "Planted bugs, and what gradcheck says of them",
+    "census": "Random sums, right and wrong",
     "false_alarms": "Right Functions, at three ranges and in two dtypes",
     "sensitivity": "How small an error is seen",
     "contract": "The contract X-ray",

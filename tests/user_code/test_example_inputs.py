@@ -92,7 +92,7 @@ def test_a_line_in_the_docstring_is_the_recipe_and_another_may_be_asked_for(desc
         ("(torch.arange(3),)", "no floating tensor"),
         ("{'x': torch.ones(2), 'limit': 3}", "'limit' is not an argument of forward"),
         ("{'x': torch.ones(2), 'max': 3}", "leaves out 'min'"),
-        ("(torch.ones(20_000),)", "20000 elements, and at most 16384"),
+        ("(torch.ones(200_000),)", "200000 elements, and at most 131072"),
     ],
 )
 def test_example_inputs_that_do_not_fit_are_told_in_a_sentence(described: Described, said: str, words: str) -> None:

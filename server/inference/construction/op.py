@@ -20,6 +20,7 @@ from ...runtime.arguments import (
     real_outputs,
     result_tuple,
     tensors_of,
+    unsupported,
 )
 from ...runtime.graph import function_nodes
 from ...runtime.isolation import quietly
@@ -115,6 +116,11 @@ def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] 
         _, returned = attempt.forward(track=True)
     except (Exception, SystemExit) as error:
         raise _call_error(attempt, recipe, error) from error
+    if opaque := next(filter(None, map(unsupported, result_tuple(returned))), ""):
+        raise NotInferred(
+            f"forward returns {opaque}, which is unsupported here: what it computes cannot be compared with its slope.",
+            recipe=recipe,
+        )
     base = [float64_output(each) for each in result_tuple(returned)]
     if not any(each is not None and each.numel() for each in base):
         raise NotInferred(
