@@ -32,15 +32,6 @@ def unused(op, **asked):
     return unused_saved(section(op, **asked), X)
 
 
-def test_the_specimen_never_uses_its_input():
-    assert unused("incorrect_clipped_relu") == ("input",)
-
-
-@pytest.mark.parametrize("name", ["clipped_relu", "clamp_with_grad", "exp", "abs_product", "sinh", "replace_grad"])
-def test_a_saved_tensor_that_is_used_is_not_accused(name):
-    assert unused(name) == ()
-
-
 @pytest.mark.parametrize("wrt", ["input[0,0]", "weight[0,0]", "bias[0]"])
 def test_a_tensor_that_serves_the_gradient_of_another_input_is_used(wrt):
     assert unused("functional_linear", wrt=wrt) == ("bias",)
@@ -66,10 +57,3 @@ def test_each_unused_tensor_is_named_by_what_it_is():
 
 def test_a_backward_that_never_repeats_itself_tells_nothing():
     assert unused(saving(lambda y, x: (x,), lambda g, x: g * torch.rand_like(g), Input("x"))) == ()
-
-
-def test_what_fails_is_not_reported_here():
-    def fails(x):
-        raise ValueError("nothing")
-
-    assert unused(op_of(fails)) == ()

@@ -44,50 +44,6 @@ def test_a_smooth_slope_costs_some_eight_forwards_a_point(name):
     assert slopes_of(name)[0].forwards <= 8.5
 
 
-@pytest.mark.parametrize(
-    ("function", "x", "kind", "left", "right"),
-    [
-        (torch.relu, 0.0, PointKind.KINK, 0.0, 1.0),
-        (torch.abs, 0.0, PointKind.KINK, -1.0, 1.0),
-        (lambda x: x.clamp(-1, 1), 1.0, PointKind.KINK, 1.0, 0.0),
-        (lambda x: torch.maximum(x, x * x), 1.0, PointKind.KINK, 1.0, 2.0),
-        (lambda x: (x >= 0).double(), 0.0, PointKind.JUMP, np.inf, 0.0),
-        (lambda x: torch.sign(x), 0.0, PointKind.JUMP, np.inf, np.inf),
-        (torch.round, 0.5, PointKind.JUMP, 0.0, np.inf),
-        (lambda x: x.abs().sqrt(), 0.0, PointKind.KINK, -np.inf, np.inf),
-    ],
-)
-def test_a_special_point_is_named_and_has_its_two_slopes(function, x, kind, left, right):
-    points = np.linspace(-3, 3, 601)
-    points[np.abs(points - x).argmin()] = x
-    row = int(np.flatnonzero(points == x)[0])
-    forward = on_tensors(function)
-    slopes = differentiate(forward, points, forward(points), 6.0)
-    assert slopes.kind[row] == kind
-    assert (slopes.left[row], slopes.right[row]) == pytest.approx((left, right), abs=1e-9)
-
-
-def test_the_edge_of_a_domain_has_the_slope_of_its_inner_side():
-    x = np.linspace(0, 4, 401)
-    forward = on_tensors(lambda t: torch.where(t < 0, torch.nan, t**1.5 + t))
-    slopes = differentiate(forward, x, forward(x), 4.0)
-    assert slopes.kind[0] == PointKind.EDGE
-    assert slopes.value[0] == pytest.approx(1.0, abs=1e-4)
-
-
-def test_where_only_the_curvature_jumps_the_point_is_smooth():
-    x = np.linspace(-3, 3, 401)
-    forward = on_tensors(torch.nn.functional.elu)
-    slopes = differentiate(forward, x, forward(x), 6.0)
-    assert slopes.kind[200] == PointKind.SMOOTH
-    assert abs(slopes.value[200] - 1) <= slopes.error[200] <= 1e-8
-
-
-def test_a_chosen_step_is_the_widest_one():
-    x = np.linspace(-3, 3, 401)
-    assert differentiate(np.sin, x, np.sin(x), 6.0, step=0.5).step == 0.5
-
-
 def test_no_value_is_given_where_the_forward_is_not_finite():
     x = np.linspace(-1, 1, 201)
     forward = on_tensors(torch.log)
@@ -173,15 +129,6 @@ def test_no_error_bound_of_a_hard_slope_is_too_small_and_hardly_one_is_missing(h
 
 def test_the_median_error_of_hard_slopes_is_one_in_a_million_million():
     assert np.median([each.measured(1.0).off for each in HARD_SLOPES]) <= 1e-12
-
-
-@hard_slopes
-def test_the_closed_form_is_the_derivative_of_the_function(hard):
-    """Both by another way: five points of the function in its own precision, where it can be trusted to 1e-3."""
-    step = 1e-3 * hard.around if hard.name != "a bell of width 0.01, at 0.01" else 1e-5
-    at = hard.at + step * np.array([-2.0, -1.0, 1.0, 2.0])
-    slope = hard.forward(at) @ np.array([1.0, -8.0, 8.0, -1.0]) / (12 * step)
-    assert hard.name in HOPELESS or slope == pytest.approx(hard.truth(hard.at), rel=1e-2)
 
 
 # Right Functions where little is left of them: nobody may be accused for what rounding did to their values.

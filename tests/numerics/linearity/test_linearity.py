@@ -259,17 +259,6 @@ def test_a_backward_that_is_linear_keeps_every_law_right_or_wrong(backward):
         assert examined(backed_by(backward), grad_output=grad_output).holds
 
 
-@pytest.mark.parametrize("grad_output", [1.0, -1.0, 0.25])
-def test_clamp_with_grad_depends_on_the_sign_alone(grad_output):
-    linearity = examined("clamp_with_grad", grad_output=grad_output)
-    assert laws(linearity) == {"odd", "adds"}
-    assert abs(linearity.at("odd").x) > 1
-
-
-def test_clamp_with_grad_is_linear_where_it_does_not_clamp():
-    assert examined("clamp_with_grad", -0.9, 0.9).holds
-
-
 def test_a_backward_that_remembers_the_last_call_does_not_repeat_itself():
     class LastOne(torch.autograd.Function):
         @staticmethod

@@ -76,6 +76,7 @@ def test_without_a_third_derivative_there_is_no_truncation(function):
     [
         (torch.relu, 0.0, "kink", 0.0, 1.0),
         (torch.abs, 0.0, "kink", -1.0, 1.0),
+        (lambda x: x.clamp(-1, 1), 1.0, "kink", 1.0, 0.0),
         (lambda x: torch.maximum(x, x * x), 1.0, "kink", 1.0, 2.0),
         (lambda x: x.abs().sqrt(), 0.0, "cusp", None, None),
         (lambda x: x.sign() * x.abs() ** (1 / 3), 0.0, "cusp", None, None),

@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 from time import process_time
 
-import numpy as np
 import pytest
 import torch
 from support.sections import look, written
-
-from gradloupe.server.runtime import FunctionFailed
 
 SOON = 3.0  # seconds of this process for one look
 
@@ -173,11 +170,6 @@ def test_a_constant_has_gradient_0_and_no_other(derivative):
     assert word == ("matches" if derivative is torch.zeros_like else "differs")
 
 
-@pytest.mark.parametrize("value", [torch.nan, torch.inf])
-def test_where_there_is_no_number_at_all_nothing_is_decided(value):
-    assert look(written(lambda x: torch.full_like(x, value), torch.zeros_like))[1].word == "undecided"
-
-
 def refuses(x):
     if (x.abs() > 2).any():
         raise ValueError("only from −2 to 2, please")
@@ -189,11 +181,6 @@ def test_a_forward_that_raises_beyond_a_bound_is_judged_up_to_it(factor, words):
     op = written(refuses, lambda x: factor * 3 * x**2)
     for stop in (2.0, 1.9999, 0.5):
         assert look(op, -stop, stop)[1].word in words
-
-
-def test_a_forward_that_raises_in_sight_says_why():
-    with pytest.raises(FunctionFailed, match="only from −2 to 2"):
-        look(written(refuses, lambda x: 3 * x**2))
 
 
 def as_often_as_x_says(x):
@@ -218,20 +205,3 @@ def test_a_random_backward_is_caught_beside_a_right_forward():
     torch.manual_seed(0)
     op = written(torch.sin, lambda x: torch.cos(x) * (1 + 1e-6 * torch.randn_like(x)))
     assert look(op)[1].word == "differs"
-
-
-def test_a_backward_that_counts_is_caught():
-    calls = []
-
-    def tired(x):
-        calls.append(1)
-        return torch.cos(x) * (1 + 1e-3 * len(calls))
-
-    assert look(written(torch.sin, tired))[1].word == "differs"
-
-
-@pytest.mark.parametrize("returned", [torch.nan, torch.inf, -torch.inf, 1e308])
-def test_a_gradient_that_is_no_number_is_caught(returned):
-    evaluation, verdict = look(written(torch.sin, lambda x: torch.full_like(x, returned)))
-    assert verdict.word == "differs"
-    assert np.isfinite(evaluation.numerical.slopes.value).all()

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import torch
 from functions.basics import with_backward
-from functions.correct import RIGHT
-from support.sampling import each_fourth
 from support.sections import look, op_of, written
 
 from gradloupe.ops import OPS
@@ -16,12 +14,6 @@ from gradloupe.server.numerics.status import Status
 from gradloupe.server.numerics.verdict.verdict import judge
 
 F = torch.nn.functional
-
-
-@pytest.mark.parametrize("name", each_fourth(RIGHT))
-def test_a_right_gradient_is_never_accused(name):
-    for *range_, dtype in ((-3.0, 3.0, torch.float32), (-0.5, 0.5, torch.float64), (0.0, 100.0, torch.float64)):
-        assert look(op_of(RIGHT[name]), *range_, dtype=dtype)[1].word in ("matches", "undecided"), (range_, dtype)
 
 
 @pytest.mark.parametrize("wrong", [3e-12, 5e-10])
@@ -81,6 +73,8 @@ WRONG = {
     "a mask too wide": (torch.relu, lambda x: (x > -0.1) * 1.0),
     "a factor forgotten": (torch.sigmoid, torch.sigmoid),
     "NaN": (torch.log1p, lambda x: torch.full_like(x, torch.nan)),
+    "∞": (torch.sin, lambda x: torch.full_like(x, torch.inf)),
+    "nearly ∞": (torch.sin, lambda x: torch.full_like(x, 1e308)),
     "NaN at one point": (torch.square, lambda x: torch.where(x == 0, torch.nan, 2 * x)),
     "NaN at a cusp": (lambda x: x.abs().sqrt(), lambda x: torch.sign(x) / (2 * x.abs().sqrt())),
     "just below the slopes of a kink": (torch.relu, at_kink(-1e-8)),
@@ -238,12 +232,6 @@ def test_each_sign_and_each_input_may_have_a_surrogate_of_its_own():
     assert look(one, 0.2, 2.0, wrt="step_size")[1].word == "differs"
 
 
-def test_a_right_gradient_of_a_staircase_is_zero_and_matches():
-    evaluation, verdict = look(written(torch.round, lambda x: torch.zeros_like(x)))
-    assert verdict.word == "matches"
-    assert [each.x for each in evaluation.special] == [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]
-
-
 @pytest.mark.parametrize(("steps", "reach"), [(1, 1000.0), (64, 3.0), (64, 1000.0), (255, 3.0), (255, 10.0)])
 def test_a_fine_staircase_with_the_right_gradient_of_zero_is_not_accused(steps, reach):
     op = written(lambda x: torch.round(steps * x) / steps, torch.zeros_like)
@@ -271,11 +259,6 @@ def refuses_the_negative(g, x):
 @pytest.mark.parametrize("backward", [lambda g, x: 2 * x, lambda g, x: 2 * x * g.abs(), refuses_the_negative])
 def test_a_backward_that_is_right_for_one_grad_output_only_is_caught(backward):
     assert look(op_of(with_backward(torch.square, backward).apply))[1].word == "differs"
-
-
-@pytest.mark.parametrize(("factor", "word"), [(1.0, "matches"), (2.0, "undecided")])
-def test_a_random_forward_is_judged_by_one_draw_and_not_accused_by_it(factor, word):
-    assert look(written(lambda x: x + torch.rand_like(x), lambda x: factor * torch.ones_like(x)))[1].word == word
 
 
 def test_the_example_is_taken_where_forward_is_smooth():

@@ -92,16 +92,3 @@ def test_what_only_looks_like_a_bug_is_judged_as_it_claims_and_breaks_no_contrac
     word = "matches its surrogate" if planted.op.surrogate else "matches"
     assert {*words(planted), *words(planted, dtype=torch.float32)} == {word}
     assert accused(planted) == set()
-
-
-def test_gradcheck_lets_half_of_the_planted_bugs_pass():
-    passed = {each.name for each in PLANTED if passes_gradcheck(each)}
-    assert (len(passed), "|grad_output|" in passed) == (11, True)
-
-
-def passes_gradcheck(planted):
-    torch.manual_seed(0)
-    try:
-        return torch.autograd.gradcheck(planted.apply, planted.asked)
-    except (RuntimeError, TypeError):
-        return False
