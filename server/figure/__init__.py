@@ -9,6 +9,7 @@ from .palette import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
 from .scene import scene_document
 from .sheet_svg import figure_svg, preview_svg, print_svg
 from .sparkline import sparkline
+from .ticks import fitting_ticks, ticks
 
 __all__ = [
     "DARK_PALETTE",
@@ -16,9 +17,11 @@ __all__ = [
     "LIGHT_PALETTE",
     "common_axis_ranges",
     "figure_svg",
+    "fitting_ticks",
     "preview_svg",
     "print_svg",
     "scene_document",
     "sparkline",
     "static_figure",
+    "ticks",
 ]

@@ -2,3 +2,25 @@
 
 The templates are in ``templates``, figures in ``figure``; HTTP itself is in ``http`` and ``routes``.
 """
+
+from .assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER, STYLE_SHEETS, Assets
+from .example_inputs_code import example_inputs_code
+from .glossary import BadGlossary, read_glossary
+from .lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson, word_count
+from .pages import Pages
+
+__all__ = [
+    "PLOTLY_BUNDLES",
+    "PLOTLY_BUNDLES_FOLDER",
+    "STYLE_SHEETS",
+    "WORD_BOUNDS",
+    "Assets",
+    "BadGlossary",
+    "BadLesson",
+    "Pages",
+    "all_lessons",
+    "example_inputs_code",
+    "read_glossary",
+    "read_lesson",
+    "word_count",
+]

@@ -15,7 +15,6 @@ from ..supervisor.worker_process import WorkerProcess
 from . import terminal
 from .allowlist import UnknownAllowance
 from .atomic_write import atomic_write
-from .html_page import html_report
 from .json_report import json_report
 from .junit import junit_report
 from .progress import ReportTotal, report_progress
@@ -61,6 +60,8 @@ def write_report(report: Report, chosen: Settings) -> int:
     for each in report.troubles if chosen.format != "text" or not chosen.check else ():
         sys.stderr.write(f"gradloupe: {each['sentence']}\n")
     if chosen.save_html:
+        from .html_page import html_report  # imported late: most reports are text, and start without it
+
         try:
             atomic_write(Path(chosen.save_html), html_report(report))
         except OSError as problem:

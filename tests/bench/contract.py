@@ -11,7 +11,7 @@ from report import Report, Table, Target
 from support.sections import section
 
 from gradloupe.ops import OPS, Op
-from gradloupe.server.contract.xray import ContractResult, contract_xray
+from gradloupe.server.contract import ContractResult, contract_xray
 
 LIMIT, IDEAL = 0.5, 0.25
 FAULTS = ("error", "warning")

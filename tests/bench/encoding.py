@@ -17,10 +17,10 @@ from report import Report, Table, Target
 from support.servers import Server, serving
 
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue.op_description import op_descriptions
+from gradloupe.server.catalogue import op_descriptions
+from gradloupe.server.documents import json_document
 from gradloupe.server.documents.compact import compact_document, script_json
-from gradloupe.server.documents.json_document import json_document
-from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol import Frame
 from gradloupe.server.url import default_address
 from gradloupe.server.worker import answer
 

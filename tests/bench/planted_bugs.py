@@ -10,7 +10,7 @@ from functions.planted_bugs import CONTROLS, PLANTED, Planted
 from report import Report, Table, Target, in_brackets
 from support.sections import look, section
 
-from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.contract import contract_xray
 from gradloupe.server.numerics.sampling.grid import Grid
 from gradloupe.server.numerics.studies.dtypes import study_dtypes
 

@@ -15,7 +15,7 @@ from support.examined import ROW, examined, grave, levels, said
 from support.sections import section
 
 from gradloupe.ops import Op
-from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.contract import contract_xray
 from gradloupe.server.runtime import GeneratorStates, preserve_rng
 
 

@@ -14,8 +14,15 @@ from support.sections import section
 from support.servers import children
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.contract.capabilities.all_badges import Call, capability_badges, exception_summary
-from gradloupe.server.contract.capabilities.compile import compile_badge, in_a_copy, in_this_process, try_compile
+from gradloupe.server.contract import (
+    Call,
+    capability_badges,
+    compile_badge,
+    exception_summary,
+    in_a_copy,
+    in_this_process,
+    try_compile,
+)
 from gradloupe.server.runtime import timing
 
 

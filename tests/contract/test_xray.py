@@ -12,7 +12,7 @@ from support.sampling import each_fourth
 from support.sections import section
 
 from gradloupe.ops import Op
-from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.contract import contract_xray
 
 LEVELS = ("fine", "note", "warning", "error")
 GRAVE = LEVELS[2:]

@@ -11,8 +11,7 @@ from playwright.sync_api import Page
 from support import http
 from support.scenes import MADE_UP, frame, made_up
 
-from gradloupe.server.figure import scene_document
-from gradloupe.server.figure.ticks import fitting_ticks, ticks
+from gradloupe.server.figure import fitting_ticks, scene_document, ticks
 
 TICKS = """async ([files, asked]) => {
   const { fittingTicks, ticks } = await import(`${files}/js/figure/axes.js`);

@@ -14,7 +14,7 @@ from support.scenes import MADE_UP, address, blank, document, frame, made_up
 from support.servers import HERE
 
 from gradloupe.server.figure import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE, figure_svg
-from gradloupe.server.schema.verdict_words import verdict_name
+from gradloupe.server.schema import verdict_name
 
 STATIC = HERE / "static"
 SIZES = [

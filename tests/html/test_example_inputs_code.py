@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gradloupe.server.html.example_inputs_code import example_inputs_code
+from gradloupe.server.html import example_inputs_code
 from gradloupe.server.inference.recipe import parse_recipe
 
 

@@ -9,7 +9,7 @@ import pytest
 from support.edits import BACKWARD_LINE, edited
 from support.servers import InThread, Server, serving_in_thread
 
-from gradloupe.server.routes.play import MAX_TEXT
+MAX_TEXT = 2**16  # bytes
 
 
 def played(server: Server, body: Any, **headers: str) -> httpx2.Response:

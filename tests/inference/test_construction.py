@@ -9,7 +9,7 @@ from support.sections import look, section
 from support.written_functions import function_of
 
 from gradloupe.ops import OPS
-from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.contract import contract_xray
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.recipe import Constant, NotInferred, Recipe, TensorArgument, parse_recipe
 

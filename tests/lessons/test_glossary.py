@@ -8,7 +8,7 @@ import pytest
 from support import http
 from support.own_server import MY_OPS, showing
 
-from gradloupe.server.html.glossary import BadGlossary, read_glossary
+from gradloupe.server.html import BadGlossary, read_glossary
 
 TERMS = {
     *("surrogate", "kink", "jump", "subgradient", "implied_forward", "grad_output", "grad_input", "cotangent", "vjp"),

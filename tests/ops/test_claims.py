@@ -11,7 +11,7 @@ from support.answers import document
 from support.sections import WORD, look, section
 
 from gradloupe.ops import OPS
-from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.contract import contract_xray
 
 SPECIMENS = [name for name, op in OPS.items() if op.claim == "broken"]
 RIGHT = [name for name in OPS if name not in SPECIMENS]

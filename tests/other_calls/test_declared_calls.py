@@ -8,7 +8,7 @@ from support.sections import section
 from support.written_functions import function_of
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.contract.xray import CheckRow
+from gradloupe.server.contract import CheckRow
 from gradloupe.server.other_calls.check import other_calls_rows
 
 # Right for its default alone.

@@ -4,7 +4,7 @@ import pytest
 from support.sections import section
 from support.written_functions import function_of
 
-from gradloupe.server.contract.xray import CheckRow
+from gradloupe.server.contract import CheckRow
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.other_calls.check import other_calls_rows

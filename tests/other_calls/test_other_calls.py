@@ -8,7 +8,7 @@ from support.sections import look, section
 from support.written_functions import function_of
 
 from gradloupe.ops import OPS
-from gradloupe.server.contract.xray import CheckRow
+from gradloupe.server.contract import CheckRow
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.infer import infer
 from gradloupe.server.inference.recipe import parse_recipe

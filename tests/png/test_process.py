@@ -15,7 +15,7 @@ from support.raw_http import connected, read, send
 from support.servers import Server, children, serving_in_thread
 
 from gradloupe.server.png.client import LONGEST_QUEUE, Rasterizer
-from gradloupe.server.protocol.errors import EngineBusy, EngineFault
+from gradloupe.server.protocol import EngineBusy, EngineFault
 
 SMALL = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 LARGEST = "width=2400&height=2400"

@@ -1,6 +1,6 @@
 """Words that are listed in a sentence are there once each."""
 
-from gradloupe.server.protocol.listed import counted
+from gradloupe.server.protocol import counted
 
 
 def test_what_is_there_twice_is_counted():

@@ -19,7 +19,7 @@ from support.command_line import in_every_form, ran
 from support.waiting import written_into
 
 from gradloupe.server.config import REPORT_FORMATS, Settings
-from gradloupe.server.protocol.question import Element
+from gradloupe.server.protocol import Element
 from gradloupe.server.report.command import write_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection
 from gradloupe.server.url import Address, default_address

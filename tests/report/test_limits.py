@@ -13,7 +13,7 @@ from support import event_loop
 from support.written_functions import class_source
 
 from gradloupe.server.config import Settings
-from gradloupe.server.protocol.job import Job
+from gradloupe.server.protocol import Job
 from gradloupe.server.report.command import examine_targets, write_report
 from gradloupe.server.report.examination_queue import chance_had_a_part
 from gradloupe.server.report.result import CheckResult, Report

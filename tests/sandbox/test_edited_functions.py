@@ -9,10 +9,10 @@ from psutil import STATUS_STOPPED, Process
 from support import event_loop
 from support.edits import BACKWARD_LINE, FORWARD_LINE, answer_of_text, edited, engine_of_text, first_answer
 from support.engines import engine_of, question_of
+from support.servers import HERE
 
 from gradloupe.ops import OPS
-from gradloupe.server.paths import OPS as FOLDER
-from gradloupe.server.protocol.errors import BadQuestion, EngineBroken, Unsolved
+from gradloupe.server.protocol import BadQuestion, EngineBroken, Unsolved
 
 # What is told of tensors that are saved for nothing, which only ctx knows; and what draws random numbers in backward.
 SAVED_FOR_NOTHING, DRAWN = {"incorrect_clipped_relu"}, {"noisy_backward"}
@@ -35,7 +35,7 @@ def test_the_text_of_an_op_is_judged_as_the_op(name: str) -> None:
     async def both() -> tuple[Any, Any]:
         async with (
             engine_of() as gallery,
-            engine_of_text(Path(FOLDER, f"{name}.py").read_text(), deadline=60.0) as edit,
+            engine_of_text((HERE / "ops" / f"{name}.py").read_text(), deadline=60.0) as edit,
         ):
             return await gallery.answer(await question_of(gallery, name)), await first_answer(edit)
 
@@ -52,7 +52,7 @@ def test_the_text_of_an_op_is_judged_as_the_op(name: str) -> None:
 
 
 def test_a_backward_that_draws_is_told_to_be_random() -> None:
-    found = answer_of_text(Path(FOLDER, "noisy_backward.py").read_text()).header["verdict"]
+    found = answer_of_text((HERE / "ops" / "noisy_backward.py").read_text()).header["verdict"]
     assert found["word"] == "differs"
     assert found["explanation"]["kind"] == "random"
 

@@ -15,9 +15,8 @@ from support.exports import got, stored
 from support.own_server import showing
 
 from gradloupe.server.cache import AnswerCache, Visitor
-from gradloupe.server.html.assets import Assets
-from gradloupe.server.html.pages import Pages
-from gradloupe.server.protocol.errors import EngineBusy
+from gradloupe.server.html import Assets, Pages
+from gradloupe.server.protocol import EngineBusy
 from gradloupe.server.standalone.export import CONCURRENT_ESTIMATES, CONCURRENT_FILES, ExportWriter
 from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.url import Address, BadQuery, default_address

@@ -13,7 +13,7 @@ from support.event_loop import awaited, run
 from support.servers import children
 from support.waiting import until
 
-from gradloupe.server.protocol.errors import EngineBroken, EngineBusy
+from gradloupe.server.protocol import EngineBroken, EngineBusy
 from gradloupe.server.supervisor.edits import EditLimits, Edits, FairSlots
 
 LOOPS = edited(backward="while True: pass")

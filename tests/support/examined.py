@@ -3,7 +3,7 @@
 from typing import Any
 
 from gradloupe.ops import Input, Op
-from gradloupe.server.contract.xray import ContractResult, contract_xray
+from gradloupe.server.contract import ContractResult, contract_xray
 from support.sections import section
 
 ROW = Input("x", shape=(4,), value=(1.0, -0.5, 2.0, 0.3))

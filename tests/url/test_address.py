@@ -14,9 +14,8 @@ from support import http
 from support.described_ops import DEVICE, OPS
 
 from gradloupe.ops.op import RESERVED
-from gradloupe.server.catalogue.op_description import parse_element
-from gradloupe.server.protocol.question import Element, Question
-from gradloupe.server.protocol.views import VIEW_NAMES
+from gradloupe.server.catalogue import parse_element
+from gradloupe.server.protocol import VIEW_NAMES, Element, Question
 from gradloupe.server.url import (
     HIDEABLE_PARTS,
     PARAMETERS,

@@ -19,8 +19,8 @@ from support.written_functions import class_source
 from gradloupe import __version__
 from gradloupe.ops import OPS
 from gradloupe.server.config import parse_settings
-from gradloupe.server.documents.pytest_file import pytest_source
-from gradloupe.server.protocol.job import Job
+from gradloupe.server.documents import pytest_source
+from gradloupe.server.protocol import Job
 from gradloupe.server.report.command import examine_targets
 from gradloupe.server.report.result import ExaminedFunction
 from gradloupe.server.supervisor.worker_process import WorkerProcess

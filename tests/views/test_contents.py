@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -14,10 +15,8 @@ from support.answers import document
 from support.sections import op_of, written
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.catalogue.op_description import op_descriptions, parse_element
-from gradloupe.server.protocol.errors import BadQuestion
-from gradloupe.server.protocol.question import Element, Question
-from gradloupe.server.protocol.views import VIEW_NAMES
+from gradloupe.server.catalogue import op_descriptions, parse_element
+from gradloupe.server.protocol import VIEW_NAMES, BadQuestion, Element, Question
 from gradloupe.server.runtime.devices import Device
 from gradloupe.server.worker.answer import choose_device, device_summary
 
@@ -277,6 +276,15 @@ def test_a_function_whose_domain_ends_nearby_can_be_looked_at() -> None:
     assert document(op, "step", 0.0, 1.0, at=0.25)[0]["best"]["value"] == pytest.approx(1, rel=1e-9)
     header, columns = document(op, "step", 0.0, 1.0, at=-0.25)
     assert (header["failure"]["kind"], columns) == ("ValueError", {})
+
+
+@pytest.mark.parametrize("name", ["exp", "late_read"])
+def test_the_sentence_of_a_contract_counts_its_rows_and_begins_with_the_gravest(name: str) -> None:
+    header, _ = document(name, "contract")
+    levels = Counter(check["level"] for check in header["checks"])
+    counts = [f"{levels[level]} {level}{'s' * (levels[level] > 1)}" for level in ("error", "warning") if levels[level]]
+    assert header["sentence"].startswith(", ".join(counts))
+    assert f"{levels['fine']} checks passed." in header["sentence"]
 
 
 def test_a_backward_that_raises_leaves_what_forward_shows() -> None:

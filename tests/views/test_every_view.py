@@ -17,7 +17,7 @@ from support.documents import validate, without_results
 from support.own_server import Own, showing
 from support.servers import HERE
 
-from gradloupe.server.protocol.views import VIEW_NAMES
+from gradloupe.server.protocol import VIEW_NAMES
 
 OPS_OF_A_PUSH = ("clamp_with_grad", "functional_linear", "image_alpha", "kill_head", "sinh_on_ctx", "replace_grad")
 STATES = ("dtype=float32", "dtype=float16", "grad_output=-2", "grad_output=0", "count=2", "order=2", "wrt=min")

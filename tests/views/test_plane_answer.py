@@ -11,8 +11,8 @@ from support.documents import validate
 from support.sections import op_of
 
 from gradloupe.ops import Input
-from gradloupe.server.catalogue.op_description import parse_element
-from gradloupe.server.protocol.question import Element
+from gradloupe.server.catalogue import parse_element
+from gradloupe.server.protocol import Element
 from gradloupe.server.url import canonical_address, curves_only, default_wrt2, parse_query, read_address
 
 

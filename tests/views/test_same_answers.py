@@ -16,9 +16,8 @@ from support.busy_cpu import crowded, slowed
 from support.engines import engine_of
 from support.servers import serving_in_thread
 
-from gradloupe.server.documents.json_document import json_document
-from gradloupe.server.protocol.question import Element, Question
-from gradloupe.server.protocol.views import VIEW_NAMES
+from gradloupe.server.documents import json_document
+from gradloupe.server.protocol import VIEW_NAMES, Element, Question
 from gradloupe.server.url import default_address
 
 Beside = Callable[[int], AbstractContextManager[None]]

@@ -11,7 +11,7 @@ from support.sampling import each_fourth
 from support.sections import look, section, written
 
 from gradloupe.ops import Op
-from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.contract import contract_xray
 
 Derivative = Callable[[torch.Tensor], torch.Tensor]
 PLACES = torch.tensor([-2.34, -1.23, -0.71, 0.37, 0.72, 1.83, 2.56], dtype=torch.float64)

@@ -8,7 +8,7 @@ from support.answers import document
 from support.sections import look, op_of, section
 
 from gradloupe.ops import Input, Op
-from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.contract import contract_xray
 
 F = torch.autograd.Function
 MATRIX = Input("a", shape=(3, 3), value=(2.0, 0.3, -0.4, 0.3, 1.7, 0.2, -0.4, 0.2, 2.4))

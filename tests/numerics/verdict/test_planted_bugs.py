@@ -9,7 +9,7 @@ from functions.planted_bugs import CONTROLS, PLANTED
 from support.answers import document
 from support.sections import look, section
 
-from gradloupe.server.contract.xray import contract_xray
+from gradloupe.server.contract import contract_xray
 
 SEEN = [each for each in PLANTED if each.seen == "section"]
 CAUGHT = {"differs", "matches here", "failed"}

@@ -10,7 +10,7 @@ from support.axe import violations
 from support.browser import curves, drag, resized, settles, shows, zoom
 from support.exports import from_disk, got, words_astray
 
-from gradloupe.server.html.assets import STYLE_SHEETS
+from gradloupe.server.html import STYLE_SHEETS
 
 XRANGE = "() => document.querySelector('#plot').layout.xaxis.range"
 CLAMP = "/ops/clamp_with_grad.html?sliders=min:7,grad_output:3"
