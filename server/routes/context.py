@@ -69,7 +69,7 @@ class Site:
         exports = ExportWriter(answers, pages, assets)
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
         caches = answers, MarkCache(engine), SingleFlight[tuple[EncodedBody, bool]](), streams
-        edits = Edits(EditLimits(deadline=settings.deadline))
+        edits = Edits(EditLimits(deadline=settings.deadline, waiting=max(1, settings.requests_per_peer // 2)))
         return cls(engine, *caches, exports, assets, pages, *thumbnails, Rasterizer(), edits, build, settings)
 
     def base(self, request: Request) -> str:

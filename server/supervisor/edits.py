@@ -22,17 +22,21 @@ from .worker_process import WorkerProcess
 
 _LOADING, _MEMORY = 10.0, 2048  # seconds to execute a text, and MiB of a worker with its guest
 _EXAMINATION = 30.0  # seconds for the program that tries the sandbox
-_WAITING, _WAITING_OF_ONE = 64, 8  # questions that may wait: in all, and of one address
+_WAITING = 64  # questions that may wait
 _FULL = "More edits are waiting than can be run soon; ask again in a second."
-_MANY = f"One address may have {_WAITING_OF_ONE} edits waiting; ask again in a second, when some are run."
+_MANY = "One address may have {} edits waiting; ask again in a second, when some are run."
 
 
 @dataclass
 class EditLimits:
-    """How many edits are run ``at_once`` and kept ``alive`` with their workers; ``deadline`` in seconds for each."""
+    """How many edits are run ``at_once``, ``alive`` with their workers, and may be waiting for one address.
+
+    ``deadline`` is in seconds, for each.
+    """
 
     at_once: int = 2 * (os.cpu_count() or 1)
     alive: int = 4 * (os.cpu_count() or 1)
+    waiting: int = _WAITING // 2
     deadline: float = 5.0
 
 
@@ -45,10 +49,13 @@ def _examined() -> Confinement:
 
 
 class FairSlots:
-    """So many at once, handed out in turn among the addresses that wait; one address never has all of them."""
+    """So many at once, handed out in turn among the addresses that wait; one address never has all of them.
 
-    def __init__(self, count: int) -> None:
-        self._free, self._share = count, max(1, count - 1)
+    One may have ``most`` waiting. Neither holds for the address "", where clients are not told apart.
+    """
+
+    def __init__(self, count: int, most: int) -> None:
+        self._free, self._count, self._most = count, count, most
         self._running: Counter[str] = Counter()
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
 
@@ -61,8 +68,10 @@ class FairSlots:
     async def one(self, address: str) -> AsyncIterator[None]:
         """A slot, as soon as it is this address's turn; raises ``EngineBusy`` where too many wait already."""
         queue = self._queues.setdefault(address, deque())
-        if self.waiting >= _WAITING or len(queue) >= _WAITING_OF_ONE:
-            raise EngineBusy(_MANY if len(queue) >= _WAITING_OF_ONE else _FULL)
+        if address and len(queue) >= self._most:
+            raise EngineBusy(_MANY.format(self._most))
+        if self.waiting >= _WAITING:
+            raise EngineBusy(_FULL)
         turn = asyncio.get_running_loop().create_future()
         queue.append(turn)
         self._hand_out()
@@ -94,7 +103,7 @@ class FairSlots:
                     queue.popleft()
                 if not queue:
                     del self._queues[address]
-                elif self._free and self._running[address] < self._share:
+                elif self._free and self._running[address] < max(1, self._count - bool(address)):
                     self._free -= 1
                     self._running[address] += 1
                     queue.popleft().set_result(None)
@@ -107,7 +116,7 @@ class Edits:
 
     def __init__(self, limits: EditLimits | None = None) -> None:
         self.limits = limits or EditLimits()
-        self.slots = FairSlots(self.limits.at_once)
+        self.slots = FairSlots(self.limits.at_once, self.limits.waiting)
         self._engines: OrderedDict[str, Engine] = OrderedDict()
         self._used: Counter[str] = Counter()
         self._ending: set[asyncio.Task[None]] = set()

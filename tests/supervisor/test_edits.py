@@ -27,7 +27,7 @@ async def turns(slots: FairSlots, address: str, order: list[str], held: asyncio.
 
 @awaited
 async def test_slots_are_handed_out_in_turn_and_never_all_to_one() -> None:
-    slots, order, held = FairSlots(3), list[str](), asyncio.Event()
+    slots, order, held = FairSlots(3, 8), list[str](), asyncio.Event()
     tasks = [asyncio.create_task(turns(slots, "loops", order, held)) for _ in range(6)]
     await asyncio.sleep(0)
     assert order == ["loops", "loops"]
@@ -42,7 +42,7 @@ async def test_slots_are_handed_out_in_turn_and_never_all_to_one() -> None:
 
 @awaited
 async def test_whoever_waits_too_much_is_told_to_come_back_and_others_are_not() -> None:
-    slots, held = FairSlots(2), asyncio.Event()
+    slots, held = FairSlots(2, 8), asyncio.Event()
     tasks = [asyncio.create_task(turns(slots, "loops", [], held)) for _ in range(9)]
     await asyncio.sleep(0)
     with pytest.raises(EngineBusy, match="One address may have 8 edits waiting"):
@@ -58,6 +58,16 @@ async def test_whoever_waits_too_much_is_told_to_come_back_and_others_are_not() 
     assert slots.waiting == 0
     async with slots.one("loops"), slots.one("ann"):
         pass
+
+
+@awaited
+async def test_where_clients_are_not_told_apart_all_slots_are_for_all_of_them() -> None:
+    slots, order, held = FairSlots(2, 1), list[str](), asyncio.Event()
+    tasks = [asyncio.create_task(turns(slots, "", order, held)) for _ in range(5)]
+    await asyncio.sleep(0)
+    assert (len(order), slots.waiting) == (2, 3)
+    held.set()
+    await asyncio.gather(*tasks)
 
 
 async def verdict(edits: Edits, text: str, address: str = "") -> str:
