@@ -42,7 +42,6 @@ def sent(value: Any) -> Any:
         *(None, True, 3, -2.5, float("inf"), "text", 1 + 2j, (1, (2.0, "a")), [1, []], {"a": {"b": 1}, "c": ()}),
         *(torch.float32, torch.relu, SimpleNamespace(eps=1e-5)),
     ],
-    ids=repr,
 )
 def test_a_value_arrives_as_it_was(value: Any) -> None:
     assert sent(value) == value
