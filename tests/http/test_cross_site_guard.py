@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
@@ -10,7 +9,6 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support import http
-from support.browser import FLAGS, NAMES
 from support.embedding_site import Host, hosting
 from support.host_headers import ELSEWHERE, asked
 from support.own_server import Own, showing
@@ -215,20 +213,6 @@ def test_the_dialog_for_sharing_names_the_option_without_which_there_is_no_live_
     ways = re.findall(r'name="way" value="(\w+)"', got(own, "/ops/Clamp", {}).text)
     assert ways == ["picture", "file"]
     assert "--frame-ancestors" in got(own, "/ops/Clamp", {}).text
-
-
-def test_a_page_under_a_name_that_was_bent_reads_nothing(own: Own, browser: Browser) -> None:
-    port = own.url.rpartition(":")[2]
-    flags = [*FLAGS.split(), "--host-resolver-rules=MAP rebind.example 127.0.0.1"]
-    installed = next(filter(None, map(shutil.which, NAMES)), None)
-    with browser.browser_type.launch(executable_path=installed, args=flags) as bent:
-        page = bent.new_page()
-        response = page.goto(f"http://rebind.example:{port}/ops/Clamp")
-        assert response is not None
-        assert response.status == 421
-        assert "Clamp" not in page.inner_text("body")
-        post = "() => fetch('/reload', {method: 'POST'}).then(r => r.status)"
-        assert page.evaluate(post) == 421
 
 
 def test_who_asks_for_embedding_gets_frames_and_pictures_and_nothing_else(

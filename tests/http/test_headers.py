@@ -90,11 +90,6 @@ def test_who_may_read_and_frame_it_and_what_may_run_in_it(server: str, kind: str
             assert {name: headers.get(name) for name in expected} == expected, address
 
 
-def test_a_policy_admits_no_inline_script_and_no_other_host() -> None:
-    assert "unsafe" not in SOURCES
-    assert "http" not in SOURCES
-
-
 @pytest.mark.parametrize("address", PAGES)
 def test_pages_are_html_without_inline_script_style_or_handler(server: str, address: str) -> None:
     response = http.get(server + address)

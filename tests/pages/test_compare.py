@@ -7,7 +7,6 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from support import http
 from support.browser import (
     alone,
-    close,
     curves,
     enter,
     here,
@@ -185,25 +184,6 @@ def test_a_zoom_in_one_zooms_both_and_a_double_click_goes_back(page: Page) -> No
     page.mouse.dblclick(box["x"] + 40, box["y"] + 40)
     shows(page, CLAMPS)
     settles(lambda: axes(page)[0][0], [-3, 3])
-
-
-@pytest.mark.nightly
-def test_a_link_opened_elsewhere_shows_the_same(page: Page, browser: Browser, server: str) -> None:
-    opened(page, CLAMPS)
-    page.get_by_role("button", name="Set grad_output to −1").click()
-    enter(page.locator("#field-max"), "2")
-    page.get_by_label("overlaid").check()
-    address = f"{CLAMPS}&max=2&grad_output=-1&layout=overlaid"
-    shows(page, address)
-    expect(page).to_have_url(server + address)
-    mine = [curves(page, f"#{side}-plot") for side in SIDES]
-    with alone(browser, server) as other:
-        opened(other, address)
-        expect(other.locator("#field-max")).to_have_value("2")
-        expect(other.get_by_label("overlaid")).to_be_checked()
-        for one, yours in zip(mine, [curves(other, f"#{side}-plot") for side in SIDES], strict=True):
-            assert one.keys() == yours.keys()
-            assert all(close(a, b) for name in one for a, b in zip(one[name], yours[name], strict=True))
 
 
 def test_back_and_reload_show_what_was_there(page: Page) -> None:

@@ -79,14 +79,6 @@ def test_without_javascript_the_form_asks_for_it(browser: Browser, server: str) 
         expect(plain).to_have_url(re.compile("order=2"))
 
 
-def test_the_embed_has_the_control_too(page: Page) -> None:
-    page.goto("/embed/sinh?order=2")
-    shows(page, SINH)
-    page.get_by_role("radio", name="first").check()
-    shows(page, "/ops/sinh")
-    expect(page.locator("#controls [name=order]")).to_have_count(2)
-
-
 def test_the_file_keeps_its_order(browser: Browser, server: str, tmp_path: Path) -> None:
     path = tmp_path / "sinh.html"
     path.write_bytes(http.get(f"{server}/ops/sinh.html?order=2&sliders=grad_output:3").content)

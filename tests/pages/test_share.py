@@ -160,25 +160,6 @@ def test_books_get_the_frame_for_the_screen_and_the_picture_for_paper(snippets: 
     assert f'::: {{.content-visible unless-format="html"}}\n[![Clamp with grad]({picture})]' in quarto
 
 
-@pytest.mark.nightly
-def test_the_frame_fits_every_column(snippets: dict[str, str], browser: Browser, host: Host) -> None:
-    frame = snippets["HTML"].replace(' loading="lazy"', "")
-    columns = (320, 390, 1000)
-    frames = "<p>".join(frame.replace('width="100%"', f'width="{width}"') for width in columns)
-    with visiting(browser, host, frames) as elsewhere:
-        for place, width in enumerate(columns):
-            element = elsewhere.locator("iframe").nth(place)
-            element.scroll_into_view_if_needed()
-            figure = element.content_frame
-            expect(figure.locator("html[data-ready]")).to_be_attached()
-            expect(figure.locator("html")).to_have_js_property("clientWidth", width)
-            settles(lambda figure=figure: figure.locator("html").evaluate(HIDDEN), [0, 0])
-            if figure.locator(".drawer summary").is_visible():
-                figure.locator(".drawer summary").click()
-                expect(figure.get_by_role("slider", name="grad_output")).to_be_in_viewport(ratio=1)
-                settles(lambda figure=figure: figure.locator("html").evaluate(HIDDEN), [0, 0])
-
-
 def test_the_element_works_where_it_is_pasted(snippets: dict[str, str], browser: Browser, host: Host) -> None:
     text = snippets["Web component"]
     tag = Tags(text).only("grad-loupe")
@@ -330,23 +311,6 @@ def test_copying_says_so_and_copies(browser: Browser, server: str) -> None:
         dialog(page).get_by_role("button", name="Copy").press("Enter")
         expect(dialog(page).get_by_role("status").last).to_have_text("Copied")
         assert page.evaluate("() => navigator.clipboard.readText()") == said(page)
-
-
-@pytest.mark.nightly
-def test_where_the_clipboard_is_closed_the_text_is_selected_for_the_hand_to_copy(browser: Browser, server: str) -> None:
-    with alone(browser, server) as page:
-        page.add_init_script(NO_CLIPBOARD)
-        opened(page, SHARED)
-        page.get_by_text("Export").click()
-        page.get_by_role("button", name="Copy link").click()
-        expect(page.locator("#copy")).to_contain_text("Cop")
-        expect(page.locator("#copy")).not_to_have_text("Copy link")
-        page.keyboard.press("Escape")
-        page.get_by_role("button", name="Share").click()
-        settled(page)
-        dialog(page).get_by_role("button", name="Copy").press("Enter")
-        expect(dialog(page).get_by_role("status").last).to_contain_text("Selected")
-        assert page.evaluate("() => getSelection().toString()") == said(page)
 
 
 def test_the_keyboard_alone_shares_and_nothing_is_fetched_before_it_is_wanted(page: Page) -> None:

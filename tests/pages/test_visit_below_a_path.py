@@ -101,20 +101,6 @@ def test_what_is_shared_has_the_whole_address_and_a_preview(browser: Browser, vi
 
 
 @pytest.mark.nightly
-def test_lessons_pairs_and_words_are_under_the_path(visit: Page, site: str) -> None:
-    visit.goto(f"{ROOT}/lessons/backward")
-    expect(visit.locator("html[data-ready]")).to_be_attached()
-    visit.keyboard.press("ArrowRight")
-    expect(visit).to_have_url(re.compile(f"^{site}{ROOT}/lessons/(?!backward)"))
-    visit.goto(f"{ROOT}/compare?left=exp&right=cube")
-    expect(visit.locator("html[data-ready]")).to_be_attached()
-    for link in ("#swapped", "#pair-svg", "#left-alone"):
-        assert (visit.locator(link).get_attribute("href") or "").startswith(f"{ROOT}/")
-    visit.goto(f"{ROOT}/docs")
-    expect(visit.locator(".opblock").first).to_be_visible()
-
-
-@pytest.mark.nightly
 def test_saves_are_followed_under_the_path(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "my_ops.py").write_text(MY_OPS)
     with serving_below(tmp_path, "my_ops.py") as host, alone(browser, host) as page:

@@ -172,12 +172,6 @@ def test_it_understands_all_four_ways_to_ask_for_a_height_and_hears_nobody_else(
     expect(element(page)).not_to_have_attribute("data-change", re.compile("evil"))
 
 
-def test_what_stands_inside_is_shown_where_there_is_no_javascript(browser: Browser, server: str, host: Host) -> None:
-    body = f"{script(server)}{CLAMP}{FALLBACK}</grad-loupe>"
-    with visiting(browser, host, body, java_script_enabled=False) as page:
-        expect(page.get_by_role("link", name="The figure")).to_be_visible()
-
-
 def test_what_stands_inside_stays_while_the_figure_does_not_come(browser: Browser, server: str, host: Host) -> None:
     with visiting(browser, host, "") as page:
         page.route("**/embed/**", lambda route: route.fulfill(body="nothing here", content_type="text/html"))
