@@ -12,6 +12,7 @@ import inspect
 import linecache
 import os
 import random
+import resource
 import signal
 import sys
 import warnings
@@ -337,6 +338,8 @@ def become_guest(channel: int, dumps: int, limits: Limits, without: frozenset[st
 
 def _keep_only(channel: int, dumps: int) -> None:
     """Close all descriptors but these two, which get numbers of their own; input and output lead nowhere."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # for these numbers; the layers leave it fewer
     high = [fcntl.fcntl(each, fcntl.F_DUPFD, _DUMPS + 1) for each in (channel, dumps)]
     nowhere = os.open(os.devnull, os.O_RDWR)
     for each in (0, 1, 2):

@@ -39,6 +39,9 @@ _NOT_THERE = (
     f"{FILE}, line {{}}, imports {{}}, which is not there for edited code: it has torch, numpy and what they use, and "
     "reads no files; save it as a file, and run gradloupe on that."
 )
+_NO_FUNCTION = (
+    "The text defines no torch.autograd.Function; write a class that derives from it, with forward and backward."
+)
 _LoadedFunction = tuple[Target, ModuleType, FoundFunction]
 
 
@@ -116,6 +119,8 @@ def load_text(text: str, guest: GuestProcess) -> Load:
         report = import_error_report(error, reading, os.getcwd())
         if isinstance(error, ModuleNotFoundError):
             report |= {"sentence": _NOT_THERE.format(report["line"], error.name)}
+        elif isinstance(error, NoFunction):
+            report |= {"sentence": _NO_FUNCTION}
         raise LoadFailed(report, []) from None
     content = hashlib.sha256(f"{code_digest()}\0{text}".encode("utf-8", "replace")).hexdigest()
     return Load((FILE,), _entries(loaded, content, reading), [], notes, reading)

@@ -110,7 +110,7 @@ def broken(text: str) -> Any:
         ("import torch\nx = 1 / 0\n", 2, "raised ZeroDivisionError: division by zero"),
         ("import torch\nimport scipy\n", 2, "imports scipy, which is not there for edited code"),
         ("x = 1\nwhile True:\n    x = 2\n", None, "did not return within 2 s"),
-        ("x = 1\n", None, "defines no torch.autograd.Function"),
+        ("x = 1\n", None, "The text defines no torch.autograd.Function"),
         ("(" * 9999, 1, "cannot be read as Python"),
         ("\0", 1, "null byte"),
     ],
