@@ -1,5 +1,3 @@
-"""What several test files share."""
-
 import os
 from collections import Counter
 from collections.abc import Iterator

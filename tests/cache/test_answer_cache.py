@@ -1,5 +1,3 @@
-"""Answers are asked for once, and kept."""
-
 import asyncio
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable

@@ -1,5 +1,3 @@
-"""An op that crashes or hangs when it is only described costs no other op anything."""
-
 import os
 from dataclasses import replace
 from threading import Event

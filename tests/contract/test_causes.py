@@ -1,5 +1,3 @@
-"""The cause of a wrong gradient is the one that was planted, or none is named."""
-
 import pytest
 from support.written_functions import function_of
 

@@ -1,5 +1,3 @@
-"""The judge of contracts on trial: what breaks one is named, what keeps it is not accused."""
-
 from dataclasses import replace
 from functools import partial
 

@@ -1,5 +1,3 @@
-"""The small curves on the cards of the gallery."""
-
 from gradloupe.server.figure import sparkline
 
 

@@ -1,5 +1,6 @@
 """Functions drawn at random: compositions, sums and products of 20 primitives, in torch and exactly, in mpmath."""
 
+import operator
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,19 +51,14 @@ def random_function(seed: int, jumps: bool = True) -> RandomFunction:
     draw = random.Random(seed)
     one, other = (_composition(draw, jumps) for _ in range(2))
     kind = draw.choice(("one", "sum", "product"))
-    if kind == "sum":
-        return RandomFunction(
-            f"{one.name} + {other.name}",
-            lambda x: one.value(x) + other.value(x),
-            lambda x: one.exact(x) + other.exact(x),
-        )
-    if kind == "product":
-        return RandomFunction(
-            f"{one.name} * {other.name}",
-            lambda x: one.value(x) * other.value(x),
-            lambda x: one.exact(x) * other.exact(x),
-        )
-    return one
+    if kind == "one":
+        return one
+    sign, joined = ("+", operator.add) if kind == "sum" else ("*", operator.mul)
+    return RandomFunction(
+        f"{one.name} {sign} {other.name}",
+        lambda x: joined(one.value(x), other.value(x)),
+        lambda x: joined(one.exact(x), other.exact(x)),
+    )
 
 
 def _composition(draw: random.Random, jumps: bool) -> RandomFunction:

@@ -1,5 +1,3 @@
-"""Smooth functions with their derivatives in closed form."""
-
 import mpmath
 import torch
 

@@ -1,5 +1,3 @@
-"""The arguments of a recipe, written as Python that a file can hold."""
-
 import pytest
 import torch
 

@@ -1,5 +1,3 @@
-"""A text and a question in, the document of an op out; what is wrong with the text is a result, and says where."""
-
 import json
 from collections.abc import Iterator
 from typing import Any

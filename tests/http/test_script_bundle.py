@@ -1,5 +1,3 @@
-"""A script is served with all that it imports, and each module runs once."""
-
 import re
 
 import pytest

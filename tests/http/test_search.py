@@ -1,5 +1,3 @@
-"""The search of the gallery: what is found, and in which order."""
-
 import re
 from pathlib import Path
 from urllib.parse import quote

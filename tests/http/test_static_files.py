@@ -1,5 +1,3 @@
-"""Static files: compressed, kept for ever, and nothing but them."""
-
 import gzip
 import json
 import os

@@ -1,5 +1,3 @@
-"""Tensors that a function reads without being given them are looked at, named, or said not to have been."""
-
 from typing import Any
 
 import pytest

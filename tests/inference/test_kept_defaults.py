@@ -1,5 +1,3 @@
-"""A declared default is what a Function is called with, whether its backward is right or wrong there."""
-
 import functools
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Where no arguments work, it is said why in a sentence, and what to write instead."""
-
 from typing import Any
 
 import pytest

@@ -14,6 +14,7 @@ import torch
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 from support.browser import POLICY, curves, resized, settles
 from support.exports import words_astray
+from support.own_worker import LAST
 from support.written_functions import function_of
 
 import gradloupe
@@ -98,30 +99,18 @@ def test_what_is_wrong_is_told_with_its_worst_point_and_where_it_is_written() ->
     assert {lines[(each.line or 0) - 1].split()[0] for each in found.faults} == {"def", "return"}
 
 
-LAST = function_of(
-    """
-    def forward(ctx, x, weight):
-        ctx.save_for_backward(x, weight)
-        return (torch.sin(x) * weight).sum()
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        slope = grad_output * torch.sin(x)
-        slope[..., -1] *= 2
-        return grad_output * torch.cos(x) * weight, slope
-    """,
-    "Last",
-)
+Last = function_of(LAST, "Last")
 
 
 def test_one_wrong_number_in_another_input_decides_the_word_and_stands_beside_the_figure() -> None:
-    found = gradloupe.check(LAST)
+    found = gradloupe.check(Last)
     assert (found.word, found.ok, found.worst) == ("differs", False, None)
     assert [each.word for each in found.sweeps] == ["matches", "matches"]
     assert "in weight: for weight[6] = " in found.sentence
     assert repr(found).startswith("Last: differs\n")
     assert found.accused is not None
     assert found.accused.element == "weight[6]"
-    assert b'<p class="pair-drawn">That is of y by x[' in gradloupe.look(LAST).page
+    assert b'<p class="pair-drawn">That is of y by x[' in gradloupe.look(Last).page
     assert b'<p class="pair-drawn">' not in gradloupe.look(Cube).page
 
 

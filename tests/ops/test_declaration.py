@@ -1,5 +1,3 @@
-"""An op that declares what cannot be is refused when it is made, with a sentence that names the culprit."""
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-"""Second derivatives of the ops: which are right, which are 0, and which are silently missing."""
-
 import pytest
 import torch
 

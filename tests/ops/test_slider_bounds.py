@@ -1,5 +1,3 @@
-"""Wherever a slider of the gallery stands between its bounds, and at them, there is an answer."""
-
 import pytest
 from support import http
 from support.sampling import each_fourth

@@ -1,5 +1,3 @@
-"""At equal numbers a maximum has many subgradients: each is right, and nothing else is."""
-
 import pytest
 from support.sections import section
 from support.written_functions import function_of

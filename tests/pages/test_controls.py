@@ -1,5 +1,3 @@
-"""The controls and the address say the same, whichever of them is changed."""
-
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from support.browser import (

@@ -1,5 +1,3 @@
-"""The cursor on the curves, by mouse and by keyboard, seen and spoken."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""The consequence panel in a real browser: the steps are scrubbed, played and read."""
-
 import re
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""What goes wrong is said in a sentence, beside the last good curves."""
-
 import re
 
 import pytest

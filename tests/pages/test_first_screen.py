@@ -1,5 +1,3 @@
-"""What somebody sees of an op before she scrolls: why, the verdict in one line, and the whole figure."""
-
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 from support.browser import drag, opened, resized, shows

@@ -1,5 +1,3 @@
-"""The gallery: every op has its card, and search finds it."""
-
 import re
 
 from playwright.sync_api import Locator, Page, expect

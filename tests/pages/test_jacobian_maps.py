@@ -39,8 +39,7 @@ def canvas(page: Page) -> FloatRect:
 @pytest.fixture(scope="module")
 def special(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with a wrong softmax, a Function that cannot bear None, and a Jacobian of 100 by 150."""
-    ops = {"half_softmax": HALF_SOFTMAX, "forgetful": FORGETFUL, "blocks": BLOCKS}
-    files = {f"{name}.py": text.replace("from .op import", "from gradloupe.ops import") for name, text in ops.items()}
+    files = {"half_softmax.py": HALF_SOFTMAX, "forgetful.py": FORGETFUL, "blocks.py": BLOCKS}
     with showing_all(tmp_path_factory.mktemp("jacobians"), files) as server:
         yield server
 

@@ -1,5 +1,3 @@
-"""The lessons in a browser: by keyboard, on a phone, for everybody."""
-
 import re
 
 import pytest

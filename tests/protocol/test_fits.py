@@ -1,5 +1,3 @@
-"""What comes over the wire has the shape that its type says, or is refused."""
-
 from typing import Literal, NotRequired
 
 import pytest

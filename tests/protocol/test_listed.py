@@ -1,5 +1,3 @@
-"""Words that are listed in a sentence are there once each."""
-
 from gradloupe.server.protocol import counted
 
 

@@ -1,5 +1,3 @@
-"""Lines are counted as Python counts them: a form feed ends none, nor what else ``str.splitlines`` takes for an end."""
-
 import importlib
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The image and its services: known to the command, without privileges, for this machine only."""
-
 import json
 import re
 import subprocess

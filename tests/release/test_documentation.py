@@ -1,5 +1,3 @@
-"""The documentation is right: what it shows runs, what it links to is there, and every option is explained."""
-
 import html
 import re
 import shlex

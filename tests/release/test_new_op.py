@@ -1,5 +1,3 @@
-"""A file dropped into ops/: gallery, page, controls and API pick it up, and no other file is touched."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The wheel: installed far from the checkout, started in a folder of strangers' names, it serves the same pages."""
-
 import json
 import re
 import subprocess

@@ -1,5 +1,3 @@
-"""What a server shows while a visitor's file is on its way: all that it does not need the file for."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""The reports that several tests read."""
-
 from pathlib import Path
 
 import pytest

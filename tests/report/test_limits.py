@@ -1,7 +1,3 @@
-"""What a limit leaves undone is told, with the last line that ran, is tried again where chance had a part, and is never
-green.
-"""
-
 import json
 import re
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""A report is made by all processors, tells how far it is in a terminal, and says the same however many there are."""
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""A forward that draws random numbers: said to be random, drawn and judged by one draw."""
-
 import itertools
 
 import numpy as np

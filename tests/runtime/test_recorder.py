@@ -1,5 +1,3 @@
-"""A Function is watched by a subclass, through whatever calls it."""
-
 import functools
 from collections import OrderedDict
 

@@ -1,5 +1,3 @@
-"""What is remembered while one zooms changes no answer, and is bounded."""
-
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np

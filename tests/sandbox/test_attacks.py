@@ -1,5 +1,3 @@
-"""No attack gets out of a guest, though each does without the layers."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,3 @@
-"""One table of the words of a verdict: each has a row, and one name wherever people read it."""
-
 from typing import get_args
 
 import pytest

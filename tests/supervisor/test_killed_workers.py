@@ -1,5 +1,3 @@
-"""Workers are killed one after the other while questions come in: each is answered, and each answer is right."""
-
 import asyncio
 import os
 import random

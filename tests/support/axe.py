@@ -1,5 +1,3 @@
-"""What axe finds wrong with a page."""
-
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe

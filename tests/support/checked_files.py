@@ -152,6 +152,7 @@ FAILING = {
             return x + (0.618 * next(Luck.turns)) % 1
     """,
     "Ramp": RAMP,
+    "Last": LAST,
 }
 FAULTY = {
     # Right by one input and wrong by the other.
@@ -193,8 +194,6 @@ def written_into(folder: Path) -> Path:
     }
     for name, functions in files.items():
         (folder / f"{name}.py").write_text(written(functions), encoding="utf-8")
-    with (folder / "failing.py").open("a") as file:
-        file.write(f"\n\n{LAST}")
     (folder / "broken.py").write_text("import torch\n\ndef forward(:\n    pass\n")
     return folder
 

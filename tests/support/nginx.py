@@ -1,5 +1,3 @@
-"""A real nginx."""
-
 import os
 import shutil
 import signal

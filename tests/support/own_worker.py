@@ -99,19 +99,14 @@ def _exactly(channel: socket.socket, size: int) -> bytes:
     return data
 
 
-# It goes into a file that has imported torch.
-LAST = '''class Last(torch.autograd.Function):
-    """A sum with twice the gradient of the last weight, and of no other number."""
-
-    @staticmethod
+# A sum with twice the gradient of the last weight, and of no other number.
+LAST = """
     def forward(ctx, x, weight):
         ctx.save_for_backward(x, weight)
         return (torch.sin(x) * weight).sum()
-
-    @staticmethod
     def backward(ctx, grad_output):
         x, weight = ctx.saved_tensors
         slope = grad_output * torch.sin(x)
         slope[..., -1] *= 2
         return grad_output * torch.cos(x) * weight, slope
-'''
+"""

@@ -1,5 +1,3 @@
-"""Waiting in a test until something is there."""
-
 import os
 import time
 from collections.abc import Callable

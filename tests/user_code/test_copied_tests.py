@@ -1,7 +1,3 @@
-"""What is copied from a page asks its question again: a test is green exactly where the verdict is, and what is pasted
-into the file is the same call.
-"""
-
 import re
 import shutil
 import subprocess

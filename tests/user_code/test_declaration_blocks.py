@@ -1,5 +1,3 @@
-"""A declaration that is copied from a page makes the same op."""
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

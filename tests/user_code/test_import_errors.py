@@ -1,5 +1,3 @@
-"""A file that cannot be loaded is explained in one sentence, with the line and the mend."""
-
 from pathlib import Path
 
 import pytest

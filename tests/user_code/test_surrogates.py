@@ -1,5 +1,3 @@
-"""What backward is meant to follow is said in one line, and the call is found out as it is without it."""
-
 from __future__ import annotations
 
 from pathlib import Path

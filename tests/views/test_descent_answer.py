@@ -1,5 +1,3 @@
-"""What the view of a descent refuses, and its table."""
-
 import pytest
 from support import http
 

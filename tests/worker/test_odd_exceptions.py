@@ -1,5 +1,3 @@
-"""Whatever a Function raises is a result, with the name of its class, its message and its line."""
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,5 +1,3 @@
-"""An evaluation as a whole: what it holds, and that it holds together."""
-
 import numpy as np
 import pytest
 import torch

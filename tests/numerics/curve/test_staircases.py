@@ -1,5 +1,3 @@
-"""Steps closer together than the points: never a confident wrong slope, and a sentence that says what to do."""
-
 import numpy as np
 import pytest
 import torch

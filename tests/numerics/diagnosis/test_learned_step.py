@@ -1,5 +1,3 @@
-"""The gradient of a learned step size is told as what it is."""
-
 from typing import Any
 
 import pytest

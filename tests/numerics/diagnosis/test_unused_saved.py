@@ -1,5 +1,3 @@
-"""Which saved tensors have no influence: poisoned one at a time, they are noticed or not."""
-
 import numpy as np
 import pytest
 import torch

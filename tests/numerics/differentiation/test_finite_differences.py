@@ -1,5 +1,3 @@
-"""The numerical derivative against closed forms computed with 40 digits."""
-
 from functools import cache
 
 import mpmath

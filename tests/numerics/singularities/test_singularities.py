@@ -1,5 +1,3 @@
-"""Kinks, cusps, jumps and poles are found between the grid points, told apart, and nothing else is taken for one."""
-
 import numpy as np
 import pytest
 import torch

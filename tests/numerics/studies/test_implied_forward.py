@@ -1,5 +1,3 @@
-"""The implied forward: the function whose gradient backward really returns, drawn where that is not forward."""
-
 import numpy as np
 import pytest
 import torch

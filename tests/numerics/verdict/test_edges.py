@@ -1,5 +1,3 @@
-"""The intervals in which backward differs, against their closed forms."""
-
 import math
 import random
 from collections.abc import Callable, Sequence

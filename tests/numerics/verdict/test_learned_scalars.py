@@ -1,5 +1,3 @@
-"""A number that is learned is a tensor without a dimension: a right Function of one is right in every view."""
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Twenty-two planted bugs: none may pass in silence, and gradcheck lets half of them."""
-
 import math
 from functools import cache
 

@@ -1,5 +1,3 @@
-"""Right Functions, built in or written by people, at three ranges and in two dtypes: none may be accused."""
-
 import pytest
 import torch
 from functions.correct import INNOCENTS

@@ -5,32 +5,16 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser import alone, opened, shows
+from support.checked_files import written
 from support.own_server import Own, showing
 from support.own_worker import LAST
 
-TEXT = f"""import torch
-
-
-{LAST}
-
-class Twice(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
-
-class Rows(torch.autograd.Function):
-    @staticmethod
+TWICE = "def forward(ctx, x): return 2 * x\ndef backward(ctx, grad_output): return 2 * grad_output"
+ROWS = """
     def forward(ctx, x):
         y = x.softmax(-1)
         ctx.save_for_backward(y)
         return y
-
-    @staticmethod
     def backward(ctx, grad_output):
         (y,) = ctx.saved_tensors
         return y * (grad_output - (grad_output * y).sum(0))
@@ -39,7 +23,7 @@ class Rows(torch.autograd.Function):
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
-    with showing(tmp_path_factory.mktemp("mine"), text=TEXT) as server:
+    with showing(tmp_path_factory.mktemp("mine"), text=written({"Last": LAST, "Twice": TWICE, "Rows": ROWS})) as server:
         yield server
 
 
