@@ -183,6 +183,32 @@ VALUES = {
             grads += (None,)
             return grads
     """,
+    # A dtype that is asked for without a word, and what undoes another argument by its name.
+    "x: float32[3,4]; w: float32[5,4]": """
+        def forward(ctx, x, w):
+            if x.dtype != torch.float32 or w.dtype not in (torch.float16, torch.float32):
+                raise ValueError
+            ctx.save_for_backward(x, w)
+            return x @ w.t()
+        def backward(ctx, g):
+            x, w = ctx.saved_tensors
+            return g @ w, g.t() @ x
+    """,
+    "x: float64[7]; order: int64[7] shuffled; undo_order: int64[7] inverse": """
+        def forward(ctx, x, order, undo_order):
+            ctx.save_for_backward(undo_order)
+            return x[order]
+        def backward(ctx, g):
+            return g[ctx.saved_tensors[0]], None, None
+    """,
+    "x: float64[7]; scale: float64[] positive; inv_scale: float64[] positive": """
+        def forward(ctx, x, scale, inv_scale):
+            ctx.save_for_backward(x, scale, inv_scale)
+            return x * scale * inv_scale
+        def backward(ctx, g):
+            x, scale, inv_scale = ctx.saved_tensors
+            return g * scale * inv_scale, (g * x * inv_scale).sum(), (g * x * scale).sum()
+    """,
     "x: float64[7]; keep_it = True": """
         def forward(ctx, x, keep_it):
             torch.empty(1, requires_grad=keep_it)

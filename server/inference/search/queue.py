@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from ..recipe.recipe import Constant, Fill, Recipe, TensorArgument, is_square, literal
+from ..recipe.recipe import INTEGERS, Constant, Fill, Recipe, TensorArgument, is_square, literal
 from ..source import name_hints
 from ..source.collect import CollectedEvidence
 from ..source.signature import LEFT_OUT, NO_DEFAULT
@@ -80,6 +80,7 @@ class RecipeQueue:
     def __init__(self, evidence: CollectedEvidence) -> None:
         self.evidence = evidence
         arguments = evidence.arguments
+        self._note_inverses()
         self._options = [choices(each, evidence.of(each.name), not place) for place, each in enumerate(arguments)]
         self._combinations = self._all_combinations()
         self._upcoming = next(self._combinations, None)
@@ -243,16 +244,26 @@ class RecipeQueue:
             return replace(each, fill="inverse")
         return replace(each, fill="shuffled") if each.name in map(self._undone, self._names) else each
 
+    def _note_inverses(self) -> None:
+        """What undoes another argument by its name is a permutation as that one is, of one dimension."""
+        for name in self._names:
+            pair = [self.evidence.of(each) for each in (name, self._undone(name)) if self._undone(name)]
+            picks = any(each.weight("index") > 0 or name_hints.INDEX_NAME.search(each.name.lower()) for each in pair)
+            for known in pair if picks else ():
+                known.supports("index", 6, "by their names one of two permutations undoes the other")
+                known.has_rank(1, "it is a permutation", sure=False)
+
     def _undone(self, name: str) -> str:
         """The argument whose inverse another one is, by their names; empty if there is none."""
-        plain = name_hints.INVERSE_NAME.sub("", name).strip("_")
-        return plain if plain != name and plain in self._names else ""
+        plain = {pattern.sub("", name).strip("_") for pattern in name_hints.INVERSE_NAMES} - {name}
+        return next((each for each in self._names if each in plain), "")
 
     def _tensor(self, name: str, choice: Choice, shape: tuple[int, ...], place: int) -> TensorArgument | Constant:
         known = self.evidence.of(name)
         if choice.kind == "index":
+            dtype = known.dtype if known.dtype in INTEGERS else "int64"
             once = bool(shape) and (known.once or bool(name_hints.PERMUTATION_NAME.search(name.lower())))
-            return self._settled(TensorArgument(name, shape, "int64", "shuffled" if once else "index", 2))
+            return self._settled(TensorArgument(name, shape, dtype, "shuffled" if once else "index", 2))
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
         fill: Fill = "spd" if known.square and is_square(shape) else "normal"
@@ -260,7 +271,7 @@ class RecipeQueue:
             fill = fill_from_evidence(known, shape) or fill
         if fill == "normal":
             fill = fill_within_bounds(known) or fill
-        dtype = "float32" if known.single else "complex128" if known.complex else "float64"
+        dtype = known.dtype or ("complex128" if known.complex else "float64")
         return self._settled(TensorArgument(name, shape, dtype, fill, grad=known.differentiable is not False))
 
 

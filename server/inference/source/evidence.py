@@ -23,11 +23,10 @@ class ArgumentEvidence:
     Shape of a tensor: ``ranks`` are known and ``supposed`` possible ranks, ``least`` is a lower bound, ``rank_reason``
     the reason; ``square`` sizes; ``few`` says that its elements are indexed one by one.
 
-    Values: ``strings`` and ``numbers`` are those it is compared with, ``low`` and
-    ``high`` are bounds; ``share`` says that it is a fraction of a size, ``step`` that it is the step of a quantiser,
-    ``switch`` that one of its elements is 0 or 1, ``once`` that its indices are a permutation, ``single`` that it has
-    to be float32, ``complex`` why it holds complex numbers, ``binary`` and ``signs`` quote what says that a label is 0
-    or 1, or -1 or 1.
+    Values: ``strings`` and ``numbers`` are those it is compared with, ``low`` and ``high`` are bounds; ``share`` says
+    that it is a fraction of a size, ``step`` that it is the step of a quantiser, ``switch`` that one of its elements is
+    0 or 1, ``once`` that its indices are a permutation, ``dtype`` what the source asks for, ``complex`` why it holds
+    complex numbers, ``binary`` and ``signs`` quote what says that a label is 0 or 1, or -1 or 1.
 
     Other objects: ``length`` is the number of items unpacked from it, ``arity`` the number of arguments it is called
     with, ``members`` are attributes read from it that no tensor has, ``methods`` those called, ``keys`` strings it is
@@ -53,7 +52,7 @@ class ArgumentEvidence:
     used: set[str] = field(default_factory=set)
     arity: int = 1
     once: bool = False
-    single: bool = False
+    dtype: str = ""
     saved: bool = False
     few: bool = False
     share: bool = False

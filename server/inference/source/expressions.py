@@ -13,6 +13,9 @@ from .torch_signatures import UNINITIALISED
 _WHOLE = {"int", "floor", "ceil", "round", "trunc"}
 _STEPS = {"floor", "ceil", "round", "trunc", "round_", "floor_", "ceil_", "trunc_", "rint"}
 _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+# Comparisons that ask for a dtype where they hold, and where they do not.
+_SAME, _OTHER = (ast.Eq, ast.Is, ast.In), (ast.NotEq, ast.IsNot, ast.NotIn)
+_WIDEST_FIRST = ("float64", "complex128", "float32", "complex64", "bfloat16", "float16", "int64", "int32", "bool")
 
 
 class ExpressionReader(NameBinding, ast.NodeVisitor):
@@ -134,7 +137,7 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
         found = self.evidence(viewed)
         if found and dtype in ("complex64", "complex128"):
             self.notes.relations.fixed[found.name, -1] = 2
-            found.single = found.single or dtype == "complex64"
+            found.dtype = found.dtype or "float32" * (dtype == "complex64")
 
     def indexed(self, found: ArgumentEvidence, node: ast.Subscript) -> None:
         """Note the evidence of a subscript on the argument that is indexed, and on the index."""
@@ -211,6 +214,7 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
             for one, operator, other in zip(sides, test.ops, sides[1:], strict=False):
                 kind = type(operator)
                 self._bound(one, kind, other, holds)
+                self._typed(one, kind, other, holds)
                 self._bound(other, _MIRRORED.get(kind, kind), one, holds)
 
     def _bound(self, one: ast.expr, kind: type[ast.cmpop], other: ast.expr, holds: bool) -> None:
@@ -221,6 +225,18 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
             found.low = value if found.low is None else max(value, found.low)
         else:
             found.high = value if found.high is None else min(value, found.high)
+
+    def _typed(self, one: ast.expr, kind: type[ast.cmpop], other: ast.expr, holds: bool) -> None:
+        """Note the dtype in ``x.dtype == torch.float32``; of several the widest one."""
+        found = self.evidence(one.value) if isinstance(one, ast.Attribute) and one.attr == "dtype" else None
+        if found is None or kind not in (_SAME if holds else _OTHER):
+            return
+        named = {str(self.resolved(each)).removeprefix("torch.") for each in literal_elements(other)}
+        dtype = next((each for each in _WIDEST_FIRST if each in named), "")
+        kinds = {"bool": "mask", "int64": "index", "int32": "index"}
+        if dtype:
+            found.dtype = dtype
+            found.supports(kinds.get(dtype, "tensor"), 6, f"{self.where} asks for torch.{dtype}")
 
     def _is_size(self, node: ast.expr) -> bool:
         """Whether an expression is the number of elements, or the length, of a tensor."""

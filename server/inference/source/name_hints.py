@@ -25,7 +25,10 @@ DATA_NAME = re.compile(
 TAPS_NAME = re.compile(r"^[hg][01]([a-z]|_\w+)?$")
 LABEL_NAME = re.compile(r"(^|_)(targets?|tgt|labels?|y_?true|ground_?truths?|gts?)(_|\d|$)")
 # A permutation that undoes another one, which has the rest of its name.
-INVERSE_NAME = re.compile(r"(^|_)inv(erse)?(?=_|$)")
+INVERSE_NAMES = (
+    re.compile(r"(^|_)(inv(erse)?|undo|revert|restore|back)(?=_|$)"),
+    re.compile(r"(^|(?<=_))(un|inv)(?=[a-z]{3})"),
+)
 # Matrices that are symmetric.
 SYMMETRIC_NAME = re.compile(r"(^|_)(cov(ariance)?|precision|gram|spd|psd|sym(metric)?|hessian|laplacian)(_|\d|$)")
 # Probabilities of alternatives, which add up to 1, and numbers in ascending order.
