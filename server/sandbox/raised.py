@@ -35,6 +35,7 @@ def edited_error(reply: Reply) -> Exception:
     base = getattr(builtins, reply.get("base", str), None)
     if not (isinstance(base, type) and issubclass(base, Exception)):
         base = Exception
+    name = name if name.isidentifier() else base.__name__
     kind = base if base.__name__ == name else type(name, (base,), {})
     if base is KeyError:  # whose text is the source of its message
         message = _unquoted(message)
