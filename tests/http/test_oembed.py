@@ -2,7 +2,6 @@
 
 import json
 import struct
-from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import quote, urlsplit
 from xml.etree import ElementTree
@@ -11,21 +10,10 @@ import httpx2
 import pytest
 from support import http
 from support.servers import Server, serving_in_thread
+from support.tags import Tags
 
 # What WordPress leaves of a frame that it was told of by a site it does not know (wp_filter_oembed_result).
 KEPT_BY_WORDPRESS = {"src", "width", "height", "frameborder", "marginwidth", "marginheight", "scrolling", "title"}
-
-
-class Tags(HTMLParser):
-    """Every tag with its attributes."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
 
 
 def asked(server: str, url: str, more: str = "") -> httpx2.Response:

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
 from support import http
 from support.servers import Server, serving_in_thread
+from support.tags import Tags
 
 from gradloupe.ops import OPS
 
@@ -15,22 +15,17 @@ PUBLIC = "https://loupe.example.org"
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
 
-class Head(HTMLParser):
+class Head:
     """What the links and the metas of a page say."""
 
     def __init__(self, page: str) -> None:
-        super().__init__()
-        self.links: list[dict[str, str | None]] = []
-        self.metas: dict[str, str | None] = {}
-        self.feed(page.partition("</head>")[0])
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = dict(attrs)
-        if tag == "link":
-            self.links.append(said)
-        elif tag == "meta" and (name := said.get("property") or said.get("name")):
-            assert name not in self.metas, name
-            self.metas[name] = said.get("content")
+        found = Tags(page.partition("<head>")[2].partition("</head>")[0]).found
+        self.links = [each for tag, each in found if tag == "link"]
+        named = [
+            (each.get("property") or each.get("name"), each.get("content")) for tag, each in found if tag == "meta"
+        ]
+        self.metas = {name: content for name, content in named if name}
+        assert len(self.metas) == len([name for name, _ in named if name])
 
     def linked(self, rel: str) -> list[str | None]:
         return [each["href"] for each in self.links if each["rel"] == rel]

@@ -11,6 +11,7 @@ from support.browser import alone, curves, opened, shows, warmed, withheld
 from support.own_server import showing
 from support.page_parts import PIECES, WORDS
 from support.sampling import sampled
+from support.written_functions import class_source
 
 SHIFTS = """
 window.shifts = [];
@@ -29,28 +30,11 @@ FLIPPED = (
     *("/ops/sinh_on_ctx?order=2", "/ops/clamp_with_grad?wrt=min&order=2", "/ops/functional_linear?order=2"),
     "/ops/heaviside_triangle?order=2&layout=overlaid",
 )
-SLOW = '''import time
-
-import torch
-
-from gradloupe.ops import Input, Op
-
-
-class Slow(torch.autograd.Function):
-    """A Function that takes its time."""
-
-    @staticmethod
-    def forward(ctx, x):
-        time.sleep(0.1)
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
-
-op = Op(function=Slow, title="Slow", group="Tests", forward="y = 2x", backward="2", inputs=(Input("x"),))
-'''
+SLOW = (
+    "import time\n\nimport torch\n\nfrom gradloupe.ops import Input, Op\n\n\n"
+    + class_source("def forward(ctx, x):\n    time.sleep(0.1)\n    return x", "Slow", "A Function that takes its time.")
+    + 'op = Op(function=Slow, title="Slow", group="Tests", forward="y = x", backward="1", inputs=(Input("x"),))\n'
+)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ from support.browser import HIDDEN, curves, drag, enter, resized, settles, shows
 
 FRAME = """() => { const {xaxis, yaxis, yaxis2, margin} = document.querySelector('#plot').layout;
 return [xaxis.range, yaxis.range, yaxis2.range, margin.l, yaxis.ticktext, yaxis2.ticktext]; }"""
-PHONE = {"width": 390, "height": 844}
 
 
 def test_lessons_are_walked_by_keyboard(page: Page) -> None:

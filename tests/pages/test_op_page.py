@@ -133,17 +133,6 @@ def test_a_wrong_backward_is_shaded_announced_explained_and_its_implied_forward_
     assert page.locator("#explanation").inner_text().split()[:3] == explained.split()[:3]
 
 
-def test_clamp_with_grad_has_one_one_sided_clamp_for_each_sign_as_its_surrogate(page: Page) -> None:
-    opened(page, CLAMP)
-    positive = curves(page)["surrogate"]
-    assert (value_at(positive, -3), value_at(positive, 3)) == (-1, 3)
-    page.get_by_role("button", name="Flip sign").click()
-    shows(page, f"{CLAMP}?grad_output=-1")
-    negative = curves(page)["surrogate"]
-    assert (value_at(negative, -3), value_at(negative, 3)) == (-3, 1)
-    expect(page.locator("#verdict .word")).to_have_text("differs by design")
-
-
 def test_it_is_said_beside_grad_output_what_it_does_beyond_scaling(server: str) -> None:
     says = {
         "clamp_with_grad": "its sign matters: flip it",
@@ -157,17 +146,6 @@ def test_it_is_said_beside_grad_output_what_it_does_beyond_scaling(server: str) 
         assert http.get(f"{server}/ops/{name}.page.json?{query}").json()["words"]["linearity"] == words
         assert f'<span id="linearity">{words}</span>' in http.get(f"{server}/ops/{address}").text
     assert 'id="linearity"' not in http.get(f"{server}/lessons/clamp_sign").text  # whose question it is
-
-
-def test_overlaid_puts_everything_in_one_panel(page: Page) -> None:
-    opened(page, "/ops/exp")
-    page.get_by_label("overlaid").check()
-    shows(page, "/ops/exp?layout=overlaid")
-    axes = page.evaluate("() => [...new Set(document.querySelector('#plot').data.map(({yaxis}) => yaxis))]")
-    assert axes == ["y"]
-    page.reload()
-    shows(page, "/ops/exp?layout=overlaid")
-    expect(page.get_by_label("overlaid")).to_be_checked()
 
 
 def test_the_figure_follows_the_colour_scheme_live_and_a_theme_in_the_address_wins_over_it(page: Page) -> None:

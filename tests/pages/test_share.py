@@ -2,7 +2,6 @@
 
 import ast
 import re
-from html.parser import HTMLParser
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,6 +10,7 @@ from support import http
 from support.browser import HIDDEN, alone, enter, opened, settles, shows
 from support.embedding_site import SHARED, Host, fitted, visiting
 from support.servers import HERE
+from support.tags import Tags
 
 QUERY = SHARED.partition("?")[2]
 EMBED = f"/embed/clamp_with_grad?{QUERY}&hide=source"
@@ -19,31 +19,6 @@ PLACES = (
     *("Moodle, Canvas", "Jupyter"),
 )
 STATIC = HERE / "static"
-NO_CLIPBOARD = "delete Navigator.prototype.clipboard; document.execCommand = () => false"
-
-
-class Tags(HTMLParser):
-    """The tags of a piece of HTML with their attributes; all that are opened are closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.feed(text)
-        assert self.open == [], text
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len(dict(attrs)) == len(attrs)
-        self.found.append((tag, dict(attrs)))
-        if tag != "img":
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def only(self, tag: str) -> dict[str, str | None]:
-        (attributes,) = (attributes for each, attributes in self.found if each == tag)
-        return attributes
 
 
 def dialog(page: Page) -> Locator:

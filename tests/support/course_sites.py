@@ -5,14 +5,12 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 BEFORE, AFTER = "Before the figure.", "After the figure."
-
-Builder = Callable[[Path, str], str]
 
 
 class Quiet(SimpleHTTPRequestHandler):

@@ -121,17 +121,6 @@ def test_one_number_makes_no_surface_and_a_sentence_says_so(server: str) -> None
     assert (found["wrt2"], found["shape"], found["columns"]["forward"]) == (None, [0, 0], [])
 
 
-STATES = [("abs_product", "grad_output=0"), ("clamp_with_grad", "grad_output=-2"), ("replace_grad", "dtype=float16")]
-STATES += [("kill_head", "count=2"), ("abs_product", "order=2"), ("clamp_with_grad", "step=0.1")]
-
-
-@pytest.mark.parametrize(("op", "query"), STATES)
-def test_no_state_of_the_controls_takes_a_surface_out_of_its_shape(server: str, op: str, query: str) -> None:
-    found = answered(server, f"/ops/{op}.json?view=surface&{query}")
-    assert found["failure"] is None
-    assert found["sentence"]
-
-
 def test_every_two_elements_of_few_are_tested(server: str) -> None:
     found = answered(server, "/ops/image_alpha.json?view=surface")
     assert [(each["wrt"], each["wrt2"], each["holds"]) for each in found["pairs"]] == [

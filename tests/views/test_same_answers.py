@@ -13,6 +13,7 @@ from functions.seeds import SEEDS
 from support import event_loop, http
 from support.answers import answer
 from support.busy_cpu import crowded, slowed
+from support.checked_files import written
 from support.engines import engine_of
 from support.servers import serving_in_thread
 
@@ -50,63 +51,46 @@ def test_another_process_on_a_machine_half_as_fast_answers_the_same_to_the_byte(
                     assert other.get(address).content == http.get(f"{server}{address}").content
 
 
-OWN = '''
-import torch
-
-
-class Linear(torch.autograd.Function):
-    """A linear layer."""
-
-    @staticmethod
-    def forward(ctx, x, weight, bias):
-        ctx.save_for_backward(x, weight)
-        return x @ weight.t() + bias
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        x, weight = ctx.saved_tensors
-        return grad_output @ weight, grad_output.t() @ x, grad_output.sum(0)
-
-
-class Recurrent(torch.autograd.Function):
-    """Sines of sines: Python all the way."""
-
-    @staticmethod
-    def forward(ctx, x, turns=20):
-        ctx.save_for_backward(x)
-        ctx.turns = turns
-        y = x
-        for _ in range(turns):
-            y = torch.sin(y) + 0.5 * x
-        return y
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        y, slope = x, torch.ones_like(x)
-        for _ in range(ctx.turns):
-            slope = torch.cos(y) * slope + 0.5
-            y = torch.sin(y) + 0.5 * x
-        return grad_output * slope, None
-
-
-class Rows(torch.autograd.Function):
-    """The rows of a table, right where none is taken twice."""
-
-    @staticmethod
-    def forward(ctx, table, index):
-        ctx.save_for_backward(index)
-        ctx.shape = table.shape
-        return table[index]
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (index,) = ctx.saved_tensors
-        grad_table = grad_output.new_zeros(ctx.shape)
-        grad_table[index] = grad_output
-        return grad_table, None
-'''
-OWN_ASKED = list(product(("Linear", "Recurrent", "Rows"), ("curves", "jacobian", "contract")))
+OWN = {
+    "Linear": """
+        def forward(ctx, x, weight, bias):
+            ctx.save_for_backward(x, weight)
+            return x @ weight.t() + bias
+        def backward(ctx, grad_output):
+            x, weight = ctx.saved_tensors
+            return grad_output @ weight, grad_output.t() @ x, grad_output.sum(0)
+    """,
+    # Sines of sines: Python all the way.
+    "Recurrent": """
+        def forward(ctx, x, turns=20):
+            ctx.save_for_backward(x)
+            ctx.turns = turns
+            y = x
+            for _ in range(turns):
+                y = torch.sin(y) + 0.5 * x
+            return y
+        def backward(ctx, grad_output):
+            (x,) = ctx.saved_tensors
+            y, slope = x, torch.ones_like(x)
+            for _ in range(ctx.turns):
+                slope = torch.cos(y) * slope + 0.5
+                y = torch.sin(y) + 0.5 * x
+            return grad_output * slope, None
+    """,
+    # The rows of a table, right where none is taken twice.
+    "Rows": """
+        def forward(ctx, table, index):
+            ctx.save_for_backward(index)
+            ctx.shape = table.shape
+            return table[index]
+        def backward(ctx, grad_output):
+            (index,) = ctx.saved_tensors
+            grad_table = grad_output.new_zeros(ctx.shape)
+            grad_table[index] = grad_output
+            return grad_table, None
+    """,
+}
+OWN_ASKED = list(product(OWN, ("curves", "jacobian", "contract")))
 
 
 def documents(file: Path, beside: Beside) -> dict[str, bytes]:
@@ -130,7 +114,7 @@ def documents(file: Path, beside: Beside) -> dict[str, bytes]:
 @pytest.mark.nightly
 def test_a_file_is_judged_the_same_to_the_byte_while_others_compute(tmp_path: Path) -> None:
     file = tmp_path / "my_ops.py"
-    file.write_text(OWN)
+    file.write_text(written(OWN))
     alone = documents(file, lambda worker: nullcontext())
     busy = documents(file, partial(crowded, by=2))
     assert [name for name in alone if alone[name] != busy[name]] == []

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from support.axe import violations
 from support.browser import alone, curves, enter, opened, shows
 from support.own_server import MY_OPS, Own, showing
+from support.written_functions import class_source
 
 from gradloupe.server.inference.recipe import parse_recipe
 
@@ -24,16 +25,16 @@ class Router:
         return 3 * grad
 
 
-class Routed(torch.autograd.Function):
-    @staticmethod
+""" + class_source(
+    """
     def forward(ctx, x, router):
         ctx.router = router
         return router.sent(x)
-
-    @staticmethod
     def backward(ctx, grad_output):
         return ctx.router.returned(grad_output), None
-"""
+    """,
+    "Routed",
+)
 TAKES = "() => navigator.clipboard.readText()"
 
 
@@ -48,23 +49,20 @@ def called(page: Page, recipe: str) -> None:
     page.keyboard.press("Enter")
 
 
-NAMED = """import torch
-
-
-class Window(torch.autograd.Function):
-    @staticmethod
+WINDOW = class_source(
+    """
     def forward(ctx, x, width=2.0, mode="same", flat=False):
         ctx.slope = (1.0 if flat else width) * {"same": 1.0, "half; -1": 0.5}[mode]
         return x * ctx.slope
-
-    @staticmethod
     def backward(ctx, grad_output):
         return grad_output * ctx.slope, None, None, None
-"""
+    """,
+    "Window",
+)
 
 
 def test_the_call_that_is_told_is_that_of_the_parameters_shown(tmp_path: Path, browser: Browser) -> None:
-    with showing(tmp_path, text=NAMED) as server, alone(browser, server.url) as page:
+    with showing(tmp_path, text=f"import torch\n\n\n{WINDOW}") as server, alone(browser, server.url) as page:
         assert "width = 3.0" in server.get("/ops/Window?width_=3").text
         opened(page, "/ops/Window?width_=3")
         call, field = page.locator(".called code"), page.locator("#call-recipe")

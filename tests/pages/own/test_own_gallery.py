@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from support import http
 from support.axe import violations
 from support.browser import alone, shows
+from support.checked_files import written
 from support.command_line import NO_HURRY
 from support.own_server import FUNCTIONS, MY_OPS, Own, showing
 from support.servers import serving_in_thread
@@ -15,22 +16,8 @@ from support.servers import serving_in_thread
 BROKEN = MY_OPS.replace("x**3", "x**")
 LONG = "AClampWithANameThatIsLongerThanTheScreenOfAnyTelephoneIsWide"
 HELD = "import os, time\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n"
-MANY = "import torch\nfrom torch.autograd import Function\n" + "".join(
-    f'''
-
-class F{i}(Function):
-    """One of many."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return {i}.0 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return {i}.0 * grad_output
-'''
-    for i in range(500)
-)
+SCALES = "def forward(ctx, x):\n    return {0} * x\ndef backward(ctx, grad_output):\n    return {0} * grad_output"
+MANY = {f"F{i}": SCALES.format(float(i)) for i in range(500)}
 
 
 def test_it_leads_to_the_first_function_of_the_file_and_yours_to_all(my_ops: Own, mine: Page) -> None:
@@ -101,7 +88,7 @@ def test_the_gallery_shows_them_first_in_the_order_of_the_file(my_ops: Own, mine
 
 @pytest.mark.nightly
 def test_five_hundred_functions_are_shown_at_once_and_measured_meanwhile(tmp_path: Path, browser: Browser) -> None:
-    with showing(tmp_path, text=MANY) as server, alone(browser, server.url) as page:
+    with showing(tmp_path, text=written(MANY)) as server, alone(browser, server.url) as page:
         server.get("/")  # the gallery behind them is drawn
         page.goto("/", wait_until="domcontentloaded")
         expect(page.locator("[id^=card-F]")).to_have_count(500)
