@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from gradloupe.ops.op import MOST_ELEMENTS
+
 F = torch.autograd.Function
 NUMBERS = (1.5, 2.0, -0.3)
 
@@ -45,8 +47,8 @@ class Net(torch.nn.Module):
 
 
 NETS = {scale: Net(scale) for scale in (RightScale, WrongScale)}
-GLOBAL, FIXED, STATE = learned(), (learned(),), SimpleNamespace(kernel=learned())
-LONG = torch.ones(20_000, requires_grad=True)
+GLOBAL, W, FIXED, STATE = learned(), learned(), (learned(),), SimpleNamespace(kernel=learned())
+LONG = torch.ones(MOST_ELEMENTS + 1, requires_grad=True)
 
 
 def enclosed(scale: type[RightScale]) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -60,6 +62,14 @@ def wrong_by_a_global(x: torch.Tensor) -> torch.Tensor:
 
 def by_a_net(x: torch.Tensor) -> torch.Tensor:
     return NETS[WrongScale](x)
+
+
+def called_as_its_argument(W: torch.Tensor) -> torch.Tensor:
+    return _scaled_by_a_global(W)
+
+
+def _scaled_by_a_global(x: torch.Tensor) -> torch.Tensor:
+    return WrongScale.apply(x, W)
 
 
 def with_a_fixed_one(x: torch.Tensor) -> torch.Tensor:

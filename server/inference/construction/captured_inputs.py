@@ -58,8 +58,19 @@ def _taking_part(called: RepeatableCall, given: Mapping[str, torch.Tensor]) -> l
     _, returned = called.forward(track=True)
     behind = {id(each) for each in leaves_behind(tensors_of(returned))}
     places = {given[each.name].data_ptr(): k for k, each in enumerate(called.recipe.arguments) if each.name in given}
-    told = [replace(each, argument=places.get(each.tensor.data_ptr())) for each in found]
-    return [each for each in told if id(each.tensor) in behind or each.argument is not None or _moves(called, each)]
+    taken = [each.name for each in called.recipe.arguments]
+    told = list[CapturedTensor]()
+    for each in found:
+        name = each.name
+        while name in taken:
+            name += "_"
+        taken.append(name)
+        told.append(replace(each, name=name, argument=places.get(each.tensor.data_ptr())))
+    known = [each for each in told if id(each.tensor) in behind or each.argument is not None]
+    others = [each for each in told if each not in known]
+    # Mostly none of them takes part: a class may well refer to a whole model.
+    moving = others if others and _moves(called, others) else []
+    return [*known, *(each for each in moving[:_MOST] if len(moving) == 1 or _moves(called, [each])), *moving[_MOST:]]
 
 
 def _constants_of(recipe: Recipe) -> dict[str, Any]:
@@ -72,21 +83,27 @@ def _may_be_input(captured: CapturedTensor) -> bool:
     return bool(captured.places) and dtype_name(tensor.dtype) in FLOATS and 0 < tensor.numel() <= MOST_ELEMENTS
 
 
-def _moves(called: RepeatableCall, captured: CapturedTensor) -> bool:
-    """Whether forward returns something else where the tensor is another one."""
-    function = CapturedFunction(called.function, (captured,), _constants_of(called.recipe))
-    here = captured.tensor.detach()
-    slant = torch.linspace(1.0, 2.0, here.numel(), dtype=here.dtype, device=here.device).reshape(here.shape)
+def _moves(called: RepeatableCall, captured: Sequence[CapturedTensor]) -> bool:
+    """Whether forward returns something else where these tensors are others."""
+    function = CapturedFunction(called.function, tuple(captured), _constants_of(called.recipe))
     outputs = []
-    for moved in (here, here + _STEP * slant):
-        recipe = Recipe((*called.recipe.arguments, Constant(captured.name, moved)))
-        values = {**called.values, captured.name: moved}
+    for step in (0.0, _STEP):
+        moved = {each.name: _aside(each.tensor.detach(), step) for each in captured}
+        recipe = Recipe((*called.recipe.arguments, *(Constant(name, one) for name, one in moved.items())))
+        values = {**called.values, **moved}
         try:
             _, returned = replace(called, function=function, recipe=recipe, values=values).forward()
         except Exception:  # noqa: BLE001 whatever the Function raises beside the call that works
             return True
         outputs.append([out for each in result_tuple(returned) if (out := float64_output(each)) is not None])
     return any(not torch.equal(one, other) for one, other in zip(*outputs, strict=True))
+
+
+def _aside(tensor: torch.Tensor, step: float) -> torch.Tensor:
+    """The tensor with each element moved by one to two such steps, on the CPU."""
+    here = tensor.cpu()
+    slant = torch.linspace(1.0, 2.0, here.numel(), dtype=torch.float64).reshape(here.shape)
+    return here + (step * slant).to(here.dtype)
 
 
 def _with_inputs(
