@@ -32,6 +32,25 @@ class Tolerance:
         return self.atol * share + self.rtol * abs(expected)
 
 
+@dataclass(frozen=True)
+class Allowance:
+    """The tolerance that was asked for, None where it is to be chosen by the ``dtype``: one for all views."""
+
+    dtype: torch.dtype
+    atol: float | None = None
+    rtol: float | None = None
+
+    @property
+    def remarks(self) -> bool:
+        """Whether small differences are remarks: who asks for a tolerance wants to know what is beyond it."""
+        return self.dtype == torch.float64 and self.atol is None and self.rtol is None
+
+    def tolerance(self, largest_gradient: float) -> Tolerance:
+        """The tolerance where the largest visible ``grad_input`` is this."""
+        usual = tolerance_for(largest_gradient, self.dtype)
+        return Tolerance(usual.atol if self.atol is None else self.atol, usual.rtol if self.rtol is None else self.rtol)
+
+
 def tolerance_for(largest_gradient: float, dtype: torch.dtype) -> Tolerance:
     """The default tolerance of a dtype; the largest visible ``grad_input`` sets the scale of atol."""
     precision = TOLERANCE_ULPS[dtype.itemsize] * torch.finfo(dtype).eps

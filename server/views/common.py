@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..numerics.sampling.grid import Grid
 from ..numerics.sentences.places import Names
 from ..numerics.status import Status
 from ..numerics.verdict.verdict import Verdict, judge
+from ..numerics.whole_range.check import tolerated_range
 from ..protocol.question import Question
 from ..protocol.views import AnswerRecord
 from ..runtime.failure import Failure
@@ -63,7 +64,10 @@ def linearity_findings(linearity: Linearity, wrt: str) -> list[FindingRecord]:
 def evaluate_and_judge(section: Section, question: Question) -> tuple[Evaluation, Verdict]:
     """Evaluate the section on the grid of the question, and judge it. Raises ``FunctionFailed``."""
     evaluation = evaluate(section, question_grid(question), question.grad_output, question.step)
-    return evaluation, judge(evaluation, question.atol, question.rtol)
+    verdict = judge(evaluation, question.atol, question.rtol)
+    if evaluation.whole_range is not None and (question.atol, question.rtol) != (None, None):
+        evaluation = replace(evaluation, whole_range=tolerated_range(evaluation.whole_range, verdict.tolerance))
+    return evaluation, verdict
 
 
 def question_grid(question: Question, most: int | None = None) -> Grid:

@@ -131,7 +131,7 @@ def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: 
         "headline": words.headline,
         "sentence": words.sentence,
         "explanation": record_of(explanation, ExplanationRecord) if explanation else None,
-        "intervals": list((verdict.forward if section.op.surrogate else against).intervals),
+        "intervals": list((against if verdict.word == "differs" else verdict.forward).intervals),
         "worst": _worst(evaluation, verdict),
         "remark": _remark(verdict),
         "judged": against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS),

@@ -54,7 +54,8 @@ def surface_view(section: Section, question: Question, asked: AskedRecord) -> Vi
         ), {}
     if not plan.points:
         return empty_answer(question, asked, _SLOWEST.format(_milliseconds(plan))), {}
-    measured = surface(section, across, x, y, question.grad_output, question.step, plan.cells)
+    asked_for = question.step, plan.cells, question.atol, question.rtol
+    measured = surface(section, across, x, y, question.grad_output, *asked_for)
     wrt, wrt2, owner = str(question.wrt), str(question.wrt2), gradient_owner(measured)
     implied = None
     if owner in ("surrogate", "another"):

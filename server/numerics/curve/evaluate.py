@@ -29,6 +29,7 @@ from ..linearity.laws import (
 from ..sampling.grid import Grid, Rows, grid_rows, thin_grid
 from ..sampling.refinement import kink_sides, refinement_points
 from ..singularities.special_points import SpecialPoint
+from ..status import Status
 from ..tolerance import tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
 from .curve import Curve, measure_curve, nan_outside_domain, remeasure_doubtful, without_slopes
@@ -55,8 +56,20 @@ _MIN_DISTINCT = 0.5  # pattern: with distinct values at less than this share of 
 def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float | None = None) -> Evaluation:
     """Evaluate ``section`` on ``grid``; ``step`` is the widest step of the finite differences, chosen if None.
 
+    Where the check of the whole range finds a difference between the rows, there is a row, too.
     Raises ``FunctionFailed`` where forward fails; a failing backward or surrogate is reported in ``failure``.
     """
+    found = _evaluated(section, grid, grad_output, step, np.empty(0))
+    wide = found.whole_range
+    if wide is None or found.order == 2:
+        return found
+    seen = (wide.x > grid.start) & (wide.x < grid.stop) & (wide.status == Status.DIFFERS)
+    between = np.setdiff1d(wide.x[seen], found.rows.x)
+    return _evaluated(section, grid, grad_output, step, between) if between.size else found
+
+
+@np.errstate(all="ignore")
+def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | None, also: Array) -> Evaluation:
     x = _snapped(section, grid)
     batch = find_batch(section, x, grad_output)
     section = with_mirrored_element(batch.section, x, grad_output)
@@ -90,6 +103,7 @@ def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float
     special = forward_singularities(section, reference, grid, precision, (x, y)) if deterministic or one_draw else ()
     jumps = gradient_jumps(section, x, returned.grad_input, special, grad_output) if repeats else ()
     at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
+    at = at.joined(also)
     rows = _RowValues(section, reference, grad_output, x, y, returned, failure, first.inside)
     if at.x is not x:
         at = at.joined(kink_sides(section, at, special)) if repeats else at

@@ -14,8 +14,8 @@ from ...runtime.stacked_inputs import Indices
 from ...runtime.symmetric_inputs import mirrored_index, swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, remeasure
 from ..status import Status
-from ..tolerance import Tolerance, tolerance_for
-from ..verdict.slope_judge import judge_slopes
+from ..tolerance import Allowance, Tolerance
+from ..verdict.slope_judge import judge_slopes, without_remarks
 from .cells import BasePoint, forward_of_cells, partials_add_up, steepest_per_output
 
 _Places = NDArray[np.intp]
@@ -52,8 +52,8 @@ def judge_jacobian_cells(
     """
     rows, columns = cells
     height = largest_magnitude(ground.y) / ground.span
-    default = tolerance_for(max(largest_magnitude(slopes.value), height), dtype)
-    tolerance = Tolerance(default.atol if atol is None else atol, default.rtol if rtol is None else rtol)
+    allowance = Allowance(dtype, atol, rtol)
+    tolerance = allowance.tolerance(max(largest_magnitude(slopes.value), height))
     if returned is None or not ground.deterministic:
         unknown = Status.GAP if returned is None else Status.UNDECIDED
         return JudgedCells(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
@@ -66,6 +66,8 @@ def judge_jacobian_cells(
         )
         slopes = remeasure(forward, by, at, slopes, doubtful, visible[doubtful])
     status = judge_slopes(returned, slopes, 1.0, tolerance, dtype, largest_magnitude(slopes.value) + height)
+    if allowance.remarks:
+        status = without_remarks(status, np.abs(returned - slopes.value), slopes.value)
     _acquit(ground, rows, columns, slopes, status)
     return JudgedCells(slopes, status, tolerance)
 

@@ -13,17 +13,17 @@ from ...runtime.arrays import Array, largest_magnitude
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.noise import STEEPNESS_QUANTILE
 from ..status import Status
-from ..tolerance import Tolerance, tolerance_for
+from ..tolerance import Allowance, Tolerance
 from ..verdict.slope_judge import Statuses, error_band, judge_slopes
 from .axes import PlaneGrid
 
 _Combine = Callable[[NDArray[np.generic], NDArray[np.generic]], NDArray[np.generic]]
 
 
-def plane_tolerance(slopes: Slopes, grad_output: float, dtype: torch.dtype) -> Tolerance:
-    """Some last places of the dtype, of a slope itself and of the largest in sight but for those beside poles."""
+def plane_tolerance(slopes: Slopes, grad_output: float, allowance: Allowance) -> Tolerance:
+    """What was asked for, or last places of a slope and of the largest in sight but for those beside poles."""
     share = STEEPNESS_QUANTILE if (slopes.kind == PointKind.NONFINITE).any() else 1.0
-    return tolerance_for(abs(grad_output) * largest_magnitude(slopes.value, share), dtype)
+    return allowance.tolerance(abs(grad_output) * largest_magnitude(slopes.value, share))
 
 
 def judge_plane_points(

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import torch
 
 from ...runtime.arrays import Array
 from ...runtime.batching import batched_plane, plane_structure
@@ -16,7 +15,8 @@ from ...runtime.reference import is_repeated, reference_of
 from ...runtime.section import Section
 from ..differentiation.finite_differences import Slopes
 from ..status import Status
-from ..verdict.slope_judge import Statuses, error_band
+from ..tolerance import Allowance
+from ..verdict.slope_judge import Statuses, error_band, without_remarks
 from .axes import PlaneGrid
 from .curl import CurlTest, field_components, run_curl_test
 from .point_status import accept_subgradients, judge_plane_points, plane_tolerance
@@ -75,12 +75,15 @@ def surface(
     grad_output: float,
     step: float | None = None,
     cells: int | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
 ) -> Surface:
     """Look at the plane of two sections of one op at the points ``x`` × ``y``; ``step`` is the widest difference.
 
     ``cells`` a side are what the potential test looks at, chosen if None; with 0 it is left out.
     Raises ``FunctionFailed`` where forward fails; a failing backward is reported in ``failure``.
     """
+    allowance = Allowance(along.dtype, atol, rtol)
     plane = batched_plane(along, across, x, y, grad_output)
     reference = _reference(plane, x, y, grad_output)
     s, t = (each.ravel() for each in np.meshgrid(x, y))
@@ -90,11 +93,11 @@ def surface(
     deterministic = is_repeated(reference.forward(*ground.points), ground.values, reference.along.device)
     slopes = _slopes(ground, exact, grad_output, step)
     first, second = (
-        _component(along.dtype, *each, grad_output, deterministic)
+        _component(allowance, *each, grad_output, deterministic)
         for each in zip(field.both, exact.both, field.none, slopes, ground.heights, strict=True)
     )
     first, second = (
-        _accept_at_kinks(ground, mine, other.slopes, grad_output, along.dtype)
+        _accept_at_kinks(ground, mine, other.slopes, grad_output, allowance)
         for mine, other in ((first, second), (second, first))
     )
     complete = first.returned is not None and second.returned is not None
@@ -111,8 +114,8 @@ def surface(
         if tested
         else None,
         deterministic=deterministic,
-        swapped=testable and _is_swapped(first, second, ground, grad_output, along.dtype),
-        surrogate=deterministic and not failure and _follows_surrogate(ground, field, grad_output, along.dtype, step),
+        swapped=testable and _is_swapped(first, second, ground, grad_output, allowance),
+        surrogate=deterministic and not failure and _follows_surrogate(ground, field, grad_output, allowance, step),
         structure=plane_structure(plane),
         failure=failure,
     )
@@ -146,7 +149,7 @@ def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: f
 
 
 def _component(
-    dtype: torch.dtype,
+    allowance: Allowance,
     returned: Array | None,
     exact: Array | None,
     none: bool,
@@ -155,7 +158,7 @@ def _component(
     grad_output: float,
     deterministic: bool,
 ) -> GradientComponent:
-    tolerance, numerical = plane_tolerance(slopes, grad_output, dtype), grad_output * slopes.value
+    tolerance, numerical = plane_tolerance(slopes, grad_output, allowance), grad_output * slopes.value
     lost = np.zeros(numerical.size)
     if returned is not None and exact is not None and exact is not returned:
         lost = np.minimum(np.nan_to_num(np.abs(returned - exact), posinf=0.0), tolerance.atol)
@@ -164,17 +167,19 @@ def _component(
     elif not deterministic:
         status = np.full(numerical.size, Status.UNDECIDED, np.int8)
     else:
-        status = judge_plane_points(returned, slopes, grad_output, tolerance, dtype, height, lost)
+        status = judge_plane_points(returned, slopes, grad_output, tolerance, allowance.dtype, height, lost)
+        if allowance.remarks:
+            status = without_remarks(status, np.abs(returned - numerical), numerical)
     allowed = tolerance.margin(numerical) + error_band(slopes.error, grad_output) + lost
     return GradientComponent(returned, none, numerical, slopes, allowed, status)
 
 
 def _accept_at_kinks(
-    ground: PlaneGrid, component: GradientComponent, across: Slopes, grad_output: float, dtype: torch.dtype
+    ground: PlaneGrid, component: GradientComponent, across: Slopes, grad_output: float, allowance: Allowance
 ) -> GradientComponent:
     if component.returned is None:
         return component
-    tolerance = plane_tolerance(component.slopes, grad_output, dtype)
+    tolerance = plane_tolerance(component.slopes, grad_output, allowance)
     return replace(
         component,
         status=accept_subgradients(
@@ -184,16 +189,18 @@ def _accept_at_kinks(
 
 
 def _is_swapped(
-    first: GradientComponent, second: GradientComponent, ground: PlaneGrid, grad_output: float, dtype: torch.dtype
+    first: GradientComponent, second: GradientComponent, ground: PlaneGrid, grad_output: float, allowance: Allowance
 ) -> bool:
     """Whether each component is the derivative with respect to the other, and not the one it should be."""
     if not any((each.status == Status.DIFFERS).any() for each in (first, second)):
         return False
-    return _agrees_with((second.returned, first.returned), (first.slopes, second.slopes), ground, grad_output, dtype)
+    return _agrees_with(
+        (second.returned, first.returned), (first.slopes, second.slopes), ground, grad_output, allowance
+    )
 
 
 def _follows_surrogate(
-    ground: PlaneGrid, field: GradientField, grad_output: float, dtype: torch.dtype, step: float | None
+    ground: PlaneGrid, field: GradientField, grad_output: float, allowance: Allowance, step: float | None
 ) -> bool:
     """Whether what was returned is the gradient of the op's surrogate."""
     op, plane = ground.plane.along.op, ground.plane
@@ -207,7 +214,7 @@ def _follows_surrogate(
         slopes = _slopes(surrogate_grid, field, grad_output, step)
     except FunctionFailed:
         return False
-    return _agrees_with(field.both, slopes, surrogate_grid, grad_output, dtype)
+    return _agrees_with(field.both, slopes, surrogate_grid, grad_output, allowance)
 
 
 def _agrees_with(
@@ -215,14 +222,16 @@ def _agrees_with(
     slopes: tuple[Slopes, Slopes],
     ground: PlaneGrid,
     grad_output: float,
-    dtype: torch.dtype,
+    allowance: Allowance,
 ) -> bool:
     """Whether the components that there are are as these slopes call for, wherever that can be told."""
     for component, axis_slopes, height in zip(returned, slopes, ground.heights, strict=True):
         if component is None:
             continue
-        tolerance = plane_tolerance(axis_slopes, grad_output, dtype)
-        status = judge_plane_points(component, axis_slopes, grad_output, tolerance, dtype, height, tolerance.atol)
+        tolerance = plane_tolerance(axis_slopes, grad_output, allowance)
+        status = judge_plane_points(
+            component, axis_slopes, grad_output, tolerance, allowance.dtype, height, tolerance.atol
+        )
         if (status == Status.DIFFERS).any() or not (status == Status.AGREES).any():
             return False
     return any(axis_slopes is not None for axis_slopes in returned)

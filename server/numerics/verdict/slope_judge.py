@@ -6,10 +6,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask
+from ...runtime.arrays import Array, Mask, largest_magnitude
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..status import Status
-from ..tolerance import UNDECIDED_SHARE, Tolerance
+from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Tolerance
 
 Statuses = NDArray[np.int8]
 _UNDERFLOW = 1e-30  # bound: where forward has underflowed to 0, gradients up to this are accepted
@@ -61,6 +61,18 @@ def judge_slopes(
     status[_overflows(returned, slopes, grad_output, dtype)] = Status.GAP
     status[kind == PointKind.JUMP] = Status.JUMP
     return status
+
+
+def without_remarks(status: Statuses, off: Array, expected: Array) -> Statuses:
+    """The statuses, with none that differs if all that do are off by at most a remark: of the slope ``expected`` there.
+
+    Where that is nothing, of the largest.
+    """
+    differs, size, largest = status == Status.DIFFERS, np.abs(expected), largest_magnitude(expected)
+    nearby = np.where(size > REMARK_SHARE * largest, size, largest)
+    if not differs.any() or not (off[differs] <= REMARK_SHARE * nearby[differs]).all():
+        return status
+    return np.where(differs, Status.AGREES, status).astype(np.int8)
 
 
 def judge_kinks(grad_output: float, returned: Array, slopes: Slopes, atol: Array | float, rtol: float) -> Statuses:

@@ -13,6 +13,7 @@ from ..curve.evaluation import Evaluation
 from ..linearity.violation import Law
 from ..status import Status
 from ..tolerance import Tolerance, tolerance_for
+from ..whole_range.check import outside_view, tolerated_range
 from .edges import locate_edges
 from .point_judge import Comparison, judge_points
 
@@ -93,13 +94,9 @@ def _binding_laws(evaluation: Evaluation) -> tuple[Law, ...]:
 
 
 def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
-    """Whether backward differs somewhere between the outermost numbers, by more than is tolerated."""
+    """Whether backward differs somewhere outside of the range, by more than is tolerated."""
     wide = evaluation.whole_range
-    if wide is None or not wide.intervals:
-        return False
-    off = np.abs(wide.analytical - wide.numerical)
-    tolerated = off <= tolerance.margin(wide.numerical)
-    return bool((~tolerated & (wide.status == Status.DIFFERS)).any())
+    return wide is not None and bool(outside_view(tolerated_range(wide, tolerance), evaluation.grid))
 
 
 def _word(comparison: Comparison, evaluation: Evaluation) -> VerdictWord:

@@ -18,6 +18,7 @@ from ...runtime.section import Section
 from ..formatting.numbers import simplest_number
 from ..sampling.grid import Grid
 from ..status import Status
+from ..tolerance import Tolerance
 from .judge import (
     RangeMeasurements,
     judge_range,
@@ -110,6 +111,16 @@ def outside_view(wide: WholeRangeCheck, grid: Grid) -> tuple[Interval, ...]:
     parts += [(max(low, grid.stop), high) for low, high in wide.intervals if high > grid.stop]
     accused = wide.x[(wide.status == Status.DIFFERS) & ((wide.x < grid.start) | (wide.x > grid.stop))]
     return tuple((low, high) for low, high in parts if ((accused >= low) & (accused <= high)).any())
+
+
+def tolerated_range(wide: WholeRangeCheck, tolerance: Tolerance) -> WholeRangeCheck:
+    """The check without the differences that a tolerance allows."""
+    with np.errstate(all="ignore"):
+        allowed = np.abs(wide.analytical - wide.numerical) <= tolerance.margin(wide.numerical)
+    left = (wide.status == Status.DIFFERS) & ~allowed
+    status = np.where((wide.status == Status.DIFFERS) & allowed, Status.AGREES, wide.status).astype(np.int8)
+    intervals = tuple((low, high) for low, high in wide.intervals if (left & (wide.x >= low) & (wide.x <= high)).any())
+    return replace(wide, status=status, intervals=intervals)
 
 
 def _empty_check(reach: DomainReach) -> WholeRangeCheck:
