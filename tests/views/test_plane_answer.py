@@ -3,14 +3,11 @@
 from typing import Any
 
 import pytest
-import torch
 from support import http
 from support.answers import document
 from support.described_ops import DEVICE, OPS
 from support.documents import validate
-from support.sections import op_of
 
-from gradloupe.ops import Input
 from gradloupe.server.catalogue import parse_element
 from gradloupe.server.protocol import Element
 from gradloupe.server.url import canonical_address, curves_only, default_wrt2, parse_query, read_address
@@ -128,17 +125,3 @@ def test_every_two_elements_of_few_are_tested(server: str) -> None:
         ("a", "c", True),
         ("b", "c", True),
     ]
-
-
-def test_a_slow_function_gets_the_points_that_there_is_time_for_and_a_note_says_so() -> None:
-    def slow(x: torch.Tensor) -> torch.Tensor:
-        for _ in range(12):
-            torch.linalg.svdvals(torch.ones(60, 60, dtype=x.dtype))
-        return (x * x).sum().sqrt()
-
-    op, plane = op_of(slow, Input("x", shape=(2, 2))), {"wrt2": Element("x", (0, 1)), "start2": -2.0, "stop2": 2.0}
-    found, columns = document(op, "surface", -2.0, 2.0, wrt="x[0,0]", **plane)
-    assert found["shape"] in ((0, 0), (3, 3), (5, 5), (9, 9))
-    assert "A call takes about" in " ".join([found["sentence"], *found["notes"]])
-    assert found["pairs"] == []
-    assert len(columns.get("forward", [])) == found["shape"][0] ** 2

@@ -11,7 +11,7 @@ from support.answers import document
 from support.sampling import each_fourth, sampled
 from support.sections import op_of, written
 
-from gradloupe.ops import OPS, Input, Parameter
+from gradloupe.ops import OPS, Input
 from gradloupe.server.numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 
 # What has no value, or in torch no right gradient, at a matrix of round numbers that happens to be singular.
@@ -274,15 +274,6 @@ def test_a_batch_that_mixes_its_rows_is_not_stacked():
     assert set(top.words) == {"agrees"}
 
 
-def test_a_parameter_has_a_numerical_column_only():
-    op = op_of(lambda x, k: x**2 * k, normal(3), parameters=(Parameter("k", 2.0),))
-    found = Jacobian(op, "k")
-    assert found.shape == (3, 1)
-    assert "returned" not in found.columns
-    assert found.numerical.ravel() == pytest.approx(held(op) ** 2, rel=1e-11)
-    assert "numerical sensitivity only" in found.said
-
-
 def test_an_output_that_bears_no_gradient_and_a_game_of_chance_are_said_to_be():
     order = op_of(lambda x: (x, x.argsort()), normal(4), outputs=("y", "order"))
     assert "order holds int64 numbers" in Jacobian(order, of="order[0]").said
@@ -326,11 +317,6 @@ def test_a_slow_function_is_shown_in_a_smaller_block(clock):
     assert not found.header["differs"]
     assert found.header["elsewhere"] is None  # there is no time for a look over all cells
     assert any("Every call takes long" in each for each in found.header["notes"])
-
-
-def test_the_place_is_where_the_swept_element_is_held():
-    found = Jacobian(op_of(torch.exp, normal(2)), "x[1]", "y[1]", at=2.0)
-    assert (found.header["at"], found.numerical[1, 1]) == (2.0, pytest.approx(math.exp(2), rel=1e-12))
 
 
 def test_another_pair_of_tensors_that_is_wrong_is_named():
