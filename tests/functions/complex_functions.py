@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch.autograd import Function
 
+from functions.basics import altered, of, saving
+
 Value = Callable[..., torch.Tensor]
 Pull = Callable[..., Any]
 
@@ -14,17 +16,10 @@ Pull = Callable[..., Any]
 def written(name: str, value: Value, pull: Pull, names: str = "z") -> type[Function]:
     """A Function of these arguments: ``value(*tensors)``, and ``pull(grad_output, *tensors)``."""
 
-    def forward(ctx: Any, *tensors: torch.Tensor) -> torch.Tensor:
-        ctx.save_for_backward(*tensors)
-        return value(*tensors)
-
-    def backward(ctx: Any, g: torch.Tensor) -> Any:
-        return pull(g, *ctx.saved_tensors)
-
+    forward = saving(value)
     arguments = [Parameter(each, Parameter.POSITIONAL_ONLY) for each in ("ctx", *names.split(", "))]
-    forward.__signature__ = Signature(arguments)  # type: ignore[attr-defined]
-    methods = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    return type(name, (Function,), methods)
+    forward.__signature__ = Signature(arguments)
+    return altered(Function, name, forward=forward, backward=of(pull))
 
 
 def _modulus(z: torch.Tensor) -> torch.Tensor:

@@ -9,6 +9,7 @@ from functions.basics import with_backward
 from support.answers import document
 from support.sampling import sampled
 from support.sections import Written, op_of, written
+from support.written_functions import function_of
 
 from gradloupe.ops import OPS, Input, Parameter
 
@@ -384,3 +385,30 @@ def test_a_factor_that_a_parameter_holds_is_called_by_its_name():
 def test_no_function_of_grad_output_is_too_odd_for_words(of_grad_output):
     op = op_of(with_backward(exp, lambda g, x: of_grad_output(g) * exp(x)).apply)
     assert document(op, "curves")[0]["verdict"]["word"] == "differs"
+
+
+# Rounds x to steps of s, of which there are at most four to either side.
+STEPS = function_of("""
+    def forward(ctx, x, s, passed, scale):
+        ctx.save_for_backward(x, s)
+        ctx.passed, ctx.scale = passed, scale
+        return (x / s).round().clamp(-4, 4) * s
+    def backward(ctx, g):
+        x, s = ctx.saved_tensors
+        steps, inside = (x / s).round().clamp(-4, 4), (x / s).abs() <= 4
+        return g * inside, ctx.scale * g * (steps - ctx.passed * inside * x / s), None, None
+""")
+
+
+@pytest.mark.parametrize(
+    ("passed", "scale", "kind", "said"),
+    [
+        (1.0, 1.0, "learned step", "backward returns (y − x) / s everywhere"),
+        (1.0, 0.25, "learned step", "backward returns 0.25 times (y − x) / s everywhere"),
+        (1.1, 1.0, "unexplained", "No simple explanation was found"),
+    ],
+)
+def test_the_gradient_of_a_learned_step_size_is_told_as_what_it_is(passed, scale, kind, said):
+    inputs = Input("x", value=0.7), Input("s", value=0.3, domain=(0.1, 2.0))
+    found, sentence = story(op_of(lambda x, s: STEPS.apply(x, s, passed, scale), *inputs), 0.1, 2.0, wrt="s")
+    assert (found, sentence.startswith(said)) == (kind, True)
