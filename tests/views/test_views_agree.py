@@ -5,13 +5,15 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from functions.basics import with_backward
 from functions.random_functions import random_function
 from support.answers import document
 from support.sampling import each_fourth
-from support.sections import look, section, written
+from support.sections import look, op_of, section, written
 
-from gradloupe.ops import Op
+from gradloupe.ops import Input, Op
 from gradloupe.server.contract import contract_xray
+from gradloupe.server.protocol.question import Element
 
 Derivative = Callable[[torch.Tensor], torch.Tensor]
 PLACES = torch.tensor([-2.34, -1.23, -0.71, 0.37, 0.72, 1.83, 2.56], dtype=torch.float64)
@@ -54,3 +56,24 @@ def test_no_two_views_contradict_each_other(fault: str, seed: int) -> None:
     steepest = PLACES[derivative(PLACES).abs().argmax()].item()
     found = says(written(function.value, wrong), steepest)
     assert (fault != "right") not in found.values(), (function.name, found)
+
+
+@pytest.mark.parametrize(("factor", "asked"), [(1 + 5e-10, {}), (1 + 1e-6, {"atol": 1e-3, "rtol": 1e-3})])
+def test_a_remark_and_a_tolerance_hold_in_every_view(factor: float, asked: dict[str, float]) -> None:
+    product = with_backward(
+        lambda x, y: x.exp() * y.sin(), lambda g, x, y: (g * factor * x.exp() * y.sin(), g * factor * x.exp() * y.cos())
+    )
+    op = op_of(product.apply, Input("x", value=0.3), Input("y", value=0.7))
+    assert document(op, "curves", -2.0, 2.0, **asked)[0]["verdict"]["word"] == "matches"
+    assert document(op, "wide", -2.0, 2.0, **asked)[0]["intervals"] == []
+    assert document(op, "jacobian", -2.0, 2.0, at=1.0, **asked)[0]["differs"] == 0
+    plane = {"wrt2": Element("y", ()), "start2": 0.5, "stop2": 1.0}
+    assert document(op, "surface", -2.0, 2.0, **plane, **asked)[0]["differs"] == 0
+
+
+def test_what_only_the_whole_range_meets_within_the_range_differs_in_the_curves() -> None:
+    place = 10**0.0137
+    narrow = written(torch.exp, lambda x: torch.exp(x) * torch.where((x - place).abs() < 1e-3, 1.5, 1.0))
+    verdict = document(narrow, "curves", -4.0, 4.0)[0]["verdict"]
+    assert verdict["word"] == "differs"
+    assert verdict["intervals"][0] == pytest.approx((1.031, 1.033), abs=1e-3)
