@@ -5,44 +5,31 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser import alone, opened, shows
+from support.checked_files import written
 from support.own_server import Own, showing
 
 import gradloupe
 
-BIG = """import torch
-from torch.autograd import Function
-
-
-class Big(Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 0.5e308
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * 0.5e308
-"""
 HALF = """
-
-class {name}(Function):
-    @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x / 2
-
-    @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         return grad_output / 2 * (x < {wrong_from})
 """
-OPS = BIG + HALF.format(name="WrongFar", wrong_from=9e299) + HALF.format(name="WrongFarther", wrong_from=1.3e308)
+OPS = {
+    "Big": "def forward(ctx, x):\n    return x * 0.5e308\ndef backward(ctx, g):\n    return g * 0.5e308",
+    "WrongFar": HALF.format(wrong_from=9e299),
+    "WrongFarther": HALF.format(wrong_from=1.3e308),
+}
 RANGES = ("start=0&stop=1e-320", "start=1e-320&stop=1e300", "start=-1e300&stop=1e300")
 FEW_NUMBERS = "start=0&stop=2e-323&count=2"  # of five numbers in all
 
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
-    with showing(tmp_path_factory.mktemp("extremes"), text=OPS) as own:
+    with showing(tmp_path_factory.mktemp("extremes"), text=written(OPS)) as own:
         yield own
 
 

@@ -5,22 +5,11 @@ from urllib.parse import quote
 import pytest
 from support import http
 from support.own_server import showing
+from support.written_functions import class_source
 
 from gradloupe.ops import OPS
 
-FUNCTION = '''
-
-class {name}(torch.autograd.Function):
-    """{text}"""
-
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-'''
+DOUBLES = "def forward(ctx, x):\n    return 2 * x\ndef backward(ctx, grad_output):\n    return 2 * grad_output"
 NAMES = ("Map", "FoldedOnce", "OneFold", "Tenfold", "Fold", "MyClampFunction")
 
 
@@ -38,8 +27,8 @@ def found(server: str, query: str) -> list[str]:
 
 def test_a_word_of_the_title_counts_most_then_its_beginning_then_the_text(tmp_path: Path) -> None:
     texts = {"Map": "The fold of a map.", "Tenfold": "Blindfolded."}
-    functions = "".join(FUNCTION.format(name=name, text=texts.get(name, "Doubles.")) for name in NAMES)
-    with showing(tmp_path, text=f"import torch\n{functions}") as own:
+    functions = "\n\n".join(class_source(DOUBLES, name, texts.get(name, "Doubles.")) for name in NAMES)
+    with showing(tmp_path, text=f"import torch\n\n\n{functions}") as own:
         assert found(own.url, "fold") == ["Fold", "OneFold", "FoldedOnce", "Map"]
         assert "MyClampFunction" in found(own.url, "clamp")
 

@@ -24,12 +24,8 @@ def frame(document: dict[str, Any]) -> Frame:
     columns = {}
     for name, values in document["columns"].items():
         if values is not None:
-            numbers = (
-                array("B", values)
-                if name.startswith("status")
-                else array("d", [nan if y is None else y for y in values])
-            )
-            columns[name] = memoryview(numbers)
+            kind = "B" if name.startswith("status") else "d"
+            columns[name] = memoryview(array(kind, [nan if y is None else y for y in values]))
     return Frame({name: value for name, value in document.items() if name not in ("address", "columns")}, columns)
 
 
@@ -39,14 +35,9 @@ def made_up(**changed: Any) -> dict[str, Any]:
     columns: dict[str, Any] = {
         "x": xs,
         "forward": [x * x for x in xs],
-        "analytical": [2 * x for x in xs],
-        "numerical": [2 * x for x in xs],
+        **{name: [2 * x for x in xs] for name in ("analytical", "numerical", "left", "right")},
+        **dict.fromkeys(("surrogate", "surrogate_numerical", "implied")),
         "error": [1e-9 for _ in xs],
-        "left": [2 * x for x in xs],
-        "right": [2 * x for x in xs],
-        "surrogate": None,
-        "surrogate_numerical": None,
-        "implied": None,
         "status": [0 for _ in xs],
     }
     said: dict[str, Any] = {
@@ -54,14 +45,8 @@ def made_up(**changed: Any) -> dict[str, Any]:
         **{"start": -2.0, "stop": 2.0, "count": 101, "grad_output": 1.0, "order": 1},
         **{"parameters": {}, "inputs": {"x": [1.0]}},
         **{"dtype": "float64", "device": {"kind": "cpu", "name": "a processor"}, "notes": [], "failure": None},
-        **{
-            "statuses": STATUSES,
-            "gaps": {},
-            "marks": [],
-            "word": "matches",
-            "sentence": "They agree.",
-            "intervals": [],
-        },
+        **{"statuses": STATUSES, "gaps": {}, "marks": []},
+        **{"word": "matches", "sentence": "They agree.", "intervals": []},
     }
     for name, value in changed.items():
         (columns if name in columns else said)[name] = value
