@@ -198,6 +198,7 @@ REFUSED = [
     (f"{CLAMPS}&left.dtype=float", "left.dtype=float", "float64"),
     (f"{CLAMPS}&count=1e9", "count=1e9", "whole number"),
     (f"{CLAMPS}&left=exp", "left is given twice", "once"),
+    (f"{CLAMPS}&order=3", "order=3 ", "1"),
     (f"{CLAMPS}&middle.min=1", "'middle.min'", "; allowed: "),
     ("left=nope&right=exp", "left=nope names no op", "/compare"),
     ("left=exp&right=sinhh", "right=sinhh names no op", "did you mean sinh?"),

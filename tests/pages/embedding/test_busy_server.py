@@ -3,14 +3,11 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from support.embedding_site import hosting
-from support.halted_worker import crowded, halted
+from support.halted_worker import crowded
 from support.own_server import showing
-from support.servers import serving_in_thread
 
-OPS = ("exp", "cube", "square", "double", "clamp_with_grad", "gelu_by_tanh", "incorrect_clipped_relu")
 ALIVE = re.compile(".+")
 BUSY = ".notice[data-address='']"
 
@@ -21,24 +18,6 @@ def put(page: Page, *addresses: str) -> list[Locator]:
     page.set_viewport_size({"width": 1400, "height": 900})
     page.set_content(frames)
     return [page.frame_locator("iframe").nth(place).locator(":root") for place in range(len(addresses))]
-
-
-@pytest.mark.nightly
-def test_many_figures_of_a_visitor_with_a_small_share_become_alive(browser: Browser) -> None:
-    with (
-        serving_in_thread("--requests-per-peer", "2", "--deadline", "300") as server,
-        hosting(server.url, strict=False) as host,
-        browser.new_page(base_url=host.url) as page,
-    ):
-        host.pages["/"] = ""
-        server.wait_until_ready()
-        page.goto("/")
-        with halted(server):
-            roots = put(page, *(f"{server.url}/embed/{op}?height=300" for op in OPS))
-            for root in roots:
-                expect(root.locator("#title")).to_be_visible()
-        for root in roots:
-            expect(root).to_have_attribute("data-ready", ALIVE)
 
 
 def test_a_figure_that_a_busy_server_could_not_describe_becomes_alive(browser: Browser, tmp_path: Path) -> None:
