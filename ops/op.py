@@ -103,10 +103,12 @@ class Op:
     ``forward``, ``backward`` and ``surrogate_formula`` are LaTeX. ``call`` binds inputs and parameters to
     the Function; by default ``function.apply(*inputs, *parameters)``. ``surrogate`` is the function whose
     derivative ``backward`` is meant to be; it is called like ``call``, and given as keywords, if it names them,
-    ``grad_output`` and ``wrt``, the input by which it is differentiated. ``broken`` says what is wrong with a
-    specimen, and ``check`` names the check of the contract that finds it. ``wrt`` and ``of`` name the elements
-    looked at first, such as ``"weight[0,1]"``; ``descent`` is the gradient descent shown first; ``dtype`` is
-    what is computed in at first, by its name, and ``grad_output`` what backward is handed at first.
+    ``grad_output`` and ``wrt``, the input by which it is differentiated. ``surrogate_takes`` names the inputs and
+    parameters that it takes, where it does not take all: then it is meant for the other values of that call alone.
+    ``broken`` says what is wrong with a specimen, and ``check`` names the check of the contract that finds it.
+    ``wrt`` and ``of`` name the elements looked at first, such as ``"weight[0,1]"``; ``descent`` is the gradient
+    descent shown first; ``dtype`` is what is computed in at first, by its name, and ``grad_output`` what backward is
+    handed at first.
 
     Without ``inputs`` it says what is claimed, and how the Function is called is found out: ``surrogate`` is then
     called with as many arguments of forward, in their order, as it takes.
@@ -125,6 +127,7 @@ class Op:
     call: Callable[..., Any] | None = None
     surrogate: Callable[..., torch.Tensor] | None = None
     surrogate_formula: str = ""
+    surrogate_takes: tuple[str, ...] | None = None
     broken: str = ""
     check: str = ""
     wrt: str = ""

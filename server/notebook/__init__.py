@@ -32,6 +32,8 @@ def check(
     wrt: str = "",
     of: str = "",
     example_inputs: Any = None,
+    surrogate: Any = None,
+    surrogate_gradient: Any = None,
     **parameters: Any,
 ) -> CheckResult:
     """What Gradloupe finds of a Function: the verdict on its curves, and the contract X-ray. Raises nothing.
@@ -50,6 +52,10 @@ def check(
     is swept (``"weight[0,1]"``), ``of`` that of the output. Where no section is asked for, the other inputs are swept
     too.
 
+    ``surrogate`` is the function whose derivative backward is meant to be, and ``surrogate_gradient`` the factor by
+    which ``grad_output`` is meant to be multiplied: each is called with the first arguments of the Function, as many as
+    it takes.
+
     It runs in this process, whose random numbers, default dtype, threads and modes are afterwards what they were.
     Whatever goes wrong is a word of the result (``unsolved``, ``failed``) and a sentence.
     """
@@ -57,7 +63,10 @@ def check(
         from .arguments import CheckArguments
         from .run import run_check
 
-        return run_check(function, CheckArguments(recipe, x, wrt, of, example_inputs, parameters, arguments)).checked
+        meant = (surrogate, surrogate_gradient)
+        return run_check(
+            function, CheckArguments(recipe, x, wrt, of, example_inputs, *meant, parameters, arguments)
+        ).checked
 
 
 def look(
@@ -69,6 +78,8 @@ def look(
     wrt: str = "",
     of: str = "",
     example_inputs: Any = None,
+    surrogate: Any = None,
+    surrogate_gradient: Any = None,
     height: int | None = None,
     **parameters: Any,
 ) -> Any:
@@ -82,7 +93,8 @@ def look(
         from .arguments import CheckArguments
         from .figure import notebook_figure
 
-        wanted = CheckArguments(recipe, x, wrt, of, example_inputs, parameters, arguments, height)
+        meant = (surrogate, surrogate_gradient)
+        wanted = CheckArguments(recipe, x, wrt, of, example_inputs, *meant, parameters, arguments, height)
         return notebook_figure(function, wanted)
 
 

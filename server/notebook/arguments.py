@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,9 +16,11 @@ from ..schema.op import OpDescription
 from ..url.address import PARAMETERS, Address, default_address, value_text
 from ..url.numbers import write_number
 from ..url.parse import read_address
+from ..user_code.antiderivative import antiderivative
 from ..worker.answer import device_summary
 
-_OWN = ("recipe", "x", "wrt", "of", "example_inputs", "height")
+_MEANT = ("surrogate", "surrogate_gradient")
+_OWN = ("recipe", "x", "wrt", "of", "example_inputs", *_MEANT, "height")
 _OPTIONS = frozenset((*_OWN, *PARAMETERS))
 _NUMBERS = (torch.Tensor, list, tuple)
 _LONGEST = 40  # characters of a value in a sentence
@@ -38,6 +40,8 @@ class CheckArguments:
     wrt: str = ""
     of: str = ""
     example_inputs: Any = None
+    surrogate: Any = None
+    surrogate_gradient: Any = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     positional: tuple[Any, ...] = ()
     height: int | None = None
@@ -59,6 +63,11 @@ class CheckArguments:
         """What is given for the arguments that ``check`` or ``look`` itself has."""
         values = {name: getattr(self, name) for name in _OWN}
         return {name: one for name, one in values.items() if one is not None and not (isinstance(one, str) and not one)}
+
+    @property
+    def meant(self) -> Callable[..., torch.Tensor] | None:
+        """The function whose derivative backward is meant to be, if that is said."""
+        return antiderivative(self.surrogate_gradient) if self.surrogate_gradient else self.surrogate
 
     def without(self, names: Collection[str]) -> CheckArguments:
         """The same without some parameters."""
@@ -136,6 +145,12 @@ def _check_kinds(wanted: CheckArguments) -> None:
         value = getattr(wanted, name)
         if not isinstance(value, str):
             raise BadQuestion(f"{name}={_short(value)} is not a text; write it like {name}={example}.")
+    for name in _MEANT:
+        value = getattr(wanted, name)
+        if value is not None and not callable(value):
+            raise BadQuestion(f"{name}={_short(value)} is not a function; write it like {name}=lambda x: x.")
+    if wanted.surrogate and wanted.surrogate_gradient:
+        raise BadQuestion("surrogate and surrogate_gradient are two ways to say one thing; give one of them.")
     height = wanted.height
     if height is not None and (type(height) is not int or height <= 0):
         raise BadQuestion(f"height={_short(height)} is not a number of pixels; give a whole number, like height=800.")

@@ -21,7 +21,7 @@ from ..user_code.definition_lines import SourceFile, code_of
 from ..user_code.discover import declaration_of, is_user_function
 from ..user_code.left_defaults import left_defaults
 from ..user_code.scalar_inputs import with_scalar_inputs
-from ..user_code.surrogates import with_declared
+from ..user_code.surrogates import claimed_in_docstring, with_declared, with_surrogate
 from ..worker.answer import answer_question
 from .arguments import CheckArguments, check_names
 from .call import call_of, recipe_with_values
@@ -63,14 +63,19 @@ def make_subject(function: Any, wanted: CheckArguments) -> Subject:
     op = function if isinstance(function, Op) else _declared_op(function, wanted)
     name = function_name(op or function)
     if op and op.says_the_call:
-        return _subject_of_op(replace(op, name=name), wanted.for_op())
+        wanted = wanted.for_op()
+        return _subject_of_op(with_surrogate(replace(op, name=name), wanted.meant), wanted)
     return _subject_of_function(op.function if op else function, name, wanted, op)
 
 
 def _declared_op(function: Any, wanted: CheckArguments) -> Op | None:
     """The op that declares a Function where it is defined, if that has something to say of the call asked for."""
-    declared = declaration_of(function) if is_user_function(function) else None
-    return declared[1] if declared and not (wanted.says_the_call and declared[1].says_the_call) else None
+    if not is_user_function(function):
+        return None
+    declared = declaration_of(function)
+    if declared is None:
+        return claimed_in_docstring(function)
+    return None if wanted.says_the_call and declared[1].says_the_call else declared[1]
 
 
 def _subject_of_function(function: Any, name: str, wanted: CheckArguments, claimed: Op | None) -> Subject:
@@ -87,7 +92,7 @@ def _subject_of_function(function: Any, name: str, wanted: CheckArguments, claim
         tuple(each for each in some if there.get(each[0], "") not in used) for some in (call.assumed, left)
     )
     found = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, call.given, not call.assumed)
-    op = with_declared(found, claimed) if claimed else found
+    op = with_surrogate(with_declared(found, claimed) if claimed else found, wanted.meant)
     made_up = tuple(each for each in call.made_up if there.get(each, "") not in used)
     return _subject(op, wanted, recipe, assumed, left, call.passed_over if recipe == call.recipe else "", made_up)
 

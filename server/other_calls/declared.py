@@ -68,7 +68,10 @@ def calls_of_declared(section: Section, wrong: Collection[str] = ()) -> Iterator
 
 
 def _with_parameters(declared: _Declared) -> Iterator[OtherCall]:
+    takes = declared.op.surrogate_takes
     for each in declared.op.parameters:
+        if takes is not None and each.name not in takes:
+            continue
         for value in _values(each, declared.call.parameters[each.name]):
             yield declared.compared(f"{each.name} = {_text(value)}", partial(_with_parameter, each.name, value))
 

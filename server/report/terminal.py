@@ -30,8 +30,9 @@ COLOURS["note"] = "dim"
 # Words that are neither right nor a failure.
 _OPEN_WORDS = tuple(word for word, each in VERDICTS.items() if not each.follows and each.tone in ("doubtful", "plain"))
 _HINT = (
-    "If a difference is meant, as in a straight-through estimator, say what backward follows instead: `from "
-    "gradloupe.ops import Op` and `op = Op({0}, surrogate=lambda x: x)` below the class. Or pass --allow {0}."
+    "If a difference is meant, as in a straight-through estimator, say what backward follows instead, by a "
+    "line `Gradloupe surrogate: x` in its docstring, or by `from gradloupe.ops import Op` and "
+    "`op = Op({0}, surrogate=lambda x: x)` below the class. Or pass --allow {0}."
 )
 _ALLOW_HINT = "A check that need not be passed is forgiven with --allow NAME:CHECK, such as --allow {}:{}."
 

@@ -93,6 +93,12 @@ class ComplexArgument:
 BoundArgument = PassedArgument | ConstantArgument | ComplexArgument
 
 
+def passed_parts(argument: BoundArgument) -> list[PassedArgument]:
+    """What an argument is of the op's own arguments: nothing of a constant, both parts of a complex one."""
+    parts = (argument.real, argument.imag) if isinstance(argument, ComplexArgument) else (argument,)
+    return [each for each in parts if isinstance(each, PassedArgument)]
+
+
 @dataclass(frozen=True, eq=False)
 class BoundFunction:
     """The callable of an ``Op``: ``function`` with each of its arguments, in the order of ``forward``.
@@ -136,8 +142,7 @@ def input_shape(op: Op, name: str) -> tuple[int, ...]:
     """The shape of one copy of an input: a single number has shape (1,), or () where the Function wants a scalar."""
     place, each = next((place, each) for place, each in enumerate(op.inputs) if each.name == name)
     taken = op.call.arguments if isinstance(op.call, BoundFunction) else ()
-    passed = [part for one in taken for part in ((one.real, one.imag) if isinstance(one, ComplexArgument) else (one,))]
-    without = any(isinstance(one, PassedArgument) and one.place == place and one.scalar for one in passed)
+    without = any(part.place == place and part.scalar for one in taken for part in passed_parts(one))
     return each.shape or (() if without else (1,))
 
 

@@ -75,6 +75,7 @@ class _OpRecord(TypedDict):
     call: Any
     surrogate: Any
     surrogate_formula: str
+    surrogate_takes: Any
     broken: str
     check: str
     wrt: str

@@ -9,13 +9,13 @@ import re
 import sys
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from keyword import iskeyword
 from pathlib import Path
 from types import ModuleType
 
-from ...ops import OPS
+from ...ops import OPS, BadDeclaration
 from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..protocol.errors import LoadFailed
@@ -30,6 +30,7 @@ from .import_errors import display_path, encodable, import_error_report
 from .importer import import_target
 from .not_found import NoFunction, abstract_base_message
 from .source_loader import UserFileFinder
+from .surrogates import claimed_in_docstring
 
 _MAX_FILES = 500
 _MAX_SOURCE = 2**21  # characters of source in a handshake message
@@ -94,7 +95,8 @@ def load_targets(targets: Sequence[str], again: int = 0) -> Load:
         loaded += [(target, module, each) for each in functions if id(each.op or each.function) not in known]
     try:
         loaded = _without_abstract_bases(loaded)
-    except NoFunction as error:
+        loaded = [(target, module, _with_claim(each)) for target, module, each in loaded]
+    except (NoFunction, BadDeclaration) as error:
         raise LoadFailed(import_error_report(error, reading, os.getcwd()), files_to_watch(reading)) from None
     notes += [
         each for module in dict.fromkeys(module for _, module, _ in loaded) for each in unknown_example_names(module)
@@ -124,6 +126,11 @@ def load_text(text: str, guest: GuestProcess) -> Load:
         raise LoadFailed(report, []) from None
     content = hashlib.sha256(f"{code_digest()}\0{text}".encode("utf-8", "replace")).hexdigest()
     return Load((FILE,), _entries(loaded, content, reading), [], notes, reading)
+
+
+def _with_claim(found: FoundFunction) -> FoundFunction:
+    """The Function with the claim that its docstring makes, where no op declares another."""
+    return found if found.op else replace(found, op=claimed_in_docstring(found.function))
 
 
 def _without_abstract_bases(loaded: list[_LoadedFunction]) -> list[_LoadedFunction]:
