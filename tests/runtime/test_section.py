@@ -6,7 +6,6 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from functions.user_written import Doubled
 from support.sections import look, op_of, section
 from support.written_functions import function_of
 
@@ -225,12 +224,6 @@ def test_an_element_the_output_does_not_have_is_a_failure_to_show():
 def test_big_inputs_are_evaluated_in_batches():
     op = op_of(lambda x: 2 * x, Input("x", shape=(3, 5000), value=0.0), wrt="x[1,7]", of="y[1,7]")
     assert batched_section(section(op), T).forward(T) == pytest.approx(2 * T)
-
-
-def test_a_function_that_works_in_place_is_given_a_copy():
-    returned = batched_section(section(op_of(Doubled.apply)), T).backward(T, 1.0)
-    assert returned.values == pytest.approx(2 * T)
-    assert returned.grad_input.tolist() == [2.0] * len(T)
 
 
 def test_a_half_precision_section_says_what_its_dtype_can_hold():

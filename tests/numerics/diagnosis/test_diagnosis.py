@@ -232,10 +232,6 @@ def test_clamp_with_grad_answers_the_forum(grad_output):
     )
 
 
-def test_straight_through_is_told_as_what_it_is():
-    assert [story(name)[0] for name in ("replace_grad", "round_straight_through")] == ["straight-through"] * 2
-
-
 @pytest.mark.parametrize(("alpha", "height"), [(4.0, "1 high at x = 0"), (8.0, "2 high at x = 0"), (0.5, "0.125 high")])
 def test_the_bell_of_the_heaviside_is_a_bump_with_its_measures(alpha, height):
     kind, said = story("heaviside_sigmoid", -2.0, 2.0, alpha=alpha)

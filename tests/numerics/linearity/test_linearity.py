@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from functions.basics import with_backward
-from functions.correct import RIGHT
+from functions.correct import NOT_IN_16_BITS, RIGHT
 from support.sampling import each_fourth
 from support.sections import Counted, Written, look, op_of, section, written
 
@@ -44,7 +44,8 @@ def test_what_autograd_returns_keeps_every_law(name):
     at = list(RIGHT).index(name) // 4
     for turn, range_ in enumerate(ranges):
         asked = {"grad_output": GRAD_OUTPUTS[(at + turn) % 3], "dtype": DTYPES[(at + turn) % 4]}
-        assert examined(op_of(RIGHT[name]), *range_, **asked).holds, (range_, asked)
+        if asked["dtype"].itemsize > 2 or name not in NOT_IN_16_BITS:
+            assert examined(op_of(RIGHT[name]), *range_, **asked).holds, (range_, asked)
 
 
 @pytest.mark.parametrize("softmax", [torch.softmax, torch.log_softmax])

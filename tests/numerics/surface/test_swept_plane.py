@@ -335,10 +335,5 @@ def test_of_a_slow_function_is_measured_what_there_is_time_for_and_the_rest_is_s
     assert (header["potential"] is not None) is tested
 
 
-def test_of_a_plane_that_comes_in_one_call_nothing_is_left_out():
-    header, _ = surface("abs_product")
-    assert (header["notes"], header["potential"]["holds"]) == ([], True)
-
-
 def test_two_points_a_side_are_a_plane_too():
     assert surface("abs_product", count=2)[1]["forward"].tolist() == [9.0, 9.0, 9.0, 9.0]
