@@ -82,6 +82,7 @@ def _described(op: Op, shapes: list[Shape]) -> OpDescription:
         "left": [],
         "passed_over": "",
         "made_up": [],
+        "doubt": "",
         "dtype": op.dtype,
         "grad_output": op.grad_output,
         "like": False,

@@ -28,7 +28,7 @@ class InferredRecipe:
 
     ``trouble`` is the error with which torch rejects the gradients of ``backward`` for any recipe, or which
     ``backward`` raises for any argument. ``passed_over`` is the likelier recipe that forward runs with and backward
-    does not, with what that raises, empty where there is none.
+    does not, with what that raises, empty where there is none. ``doubt`` is what says that another is meant.
     """
 
     recipe: Recipe
@@ -37,6 +37,7 @@ class InferredRecipe:
     seconds: float
     trouble: str = ""
     passed_over: tuple[str, str] = ("", "")
+    doubt: str = ""
 
 
 def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredRecipe:
@@ -62,7 +63,7 @@ def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredReci
     raised = (passed[0].recipe.text(), passed[1].message) if passed else ("", "")
     because = tuple(_because(step, search))
     recipe = replace(step.recipe, like=True)
-    return InferredRecipe(recipe, because, search.trials, timing.now() - begun, trouble, raised)
+    return InferredRecipe(recipe, because, search.trials, timing.now() - begun, trouble, raised, search.doubt)
 
 
 def settled_example(function: Callable[..., Any], recipe: Recipe) -> Recipe:

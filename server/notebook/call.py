@@ -38,7 +38,7 @@ _SAID = "The call"
 class FunctionCall:
     """A recipe, the tensors ``given`` for it, reasons for what was ``assumed``, and a sentence on a likelier recipe.
 
-    ``made_up`` are the arguments that are callables of our own.
+    ``made_up`` are the arguments that are callables of our own, ``doubt`` is what says that another call is meant.
     """
 
     recipe: Recipe
@@ -46,6 +46,7 @@ class FunctionCall:
     assumed: tuple[tuple[str, str], ...] = ()
     passed_over: str = ""
     made_up: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 def call_of(function: Any, signature: Signature, wanted: CheckArguments) -> tuple[FunctionCall, CheckArguments]:
@@ -99,7 +100,7 @@ def _usual_call(function: Any, signature: Signature) -> FunctionCall:
         return replace(_call_of_recipe(declared.recipe, declared.where), given=declared.given)
     guess = infer(function)
     made_up = made_up_callables(function, guess.recipe)
-    return FunctionCall(guess.recipe, {}, guess.because, passed_over_sentence(guess), made_up)
+    return FunctionCall(guess.recipe, {}, guess.because, passed_over_sentence(guess), made_up, guess.doubt)
 
 
 def _call_of_recipe(recipe: Recipe, where: str) -> FunctionCall:

@@ -94,7 +94,10 @@ def _subject_of_function(function: Any, name: str, wanted: CheckArguments, claim
     found = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, call.given, not call.assumed)
     op = with_surrogate(with_declared(found, claimed) if claimed else found, wanted.meant)
     made_up = tuple(each for each in call.made_up if there.get(each, "") not in used)
-    return _subject(op, wanted, recipe, assumed, left, call.passed_over if recipe == call.recipe else "", made_up)
+    usual = recipe == call.recipe
+    subject = _subject(op, wanted, recipe, assumed, left, call.passed_over if usual else "", made_up)
+    subject.told["doubt"] = call.doubt if usual else ""
+    return subject
 
 
 def _subject_of_op(op: Op, wanted: CheckArguments) -> Subject:

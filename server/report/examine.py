@@ -127,18 +127,22 @@ async def _examine_sections(
     hidden = (each["element"] for each in contract["checks"] if each["id"] == HIDDEN_ID and each["level"] != "fine")
     left_out = [*names[len(headers) - 1 :], *hidden]
     checked = summarize(op, headers, contract, allowed, left_out, strict)
-    if op["made_up"] and not checked.ok and checked.word not in UNJUDGED_WORDS:
+    if (op["made_up"] or op["doubt"]) and not checked.ok and checked.word not in UNJUDGED_WORDS:
         return ExaminedFunction(summarize_uncalled(op, _not_understood(op)), op)
     return ExaminedFunction(checked, op, curves, contract)
 
 
 def _not_understood(op: OpDescription) -> str:
-    """The sentence where the call differs, and it has a callable of our own: that is no evidence against anybody."""
-    names = listed(op["made_up"])
+    """The sentence where backward does not fit forward in a call that is hardly the one that is meant."""
     called = op["recipe"] or op["usual_recipe"]
+    if not op["made_up"]:
+        return (
+            f"The call was not understood: with `{called}` {op['doubt']}. That backward does not fit forward "
+            f"there says nothing. {_ADVICE}"
+        )
     return (
-        f"The call was not understood: {names} has to be a callable that only you know. With one made up, `{called}`, "
-        f"backward does not fit forward, which says nothing. {_ADVICE}"
+        f"The call was not understood: {listed(op['made_up'])} has to be a callable that only you know. With one "
+        f"made up, `{called}`, backward does not fit forward, which says nothing. {_ADVICE}"
     )
 
 

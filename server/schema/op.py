@@ -124,7 +124,8 @@ class OpDescription(OpStub):
 
     ``recipe`` is how a visitor's own is called, ``usual_recipe`` how it is by default. ``assumed`` are its arguments
     with the reason for each, ``left`` those that do not have their default value, with a sentence. ``passed_over`` is a
-    sentence on a likelier call, ``made_up`` are arguments that are callables of our own. ``like`` says that other
+    sentence on a likelier call, ``made_up`` are arguments that are callables of our own, ``doubt`` is
+    what says that another call is meant. ``like`` says that other
     shapes may be tried, ``written`` that the file says how it is called; ``block`` is the source of its declaration.
     ``wrt`` and ``of`` are the default elements.
     """
@@ -138,6 +139,7 @@ class OpDescription(OpStub):
     left: Pairs
     passed_over: str
     made_up: list[str]
+    doubt: str
     dtype: str
     grad_output: float
     like: bool

@@ -46,7 +46,8 @@ class _DefaultRecipe:
     """The default recipe of a Function, the reason for each argument, the declared defaults that it leaves, and a
     sentence on a likelier one that only backward fails in.
 
-    ``written`` says that it stands in the user's file; ``made_up`` are the arguments that are callables of our own.
+    ``written`` says that it stands in the user's file; ``made_up`` are the arguments that are callables of our own, and
+    ``doubt`` is what says that another call is meant.
     """
 
     recipe: Recipe
@@ -55,6 +56,7 @@ class _DefaultRecipe:
     written: bool = False
     passed_over: str = ""
     made_up: tuple[str, ...] = ()
+    doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ class UserFunctions:
             "written": self._is_written(entry.name, solved.recipe),
             "passed_over": usual.passed_over if usual else "",
             "made_up": list(usual.made_up) if usual else [],
+            "doubt": usual.doubt if usual else "",
             "block": declaration_source(solved.op, solved.recipe, entry.stub["bound"])
             if sayable and solved.recipe
             else "",
@@ -231,7 +234,7 @@ def _inferred_default(function: Any, before: str) -> _DefaultRecipe:
         return _DefaultRecipe(recipe, reasons(recipe, "it was called so before the save"))
     left, passed_over = left_defaults(function, guess.recipe), passed_over_sentence(guess)
     made_up = made_up_callables(function, guess.recipe)
-    return _DefaultRecipe(guess.recipe, guess.because, left, passed_over=passed_over, made_up=made_up)
+    return _DefaultRecipe(guess.recipe, guess.because, left, False, passed_over, made_up, guess.doubt)
 
 
 def _written_default(function: Any, override: Override) -> _DefaultRecipe:

@@ -171,3 +171,24 @@ def test_a_callable_of_our_own_is_no_evidence_against_a_function():
     assert (found.word, found.ok, found.judged) == ("unsolved", False, False)
     assert "surrogate_fn has to be a callable that only you know" in found.sentence
     assert gradloupe.check(GIVEN_SLOPE, (torch.tensor([0.3, -0.4]), torch.mul)).word == "differs"
+
+
+# Meant for a k of one column: of any other the gradient is larger than k.
+COLUMN = function_of("""
+    def forward(ctx, q, k):
+        ctx.save_for_backward(q, k)
+        return torch.tanh(q[:, None] * k)
+
+    def backward(ctx, g):
+        q, k = ctx.saved_tensors
+        g = g * (1 - torch.tanh(q[:, None] * k) ** 2)
+        return (g * k).sum(-1), g * q
+""")
+
+
+def test_a_gradient_that_is_larger_than_its_input_is_no_evidence_either():
+    found = gradloupe.check(COLUMN)
+    assert (found.word, found.ok, found.judged) == ("unsolved", False, False)
+    assert "backward returns a larger gradient for k than that is" in found.sentence
+    row = torch.tensor([0.5, -0.25, 2.0], dtype=torch.float64)
+    assert gradloupe.check(COLUMN, (row, row)).word == "differs"

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from ...protocol.listed import listed
 from ...runtime import timing
 from ...runtime.timeouts import TookTooLong, time_limit
 from ..recipe.recipe import Constant, Recipe, TensorArgument
@@ -22,7 +23,7 @@ from .edits import edits
 from .failed_call import FailedCall
 from .forward_effect import UNKNOWN_EFFECT, ForwardEffect, forward_effect
 from .queue import REPEAT_COST, RecipeQueue, RecipeStep
-from .trial import Outcome, try_recipe
+from .trial import Outcome, reduced_inputs, try_recipe
 
 _MOST_TRIALS = 4000
 # Trials and seconds after the first recipe that works, to find one in which forward does something.
@@ -77,6 +78,16 @@ class RecipeSearch:
             self._try(step)
             if self._should_stop(step) if self.found else self._is_hopeless():
                 return
+
+    @property
+    def doubt(self) -> str:
+        """What says that the call that was found is another one than the author meant; empty where nothing does."""
+        outcome = self.found[1] if self.found else None
+        if outcome is None or outcome.fits:
+            return ""
+        if outcome.reduced:
+            return f"backward returns a larger gradient for {listed(outcome.reduced)} than that is"
+        return "forward returns an empty tensor" if outcome.empty else "forward is not finite"
 
     @property
     def passed_over(self) -> tuple[RecipeStep, Blame] | None:
@@ -137,7 +148,7 @@ class RecipeSearch:
         if self.found is None or self._done:
             return True
         found, outcome, effect = self.found
-        if outcome.outputs_finite and effect.does_something and not self._queue.departures(found.recipe):
+        if outcome.fits and effect.does_something and not self._queue.departures(found.recipe):
             return True
         trials, seconds = self.trials - self._found_at[0], self._seconds - self._found_at[1]
         return trials > _MORE_TRIALS or seconds > _MORE_SECONDS or step.cost > self.found[0].cost + REPEAT_COST
@@ -219,6 +230,7 @@ class RecipeSearch:
         step, outcome = self._without_unused_grad(step, outcome)
         call = self.signature.call
         effect = forward_effect(call, step.recipe)
+        outcome = outcome if self.signature.plain else replace(outcome, reduced=reduced_inputs(call, step.recipe))
         if self.found is None:
             self._found_at = (self.trials, self._seconds)
         if self._is_better(step, outcome, effect):
@@ -235,7 +247,12 @@ class RecipeSearch:
         if self.found is None:
             return True
         left, before = (self._queue.departures(each.recipe) for each in (step, self.found[0]))
-        return _rank(outcome, effect, left) > _rank(self.found[1], self.found[2], before)
+        ranks = _rank(outcome, effect, left), _rank(self.found[1], self.found[2], before)
+        if ranks[0] != ranks[1]:
+            return ranks[0] > ranks[1]
+        # A size of 1 fits everything.
+        degenerate = any(1 in each.shape for each in step.recipe.inputs)
+        return outcome.fits and not self.found[1].fits and not degenerate
 
     def _without_unused_grad(self, step: RecipeStep, outcome: Outcome) -> tuple[RecipeStep, Outcome]:
         """The step without grad for inputs that got no gradient, unless backward explicitly returns one for them."""

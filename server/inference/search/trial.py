@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -147,7 +148,8 @@ class UnusableCall(Exception):
 class Outcome:
     """The outcome of a trial: an ``error``, None where it works, and the arguments that were ``given``.
 
-    ``outputs_finite`` says that every output is finite, ``forward`` that forward went through.
+    ``outputs_finite`` says that every output is finite, ``empty`` that one has no element, ``forward`` that forward
+    went through. ``reduced`` are the inputs whose gradient is larger than they are, so that torch sums it up.
     """
 
     recipe: Recipe
@@ -156,6 +158,13 @@ class Outcome:
     forward: bool = False
     outputs_finite: bool = False
     inputs_without_gradient: tuple[str, ...] = ()
+    empty: bool = False
+    reduced: tuple[str, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing says that the call is another one than the author meant."""
+        return self.outputs_finite and not self.empty and not self.reduced
 
     @property
     def rejected(self) -> bool:
@@ -185,18 +194,40 @@ def try_recipe(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             pairs = recipe.leaves()
             given = tuple(one for _, one in pairs)
             leaves = [leaf for leaf, _ in pairs if leaf is not None]
-            outputs = _differentiable_outputs(call_seeded(call, *given))
+            returned = call_seeded(call, *given)
+            outputs = _differentiable_outputs(returned)
+            empty = not all(each.numel() for each in tensors_within(returned))
             forward, outputs_finite = True, all(bool(torch.isfinite(each).all()) for each in outputs)
             found = pull_back(outputs, map(torch.ones_like, outputs), leaves)
             inputs_without_gradient = tuple(
                 each.name for each, one in zip(recipe.inputs, found, strict=True) if one is None
             )
-            return Outcome(recipe, given, None, True, outputs_finite, inputs_without_gradient)
+            return Outcome(recipe, given, None, True, outputs_finite, inputs_without_gradient, empty)
     except BaseException as error:  # noqa: BLE001 whatever a user's Function raises, SystemExit too, is an outcome
         return Outcome(recipe, given, error, forward, outputs_finite)
     finally:
         if torch.get_default_dtype() is not dtype:
             torch.set_default_dtype(dtype)
+
+
+def reduced_inputs(call: Callable[..., Any], recipe: Recipe) -> tuple[str, ...]:
+    """The inputs for which backward returns a larger gradient than they are. Raises nothing: what fails names none."""
+    try:
+        with torch.enable_grad():
+            given = [passed for _, passed in recipe.leaves()]
+            outputs = [each for each in result_tuple(call_seeded(call, *given)) if isinstance(each, torch.Tensor)]
+            node: Any = next((each.grad_fn for each in outputs if hasattr(each.grad_fn, "_forward_cls")), None)
+            returned = result_tuple(node.apply(*map(torch.ones_like, outputs))) if node else ()
+    except BaseException:  # noqa: BLE001 it has worked once
+        return ()
+    both = zip(recipe.arguments, returned, strict=False)
+    return tuple(
+        each.name
+        for each, gradient in both
+        if isinstance(each, TensorArgument)
+        and isinstance(gradient, torch.Tensor)
+        and gradient.numel() > math.prod(each.shape)
+    )
 
 
 def _differentiable_outputs(returned: Any) -> list[torch.Tensor]:
