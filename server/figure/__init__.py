@@ -4,12 +4,12 @@ Turning SVG into pixels is in ``png``, the numbers and sentences beside a figure
 """
 
 from .axis_range import common_axis_ranges
+from .axis_ticks import fitting_ticks, ticks
 from .inline_svg import static_figure
 from .palette import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
 from .scene import scene_document
 from .sheet_svg import figure_svg, preview_svg, print_svg
-from .sparkline import sparkline
-from .ticks import fitting_ticks, ticks
+from .thumbnail_path import sparkline
 
 __all__ = [
     "DARK_PALETTE",

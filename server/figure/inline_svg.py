@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from ..protocol.answer import CurvesAnswer
 from .axis_range import AxisRanges
+from .axis_ticks import Tick
 from .scene import Axis, Scene, build_scene
 from .svg_elements import escape_xml, svg_element
 from .svg_paths import PathGrid, area_path, curve_path, mark_positions
-from .ticks import Tick
 from .traces import Layer
 
 _GRID = PathGrid(8000, 4000)

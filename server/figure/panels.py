@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
+from .axis_ticks import Tick, fitting_ticks, ticks
 from .font_metrics import text_width
 from .palette import Pen, draw_band, draw_curve, draw_mark
 from .scene import Axis, Scene
 from .svg_paths import PathGrid, area_path, curve_path, mark_positions
-from .ticks import Tick, fitting_ticks, ticks
 from .traces import Layer
 
 _PIXELS = 15.0  # the font size of the page in pixels, for which the widths of strokes are given

@@ -12,9 +12,9 @@ from typing import cast
 from ..protocol.answer import CurvesAnswer
 from ..schema.page import AxesRecord, AxisRecord, NounsRecord, SceneRecord
 from .axis_range import AxisRange, AxisRanges, axis_ranges
+from .axis_ticks import Tick, fitting_ticks, ticks, widest_label
 from .drawn_section import DrawnSection, pole_rows, steep_places, without_poles
 from .legend import axis_words, bend_words, legend_curves, stripe_label
-from .ticks import Tick, fitting_ticks, ticks, widest_label
 from .traces import Layer, curves, layers, mark_layers
 
 _LABELS = {"stacked": 4, "overlaid": 7}

@@ -10,11 +10,11 @@ from markupsafe import Markup
 
 from ..protocol.answer import Answer
 from .axis_range import AxisRange
+from .axis_ticks import Tick, decade_label, decade_ticks, ticks
 from .drawn_section import Numbers
 from .palette import Pen
 from .scene import Axis
 from .svg_paths import PathGrid
-from .ticks import Tick, decade_label, decade_ticks, ticks
 from .view_marks import (
     Frame2D,
     box_key,

@@ -11,12 +11,12 @@ from markupsafe import Markup
 from ..documents.typography import typeset_number
 from ..protocol.answer import Answer
 from ..protocol.question import element_names
+from .axis_ticks import Tick, ticks
 from .drawn_section import Numbers
 from .font_metrics import text_width
 from .palette import Pen
 from .scene import Axis
 from .svg_paths import PathGrid
-from .ticks import Tick, ticks
 from .view_marks import Frame2D, box_key, draw_dots, draw_field, draw_line, finite_column, words_of_status
 from .view_sheet import ViewPanel
 

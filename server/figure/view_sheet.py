@@ -10,13 +10,13 @@ from markupsafe import Markup
 
 from ..documents.typography import typeset_powers, typeset_sentence
 from ..url.address import Address
+from .axis_ticks import Tick
 from .font_metrics import text_width, truncated_text, wrapped_lines
 from .legend_keys import LegendEntry, legend_rows
 from .palette import Pen
 from .scene import Axis
 from .sheet_layout import APART, CLOSE, HEAD, LINE, TITLE, VERDICT_SIZE
 from .svg_paths import PathGrid
-from .ticks import Tick
 
 _UNIT, _COLUMNS, _ROWS, _PAD, _BOTTOM = 10.0, 50, 26, 1.1, 0.75
 _SMALL, _TITLE_SIZE, _FOOTER_SIZE, _BELOW, _FOOT, _GAP = 0.8, 1.4, 0.72, 2.7, 1.3, 1.6

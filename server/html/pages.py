@@ -40,7 +40,7 @@ from ..figure.graph_svg import graph_svg
 from ..figure.inline_svg import static_figure
 from ..figure.legend import legend
 from ..figure.sheet_svg import PREVIEW_SIZE, SHEET_SIZE
-from ..figure.sparkline import sparkline
+from ..figure.thumbnail_path import sparkline
 from ..paths import TEMPLATES
 from ..protocol.answer import CurvesAnswer
 from ..protocol.fingerprint import fingerprint

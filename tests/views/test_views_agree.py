@@ -13,7 +13,7 @@ from support.sections import look, op_of, section, written
 
 from gradloupe.ops import Input, Op
 from gradloupe.server.contract import contract_xray
-from gradloupe.server.protocol.question import Element
+from gradloupe.server.protocol import Element
 
 Derivative = Callable[[torch.Tensor], torch.Tensor]
 PLACES = torch.tensor([-2.34, -1.23, -0.71, 0.37, 0.72, 1.83, 2.56], dtype=torch.float64)
