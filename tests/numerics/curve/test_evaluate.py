@@ -76,6 +76,17 @@ def test_a_function_that_computes_in_float32_inside_is_not_accused():
     assert verdict.word == "matches"
 
 
+def test_differences_do_not_ask_beyond_the_range_what_the_function_refuses():
+    def root(x):
+        if (x < 0.5).any():
+            raise ValueError("x must be at least 0.5")
+        return torch.sqrt(x)
+
+    evaluation, verdict = look(op_of(root), 0.5, 4.0)
+    assert verdict.word == "matches"
+    assert np.isfinite(evaluation.numerical.slopes.value).all()
+
+
 def test_a_surrogate_that_raises_is_named_and_leaves_the_curves():
     evaluation, verdict = look(op_of(torch.sin, surrogate=lambda x: x @ "nonsense"))
     assert verdict.word == "failed"

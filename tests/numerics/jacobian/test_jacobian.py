@@ -319,6 +319,11 @@ def test_a_slow_function_is_shown_in_a_smaller_block(clock):
     assert any("Every call takes long" in each for each in found.header["notes"])
 
 
+def test_the_place_is_where_the_swept_element_is_held():
+    found = Jacobian(op_of(torch.exp, normal(2)), "x[1]", "y[1]", at=2.0)
+    assert (found.header["at"], found.numerical[1, 1]) == (2.0, pytest.approx(math.exp(2), rel=1e-12))
+
+
 def test_another_pair_of_tensors_that_is_wrong_is_named():
     drops = altered(
         Double,
