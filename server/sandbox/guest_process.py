@@ -24,7 +24,7 @@ from .layers import Limits
 from .wire import PREFIX, BadReply, Reading, packed, parsed, sizes
 
 _SECONDS = 2.0  # for one call of edited code, in which waiting for a processor does not count
-_PATIENCE = 5.0  # times as long it may take by the clock
+_PATIENCE = 2.0  # times as long it may take by the clock, which is less than a question may
 _START = 20.0  # seconds to be forked and confined
 _MOST_GUESTS = 8  # forked for one question
 _MOST_RECEIVED = 2**18  # bytes at once
