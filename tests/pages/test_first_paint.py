@@ -91,15 +91,11 @@ def test_without_javascript_there_is_no_control_that_does_nothing(plain: Page) -
     expect(plain.get_by_role("button", name="Draw")).to_be_visible()
 
 
-def drawn(page: Page) -> str:
-    """The still picture, as it was written."""
-    return page.locator("#still").inner_html()
-
-
 def test_without_javascript_the_form_redraws(plain: Page) -> None:
     plain.goto("/ops/clamp_with_grad")
     still(plain)
-    before = drawn(plain)
+    picture = plain.locator("#still")
+    before = picture.inner_html()
     plain.locator("#field-min").fill("−2")
     plain.locator("#field-grad_output").fill("-1")
     plain.get_by_label("overlaid").check()
@@ -108,7 +104,7 @@ def test_without_javascript_the_form_redraws(plain: Page) -> None:
         "href", "/ops/clamp_with_grad.json?min=-2&grad_output=-1&layout=overlaid"
     )
     still(plain)
-    assert drawn(plain) != before
+    assert picture.inner_html() != before
     expect(plain.locator("#field-min")).to_have_value("−2")
     expect(plain.get_by_label("overlaid")).to_be_checked()
     expect(plain.locator("#upper-words")).to_have_text("y and grad of input")

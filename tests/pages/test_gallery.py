@@ -9,18 +9,13 @@ from gradloupe.ops import OPS
 from gradloupe.server.schema import verdict_name
 
 
-def gallery(page: Page) -> None:
-    """Opens it and waits until every Function of it is measured."""
-    page.goto("/")
-    expect(page.locator(".card.measuring")).to_have_count(0, timeout=60_000)
-
-
 def cards(page: Page) -> Locator:
     return page.locator(".card:visible")
 
 
 def test_every_op_has_a_card_with_its_curves_and_its_verdict_and_a_phone_shows_them_on_a_short_page(page: Page) -> None:
-    gallery(page)
+    page.goto("/")
+    expect(page.locator(".card.measuring")).to_have_count(0, timeout=60_000)
     expect(cards(page)).to_have_count(len(OPS))
     for op in OPS.values():
         card = page.locator(".card", has=page.get_by_role("link", name=op.title, exact=True))
