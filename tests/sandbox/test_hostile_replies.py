@@ -1,7 +1,5 @@
 """A guest that answers what cannot be is told so, by one kind of error; neither worker nor verdict is shaken by it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
