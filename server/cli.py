@@ -9,13 +9,14 @@ import signal
 import socket
 import sys
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from ipaddress import ip_address
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, NoReturn
 
 from .. import __version__
 from .config.settings import Settings, end_with, parse_settings
-from .config.target import BadTarget, parse_target
+from .config.target import BadTarget, expand_folders, parse_target
 from .protocol.job import Job
 from .standard_streams import lead_stdout_nowhere, open_closed_streams
 from .supervisor.worker_process import WorkerProcess
@@ -62,9 +63,10 @@ def run(arguments: Sequence[str]) -> None:
     Ends with ``SystemExit`` for a report, and where nothing can be served.
     """
     chosen = parse_settings(arguments, os.environ, __version__)
-    problem = _target_problem(chosen.targets)
     if chosen.reports:
-        _report(chosen, problem)
+        found = expand_folders(chosen.targets)
+        _report(replace(chosen, targets=found or chosen.targets), _target_problem(found), nothing=not found)
+    problem = _target_problem(chosen.targets)
     if problem:
         end_with(problem)
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -119,17 +121,20 @@ def _target_problem(targets: tuple[str, ...]) -> str:
     return ""
 
 
-def _report(chosen: Settings, problem: str) -> NoReturn:
-    """Report on the targets, without any server, and end with the exit code."""
+def _report(chosen: Settings, problem: str, nothing: bool) -> NoReturn:
+    """Report on the targets, without any server, and end with the exit code; ``nothing`` says that none is in them."""
     try:
-        process = None if problem else WorkerProcess(_job(chosen))
+        process = None if problem or nothing else WorkerProcess(_job(chosen))
     except OSError as refused:
         raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
     with _no_lost_interrupt():
-        from .report.command import report_bad_target, run_report
+        from .report.command import report_bad_target, report_nothing, run_report
 
     try:
-        code = report_bad_target(problem, chosen) if process is None else run_report(process, chosen)
+        if process is not None:
+            code = run_report(process, chosen)
+        else:
+            code = report_bad_target(problem, chosen) if problem else report_nothing(chosen)
     except KeyboardInterrupt:
         code = _INTERRUPTED
     raise SystemExit(code)

@@ -7,10 +7,10 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -25,6 +25,20 @@ def file_with_functions(folder: Path) -> Path | None:
     return next((path for path in islice(_files(folder), _MAX_FILES) if _defines_function(path)), None)
 
 
+def expand_folders(targets: Iterable[str]) -> tuple[str, ...]:
+    """The targets, with the files that define Functions in the place of a folder or package that they are in.
+
+    So are files that name one and cannot be read: their import tells why. A folder without any is left out.
+    """
+    expanded = (
+        [str(path) for path in _files(Path(each)) if _defines_function(path, unreadable=True)]
+        if os.path.isdir(each)
+        else [each]
+        for each in targets
+    )
+    return tuple(dict.fromkeys(chain.from_iterable(expanded)))
+
+
 def _files(folder: Path) -> Iterator[Path]:
     """The Python files below a folder; those of a folder come before those of its subfolders."""
     for here, inner, names in os.walk(folder):
@@ -32,17 +46,24 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(here, name) for name in sorted(names) if name.endswith(".py"))
 
 
-def _defines_function(path: Path) -> bool:
+def _defines_function(path: Path, unreadable: bool = False) -> bool:
+    """Whether a class inherits from ``Function``, or has a forward and a backward; else, if unknown, ``unreadable``."""
+    data = b""
     try:
         if path.stat().st_size > _MAX_BYTES:
-            return False
+            return unreadable
         data = path.read_bytes()
         with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(data) if _BASE.encode() in data else None
+            tree = ast.parse(data) if _BASE.encode() in data or b"backward" in data else None
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+        return unreadable and (not data or _BASE.encode() in data)
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)] if tree else []
-    return any(_last(base) == _BASE for each in classes for base in each.bases)
+    return any(_is_function(each) for each in classes)
+
+
+def _is_function(node: ast.ClassDef) -> bool:
+    methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+    return any(_last(base) == _BASE for base in node.bases) or {"forward", "backward"} <= methods
 
 
 def _last(base: ast.expr) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ..protocol.suggest import first_few
 from .result import CheckResult
@@ -12,11 +12,11 @@ _MAX_NAMED = 20
 
 
 class UnknownAllowance(Exception):
-    """A name of no Function, or of no check of it; the message lists those there are."""
+    """A name of no check of a Function; the message lists those there are."""
 
 
 def parse_allowlist(given: Iterable[str], names: list[str]) -> Mapping[str, frozenset[str]]:
-    """Parse ``--allow``: the ids that are no failure, by name of the Function; raises ``UnknownAllowance``.
+    """Parse ``--allow``: the ids that are no failure, by name of the Function; names of none are left out.
 
     ``Name`` allows it to differ: the verdict, and those checks that follow from it. ``Name:ID`` allows only the check
     of that id, or only the verdict where it is ``gradient``.
@@ -24,11 +24,16 @@ def parse_allowlist(given: Iterable[str], names: list[str]) -> Mapping[str, froz
     allowed = dict.fromkeys(names, frozenset[str]())
     for each in given:
         name, _, id_ = each.partition(":")
-        if name not in allowed:
-            known = first_few(names, _MAX_NAMED)
-            raise UnknownAllowance(f"--allow {each} names no Function that was found; there are {known}.")
-        allowed[name] |= {id_} if id_ else {VERDICT_ID} | DIFFERENCE_IDS
+        if name in allowed:
+            allowed[name] |= {id_} if id_ else {VERDICT_ID} | DIFFERENCE_IDS
     return allowed
+
+
+def absent_allowances(given: Iterable[str], names: list[str]) -> Iterator[str]:
+    """A warning for each ``--allow`` that names no Function that was found: it may be in a file not looked at."""
+    for each in given:
+        if each.partition(":")[0] not in names:
+            yield f"--allow {each} names no Function that was found; there are {first_few(names, _MAX_NAMED)}."
 
 
 def check_allowed_ids(result: CheckResult, allowed: frozenset[str]) -> None:

@@ -21,7 +21,7 @@ from .progress import ReportTotal, report_progress
 from .result import ExaminedFunction, Report
 from .runner import examine_targets, in_order
 
-__all__ = ["examine_targets", "report_bad_target", "run_report", "write_report"]
+__all__ = ["examine_targets", "report_bad_target", "report_nothing", "run_report", "write_report"]
 
 
 def run_report(process: WorkerProcess, chosen: Settings) -> int:
@@ -52,6 +52,14 @@ def run_report(process: WorkerProcess, chosen: Settings) -> int:
 def report_bad_target(sentence: str, chosen: Settings) -> int:
     """The report on targets that cannot be loaded, which is known without starting a worker."""
     return write_report(Report(chosen.targets, (), (load_error(sentence, "BadTarget"),)), chosen)
+
+
+def report_nothing(chosen: Settings) -> int:
+    """The report on folders in which no file defines a Function."""
+    where = ", ".join(chosen.targets)
+    return write_report(
+        Report(chosen.targets, notes=(f"No file in {where} defines a torch.autograd.Function.",)), chosen
+    )
 
 
 def write_report(report: Report, chosen: Settings) -> int:

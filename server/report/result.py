@@ -247,9 +247,9 @@ class Report:
     def code(self) -> int:
         """The exit code: 0 where all is well, 1 where something is wrong or undecided.
 
-        2 where a target could not be loaded, no Function was found, or of none anything could be judged.
+        2 where a target could not be loaded, or of no Function anything could be judged.
         """
-        if self.troubles or not any(each.checked.judged for each in self.found):
+        if self.troubles or (self.found and not any(each.checked.judged for each in self.found)):
             return 2
         return 1 if self.faulty else 0
 

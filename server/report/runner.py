@@ -13,7 +13,7 @@ from ..protocol.load_error import load_error
 from ..schema.op import LoadError
 from ..supervisor.engine import Engine
 from ..supervisor.worker_process import WorkerProcess
-from .allowlist import UnknownAllowance, parse_allowlist
+from .allowlist import absent_allowances, parse_allowlist
 from .examination_queue import ExaminationQueue, ProgressCallback, examine_together, helper_count
 from .result import ExaminedFunction, Report
 
@@ -28,8 +28,23 @@ async def examine_targets(
 ) -> Report:
     """The report on all targets; if they do not load together, on those that load, with the load errors of the rest.
 
-    ``strict`` makes failures of warnings. Raises ``UnknownAllowance``.
+    ``strict`` makes failures of warnings. A target in which nothing looks like a Function is no load error, and noted.
+    Raises ``UnknownAllowance``.
     """
+    report = await _examine_loadable(process, allowed, tell, drawn, results, strict)
+    empty = [each["sentence"] for each in report.troubles if each["kind"] == "NothingToLookAt"]
+    troubles = tuple(each for each in report.troubles if each["kind"] != "NothingToLookAt")
+    return replace(report, troubles=troubles, notes=(*report.notes, *empty))
+
+
+async def _examine_loadable(
+    process: WorkerProcess,
+    allowed: Collection[str],
+    tell: ProgressCallback,
+    drawn: bool,
+    results: dict[int, ExaminedFunction],
+    strict: bool,
+) -> Report:
     together = await examine_all(process, allowed, tell, drawn, results, strict)
     job = process.job
     if not together.troubles or together.found or len(job.targets) == 1:
@@ -43,7 +58,7 @@ async def examine_targets(
         return replace(together, troubles=troubles)
     try:
         others = await examine_all(WorkerProcess(replace(job, targets=good)), allowed, tell, drawn, results, strict)
-    except (UnknownAllowance, OSError):  # an allowed name may be in a target that cannot be loaded
+    except OSError:
         return replace(together, troubles=troubles)
     return replace(others, targets=job.targets, troubles=(*troubles, *others.troubles))
 
@@ -92,7 +107,7 @@ async def examine_all(
         device = await engine.device()
         seconds = time.monotonic() - began
         kind = next(each["name"] for each in device["devices"] if each["kind"] == device["auto"])
-        notes = tuple(engine.notes)
+        notes = (*engine.notes, *absent_allowances(allowed, names))
         return Report(targets, in_order(results), (), device["torch"], kind, seconds, notes=notes)
     except EngineBroken as broken:
         error = engine.trouble or load_error(str(broken))

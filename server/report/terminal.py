@@ -65,6 +65,9 @@ def _write(report: Report, out: Console) -> None:
         return
     if report.troubles:
         out.print()
+    if not report.found:
+        out.print(_notes(report))
+        return
     table = _table(report, out.is_terminal)
     natural = Measurement.get(out, out.options.update(width=_MAX_WIDTH), table).maximum
     wide = out.width
@@ -76,8 +79,12 @@ def _write(report: Report, out: Console) -> None:
         if said := _details(each.checked):
             out.print(Group(Text(each.checked.name, "bold"), *said, Text("")))
     if report.notes:
-        out.print(Group(*(_paragraph("note", each, COLOURS["note"]) for each in report.notes), Text("")))
+        out.print(_notes(report))
     out.print(_summary(report, out.is_terminal))
+
+
+def _notes(report: Report) -> RenderableType:
+    return Group(*(_paragraph("note", each, COLOURS["note"]) for each in report.notes), Text(""))
 
 
 def _table(report: Report, framed: bool) -> Table:

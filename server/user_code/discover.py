@@ -16,7 +16,7 @@ from torch.autograd import Function
 
 from ...ops import Op
 from .definition_lines import NO_LINES, DefinitionLines, SourceFile
-from .not_found import NoFunction, no_function_message, unknown_name_message, wrong_kind_message
+from .not_found import NoFunction, no_function_error, unknown_name_message, wrong_kind_message
 
 _METHODS = ("forward", "backward")
 
@@ -99,7 +99,7 @@ def _all_functions(module: ModuleType, name: str) -> list[tuple[str, Any]]:
     every = [thing for _, thing in candidates]
     functions = [each for each in candidates if id(each[1]) not in declared and not is_abstract_base(each[1], every)]
     if not functions:
-        raise NoFunction(no_function_message(module, name))
+        raise no_function_error(module, name)
     return functions
 
 

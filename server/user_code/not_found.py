@@ -22,24 +22,32 @@ class NoFunction(Exception):
     """The target has no Function; the message says what there is instead."""
 
 
-def no_function_message(module: ModuleType, name: str) -> str:
-    """The message for a module without Functions."""
+class NothingToLookAt(NoFunction):
+    """A target in which nothing looks like a Function: there is nothing that should have been examined."""
+
+
+def no_function_error(module: ModuleType, name: str) -> NoFunction:
+    """The error for a module without Functions, which says whether something in it was meant to be one."""
     classes, functions = _names_defined(module, type), _names_defined(module, FunctionType)
     start = f"{name} defines no torch.autograd.Function"
     hidden = _functions_with_local_ones(module)
     if hidden:
-        return f"{start} that can be reached: one is inside {hidden[0]}; move it out, or name a function of tensors."
+        return NoFunction(
+            f"{start} that can be reached: one is inside {hidden[0]}; move it out, or name a function of tensors."
+        )
     alike = [each for each in classes if {"forward", "backward"} <= vars(getattr(module, each)).keys()]
     if alike:
-        return f"{start}; {alike[0]} has a forward and a backward, so let it inherit from torch.autograd.Function."
+        return NoFunction(
+            f"{start}; {alike[0]} has a forward and a backward, so let it inherit from torch.autograd.Function."
+        )
     inner = _submodule_with_functions(module)
     if inner:
-        return f"{start}; {inner} does, so name that."
+        return NoFunction(f"{start}; {inner} does, so name that.")
     names = [_listed("class", "classes", classes), _listed("function", "functions", functions)]
     if not any(names):
-        return f"{start}; {_submodule_hint(module) or _ADVICE}"
+        return NothingToLookAt(f"{start}; {_submodule_hint(module) or _ADVICE}")
     hint = f"; to look at a function of tensors write {name}:{functions[0]}." if functions else "."
-    return f"{start}; it defines {' and '.join(filter(None, names))}{hint}"
+    return NothingToLookAt(f"{start}; it defines {' and '.join(filter(None, names))}{hint}")
 
 
 def abstract_base_message(base: str, method: str, name: str) -> str:
