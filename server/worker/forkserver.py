@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import traceback
+import warnings
 from collections import deque
 from contextlib import suppress
 from select import select
@@ -183,9 +184,12 @@ def main() -> None:
 
 
 def import_modules(*modules: str) -> None:
-    """Import what workers need. What cannot be imported is left to the worker, which reports why."""
+    """Import what workers need, without what torch warns itself of.
+
+    What cannot be imported is left to the worker, which reports why.
+    """
     for name in modules:
-        with suppress(Exception):
+        with suppress(Exception), warnings.catch_warnings(action="ignore", category=FutureWarning):
             importlib.import_module(name)
 
 

@@ -36,7 +36,7 @@ def refused(*targets: str) -> str:
         ("print('half', chr(0xd800))\nraise ValueError\n", "UnicodeEncodeError", 1, "surrogates not allowed"),
         ("raise ValueError('\\ud800')\n", "ValueError", 1, "raised ValueError: ? when"),
         ("input()\n", "EOFError", 1, "waits for input"),
-        ("x = 1\n", "NoFunction", None, "defines no torch.autograd.Function"),
+        ("x = 1\n", "NothingToLookAt", None, "defines no torch.autograd.Function"),
         ("from json import nope\n", "ImportError", 1, "install or build it"),
     ],
 )
