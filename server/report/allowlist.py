@@ -19,14 +19,21 @@ def parse_allowlist(given: Iterable[str], names: list[str]) -> Mapping[str, froz
     """Parse ``--allow``: the ids that are no failure, by name of the Function; names of none are left out.
 
     ``Name`` allows it to differ: the verdict, and those checks that follow from it. ``Name:ID`` allows only the check
-    of that id, or only the verdict where it is ``gradient``.
+    of that id; ``gradient`` and ``GRADIENT`` are the verdict and the check of the same.
     """
     allowed = dict.fromkeys(names, frozenset[str]())
     for each in given:
         name, _, id_ = each.partition(":")
         if name in allowed:
-            allowed[name] |= {id_} if id_ else {VERDICT_ID} | DIFFERENCE_IDS
+            allowed[name] |= _ids(id_)
     return allowed
+
+
+def _ids(id_: str) -> frozenset[str]:
+    """The ids that one allowance forgives: the verdict and the check of the X-ray that asks the same are one."""
+    if not id_:
+        return DIFFERENCE_IDS | {VERDICT_ID}
+    return frozenset((VERDICT_ID, VERDICT_ID.upper()) if id_.lower() == VERDICT_ID else (id_,))
 
 
 def absent_allowances(given: Iterable[str], names: list[str]) -> Iterator[str]:
