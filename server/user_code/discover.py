@@ -114,6 +114,7 @@ def _modules(module: ModuleType) -> Iterator[ModuleType]:
 def _functions_in(names: Any, module: str, outer: str = "") -> Iterator[tuple[str, Any]]:
     """The Functions and declared ops in a namespace, and in the classes defined there."""
     for name, thing in list(names.items()):
+        thing = thing.__func__ if type(thing) is staticmethod else thing  # a class may be decorated so, too
         kind = type(thing)  # not __class__, which user code may override, and which may raise
         if kind is Op:
             yield name, thing

@@ -49,6 +49,15 @@ def test_every_function_of_a_file_is_found_in_the_order_of_the_file(here: Path) 
     assert second["name"] == "Square"
 
 
+def test_a_function_nested_as_a_static_method_is_found(here: Path) -> None:
+    square = indent(SQUARE.partition("\n\n\n")[2], "    ")
+    written(here, {"my_ops": f"import torch\n\n\nclass Outer:\n    @staticmethod\n{square}"})
+    with worker("my_ops.py") as loaded:
+        (stub,) = loaded.hello["catalogue"]
+        op = described(loaded, stub["name"])
+    assert (stub["title"], op["recipe"]) == ("Outer.Square", "x: float64[7]")
+
+
 def test_an_op_is_described_when_somebody_asks(here: Path) -> None:
     written(here, {"my_ops": SQUARE})
     with worker("my_ops.py") as loaded:
