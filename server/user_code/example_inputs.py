@@ -82,6 +82,11 @@ def override_for(
     return found and replace(found, recipe=settled_example(function, found.recipe))
 
 
+def has_example(function: Callable[..., Any], namespace: Mapping[str, Any]) -> bool:
+    """Whether ``example_inputs`` of a module names a Function, which it may have imported."""
+    return _examples(function, namespace, alone=False) is not None
+
+
 def _from_docstring(line: str, names: Sequence[str], objects: dict[str, Any]) -> Override:
     try:
         return Override(parse_recipe(line, names, objects), "the docstring says so", objects=objects)

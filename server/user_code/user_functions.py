@@ -26,7 +26,7 @@ from ..runtime.captured import captured_names
 from ..sandbox.guest_process import GuestProcess
 from ..schema.op import OpDescription, UnsolvedOp
 from .codegen import declaration_source
-from .example_inputs import Override, override_for, reasons
+from .example_inputs import Override, has_example, override_for, reasons
 from .import_errors import encodable, exception_message, import_error_report
 from .left_defaults import left_defaults, made_up_callables, passed_over_sentence
 from .load import CatalogueEntry, Load, files_to_watch, load_text
@@ -172,7 +172,9 @@ class UserFunctions:
     def _override(self, entry: CatalogueEntry, forgiving: bool) -> Override | None:
         """The override in the user's file; raises ``NotInferred`` if it cannot be used, unless ``forgiving``."""
         function = entry.definition.function
-        names, namespace = signature_of(function).names, vars(sys.modules.get(function.__module__, entry.module))
+        names, namespace = signature_of(function).names, vars(entry.module)
+        if function.__module__ in sys.modules and not has_example(function, namespace):
+            namespace = vars(sys.modules[function.__module__])
         alone = sum(each.definition.file == entry.definition.file for each in self._load.entries.values()) == 1
         try:
             return override_for(function, names, namespace, alone)

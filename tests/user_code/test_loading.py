@@ -58,6 +58,13 @@ def test_a_function_nested_as_a_static_method_is_found(here: Path) -> None:
     assert (stub["title"], op["recipe"]) == ("Outer.Square", "x: float64[7]")
 
 
+def test_an_imported_function_is_called_as_the_file_that_imports_it_says(here: Path) -> None:
+    examples = 'example_inputs = {"Square": (torch.ones(2, 3, dtype=torch.float64),)}'
+    written(here, {"theirs": SQUARE, "mine": f"import torch\nfrom theirs import Square\n\n{examples}\n"})
+    with worker("mine.py") as loaded:
+        assert described(loaded, "Square")["recipe"] == "x: float64[2,3]"
+
+
 def test_an_op_is_described_when_somebody_asks(here: Path) -> None:
     written(here, {"my_ops": SQUARE})
     with worker("my_ops.py") as loaded:
