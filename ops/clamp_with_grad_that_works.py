@@ -12,7 +12,8 @@ class ClampWithGradThatWorks(torch.autograd.Function):
     The mask says exactly this. `min` and `max` are numbers, not tensors, and get `None`.
 
     At each bound the curve has a kink: slope 0 on one side, slope 1 on the other. Any number between the
-    two is a right answer. This mask compares with `>=` and `<=` and so answers 1, as `torch.clamp` does.
+    two is a right answer. This mask compares with `>=` and `<=` and so answers 1, as `torch.clamp` does up
+    to torch 2.13; in torch 2.14 it answers 0.
 
     Compare it with "Clamp with grad", whose forward curve is the same. Flip the sign of `grad_output`: here
     the gradient only changes its sign, there it changes its shape.
