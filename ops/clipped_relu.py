@@ -11,8 +11,8 @@ class ClippedReLU(torch.autograd.Function):
 
     The slope is 1 on the slanted piece and 0 on the two flat ones. So `backward` multiplies `grad_output`
     by a mask of ones and zeros. At the two kinks, 0 and `clip`, the strict comparisons choose 0 where
-    `torch.clamp` chooses 1 up to torch 2.13, and 0 in torch 2.14. Both numbers lie between the left and the right slope, so both are
-    subgradients.
+    `torch.clamp` chooses 1 up to torch 2.13, and 0 in torch 2.14. Both numbers lie between the left and the
+    right slope, so both are subgradients.
 
     Drag `clip` and watch the window through which gradient flows. An input outside of it learns nothing,
     whatever the size or the sign of `grad_output`.
