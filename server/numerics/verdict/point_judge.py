@@ -202,7 +202,8 @@ def _look_closely(
     evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses, tolerance: Tolerance, allowed: Array
 ) -> None:
     """Decide at the smallest scale on which forward is straight: what seems to differ, and what is undecided."""
-    _look_at_rows(evaluation, curve, status)
+    assert evaluation.analytical is not None
+    _look_at_rows(evaluation, curve, status, allowed + tolerance.rtol * np.abs(evaluation.analytical))
     area = evaluation.area_under(curve)
     if area is None or not cells.size:
         return
@@ -213,14 +214,16 @@ def _look_closely(
         rows = np.flatnonzero(asked)
         some = _some_of(rows, evaluation, _MOST_CELLS)
         low, high = area.left[some], area.right[some]
-        holds = _differs_inside(evaluation, curve, low, high, slack[some], tolerance.rtol, levels)
+        # What differs in a cell as a whole may hide in it; in doubt, a part must differ by more than forward's noise.
+        noise = (area.noise[some] + area.noise[some + 1]) if asked is doubtful else np.zeros(some.size)
+        holds = _differs_inside(evaluation, curve, (low, high), slack[some], noise, tolerance.rtol, levels)
         if asked is doubtful:
             cells[some[holds]] = Status.DIFFERS
         elif rows.size:
             cells[rows[~_for_all(rows, some, holds)]] = Status.UNDECIDED
 
 
-def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses) -> None:
+def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, allowed: Array) -> None:
     x, off, right, _ = _differences(evaluation, curve)
     returned = evaluation.analytical
     assert returned is not None
@@ -240,7 +243,7 @@ def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses) -> Non
     some = _some_of(np.setdiff1d(undecided, disputed), evaluation)
     slope = slopes_seen_closely(closeness, x[some], returned[some] / scale)
     distance: Array = np.where(slope == 0, np.nan, np.abs(returned[some] / scale - slope))  # a step is flat
-    far = distance > 2 * SHARE_SEEN * np.abs(returned[some] / scale)
+    far = distance > np.maximum(2 * SHARE_SEEN * np.abs(returned[some]), allowed[some]) / abs(scale)
     some, distance = some[far], distance[far]
     dispute = Dispute(x[some], returned[some] / scale, distance)
     against = confirmed(closeness, dispute).contradicts
@@ -260,15 +263,26 @@ def _returned_at(evaluation: Evaluation) -> Forward:
 
 
 def _differs_inside(
-    evaluation: Evaluation, curve: Curve, low: Array, high: Array, allowed: Array, rtol: float, levels: int
+    evaluation: Evaluation,
+    curve: Curve,
+    cells: tuple[Array, Array],
+    allowed: Array,
+    noise: Array,
+    rtol: float,
+    levels: int,
 ) -> Mask:
-    """Which cells have a point in them at which backward differs by more than is allowed; the worst part is divided."""
-    low, high, holds = low.copy(), high.copy(), np.zeros(low.size, bool)
+    """Which cells have a point in them at which backward differs by more than is allowed; the worst part is divided.
+
+    Over a part of a cell it differs by more than the ``noise`` there, too.
+    """
+    low, high = (ends.copy() for ends in cells)
+    holds = np.zeros(low.size, bool)
     for _ in range(levels if evaluation.section.stacked else 1):
         left = np.flatnonzero(~holds)
         if not left.size:
             break
-        edges, off, against = _disputed_parts(evaluation, curve, low[left], high[left], allowed[left], rtol)
+        sides = low[left], high[left]
+        edges, off, against = _disputed_parts(evaluation, curve, sides, allowed[left], noise[left], rtol)
         holds[left] = against.sum(axis=0) >= _MIN_PARTS
         worst, column = np.nan_to_num(off).argmax(axis=0), np.arange(left.size)
         low[left], high[left] = edges[worst, column], edges[worst + 1, column]
@@ -276,10 +290,10 @@ def _differs_inside(
 
 
 def _disputed_parts(
-    evaluation: Evaluation, curve: Curve, low: Array, high: Array, allowed: Array, rtol: float
+    evaluation: Evaluation, curve: Curve, cells: tuple[Array, Array], allowed: Array, noise: Array, rtol: float
 ) -> tuple[Array, Array, Mask]:
     """The edges of the parts of each cell, how far backward is off in their middles, and whether that is confirmed."""
-    section, scale = evaluation.section, evaluation.grad_output
+    section, scale, (low, high) = evaluation.section, evaluation.grad_output, cells
     parts = _PARTS if section.stacked else _PARTS_ALONE
     edges = section.snap((low + (high - low) * unit_shares(parts)).ravel()).reshape(parts + 1, low.size)
     middle = section.snap(((edges[1:] + edges[:-1]) / 2).ravel())
@@ -288,8 +302,9 @@ def _disputed_parts(
     worst, against = np.zeros(returned.shape), np.zeros(returned.shape, bool)
     for closeness in _closenesses(evaluation, curve):
         rises = consecutive_differences(closeness.forward(edges.ravel()).reshape(edges.shape))
-        off = np.abs(returned / scale - rises / (edges[1:] - edges[:-1]))
-        asked = off * abs(scale) > allowed + rtol * np.abs(returned)
+        widths = edges[1:] - edges[:-1]
+        off = np.abs(returned / scale - rises / widths)
+        asked = off * abs(scale) > allowed + rtol * np.abs(returned) + noise / widths
         dispute = Dispute(middle.reshape(asked.shape)[asked], returned[asked] / scale, off[asked])
         holds = confirmed(closeness, dispute).contradicts
         against[asked] |= holds
