@@ -203,8 +203,10 @@ def _look_closely(
 ) -> None:
     """Decide at the smallest scale on which forward is straight: what seems to differ, and what is undecided."""
     assert evaluation.analytical is not None
-    _look_at_rows(evaluation, curve, status, allowed + tolerance.rtol * np.abs(evaluation.analytical))
-    area = evaluation.area_under(curve)
+    area, explained = evaluation.area_under(curve), allowed + tolerance.rtol * np.abs(evaluation.analytical)
+    if area is not None:
+        explained[area.ends] += area.noise / curve.slopes.step
+    _look_at_rows(evaluation, curve, status, explained)
     if area is None or not cells.size:
         return
     wrong, ends = (status == Status.DIFFERS)[area.ends], allowed[area.ends]
@@ -223,7 +225,8 @@ def _look_closely(
             cells[rows[~_for_all(rows, some, holds)]] = Status.UNDECIDED
 
 
-def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, allowed: Array) -> None:
+def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explained: Array) -> None:
+    """``explained`` is how far a row in doubt may be off by rounding, and over the widest step by forward's noise."""
     x, off, right, _ = _differences(evaluation, curve)
     returned = evaluation.analytical
     assert returned is not None
@@ -243,7 +246,7 @@ def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, allowe
     some = _some_of(np.setdiff1d(undecided, disputed), evaluation)
     slope = slopes_seen_closely(closeness, x[some], returned[some] / scale)
     distance: Array = np.where(slope == 0, np.nan, np.abs(returned[some] / scale - slope))  # a step is flat
-    far = distance > np.maximum(2 * SHARE_SEEN * np.abs(returned[some]), allowed[some]) / abs(scale)
+    far = distance > np.maximum(2 * SHARE_SEEN * np.abs(returned[some]), explained[some]) / abs(scale)
     some, distance = some[far], distance[far]
     dispute = Dispute(x[some], returned[some] / scale, distance)
     against = confirmed(closeness, dispute).contradicts

@@ -63,11 +63,11 @@ def _judged_by_rows(evaluation: Evaluation, tolerance: Tolerance, share: Array, 
     right = word == "matches" and not (evaluation.follows_sign and evaluation.linearity.breaks("odd", "scales"))
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
     if right or not declared or evaluation.surrogate is None:
-        return Verdict(_word_for_all(word, evaluation, tolerance), forward, forward, tolerance)
+        return Verdict(_word_for_all(word, evaluation, tolerance, forward), forward, forward, tolerance)
     surrogate = judge_points(evaluation, evaluation.surrogate, tolerance, share, remarks)
     word = _word(surrogate, evaluation)
     word = "matches its surrogate" if word == "matches" else word
-    return Verdict(_word_for_all(word, evaluation, tolerance), forward, surrogate, tolerance)
+    return Verdict(_word_for_all(word, evaluation, tolerance, surrogate), forward, surrogate, tolerance)
 
 
 def judged_curve(evaluation: Evaluation, verdict: Verdict) -> Curve:
@@ -77,13 +77,15 @@ def judged_curve(evaluation: Evaluation, verdict: Verdict) -> Curve:
     return evaluation.surrogate
 
 
-def _word_for_all(word: VerdictWord, evaluation: Evaluation, tolerance: Tolerance) -> VerdictWord:
+def _word_for_all(
+    word: VerdictWord, evaluation: Evaluation, tolerance: Tolerance, comparison: Comparison
+) -> VerdictWord:
     """The word, unless it holds for this ``grad_output`` only, or for this range only."""
     if not word.startswith("matches"):
         return word
     if evaluation.linearity.breaks(*_binding_laws(evaluation)):
         return "differs"
-    return "matches here" if _differs_beyond(evaluation, tolerance) else word
+    return "matches here" if _differs_beyond(evaluation, tolerance, comparison) else word
 
 
 def _binding_laws(evaluation: Evaluation) -> tuple[Law, ...]:
@@ -93,10 +95,15 @@ def _binding_laws(evaluation: Evaluation) -> tuple[Law, ...]:
     return _LAWS_WITHOUT_SIZE if evaluation.surrogate_nonlinear else _LAWS_WITHOUT_SIGN
 
 
-def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
-    """Whether backward differs somewhere outside of the range, by more than is tolerated."""
-    wide = evaluation.whole_range
-    return wide is not None and bool(outside_view(tolerated_range(wide, tolerance), evaluation.grid))
+def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance, comparison: Comparison) -> bool:
+    """Whether backward differs, by more than is tolerated, outside of the range or at a row that shows no slope."""
+    if evaluation.whole_range is None:
+        return False
+    wide = tolerated_range(evaluation.whole_range, tolerance)
+    unclear = evaluation.rows.x[comparison.status != Status.AGREES]
+    return bool(outside_view(wide, evaluation.grid)) or bool(
+        np.isin(unclear, wide.x[wide.status == Status.DIFFERS]).any()
+    )
 
 
 def _word(comparison: Comparison, evaluation: Evaluation) -> VerdictWord:

@@ -159,7 +159,7 @@ def test_a_declared_op_hands_over_numbers_as_it_is_meant():
 def test_what_is_copied_from_the_page_says_the_same():
     for name, recipe in (RIGHT[5], RIGHT[10]):
         op, there = own(name, recipe), vars(learned_scalars).copy()
-        exec(declaration_source(op, parse_recipe(recipe)), there)  # noqa: S102
+        exec(declaration_source(op, parse_recipe(recipe), op.function.__name__), there)  # noqa: S102
         again = next(each for each in there.values() if isinstance(each, Op))
         assert set(words(replace(with_scalar_inputs(again), name=name)).values()) == {"matches"}
     assert gradloupe.check(learned_scalars.ScaleFirst, f"like {RIGHT[5][1]}").word == "matches"
