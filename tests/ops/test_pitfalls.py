@@ -42,14 +42,17 @@ def test_where_keeps_a_value_but_not_its_gradient_from_being_no_number(dtype):
     [
         # Its sixth is 0.16666667163, that of single precision.
         ("hardsigmoid", F.hardsigmoid, *NARROW, torch.float64),
-        # At −95.5 it returns 95.4498 instead of 95.5105 …
-        ("log_ndtr", torch.special.log_ndtr, *FAR, torch.float32),
-        # … and at −100000000 it returns 193552909, in double precision.
+        # At −100000000 it returns 193552909, in double precision.
         ("log_ndtr far away", torch.special.log_ndtr, -2e8, -1e8, torch.float64),
     ],
 )
 def test_a_built_in_with_an_inexact_gradient_is_caught(name, function, start, stop, dtype):
     assert look(op_of(function), start, stop, dtype=dtype)[1].word == "differs", name
+
+
+def test_a_gradient_that_wavers_from_one_number_to_the_next_is_not_called_right():
+    # At −95.5 it returns 95.4498 instead of 95.5105, and beside it other numbers.
+    assert look(op_of(torch.special.log_ndtr), *FAR, dtype=torch.float32)[1].word == "matches here"
 
 
 @pytest.mark.parametrize("function", [F.hardsigmoid, torch.digamma])

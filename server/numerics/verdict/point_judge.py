@@ -205,7 +205,7 @@ def _look_closely(
     assert evaluation.analytical is not None
     area, explained = evaluation.area_under(curve), allowed + tolerance.rtol * np.abs(evaluation.analytical)
     if area is not None:
-        explained[area.ends] += area.noise / curve.slopes.step
+        explained[area.ends] += 2 * area.noise / curve.slopes.step  # of both ends
     _look_at_rows(evaluation, curve, status, explained)
     if area is None or not cells.size:
         return
