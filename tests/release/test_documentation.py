@@ -46,7 +46,9 @@ def first_cells():
 def test_a_gradloupe_command_that_is_shown_runs(line, tmp_path):
     (tmp_path / "my_package").mkdir()
     (tmp_path / "my_package" / "kernels.py").write_text(f"import torch\n{class_source(MINE, 'FusedSwish')}")
-    (tmp_path / "my_ops.py").write_text(f"import torch\n{class_source(MINE, 'Mine')}")
+    for folder in (tmp_path, tmp_path / "src"):
+        folder.mkdir(exist_ok=True)
+        (folder / "my_ops.py").write_text(f"import torch\n{class_source(MINE, 'Mine')}")
     if "--" in line:
         assert ran(tmp_path, line).returncode == 0
     else:
@@ -98,7 +100,7 @@ def test_the_op_in_the_documentation_keeps_its_word():
 
 def test_the_lines_for_a_notebook_run():
     source = next(each for each in blocks("python") if "MyFunction" in each)
-    exec(source, {"MyFunction": OPS["exp"].function})  # noqa: S102 - our own
+    exec(source, {"MyFunction": OPS["exp"].function, "MyRound": OPS["round_straight_through"].function})  # noqa: S102 - our own
 
 
 def test_the_recipes_that_are_shown_can_be_read():

@@ -139,7 +139,7 @@ ONE = """
         ctx.save_for_backward(x)
         return torch.sin(x)
     def backward(ctx, grad_output):
-        if torch.is_grad_enabled():
+        if grad_output.requires_grad:
             os._exit(1)
         return grad_output * torch.cos(ctx.saved_tensors[0])
 """

@@ -107,7 +107,7 @@ def test_a_text_keeps_its_worker_and_the_oldest_makes_room() -> None:
     run(asked())
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [1, pytest.param(200, marks=pytest.mark.nightly)])
 def test_edits_leave_no_process_descriptor_or_thread(count: int) -> None:
     async def asked() -> tuple[tuple[int, int, int], tuple[int, int, int], list[int]]:
         edits = Edits(EditLimits(alive=2, deadline=60.0))

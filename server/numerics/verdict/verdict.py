@@ -13,7 +13,7 @@ from ..curve.evaluation import Evaluation
 from ..linearity.violation import Law
 from ..status import Status
 from ..tolerance import Tolerance, tolerance_for
-from ..whole_range.check import outside_view, tolerated_range
+from ..whole_range.check import tolerated_range
 from .edges import locate_edges
 from .point_judge import Comparison, judge_points
 
@@ -100,10 +100,9 @@ def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance, comparison: Co
     if evaluation.whole_range is None:
         return False
     wide = tolerated_range(evaluation.whole_range, tolerance)
-    unclear = evaluation.rows.x[comparison.status != Status.AGREES]
-    return bool(outside_view(wide, evaluation.grid)) or bool(
-        np.isin(unclear, wide.x[wide.status == Status.DIFFERS]).any()
-    )
+    accused, unclear = wide.x[wide.status == Status.DIFFERS], evaluation.rows.x[comparison.status != Status.AGREES]
+    outside = (accused < evaluation.grid.start) | (accused > evaluation.grid.stop)
+    return bool((outside | np.isin(accused, unclear)).any())
 
 
 def _word(comparison: Comparison, evaluation: Evaluation) -> VerdictWord:
