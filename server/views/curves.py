@@ -17,7 +17,7 @@ from ..numerics.sentences.places import describe_point
 from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import Status
 from ..numerics.studies.implied_forward import implied_forward
-from ..numerics.verdict.point_judge import difference_at
+from ..numerics.verdict.differences import difference_at
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.listed import listed
 from ..protocol.question import Question

@@ -15,7 +15,7 @@ from ..formatting.numbers import format_distinct, format_number
 from ..linearity.violation import BROKEN_LAWS, Law, describe_violation
 from ..sampling.grid import Grid
 from ..status import Status
-from ..verdict.point_judge import difference_at
+from ..verdict.differences import difference_at
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
 from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range
