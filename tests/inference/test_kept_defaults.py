@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 import torch
+from support.checked_files import FAILING
 from support.written_functions import function_of
 
 from gradloupe.ops import OPS
@@ -11,14 +12,7 @@ from gradloupe.server.inference.recipe import Constant
 
 # Each backward is wrong for the default, and right for what might be tried instead.
 WRONG_THERE = {
-    "scale = 0.5": """
-        def forward(ctx, x, scale=0.5):
-            ctx.save_for_backward(x)
-            return (scale * x * x).mean()
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 2 * x / x.numel(), None
-    """,
+    "scale = 0.5": FAILING["Scaled"],
     # The focal loss of two classes; gamma = 0 is the cross entropy.
     "gamma = 2.0": """
         def forward(ctx, x, target, gamma=2.0):
