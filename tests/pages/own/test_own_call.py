@@ -96,7 +96,7 @@ def test_lines_bear_the_numbers_of_their_file_where_one_raises_and_where_finding
     expect(mine.locator("#verdict")).to_contain_text("backward raised ArithmeticError")
     mine.locator("html[data-ready]").wait_for()
     assert curves(mine).keys() & {"forward", "analytical"} == {"forward"}
-    mine.goto("/ops/Cube?view=contract")
+    opened(mine, "/ops/Cube?view=contract")
     first = MY_OPS.splitlines().index("class Cube(Function):") + 1
     pointing = mine.locator("#companion a[href^='#L']").first
     line = int((pointing.text_content() or "").removeprefix("line "))
