@@ -13,7 +13,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
-PLOTLY := $(VENV)/share/gradloupe/plotly
+LIGHT := $(VENV)/share/gradloupe
 COMPRESS := import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(open(f, "rb").read())) for f in sys.argv[1:]]
 
 # Python compiles each file that it imports, once, whatever the environment says: pip would compile ten times as many.
@@ -86,12 +86,14 @@ $(VENV)/browser: $(VENV)/dev
 	sh tests/install_nginx.sh
 	touch $@
 
-$(VENV)/light: package.json package-lock.json $(VENV)/node
-	mkdir -p $(VENV)/npm $(PLOTLY)
-	cp package.json package-lock.json $(VENV)/npm
-	cd $(VENV)/npm && PATH="$$PATH:$(abspath $(BIN))" npm ci --ignore-scripts --no-audit --no-fund
-	cp $(VENV)/npm/node_modules/*/plotly-*.min.js $(PLOTLY)
-	$(BIN)/python -c '$(COMPRESS)' $(PLOTLY)/*.js
+$(VENV)/light: package.json package-lock.json static/editor/*.js $(VENV)/node
+	mkdir -p $(VENV)/npm $(LIGHT)/plotly $(LIGHT)/editor
+	cp package.json package-lock.json static/editor/*.js $(VENV)/npm
+	cd $(VENV)/npm && PATH="$$PATH:$(abspath $(BIN))" npm ci --ignore-scripts --no-audit --no-fund \
+	  && PATH="$$PATH:$(abspath $(BIN))" npm run editor
+	cp $(VENV)/npm/node_modules/*/plotly-*.min.js $(LIGHT)/plotly
+	cp $(VENV)/npm/editor.min.js $(VENV)/npm/LICENSES $(LIGHT)/editor
+	$(BIN)/python -c '$(COMPRESS)' $(LIGHT)/*/*.js
 	touch $@
 
 $(VENV)/bench: tests/bench/requirements.txt $(VENV)/dev

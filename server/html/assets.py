@@ -87,6 +87,7 @@ _PACKAGE_FILES = {
 PLOTLY_BUNDLES_FOLDER = Path(sys.prefix, "share", "gradloupe", "plotly")
 PLOTLY_BUNDLES = {"curves": "plotly-basic.min.js", "maps": "plotly-cartesian.min.js"}  # by what they can draw
 _FULL_PLOTLY = "plotly.min.js"
+_EDITOR = Path(sys.prefix, "share", "gradloupe", "editor", "editor.min.js")  # of static/editor, where it is installed
 _MEDIA_TYPES = {  # not from `mimetypes`, whose answers depend on the system
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -115,9 +116,11 @@ class Assets:
         return cls()
 
     def __init__(self) -> None:
-        files = {path.relative_to(_OURS).as_posix(): path for path in _OURS.rglob("*") if path.suffix in _MEDIA_TYPES}
+        ours = [path for path in _OURS.rglob("*") if path.suffix in _MEDIA_TYPES and path.parent.name != "editor"]
+        files = {path.relative_to(_OURS).as_posix(): path for path in ours}
         files |= {name: _inside(*place) for name, place in _PACKAGE_FILES.items()}
         bundles = {name: PLOTLY_BUNDLES_FOLDER / name for name in PLOTLY_BUNDLES.values()}
+        bundles[_EDITOR.name] = _EDITOR
         files |= {name: path for name, path in bundles.items() if path.is_file()}
         digest = hashlib.blake2b(digest_size=6)
         for page in STYLE_SHEETS:
@@ -153,6 +156,11 @@ class Assets:
     def plotly(self, kind: str) -> str:
         """The address of a plotly.js that draws "curves" or "maps": a partial bundle if installed, else all of it."""
         return self.address(PLOTLY_BUNDLES[kind] if PLOTLY_BUNDLES[kind] in self._assets else _FULL_PLOTLY)
+
+    @property
+    def editor(self) -> str:
+        """The address of the code editor, a module; "" where it is not installed."""
+        return self.address(_EDITOR.name) if _EDITOR.name in self._assets else ""
 
 
 def _asset(path: Path) -> Asset:

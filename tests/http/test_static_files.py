@@ -13,6 +13,8 @@ from support import http
 from support.raw_http import connected, read, send
 from support.servers import HERE, Server, serving_in_thread
 
+from gradloupe.server.html import Assets
+
 
 def static_addresses(server: str) -> list[str]:
     pages = "".join(http.get(server + page).text for page in ("/", "/ops/exp", "/docs"))
@@ -64,6 +66,14 @@ def test_another_stylesheet_has_another_address_and_without_the_light_bundles_th
     after = printed(style).strip()
     assert after.endswith("/pages/op.css")
     assert after != before
+
+
+def test_the_code_editor_is_a_module_with_its_licences_that_evaluates_nothing() -> None:
+    code = Assets().read(Assets().editor.rpartition("/")[2]).decode()
+    assert re.search(r"export\{\w+ as codeEditor\}", code)
+    assert "eval(" not in code
+    assert "new Function" not in code
+    assert "Marijn Haverbeke" in (Path(sys.prefix) / "share/gradloupe/editor/LICENSES").read_text()
 
 
 @pytest.mark.parametrize(
@@ -118,6 +128,7 @@ def test_the_light_bundles_are_installed_and_of_the_version_of_the_wheel(server:
 def test_the_lock_names_no_registry_and_proves_what_it_gets() -> None:
     lock = (HERE / "package-lock.json").read_text()
     assert "://" not in lock
-    packages = json.loads(lock)["packages"]
-    assert len(packages) == 3
+    packages, wanted = json.loads(lock)["packages"], json.loads((HERE / "package.json").read_text())
+    for name, version in (wanted["dependencies"] | wanted["devDependencies"]).items():
+        assert packages[f"node_modules/{name}"]["version"] == version
     assert all("integrity" in package for name, package in packages.items() if name)
