@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 from typing_extensions import get_type_hints, is_typeddict
 
+from ..schema.answer_notes import verdict_note
 from ..schema.node import NodeRecord
 from ..schema.op import Claim
 from ..schema.section import AskedRecord, FailureRecord, PlaceRecord, SectionRecord
@@ -68,6 +69,7 @@ def empty_answer(
     header = cast(AnswerRecord, {**asked, **blank, "failure": failure})
     if header["view"] == "curves":
         header["verdict"] |= {"word": "failed", "headline": _headline_of(sentence, failure), "sentence": sentence}
+        header["verdict"]["note"] = verdict_note("failed", failure=failure)
     else:
         header["sentence"] = sentence
     if header["view"] in ("step", "node"):

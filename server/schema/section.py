@@ -67,10 +67,12 @@ class ExplanationRecord(TypedDict):
 class VerdictRecord(TypedDict):
     """What was found, in a word, in a line and in sentences, and on which intervals analytical and numerical differ.
 
-    ``headline`` is the worse of curves and contract, as far as an op says itself what its contract finds.
+    ``note`` is the stable name of the mistake, as ``mask-forgotten``, or ``solved``. ``headline`` is the worse of
+    curves and contract, as far as an op says itself what its contract finds.
     """
 
     word: VerdictWord
+    note: str
     headline: str
     sentence: str
     explanation: ExplanationRecord | None

@@ -226,10 +226,12 @@ class ContractColumnsRecord(TypedDict):
 class ContractRecord(ViewRecord):
     """What autograd expects of a Function and says nothing about, each put to one working call.
 
-    ``tried`` says with what numbers a Function of one number was called; empty where the shapes tell.
+    ``note`` is the stable name of the gravest breach, as ``saved-for-nothing``, or ``solved``. ``tried`` says with what
+    numbers a Function of one number was called; empty where the shapes tell.
     """
 
     view: ReadOnly[Literal["contract"]]
+    note: str
     sentence: str
     checks: list[CheckRecord]
     badges: list[BadgeRecord]

@@ -9,6 +9,7 @@ from ..contract.xray import NO_FUNCTION, contract_xray
 from ..other_calls.check import other_calls_rows
 from ..protocol.question import Question
 from ..runtime.section import Section
+from ..schema.answer_notes import SOLVED, note_of
 from ..schema.section import AskedRecord
 from ..schema.views import BadgeRecord, CheckRecord, ContractRecord, RawRecord
 from .common import ViewAnswer, failure_record, record_of
@@ -28,6 +29,7 @@ def contract_view(section: Section, question: Question, asked: AskedRecord) -> V
         **asked,
         "view": "contract",
         "notes": asked["notes"] + ([] if double else [_DTYPE_NOTE]),
+        "note": _note(checks),
         "sentence": _sentence(checks),
         "checks": [record_of(each, CheckRecord) for each in checks],
         "badges": [record_of(each, BadgeRecord) for each in xray.badges],
@@ -46,6 +48,11 @@ def _swept_range(section: Section, question: Question) -> tuple[float, float] | 
     inside = low <= question.start and question.stop <= high
     far = question.stop - question.start > _MAX_RATIO * (high - low)
     return None if inside or far else (question.start, question.stop)
+
+
+def _note(checks: list[CheckRow]) -> str:
+    """The answer note of the gravest row that is an error or a warning."""
+    return next((note_of(each.id) for each in checks if each.level in ("error", "warning")), SOLVED)
 
 
 def _sentence(checks: list[CheckRow]) -> str:

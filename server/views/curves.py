@@ -23,6 +23,7 @@ from ..protocol.listed import listed
 from ..protocol.question import Question
 from ..runtime.arrays import dtype_name
 from ..runtime.section import Section
+from ..schema.answer_notes import verdict_note
 from ..schema.section import (
     AskedRecord,
     ExplanationRecord,
@@ -128,6 +129,7 @@ def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: 
     against, explanation = verdict.against, words.explanation
     return {
         "word": verdict.word,
+        "note": verdict_note(verdict.word, explanation.kind if explanation else "", failure_record(evaluation.failure)),
         "headline": words.headline,
         "sentence": words.sentence,
         "explanation": record_of(explanation, ExplanationRecord) if explanation else None,

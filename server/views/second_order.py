@@ -19,6 +19,7 @@ from ..protocol.views import VIEWS, AnswerRecord
 from ..runtime.arrays import Array
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
+from ..schema.answer_notes import verdict_note
 from ..schema.section import AskedRecord, OpinionRecord
 from . import curves
 from .common import ViewAnswer, ViewFunction, evaluate_and_judge, record_of, sentence_names
@@ -74,6 +75,7 @@ def _without_gradient(section: Section, question: Question, asked: AskedRecord) 
     header = empty_answer(question, asked, sentence)
     if header["view"] == "curves":
         header["verdict"] |= {"word": "no gradient", "headline": no_gradient_headline(str(question.wrt))}
+        header["verdict"]["note"] = verdict_note("no gradient")
     return header
 
 
