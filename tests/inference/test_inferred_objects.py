@@ -192,3 +192,39 @@ def test_a_gradient_that_is_larger_than_its_input_is_no_evidence_either():
     assert "backward returns a larger gradient for k than that is" in found.sentence
     row = torch.tensor([0.5, -0.25, 2.0], dtype=torch.float64)
     assert gradloupe.check(COLUMN, (row, row)).word == "differs"
+
+
+# Too large a gradient for an input whose shape is no guess: it stands alone, or forward or its name says its rank.
+TOO_LARGE = {
+    "x: float64[7]": """
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+        def backward(ctx, g):
+            return (g * ctx.saved_tensors[0]).expand(3, *g.shape)
+    """,
+    "v: float64[7]": """
+        def forward(ctx, v):
+            ctx.save_for_backward(v)
+            return torch.outer(v, v)
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+    """,
+    "input: float64[3,4]; weight: float64[5,4]; bias: float64[5]": """
+        def forward(ctx, input, weight, bias):
+            ctx.save_for_backward(input, weight)
+            return input @ weight.t() + bias
+        def backward(ctx, g):
+            input, weight = ctx.saved_tensors
+            return g @ weight, g.t() @ input, 0.5 * g
+    """,
+}
+
+
+@pytest.mark.parametrize("recipe", TOO_LARGE)
+def test_it_is_the_gradient_that_is_wrong_where_the_call_is_no_guess(recipe):
+    function = function_of(TOO_LARGE[recipe])
+    assert infer(function).recipe.text() == recipe
+    found = gradloupe.check(function)
+    assert (found.word, found.judged) == ("differs", True)
+    assert "GRAD-SHAPE-REDUCED" in {each.id for each in found.findings if each.level == "error"}

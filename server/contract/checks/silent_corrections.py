@@ -38,16 +38,28 @@ from .surrogate import SURROGATE_SENTENCE, surrogate_explains
     ("watched", "backward"),
 )
 def _grad_shape_reduced(session: CheckSession) -> Iterator[CheckFinding]:
+    """An error where the sum is no derivative of forward, else a note on what it costs."""
     for place, argument, value in session.first.pairs:
-        if isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor) and value.shape != argument.shape:
-            name, times = session.first.record.name(place), value.numel() // max(1, argument.numel())
-            yield CheckFinding(
-                "note",
-                f"backward returned shape {tuple(value.shape)} for {name}, which has {tuple(argument.shape)}.",
-                f"The engine silently summed it to {tuple(argument.shape)}.",
-                f"The sum is right{_memory(times)}: sum_to_size({name}.shape) says what is meant.",
-                session.source.returned(),
-            )
+        if not (isinstance(argument, torch.Tensor) and isinstance(value, torch.Tensor)):
+            continue
+        if value.shape == argument.shape:
+            continue
+        name, times = session.first.record.name(place), value.numel() // max(1, argument.numel())
+        own = _own_name(session, argument, name)
+        slopes, total = session.slopes.get(own), session.first.gradients.get(own)
+        off = slopes is not None and bool(slopes.differs(total).any()) and not surrogate_explains(session, own, total)
+        summed = f"The engine silently summed it to {tuple(argument.shape)}"
+        yield CheckFinding(
+            "error" if off else "note",
+            f"backward returned shape {tuple(value.shape)} for {name}, which has {tuple(argument.shape)}.",
+            f"{summed}, and that sum is not the derivative of forward." if off else f"{summed}.",
+            f"Return one number for each element of {name}: its share in every output that it moves."
+            if off
+            else f"The sum is right{_memory(times)}: sum_to_size({name}.shape) says what is meant.",
+            session.source.returned(),
+            own if off else "",
+            (own,) if off else (),
+        )
 
 
 def _memory(times: int) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ...protocol.listed import listed
@@ -23,6 +24,7 @@ from .edits import edits
 from .failed_call import FailedCall
 from .forward_effect import UNKNOWN_EFFECT, ForwardEffect, forward_effect
 from .queue import REPEAT_COST, RecipeQueue, RecipeStep
+from .shapes import is_settled
 from .trial import Outcome, reduced_inputs, try_recipe
 
 _MOST_TRIALS = 4000
@@ -85,9 +87,11 @@ class RecipeSearch:
         outcome = self.found[1] if self.found else None
         if outcome is None or outcome.fits:
             return ""
-        if outcome.reduced:
+        if outcome.reduced and len(_tensors(outcome.recipe)) > 1:
             return f"backward returns a larger gradient for {listed(outcome.reduced)} than that is"
-        return "forward returns an empty tensor" if outcome.empty else "forward is not finite"
+        if outcome.empty:
+            return "forward returns an empty tensor"
+        return "" if outcome.outputs_finite else "forward is not finite"
 
     @property
     def passed_over(self) -> tuple[RecipeStep, Blame] | None:
@@ -230,7 +234,8 @@ class RecipeSearch:
         step, outcome = self._without_unused_grad(step, outcome)
         call = self.signature.call
         effect = forward_effect(call, step.recipe)
-        outcome = outcome if self.signature.plain else replace(outcome, reduced=reduced_inputs(call, step.recipe))
+        if not self.signature.plain:
+            outcome = replace(outcome, reduced=self._doubtful(step.recipe, reduced_inputs(call, step.recipe)))
         if self.found is None:
             self._found_at = (self.trials, self._seconds)
         if self._is_better(step, outcome, effect):
@@ -241,6 +246,15 @@ class RecipeSearch:
                 for each in step.recipe.arguments
             )
             self._queue.push(RecipeStep(step.cost + 0.2, Recipe(arguments), step.because))
+
+    def _doubtful(self, recipe: Recipe, reduced: Sequence[str]) -> tuple[str, ...]:
+        """The inputs with too large a gradient whose rank is a guess: no other call is doubted by that."""
+        inputs = _tensors(recipe)
+        return tuple(
+            each.name
+            for place, each in enumerate(inputs)
+            if each.name in reduced and not is_settled(self.evidence.of(each.name), len(each.shape), not place)
+        )
 
     def _is_better(self, step: RecipeStep, outcome: Outcome, effect: ForwardEffect) -> bool:
         """Whether a step that works is better than the one found."""
@@ -265,6 +279,10 @@ class RecipeSearch:
         )
         held = try_recipe(self.signature.call, Recipe(arguments))
         return (replace(step, recipe=held.recipe), held) if held.error is None else (step, outcome)
+
+
+def _tensors(recipe: Recipe) -> list[TensorArgument]:
+    return [each for each in recipe.arguments if isinstance(each, TensorArgument)]
 
 
 def _is_no_fault(blamed: Blame) -> bool:

@@ -83,6 +83,15 @@ def default_shape(rank: int, square: bool = False, even: bool = False) -> _Shape
     return (*shape[:-2], 4, 4) if square and rank >= 2 else shape
 
 
+def is_settled(known: ArgumentEvidence, rank: int, first: bool = False) -> bool:
+    """Whether the source says that a tensor has this rank, or its name does by convention, if it is not the ``first``.
+
+    Otherwise it is a guess.
+    """
+    by_name = not first and rank == 1 and bool(name_hints.CHANNEL_NAME.search(known.name.lower()))
+    return rank in known.ranks or (by_name and not known.ranks)
+
+
 def _possible(known: ArgumentEvidence) -> list[int]:
     """The possible ranks of a tensor, the likeliest first."""
     if known.ranks:
