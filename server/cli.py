@@ -108,7 +108,8 @@ def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
 
 
 def _job(chosen: Settings) -> Job:
-    return Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory, report=chosen.reports)
+    limits = (chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
+    return Job(*limits, report=chosen.reports, recipes=chosen.recipe)
 
 
 def _target_problem(targets: tuple[str, ...]) -> str:

@@ -28,6 +28,8 @@ _ROOT = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")
 # What stands at the top of a site: under such a path nobody could tell whether a proxy has taken the path off.
 OWN_FOLDERS = ("embed", "lessons", "ops", "static")
 OWN_PAGES = ("compare", "docs", "events", "glossary", "healthz", "metrics", "oembed", "own", "reload")
+# A name, a colon, and the first argument of a recipe behind it.
+_RECIPE = re.compile(r"\s*([\w.]+)\s*:\s*((?:like\s+)?\w+\s*[:=].*)", re.DOTALL)
 _NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
 
 
@@ -37,12 +39,16 @@ class BadSetting(ValueError):
 
 @dataclass(frozen=True)
 class Option:
-    """One option: the parser of its text, its help, and the group of ``--help`` it stands in."""
+    """One option: the parser of its text, its help, and the group of ``--help`` it stands in.
+
+    ``between`` is what separates several of them in one text; empty where it may be given once alone.
+    """
 
     read: Callable[[str], Any]
     help: str
     metavar: str
     group: str = _WHERE
+    between: str = ""
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:
@@ -152,6 +158,17 @@ def function_names(text: str) -> tuple[str, ...]:
     return names
 
 
+def recipes(text: str) -> tuple[tuple[str, str], ...]:
+    """The names of Functions, each with its recipe, a line for each."""
+    found = [_RECIPE.fullmatch(line) for line in text.splitlines() if line.strip()]
+    if not found or not all(found):
+        raise BadSetting('must be a Function and how it is called, like "Mine: x: float64[3,4]; k = 2"')
+    pairs = tuple((each[1], each[2]) for each in found if each)
+    if len(dict(pairs)) < len(pairs):
+        raise BadSetting("must be given once for each Function")
+    return pairs
+
+
 def proxies(text: str) -> str:
     """Addresses and networks (CIDR), separated by commas."""
     addresses = [each.strip() for each in text.split(",") if each.strip()]
@@ -179,6 +196,14 @@ OPTIONS = {
         " Mine:SECOND-ORDER; may be repeated",
         "NAME",
         _OWN,
+        between=" ",
+    ),
+    "recipe": Option(
+        recipes,
+        'how a Function is called, as in "Mine: x: float64[3,4]; k = 2"; may be repeated',
+        '"NAME: RECIPE"',
+        _OWN,
+        between="\n",
     ),
     "strict": Option(boolean, "with --check: warnings and remarks fail, too", "", _OWN),
     "save_html": Option(_page, "no server: write the report as one page that needs no other file", "FILE", _OWN),
@@ -201,7 +226,7 @@ OPTIONS = {
     "host": Option(str, "the address to listen on (default: 127.0.0.1)", "ADDRESS"),
     "port": Option(_whole(0, 65535), "the port; 0 takes a free one (default: 8000, or the next with a TARGET)", "N"),
     "url": Option(url, "the address people use, its path included: for links", "URL"),
-    "name": Option(host_names, "another host name it answers to; may be repeated", "NAME"),
+    "name": Option(host_names, "another host name it answers to; may be repeated", "NAME", between=" "),
     "log": Option(one_of(LOG_FORMATS), "a line for each request: off, text or json (default: off)", "FORM"),
     "cache": Option(_whole(0, 65536), "MiB of answers kept as they were sent (default: 64)", "MIB"),
     "frame_ancestors": Option(

@@ -19,8 +19,6 @@ from .options import (
     REPORT_FORMATS,
     BadSetting,
     boolean,
-    function_names,
-    host_names,
 )
 
 PUBLIC = {
@@ -61,7 +59,8 @@ class Settings:
 
     ``targets`` are the files and modules with the user's own Functions; without any there is the gallery alone. Their
     workers may hold ``memory`` MiB (0: no limit), and take ``loading`` seconds to import them; ``token`` authorises
-    requests that change something. ``next_port`` says whether another port may be used where ``port`` is taken.
+    requests that change something; ``recipe`` has names of Functions, each with how it is called. ``next_port`` says
+    whether another port may be used where ``port`` is taken.
     With ``play``, code that was edited in a page is run, in a sandbox.
     With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
     differences are then no failure; with ``strict`` warnings and remarks are failures, too.
@@ -88,6 +87,7 @@ class Settings:
     format: str = REPORT_FORMATS[0]
     save_html: str = ""
     allow: tuple[str, ...] = ()
+    recipe: tuple[tuple[str, str], ...] = ()
     strict: bool = False
     next_port: bool = False
 
@@ -147,6 +147,8 @@ def _check_combination(chosen: Settings, arguments: Mapping[str, Any]) -> None:
     if chosen.reports and not chosen.targets:
         flag = "--check" if chosen.check else "--save-html"
         end_with(f"{flag} needs the file or module to look at, like gradloupe my_ops.py {flag}.")
+    if chosen.recipe and not chosen.targets:
+        end_with("--recipe needs the file or module of the Function, like gradloupe my_ops.py --recipe ...")
     for name in ("format", "allow", "strict"):
         if arguments[name] is not None and not chosen.check:
             end_with(f"--{name} is for --check, which reports in the terminal; add it, or leave --{name} out.")
@@ -185,7 +187,7 @@ def _parser(version: str) -> argparse.ArgumentParser:
         flag, group = f"--{name.replace('_', '-')}", groups[option.group]
         if option.read is boolean:
             group.add_argument(flag, action="store_const", const="1", help=option.help)
-        elif option.read in (host_names, function_names):
+        elif option.between:
             group.add_argument(flag, action=_Listed, help=option.help, metavar=option.metavar)
         else:
             group.add_argument(flag, help=option.help, metavar=option.metavar)
@@ -196,4 +198,4 @@ def _parser(version: str) -> argparse.ArgumentParser:
 class _Listed(argparse.Action):
     def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: Any = None) -> None:
         before = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, values if before is None else f"{before} {values}")
+        setattr(namespace, self.dest, values if before is None else f"{before}{OPTIONS[self.dest].between}{values}")

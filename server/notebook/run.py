@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from ..inference.recipe.recipe import BadRecipe, NotInferred
 from ..protocol.errors import BadQuestion
-from ..report.examine import examine_function
+from ..report.examine import examine_function, with_advice
 from ..report.result import CheckResult, ExaminedFunction
 from ..report.summarize import summarize_uncalled
 from .arguments import CheckArguments
@@ -43,7 +43,7 @@ def examine_subject(subject: Subject) -> ExaminedFunction:
     """The sweeps and the contract X-ray of a subject."""
     description, chosen = subject.told, subject.wanted.address if subject.wanted.somewhere else None
     try:
-        return _run_to_end(examine_function(subject, description["name"], chosen=chosen))
+        return with_advice(_run_to_end(examine_function(subject, description["name"], chosen=chosen)), _ADVICE)
     except (Exception, SystemExit) as problem:  # noqa: BLE001 in this process there is no supervisor to report it
         return ExaminedFunction(summarize_uncalled(description, _error_sentence(problem), "failed"), description)
 

@@ -22,7 +22,8 @@ class Job:
     processor does not count; ``memory`` is MiB of resident memory, that of its children included, 0 for no limit.
     ``text`` is code that was edited in a page: instead of targets, its Functions are served, and run in a sandbox.
     ``again`` counts explicit reloads, which also invalidate what is read beside the source. ``report`` says that all
-    its Functions are looked at once, in every view, and nobody waits for a single answer.
+    its Functions are looked at once, in every view, and nobody waits for a single answer. ``recipes`` are names of
+    Functions, each with how it is called.
     """
 
     deadline: float = 10.0
@@ -32,6 +33,7 @@ class Job:
     again: int = 0
     report: bool = False
     text: str = ""
+    recipes: tuple[tuple[str, str], ...] = ()
 
     @property
     def foreign(self) -> tuple[str, ...]:
@@ -46,4 +48,5 @@ class Job:
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> Job:
         """The job from its plain JSON data."""
-        return cls(**{**plain, "targets": tuple(plain["targets"])})
+        recipes = tuple((name, recipe) for name, recipe in plain["recipes"])
+        return cls(**{**plain, "targets": tuple(plain["targets"]), "recipes": recipes})

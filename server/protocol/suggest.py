@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _MAX_LETTERS = 80  # characters compared
+_MAX_NAMED = 20
 
 
 def closest_match(word: str, words: Iterable[str], alike: float = 0.6) -> str:
@@ -13,6 +14,11 @@ def closest_match(word: str, words: Iterable[str], alike: float = 0.6) -> str:
     by_lower_case = {each.lower(): each for each in words}
     matches = get_close_matches(word.lower()[:_MAX_LETTERS], by_lower_case, 1, alike)
     return by_lower_case[matches[0]] if matches else ""
+
+
+def no_such_function(given: str, names: Sequence[str]) -> str:
+    """The sentence on an option, ``given`` as it was written, that names none of the Functions there are."""
+    return f"{given} names no Function that was found; there are {first_few(names, _MAX_NAMED)}."
 
 
 def first_few(names: Sequence[str], most: int, separator: str = ", ") -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..protocol.suggest import first_few
+from ..protocol.suggest import no_such_function
 from .result import CheckResult
 from .words import DIFFERENCE_IDS, VERDICT_ID, WARNING_IDS
-
-_MAX_NAMED = 20
 
 
 class UnknownAllowance(Exception):
@@ -40,7 +38,7 @@ def absent_allowances(given: Iterable[str], names: list[str]) -> Iterator[str]:
     """A warning for each ``--allow`` that names no Function that was found: it may be in a file not looked at."""
     for each in given:
         if each.partition(":")[0] not in names:
-            yield f"--allow {each} names no Function that was found; there are {first_few(names, _MAX_NAMED)}."
+            yield no_such_function(f"--allow {each}", names)
 
 
 def check_allowed_ids(result: CheckResult, allowed: frozenset[str]) -> None:

@@ -15,7 +15,7 @@ from ..protocol.job import Job
 from ..supervisor.crash_report import WorkerLost
 from ..supervisor.engine import Catalogue, Engine
 from .allowlist import check_allowed_ids
-from .examine import examine_function
+from .examine import examine_function, with_advice
 from .result import ExaminedFunction
 from .summarize import asked_twice
 
@@ -59,7 +59,7 @@ class ExaminationQueue:
 
     async def _examine(self, engine: Engine, number: int, name: str) -> None:
         engine.last_loss = None
-        examined = await examine_function(engine, name, self.allowed[name], strict=self.strict)
+        examined = with_advice(await examine_function(engine, name, self.allowed[name], strict=self.strict))
         check_allowed_ids(examined.checked, self.allowed[name])
         if number in self.found:
             examined = replace(examined, checked=asked_twice(examined.checked))

@@ -35,7 +35,9 @@ _OUR_FAULT = (
     "This is an error of Gradloupe itself, and says nothing about the Function: {}. Please report it, with the "
     "Function and how it is called{}."
 )
-_ADVICE = "Write that as a line `Gradloupe: ...` into its docstring, or what you would pass into example_inputs."
+_ADVICE = (
+    "Say it by --recipe, by a line `Gradloupe: ...` in its docstring, or by what you would pass in example_inputs."
+)
 _NO_GRADIENT = re.compile(r"\s*(\w+)\s*:[^;]*\bnograd\b")
 
 
@@ -87,8 +89,8 @@ async def _examine(
         op = await engine.op(stub["name"])
     except Unsolved as unsolved:
         told = unsolved.told
-        sentence = f"{told['sentence']} {_ADVICE}" if told["sayable"] else told["sentence"]
-        return ExaminedFunction(summarize_uncalled(told, sentence), told, tried=told["tried"])
+        checked = summarize_uncalled(told, told["sentence"])
+        return ExaminedFunction(checked, told, tried=told["tried"], sayable=told["recipe"] * told["sayable"])
     except BadQuestion as problem:
         return ExaminedFunction(summarize_uncalled(stub, str(problem)), stub)
     try:
@@ -128,7 +130,7 @@ async def _examine_sections(
     left_out = [*names[len(headers) - 1 :], *hidden]
     checked = summarize(op, headers, contract, allowed, left_out, strict)
     if (op["made_up"] or op["doubt"]) and not checked.ok and checked.word not in UNJUDGED_WORDS:
-        return ExaminedFunction(summarize_uncalled(op, _not_understood(op)), op)
+        return ExaminedFunction(summarize_uncalled(op, _not_understood(op)), op, sayable=op["usual_recipe"])
     return ExaminedFunction(checked, op, curves, contract)
 
 
@@ -138,12 +140,20 @@ def _not_understood(op: OpDescription) -> str:
     if not op["made_up"]:
         return (
             f"The call was not understood: with `{called}` {op['doubt']}. That backward does not fit forward "
-            f"there says nothing. {_ADVICE}"
+            "there says nothing."
         )
     return (
         f"The call was not understood: {listed(op['made_up'])} has to be a callable that only you know. With one "
-        f"made up, `{called}`, backward does not fit forward, which says nothing. {_ADVICE}"
+        f"made up, `{called}`, backward does not fit forward, which says nothing."
     )
+
+
+def with_advice(examined: ExaminedFunction, advice: str = _ADVICE) -> ExaminedFunction:
+    """The result with ``advice`` behind its sentence, where how the Function is called has to be said."""
+    if not examined.sayable:
+        return examined
+    checked = examined.checked
+    return replace(examined, checked=replace(checked, sentence=f"{checked.sentence} {advice}"))
 
 
 def _other_inputs(op: OpDescription, question: Question, contract: ContractRecord) -> list[str]:

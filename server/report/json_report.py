@@ -25,7 +25,8 @@ def json_report(report: Report) -> bytes:
     ``trouble``, null or the first load error (sentence, kind, file, line, excerpt, traceback), and ``troubles``, all of
     them; ``notes`` on what the files do when they are loaded; ``functions``, for each the members of ``CheckResult``
     with sweeps and findings, with ``ok``, the ``faults`` (id, sentence, file, line) that make it fail and the
-    ``warnings`` that do so with ``strict``; and what was ``tried`` where it could not be called.
+    ``warnings`` that do so with ``strict``; and where it could not be called what was ``tried``, and the ``option`` to
+    type.
     """
     document = {
         "schema": _SCHEMA,
@@ -57,4 +58,5 @@ def _function(examined: ExaminedFunction) -> dict[str, Any]:
         "xray": contract["sentence"] if contract else None,
         "badges": contract["badges"] if contract else [],
         "tried": examined.tried,
+        "option": examined.option,
     }

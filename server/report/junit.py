@@ -20,7 +20,7 @@ def junit_report(report: Report) -> bytes:
     for target, found in groupby(report.found, lambda each: each.checked.target):
         suite = _suite(root, target, report)
         for each in found:
-            _cases(suite, each.checked)
+            _cases(suite, each.checked, each.option)
     for trouble in report.troubles:
         suite = _suite(root, trouble.get("target") or ", ".join(report.targets), report)
         case = SubElement(suite, "testcase", classname="gradloupe", name="load", time="0")
@@ -45,7 +45,7 @@ def _suite(root: Element, target: str, report: Report) -> Element:
     return suite
 
 
-def _cases(suite: Element, result: CheckResult) -> None:
+def _cases(suite: Element, result: CheckResult, option: str) -> None:
     faults = result.faults
     ids = dict.fromkeys(
         [*(each.id for each in result.findings), *(each.id for each in faults if each.id != VERDICT_ID)]
@@ -58,7 +58,8 @@ def _cases(suite: Element, result: CheckResult) -> None:
             case.set("line", str(result.line))
         failures = [each for each in faults if each.id == id_]
         for each in failures[:1]:
-            text = "\n".join(f"{one.sentence}\n{result.place(one.line)}" for one in failures)
+            told = [f"{one.sentence}\n{result.place(one.line)}" for one in failures]
+            text = "\n".join([*told, *[option] * bool(option)])
             kind = result.word if id_ == VERDICT_ID else "error"
             _outcome(case, "failure", each.sentence, kind, text)
         if id_ == VERDICT_ID:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
@@ -210,7 +211,8 @@ class ExaminedFunction:
     """One Function: its result and description, and the answers for its curves and its contract X-ray.
 
     Where no call was found, ``op`` is what is known without calling it, None where that is nothing; ``tried`` are some
-    calls, with what came of each; ``curves`` and ``contract`` are None.
+    calls, with what came of each; ``curves`` and ``contract`` are None. ``sayable`` is a recipe to edit, where how it
+    is called has to be said, and else empty.
     """
 
     checked: CheckResult
@@ -218,6 +220,14 @@ class ExaminedFunction:
     curves: CurvesAnswer | None = None
     contract: ContractRecord | None = None
     tried: Sequence[tuple[str, str]] = ()
+    sayable: str = ""
+
+    @property
+    def option(self) -> str:
+        """What to type, and to edit, where how it is called has to be said; else empty."""
+        text = f"{self.checked.name}: {self.sayable}"
+        quoted = shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'
+        return f"--recipe {quoted}" if self.sayable else ""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ def _write(report: Report, out: Console) -> None:
     out.print()
     for each in report.found:
         if said := _details(each.checked):
-            out.print(Group(Text(each.checked.name, "bold"), *said, Text("")))
+            out.print(Group(Text(each.checked.name, "bold"), *said))
+            out.print(f"  {each.option}\n" * bool(each.option), soft_wrap=True, markup=False)
     if report.notes:
         out.print(_notes(report))
     out.print(_summary(report, out.is_terminal))

@@ -6,7 +6,7 @@ import ast
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -57,6 +57,7 @@ def is_abstract_base(thing: Any, others: Iterable[Any]) -> bool:
     return has_subclass and bool(_not_overridden(thing, "backward") or abstract_method(thing))
 
 
+EXAMPLES = "example_inputs"  # what a module calls the arguments of its Functions
 _TORCH_MODULES = ("torch.autograd.function", "torch._C")  # modules that define the base classes of all Functions
 
 
@@ -94,6 +95,7 @@ def _all_functions(module: ModuleType, name: str) -> list[tuple[str, Any]]:
     for each in _modules(module):
         for title, thing in _functions_in(vars(each), each.__name__):
             (own if _is_defined_in(thing, module) else imported).append((title, thing))
+    own += _named_by_examples(module)
     candidates = list({id(thing): (title, thing) for title, thing in own or imported}.values())
     declared = {id(thing.function) for _, thing in candidates if isinstance(thing, Op)}
     every = [thing for _, thing in candidates]
@@ -101,6 +103,15 @@ def _all_functions(module: ModuleType, name: str) -> list[tuple[str, Any]]:
     if not functions:
         raise no_function_error(module, name)
     return functions
+
+
+def _named_by_examples(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """The Functions that ``example_inputs`` of a module names, as a class or by its name there, imported or not."""
+    examples = vars(module).get(EXAMPLES)
+    for key in examples if isinstance(examples, Mapping) else ():
+        thing: Any = vars(module).get(key) if isinstance(key, str) else key
+        if is_user_function(thing):
+            yield thing.__qualname__, thing
 
 
 def _modules(module: ModuleType) -> Iterator[ModuleType]:

@@ -1,4 +1,4 @@
-"""Overrides of the inferred call: a ``Gradloupe:`` line in a docstring, or ``example_inputs`` in the module."""
+"""Overrides of the inferred call: ``--recipe``, a ``Gradloupe:`` line in a docstring, or ``example_inputs``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..inference.recipe.recipe import (
 from ..protocol.suggest import closest_match
 from ..runtime.arguments import unsupported
 from ..runtime.arrays import dtype_name
-from .discover import is_user_function
+from .discover import EXAMPLES, is_user_function
 from .import_errors import encodable
 
 _MAX_NAMED = 20
@@ -39,19 +39,16 @@ def reasons(recipe: Recipe, reason: str) -> tuple[tuple[str, str], ...]:
 
 def unknown_example_names(module: ModuleType) -> Iterator[str]:
     """A warning for each name in ``example_inputs`` that the module does not define."""
-    examples = vars(module).get(_EXAMPLES)
+    examples = vars(module).get(EXAMPLES)
     for name in examples if isinstance(examples, Mapping) else ():
         if isinstance(name, str) and name.partition(".")[0] not in vars(module):
             functions = [each for each, value in vars(module).items() if is_user_function(value)]
             suggestion = closest_match(name, functions)
             hint = f"did you mean {suggestion}?" if suggestion else f"it has {', '.join(functions[:_MAX_NAMED])}."
-            yield encodable(
-                f"{_EXAMPLES} says how to call {name[:80]!r}, and nothing in the file has that name; {hint}"
-            )
+            yield encodable(f"{EXAMPLES} says how to call {name[:80]!r}, and nothing in the file has that name; {hint}")
 
 
 _MOST_GIVEN = 1 << 17  # budget: elements of a tensor that is given; of many a sample is looked at
-_EXAMPLES = "example_inputs"
 
 
 @dataclass(frozen=True)
@@ -65,20 +62,26 @@ class Override:
 
 
 def override_for(
-    function: Callable[..., Any], names: Sequence[str], namespace: Mapping[str, Any], alone: bool = False
+    function: Callable[..., Any],
+    names: Sequence[str],
+    namespace: Mapping[str, Any],
+    alone: bool = False,
+    recipe: str = "",
 ) -> Override | None:
     """How the user says a Function is called; None where the user does not.
 
     ``names`` are the arguments of ``forward``, ``namespace`` is that of its module. ``alone`` says that it is the only
-    Function there, so that ``example_inputs`` need not name it. Raises ``BadRecipe``.
+    Function there, so that ``example_inputs`` need not name it; ``recipe`` is that of the command line, which
+    comes before the others. Raises ``BadRecipe``.
     """
     line = DOCSTRING_LINE.search(inspect.cleandoc(getattr(function, "__doc__", None) or ""))
     examples = _examples(function, namespace, alone)
-    if line is None and examples is None:
-        return None
     found = None if examples is None else _from_examples(examples, names)
-    if line is not None:
-        found = _from_docstring(line[1], names, found.objects if found else {})
+    objects = found.objects if found else {}
+    if recipe:
+        found = _from_text(recipe, names, objects, "--recipe", "--recipe")
+    elif line is not None:
+        found = _from_text(line[1], names, objects, "the docstring", "The line “Gradloupe: …” in the docstring")
     return found and replace(found, recipe=settled_example(function, found.recipe))
 
 
@@ -87,16 +90,16 @@ def has_example(function: Callable[..., Any], namespace: Mapping[str, Any]) -> b
     return _examples(function, namespace, alone=False) is not None
 
 
-def _from_docstring(line: str, names: Sequence[str], objects: dict[str, Any]) -> Override:
+def _from_text(text: str, names: Sequence[str], objects: dict[str, Any], where: str, culprit: str) -> Override:
     try:
-        return Override(parse_recipe(line, names, objects), "the docstring says so", objects=objects)
+        return Override(parse_recipe(text, names, objects), f"{where} says so", objects=objects)
     except BadRecipe as problem:
-        raise BadRecipe(f"The line “Gradloupe: …” in the docstring cannot be used. {problem}") from problem
+        raise BadRecipe(f"{culprit} cannot be used. {problem}") from problem
 
 
 def _examples(function: Callable[..., Any], namespace: Mapping[str, Any], alone: bool) -> Any:
     """The entry of ``example_inputs`` for this Function; None if there is none."""
-    examples = namespace.get(_EXAMPLES)
+    examples = namespace.get(EXAMPLES)
     if not isinstance(examples, Mapping):
         return examples if alone and isinstance(examples, torch.Tensor | tuple | list | str) else None
     for key, value in examples.items():
@@ -110,10 +113,10 @@ def _examples(function: Callable[..., Any], namespace: Mapping[str, Any], alone:
 def _from_examples(examples: Any, names: Sequence[str]) -> Override:
     try:
         if isinstance(examples, str):
-            return Override(parse_recipe(examples, names), f"{_EXAMPLES} says so")
+            return Override(parse_recipe(examples, names), f"{EXAMPLES} says so")
         return override_of_values(arguments_by_name(examples, names))
     except BadRecipe as problem:
-        raise BadRecipe(f"{_EXAMPLES} cannot be used. {problem}") from problem
+        raise BadRecipe(f"{EXAMPLES} cannot be used. {problem}") from problem
 
 
 def arguments_by_name(examples: Any, names: Sequence[str], said: str = "It", gaps: bool = False) -> dict[str, Any]:
@@ -163,7 +166,7 @@ def override_of_values(values: Mapping[str, Any], said: str = "It", numbers: Col
             f"{said} gives no floating tensor that can be swept, and needs one; give for example torch.randn(7)."
         )
     objects = {each.name: each.value for each in arguments if isinstance(each, Constant) and each.text == OBJECT_TEXT}
-    return Override(Recipe(arguments), f"{_EXAMPLES} says so", given, objects)
+    return Override(Recipe(arguments), f"{EXAMPLES} says so", given, objects)
 
 
 def _is_supported_tensor(value: object) -> bool:

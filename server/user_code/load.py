@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from keyword import iskeyword
@@ -19,6 +19,7 @@ from ...ops import OPS, BadDeclaration
 from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..protocol.errors import LoadFailed
+from ..protocol.suggest import no_such_function
 from ..sandbox.edited_module import edited_module
 from ..sandbox.guest import FILE
 from ..sandbox.guest_process import GuestProcess
@@ -64,7 +65,7 @@ class CatalogueEntry:
 class Load:
     """The result: the entries by name, the user's files that were read, and notes on them.
 
-    ``reading`` has the contents of those files.
+    ``reading`` has the contents of those files, and ``recipes`` those of the command line by name of the Function.
     """
 
     targets: tuple[str, ...]
@@ -72,11 +73,15 @@ class Load:
     files: list[str]
     notes: list[str]
     reading: UserFileFinder
+    recipes: Mapping[str, str]
 
 
-def load_targets(targets: Sequence[str], again: int = 0) -> Load:
-    """Import the targets, in this process and for good; raises ``LoadFailed``."""
-    reading = UserFileFinder()
+def load_targets(targets: Sequence[str], again: int = 0, recipes: Mapping[str, str] | None = None) -> Load:
+    """Import the targets, in this process and for good; raises ``LoadFailed``.
+
+    ``recipes`` are those of the command line, by name of the Function.
+    """
+    reading, recipes = UserFileFinder(), recipes or {}
     sys.meta_path.insert(0, reading)
     loaded: list[_LoadedFunction] = []
     notes: list[str] = []
@@ -102,8 +107,9 @@ def load_targets(targets: Sequence[str], again: int = 0) -> Load:
         each for module in dict.fromkeys(module for _, module, _ in loaded) for each in unknown_example_names(module)
     ]
     files = files_to_watch(reading, [path for path in reading.named if path.endswith(".py")])
-    entries = _entries(loaded, _content_digest(reading, files, again), reading)
-    return Load(tuple(targets), entries, files, notes, reading)
+    entries = _entries(loaded, _content_digest(reading, files, f"{again}{sorted(recipes.items())}"), reading)
+    notes += [no_such_function(f"--recipe {each}", [*entries]) for each in recipes if each not in entries]
+    return Load(tuple(targets), entries, files, notes, reading, recipes)
 
 
 def load_text(text: str, guest: GuestProcess) -> Load:
@@ -125,7 +131,7 @@ def load_text(text: str, guest: GuestProcess) -> Load:
             report |= {"sentence": _NO_FUNCTION}
         raise LoadFailed(report, []) from None
     content = hashlib.sha256(f"{code_digest()}\0{text}".encode("utf-8", "replace")).hexdigest()
-    return Load((FILE,), _entries(loaded, content, reading), [], notes, reading)
+    return Load((FILE,), _entries(loaded, content, reading), [], notes, reading, {})
 
 
 def _with_claim(found: FoundFunction) -> FoundFunction:
@@ -150,8 +156,8 @@ def files_to_watch(reading: UserFileFinder, first: Sequence[str] = ()) -> list[s
     return list(dict.fromkeys(os.path.realpath(path) for path in paths if path))[:_MAX_FILES]
 
 
-def _content_digest(reading: UserFileFinder, files: list[str], again: int) -> str:
-    """Hash of all user files that were read, and of ``again``, the number of the reload."""
+def _content_digest(reading: UserFileFinder, files: list[str], again: str) -> str:
+    """Hash of all user files that were read, and of ``again``: the number of the reload, and given recipes."""
     digest = hashlib.sha256(f"{code_digest()}\0{again}".encode())
     read = {os.path.realpath(path): data for path, data in reading.read.items()}
     for path in files:

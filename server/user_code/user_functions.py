@@ -177,7 +177,7 @@ class UserFunctions:
             namespace = vars(sys.modules[function.__module__])
         alone = sum(each.definition.file == entry.definition.file for each in self._load.entries.values()) == 1
         try:
-            return override_for(function, names, namespace, alone)
+            return override_for(function, names, namespace, alone, self._load.recipes.get(entry.name, ""))
         except BadRecipe as problem:
             if forgiving:
                 return None

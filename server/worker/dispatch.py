@@ -174,7 +174,9 @@ def _collection(job: Job) -> Gallery | UserFunctions:
     from ..user_code.load import load_targets
     from ..user_code.user_functions import EditedFunctions, UserFunctions
 
-    return EditedFunctions(job.text) if job.text else UserFunctions(load_targets(job.targets, job.again))
+    if job.text:
+        return EditedFunctions(job.text)
+    return UserFunctions(load_targets(job.targets, job.again, dict(job.recipes)))
 
 
 class Gallery:

@@ -93,6 +93,16 @@ def test_a_report_is_asked_for_with_its_form_and_what_it_allows() -> None:
     assert chosen("a.py", GRADLOUPE_CHECK="1", GRADLOUPE_FORMAT="json").format == "json"
 
 
+def test_recipes_go_by_function_and_add_up() -> None:
+    first, second = ("Mine", "x: float64[3]; k = 2"), ("a.Mine_2", "like x = 1")
+    line = ["a.py", "--recipe", "Mine: x: float64[3]; k = 2", "--recipe", "a.Mine_2:like x = 1"]
+    assert parse_settings(line, {}, "1").recipe == (first, second)
+    assert chosen("a.py", GRADLOUPE_RECIPE="Mine: x: float64[3]; k = 2\n a.Mine_2 : like x = 1\n").recipe == (
+        first,
+        second,
+    )
+
+
 MISTAKES = """
     --port 80x | --port -1 | --port 65536 | --port ９ | --deadline 0 | --deadline nan | --deadline inf | --deadline soon
     --url ftp://a.example | --url a.example | --url https://a.example/a//b | --url https://a.example/../b | --url https://a.example/ops/x
@@ -103,7 +113,8 @@ MISTAKES = """
     --log loud | --requests-per-peer many | --forwarded-allow-ips proxy | --cache 1.5 | --frobnicate | --port
     --fram * | --check | --save-html a.html | --format json | --allow Foo | --memory 1.5 | --loading never
     --memory 10 | --memory 511 | --memory -1 | --memory 99999999
-    --token short | --save-html /
+    --token short | --save-html / | a.py --recipe x:float64[7] | a.py --recipe F | --recipe F:x:float64[7]
+    a.py --recipe F:x=1 --recipe F:x=2
 """
 
 
@@ -116,7 +127,7 @@ def test_a_mistake_is_answered_with_one_sentence(line: str, capsys: pytest.Captu
     assert said.startswith("gradloupe: ")
     assert said.endswith(".\n")
     assert said.count("\n") == 1
-    assert line.split()[0] in said
+    assert next(each for each in line.split() if each.startswith("-")) in said
 
 
 @pytest.mark.parametrize(

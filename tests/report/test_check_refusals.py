@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from textwrap import indent
 from xml.etree import ElementTree
@@ -121,14 +123,32 @@ def test_an_error_of_our_own_is_said_to_be_and_what_to_report(folder: Path, monk
     assert re.search(r"\(\w+/\w+\.py, line \d+\)\. .* x: float64\[7\]\.$", found["sentence"])
 
 
-def test_who_is_told_that_no_call_was_found_can_write_one_into_the_file(folder: Path) -> None:
-    (folder / "lock.py").write_text(written({"Lock": LOCK}))
-    process = ran(folder, "lock.py --check --format junit")
-    root = ElementTree.fromstring(process.stdout)  # noqa: S314 - our own
-    message = next(each.get("message", "") for each in root.iter("failure"))
-    assert process.returncode == 2
-    for said in ("such as `x: float64[7]`", "line `Gradloupe: ...` into its docstring", "example_inputs"):
-        assert said in message
+def test_who_is_told_that_no_call_was_found_is_shown_the_option_to_type_and_it_is_the_call(folder: Path) -> None:
+    lock = LOCK.replace("x.shape != (3, 5, 9, 11, 17)", "3 * x.numel() != 3003")
+    (folder / "lock.py").write_text(written({"Lock": lock}))
+    forms = in_every_form(folder, "lock.py --check --save-html lock.html")
+    (found,) = json.loads(forms["json"].stdout)["functions"]
+    option: str = found["option"]
+    assert {each.returncode for each in forms.values()} == {2}
+    for said in ("line `Gradloupe: ...` in its docstring", "example_inputs"):
+        assert said in found["faults"][0]["sentence"]
+    assert f"\n  {option}\n" in forms["text"].stdout
+    assert option in forms["junit"].stdout.replace("&quot;", '"')
+    assert option in unescape((folder / "lock.html").read_text())
+    flag, recipe = shlex.split(option)
+    assert (flag, recipe) == ("--recipe", "Lock: x: float64[7]")
+    typed = recipe.replace("7", "7,11,13").replace(" ", "")
+    (found,) = report_of(folder, f"lock.py {flag} {typed}")["functions"]  # type: ignore[misc]
+    assert (found["word"], found["option"], found["recipe"]) == ("matches", "", "x: float64[7,11,13]")
+    assert found["assumed"] == [["x", "--recipe says so"]]
+
+
+def test_a_recipe_that_does_not_fit_and_one_of_no_function_are_told(folder: Path) -> None:
+    found = report_of(folder, "fine.py --recipe Cube:y:float64[2] --recipe Cub:x:float64[2]")
+    cube, through = found["functions"]  # type: ignore[misc]
+    assert (cube["word"], through["word"]) == ("unsolved", "differs")
+    assert cube["sentence"].startswith("--recipe cannot be used. 'y' is not an argument of forward")
+    assert [note for note in found["notes"] if "--recipe Cub names no Function" in note]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("form", ["text", "json", "junit"])

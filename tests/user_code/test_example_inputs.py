@@ -68,6 +68,20 @@ def test_example_inputs_are_the_call(described: Described, examples: str, name: 
         assert {because for _, because in op["assumed"]} == {"example_inputs says so"}
 
 
+def test_a_function_that_they_name_is_looked_at_wherever_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    theirs = f"import torch\n\n\n{class_source(CLAMP, 'Clamp')}"
+    examples = "example_inputs = {theirs.Clamp: (torch.ones(3), -1, 1), 'Called': ()}\n"
+    mine = f"import theirs\nfrom others import Called, Unnamed\n\n\n{SQUARE}\n\n{examples}"
+    others = f"import torch\n\n\n{class_source(CALLED, 'Called')}\n\n{class_source(CLAMP, 'Unnamed')}"
+    written(tmp_path, {"theirs": theirs, "others": others, "mine": mine})
+    with worker("mine.py") as loaded:
+        assert sorted(loaded.names) == ["Called", "Clamp", "Square"]
+        assert loaded.describe("Clamp")["op"]["recipe"] == "x: float32[3]; min = -1; max = 1"
+
+
 @pytest.mark.parametrize("examples", ["torch.tensor([0.123456])", "(torch.tensor([0.123456]),)"])
 def test_for_a_function_that_is_alone_they_need_no_name_and_tensors_are_used_as_they_are(
     described: Described, examples: str
