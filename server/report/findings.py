@@ -60,6 +60,11 @@ class SweptSection:
     beyond: str = ""
     remark: SmallDifference | None = None
 
+    @property
+    def input(self) -> str:
+        """The input that is swept."""
+        return input_of(self.wrt)
+
 
 @dataclass(frozen=True)
 class XrayFinding:
@@ -80,9 +85,19 @@ class XrayFinding:
     element: str = ""
 
     @property
+    def input(self) -> str:
+        """The input that it is about; empty where that is no one input."""
+        return input_of(self.element)
+
+    @property
     def said(self) -> str:
         """What was seen, what torch does with it and what to do, in a few sentences."""
         return " ".join(filter(None, (self.seen, self.torch, self.advice)))
+
+
+def input_of(element: str) -> str:
+    """The input that an element is of, ``weight`` of ``weight[0,1]``."""
+    return element.partition("[")[0]
 
 
 def faulty_sweeps(sweeps: Sequence[SweptSection]) -> list[SweptSection]:

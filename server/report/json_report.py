@@ -15,7 +15,7 @@ import orjson
 from ... import __version__
 from .result import ExaminedFunction, Report
 
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 def json_report(report: Report) -> bytes:
@@ -48,7 +48,8 @@ def _function(examined: ExaminedFunction) -> dict[str, Any]:
     result, contract = examined.checked, examined.contract
     fields = asdict(result)
     return {
-        **{name: fields.pop(name) for name in ("name", "target", "file", "line", "claim", "declared", "allowed")},
+        **{name: fields.pop(name) for name in ("name", "target", "file", "line", "claim", "declared")},
+        "allowed": result.allowed,
         "ok": result.ok,
         **fields,
         "worst": asdict(result.worst) if result.worst else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator
 from itertools import groupby
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
@@ -47,10 +48,7 @@ def _suite(root: Element, target: str, report: Report) -> Element:
 
 def _cases(suite: Element, result: CheckResult, option: str) -> None:
     faults = result.faults
-    ids = dict.fromkeys(
-        [*(each.id for each in result.findings), *(each.id for each in faults if each.id != VERDICT_ID)]
-    )
-    for id_ in (VERDICT_ID, *ids):
+    for id_ in dict.fromkeys([VERDICT_ID, *(each.id for each in result.findings), *(each.id for each in faults)]):
         named = {"classname": f"{result.target}.{result.name}", "name": f"{result.name}.{id_}", "time": "0"}
         case = SubElement(suite, "testcase", {name: _clean(text) for name, text in named.items()})
         if result.file:
@@ -60,16 +58,23 @@ def _cases(suite: Element, result: CheckResult, option: str) -> None:
         for each in failures[:1]:
             told = [f"{one.sentence}\n{result.place(one.line)}" for one in failures]
             text = "\n".join([*told, *[option] * bool(option)])
-            kind = result.word if id_ == VERDICT_ID else "error"
-            _outcome(case, "failure", each.sentence, kind, text)
-        if id_ == VERDICT_ID:
-            _system_out(case, result)
-        elif not failures:
-            _remark(case, result, [each for each in result.findings if each.id == id_])
+            _outcome(case, "failure", each.sentence, each.word, text)
+        rows = [each for each in result.findings if each.id == id_ and not failures]
+        if rows and id_ == "NOT-LOOKED-AT":
+            SubElement(case, "skipped", message=_clean(rows[0].seen))
+        elif lines := [*_called(result, id_ == VERDICT_ID), *_remarks(result, rows)]:
+            SubElement(case, "system-out").text = _clean("\n".join(lines))
 
 
-def _system_out(case: Element, result: CheckResult) -> None:
-    """How it was called and what was found, as the output of a case."""
+def _remarks(result: CheckResult, rows: list[XrayFinding]) -> list[str]:
+    """Findings that are no failure, as lines of the output of a case."""
+    return [f"{each.level}{', allowed' * result.forgives(each)}: {each.said}" for each in rows if each.level != "fine"]
+
+
+def _called(result: CheckResult, of_verdict: bool) -> Iterator[str]:
+    """How it was called and what was found, as lines of the output of the case of the verdict; of others none."""
+    if not of_verdict:
+        return
     lines = [f"{result.word}: {result.sentence}", f"called as {result.recipe}" * bool(result.recipe)]
     lines += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in result.sweeps]
     lines += [f"not swept: {result.left_out}"] * bool(result.left_out)
@@ -79,16 +84,7 @@ def _system_out(case: Element, result: CheckResult) -> None:
         if each.id in WARNING_IDS and each.sentence not in result.beyond
     ]
     lines += [*result.elsewhere, *["allowed to differ"] * result.allowed]
-    SubElement(case, "system-out").text = _clean("\n".join(filter(None, lines)))
-
-
-def _remark(case: Element, result: CheckResult, rows: list[XrayFinding]) -> None:
-    """Findings that are no failure, as the output of a case; a check that could not be made is skipped."""
-    lines = [f"{each.level}{', allowed' * result.forgives(each)}: {each.said}" for each in rows if each.level != "fine"]
-    if rows and rows[0].id == "NOT-LOOKED-AT":
-        SubElement(case, "skipped", message=_clean(rows[0].seen))
-    elif lines:
-        SubElement(case, "system-out").text = _clean("\n".join(lines))
+    yield from filter(None, lines)
 
 
 def _outcome(case: Element, kind: str, message: str, word: str, text: str) -> None:

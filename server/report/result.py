@@ -44,11 +44,17 @@ _CELL = Markup("text-align:left;vertical-align:top;padding:.15em 1.2em .15em 0;"
 
 @dataclass(frozen=True)
 class CheckFailure:
-    """A failure of a check: ``gradient`` or the id of a finding, a sentence, and the line of the file."""
+    """A failure of a check: its id, that of the verdict or of a finding, a sentence, and the line of the file.
+
+    ``word`` is that of the verdict or the level of the finding; ``input`` is the one it is about, empty where that is
+    no one input.
+    """
 
     id: str
     sentence: str
     line: int | None
+    word: str = "warning"
+    input: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,8 +67,8 @@ class CheckResult:
     but the X-ray looked at: with some it is ``undecided``.
 
     ``recipe`` is how it was called, and ``assumed`` what inference assumed for that, by argument. ``file`` and ``line``
-    are where it is defined, empty and 0 if that is not known; ``target`` is what it was found in. No failure are: a
-    difference that is ``allowed``, checks in ``forgiven``, what is declared as broken, and a surrogate that differs by
+    are where it is defined, empty and 0 if that is not known; ``target`` is what it was found in. No failure are: the
+    checks in ``forgiven``, that of the verdict among them, what is declared as broken, and a surrogate that differs by
     another input than its default one. ``left`` are the arguments that no call was found to have their declared
     default, each with a sentence, and ``passed_over`` is one on a likelier call in which backward raises: warnings.
     With ``strict``, ``warnings`` are failures, too.
@@ -80,7 +86,6 @@ class CheckResult:
     line: int = 0
     claim: str = "exact"
     declared: bool = False
-    allowed: bool = False
     forgiven: tuple[str, ...] = ()
     unswept: tuple[str, ...] = ()
     left: tuple[tuple[str, str], ...] = ()
@@ -91,6 +96,11 @@ class CheckResult:
     def verdict_name(self) -> str:
         """The word as people read it."""
         return verdict_name(self.word, self.claim)
+
+    @property
+    def allowed(self) -> bool:
+        """Whether its verdict may be that it differs."""
+        return VERDICT_ID in self.forgiven
 
     @property
     def accused(self) -> XrayFinding | None:
@@ -158,35 +168,37 @@ class CheckResult:
         return not self.faults
 
     def _warnings(self) -> Iterator[CheckFailure]:
-        for _, sentence in self.left:
-            yield CheckFailure(DEFAULT_ID, sentence, self.line or None)
+        for name, sentence in self.left:
+            yield CheckFailure(DEFAULT_ID, sentence, self.line or None, input=name)
         if self.passed_over:
             yield CheckFailure(PASSED_OVER_ID, self.passed_over, self.line or None)
         for each in self.sweeps:
             if each.remark and not each.fault:
-                yield CheckFailure(REMARK_ID, f"{each.of} by {each.wrt}: {each.sentence}", each.line)
+                yield CheckFailure(REMARK_ID, f"{each.of} by {each.wrt}: {each.sentence}", each.line, input=each.input)
             if each.word == "matches here" and each.beyond:
-                yield CheckFailure(REMARK_ID, each.beyond, each.line)
-        for finding in self.findings:
-            if finding.level == "warning":
-                yield CheckFailure(finding.id, f"{finding.title}: {finding.said}", finding.line)
+                yield CheckFailure(REMARK_ID, each.beyond, each.line, input=each.input)
+        yield from (_failure(each) for each in self.findings if each.level == "warning")
 
     def _faults(self) -> Iterator[CheckFailure]:
         if self.claim == "broken":
             return
         if not self.sweeps:
-            yield CheckFailure(VERDICT_ID, self.sentence, self.line or None)
+            yield CheckFailure(VERDICT_ID, self.sentence, self.line or None, self.word)
         if self.unswept and not self.allowed:
-            yield CheckFailure(VERDICT_ID, f"Not swept: {self.left_out}", self.line or None)
+            yield CheckFailure(VERDICT_ID, f"Not swept: {self.left_out}", self.line or None, "undecided")
         yield from (each for each in self.warnings if self.strict and each.id not in self.forgiven)
-        for each in faulty_sweeps(self.sweeps):
-            if not (self.allowed and each.word in FORGIVABLE_WORDS):
-                yield CheckFailure(VERDICT_ID, " ".join(filter(None, (each.sentence, each.explanation))), each.line)
+        wrong = [each for each in faulty_sweeps(self.sweeps) if not (self.allowed and each.word in FORGIVABLE_WORDS)]
+        for each in wrong:
+            sentence = " ".join(filter(None, (each.sentence, each.explanation)))
+            yield CheckFailure(VERDICT_ID, sentence, each.line, each.word, each.input)
         if (accused := self.accused) and not (self.allowed or self.forgives(accused)):
-            yield CheckFailure(VERDICT_ID, f"{self.sentence} {accused.advice}".rstrip(), accused.line)
+            sentence = f"{self.sentence} {accused.advice}".rstrip()
+            yield CheckFailure(VERDICT_ID, sentence, accused.line, self.word, accused.input)
+        inputs = {each.input for each in wrong}
         for finding in self.findings:
-            if finding.level == "error" and not self.forgives(finding):
-                yield CheckFailure(finding.id, f"{finding.title}: {finding.said}", finding.line)
+            repeated = finding.id == VERDICT_ID and (finding is accused or finding.input in inputs)
+            if finding.level == "error" and not (repeated or self.forgives(finding)):
+                yield _failure(finding)
 
     def forgives(self, finding: XrayFinding) -> bool:
         """Whether a finding is no failure because it is allowed."""
@@ -262,6 +274,11 @@ class Report:
         if self.troubles or (self.found and not any(each.checked.judged for each in self.found)):
             return 2
         return 1 if self.faulty else 0
+
+
+def _failure(finding: XrayFinding) -> CheckFailure:
+    sentence = f"{finding.title}: {finding.said}"
+    return CheckFailure(finding.id, sentence, finding.line, finding.level, finding.input)
 
 
 def _lines(result: CheckResult) -> Iterator[str]:

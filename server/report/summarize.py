@@ -14,7 +14,6 @@ from ..schema.verdict_words import FAILING_WORDS
 from ..schema.views import CheckRecord, ContractRecord
 from .findings import SmallDifference, SweptSection, WorstPoint, XrayFinding, deciding_finding, gravest_sweep
 from .result import CheckResult
-from .words import VERDICT_ID
 
 # A difference beyond the range counts in full where it begins within so many times the range: tensors hold such
 # numbers.
@@ -35,7 +34,7 @@ def summarize(
 ) -> CheckResult:
     """The result from the headers of ``curves``, those of the default section first, and of the ``contract``.
 
-    ``allowed`` are the ids that are no failure: ``gradient``, and checks of the X-ray. ``unswept`` are the inputs that
+    ``allowed`` are the ids that are no failure, ``GRADIENT`` that of the verdict. ``unswept`` are the inputs that
     were not swept though they have a gradient. ``strict`` makes failures of warnings.
     """
     sweeps = tuple(_swept(op, header, number) for number, header in enumerate(curves))
@@ -58,10 +57,9 @@ def summarize(
     sentence = " ".join([sentence, *of_call]) if word.startswith("matches") else sentence
     assumed = tuple((name, because) for name, because in op["assumed"])
     recipe = op["recipe"] or op["usual_recipe"]
-    forgiven = tuple(sorted({*allowed} - {VERDICT_ID}))
     place = (op["group"], op["file"], op["line"], op["claim"], op["declared"])
     outcome = (op["name"], word, sentence, recipe, sweeps, findings, assumed)
-    return CheckResult(*outcome, *place, VERDICT_ID in allowed, forgiven, tuple(unswept), left, strict, passed_over)
+    return CheckResult(*outcome, *place, tuple(sorted(allowed)), tuple(unswept), left, strict, passed_over)
 
 
 def summarize_uncalled(op: OpStub, sentence: str, word: str = "unsolved") -> CheckResult:
@@ -120,8 +118,7 @@ def _differs_nearby(op: OpDescription, header: SectionRecord) -> bool:
 
 
 def _accusation(finding: XrayFinding) -> str:
-    name = finding.element.partition("[")[0]
-    where = f" in {name}" if name else ""
+    where = f" in {finding.input}" if finding.input else ""
     return f"backward differs from the derivative of forward{where}: {finding.seen[:1].lower()}{finding.seen[1:]}"
 
 

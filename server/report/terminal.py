@@ -159,9 +159,9 @@ def _details(result: CheckResult) -> list[RenderableType]:
 
 
 def _without_repeats(result: CheckResult) -> list[CheckFailure]:
-    """The failures without those of the X-ray that the verdict repeats: GRADIENT, and the deciding finding."""
-    repeated = {"GRADIENT", result.accused.id if result.accused else ""} if _is_of_verdict(result) else set[str]()
-    return [each for each in result.faults if each.id not in repeated]
+    """The failures without that of the finding that decides the verdict, which repeats it."""
+    deciding = {result.accused.id} - {VERDICT_ID} if result.accused and _is_of_verdict(result) else set[str]()
+    return [each for each in result.faults if each.id not in deciding]
 
 
 def _paragraph(head: str, sentence: str, colour: str = "") -> RenderableType:

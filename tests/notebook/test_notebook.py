@@ -92,7 +92,7 @@ def test_what_is_wrong_is_told_with_its_worst_point_and_where_it_is_written() ->
     assert found.worst is not None
     assert found.worst.analytical == pytest.approx(2 * (found.worst.numerical or 0))
     assert found.intervals
-    assert {each.id for each in found.faults} == {"gradient", "GRADIENT"}
+    assert {each.id for each in found.faults} == {"GRADIENT"}
     place = Path(found.file).resolve()
     assert place == Path(__file__).resolve()
     lines = place.read_text().splitlines()
