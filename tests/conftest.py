@@ -19,7 +19,7 @@ os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 # What `make quick` runs: the claims of the gallery, the judge, the X-ray, addresses and documents.
 CORE = {
     *("ops/test_claims.py", "ops/test_declaration.py", "ops/test_seed_values.py", "numerics/verdict/test_judge.py"),
-    *("numerics/verdict/test_planted_bugs.py", "numerics/sentences/test_verdict_sentence.py", "contract/test_xray.py"),
+    *("numerics/linearity/test_linearity.py", "numerics/sentences/test_verdict_sentence.py", "contract/test_xray.py"),
     *("url/test_address.py", "url/test_representations.py", "config/test_target.py"),
     *(
         "inference/test_recipe_text.py",

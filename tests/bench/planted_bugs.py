@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 
 import torch
-from functions.planted_bugs import CONTROLS, PLANTED, Planted
+from planted_bug_table import CONTROLS, PLANTED, Planted
 from report import Report, Table, Target, in_brackets
 from support.sections import look, section
 

@@ -5,7 +5,6 @@ from itertools import product
 from typing import Any, Literal
 
 import torch
-
 from functions.contract_broken import (
     AddsNone,
     DetachesInBackward,
@@ -33,6 +32,7 @@ from functions.mistakes import (
     WritesToGradOutput,
     WrongBeyondThree,
 )
+
 from gradloupe.ops import Input, Op
 from gradloupe.server.catalogue import measured_shapes
 
