@@ -8,6 +8,7 @@ from .example_inputs_code import example_inputs_code
 from .glossary import BadGlossary, read_glossary
 from .lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson, word_count
 from .pages import Pages
+from .search import ranked
 
 __all__ = [
     "PLOTLY_BUNDLES",
@@ -20,6 +21,7 @@ __all__ = [
     "Pages",
     "all_lessons",
     "example_inputs_code",
+    "ranked",
     "read_glossary",
     "read_lesson",
     "word_count",

@@ -209,14 +209,12 @@ def test_a_function_of_float64_alone_is_said_to_refuse_float32():
 
 COMPILED = [
     (OPS["functional_linear"], "yes", "compiles as one graph"),
-    (op_with(new_style(jvp=times(3))), "no", "jvp"),
-    (op_with(InPlace), "wrong", "the gradients are different"),
+    pytest.param(op_with(new_style(jvp=times(3))), "no", "jvp", marks=pytest.mark.nightly),
+    pytest.param(op_with(InPlace), "wrong", "the gradients are different", marks=pytest.mark.nightly),
 ]
 
 
-@pytest.mark.parametrize(
-    ("op", "state", "said"), [COMPILED[0], *(pytest.param(*each, marks=pytest.mark.nightly) for each in COMPILED[1:])]
-)
+@pytest.mark.parametrize(("op", "state", "said"), COMPILED)
 def test_compiled_apart_in_every_state(op, state, said):
     loaded = set(sys.modules)
     found = compile_badge(Call.of(section(op)), True, 60.0)

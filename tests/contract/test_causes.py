@@ -1,7 +1,10 @@
 import pytest
+from support.sections import section
 from support.written_functions import function_of
 
-import gradloupe
+from gradloupe.server.contract import contract_xray
+from gradloupe.server.inference.construction.op import op_of
+from gradloupe.server.inference.recipe import parse_recipe
 
 AFFINE = """
     def forward(ctx, x, bias):
@@ -26,7 +29,7 @@ ROWS = """
         slope = 1 - torch.tanh(x @ w) ** 2
         return {}
 """
-BIAS, MATRIX = "x: float64[4,3]; bias: float64[3]", "x: float64[4,3]; w: float64[3]"
+BIAS, MATRIX, ROW = "x: float64[4,3]; bias: float64[3]", "x: float64[4,3]; w: float64[3]", "x: float64[7]"
 
 
 @pytest.mark.parametrize(
@@ -35,15 +38,16 @@ BIAS, MATRIX = "x: float64[4,3]; bias: float64[3]", "x: float64[4,3]; w: float64
         (AFFINE, "g[-1]", BIAS, "bias", "is the gradient of the last of dimension 0 of y: the sum over it is missing"),
         (AFFINE, "2 * g", BIAS, "bias", "for bias, of shape (4, 3), is the gradient of x"),
         (AFFINE, "g.mean(0)", BIAS, "bias", "Compare what backward returns"),
-        (POWERS, "2 * x * of_square + 3 * x**2 * of_square", "", "x", "uses the grad_output of y0 for all"),
-        (POWERS, "2 * x * of_square + 3 * x * of_cube", "", "x", "Compare what backward returns"),
+        (POWERS, "2 * x * of_square + 3 * x**2 * of_square", ROW, "x", "uses the grad_output of y0 for all"),
+        (POWERS, "2 * x * of_square + 3 * x * of_cube", ROW, "x", "Compare what backward returns"),
         (ROWS, "(g * slope)[:, None] * w, x.t() @ (g[0] * slope)", MATRIX, "w", "uses the grad_output of y[0] for all"),
         (ROWS, "(g * slope)[:, None] * w, x[0] * g[0] * slope[0]", MATRIX, "w", "the first of dimension 0 of y"),
     ],
 )
 def test_the_planted_cause_is_named(methods: str, returned: str, recipe: str, name: str, cause: str) -> None:
-    found = gradloupe.check(function_of(methods.replace("{}", returned)), *[recipe] * bool(recipe)).findings
+    op = op_of(function_of(methods.replace("{}", returned)), parse_recipe(recipe), "own", "Own", "own.py")
+    found = contract_xray(section(op)).checks
     (wrong,) = [each for each in found if (each.id, each.level) == ("GRADIENT", "error")]
     assert wrong.element.partition("[")[0] == name
     assert cause in wrong.advice
-    assert all("forgotten" not in each.said for each in found if each.id == "SAVED-UNUSED") or "Compare" in cause
+    assert all("forgotten" not in each.seen for each in found if each.id == "SAVED-UNUSED") or "Compare" in cause

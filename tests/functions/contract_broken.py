@@ -56,10 +56,15 @@ def hiding(name, value):
     return forward
 
 
-def variant(id_, name, base, level="error", also=(), inputs=X, parameters=(), outputs=("y",), **methods):
-    """Takes a Function into the list that differs from another one in these methods."""
-    words = {"inputs": inputs, "parameters": parameters, "outputs": outputs}
-    return breach(id_, level, also, **words)(altered(base, name, **methods))
+def variant(id_, name, base=F, level="error", also=(), inputs=X, value=None, pull=None, **words):
+    """Takes a Function into the list that differs from another one in these methods; the other words are the op's.
+
+    ``value`` is what forward returns of tensors that it saves, ``pull`` what backward does of grad_output and those.
+    """
+    methods = {each: words.pop(each) for each in set(words) - {"parameters", "outputs"}}
+    methods |= {"forward": saving(value)} if value else {}
+    methods |= {"backward": of(pull)} if pull else {}
+    return breach(id_, level, also, inputs, **words)(altered(base, name, **methods))
 
 
 @breach("GRAD-COUNT", parameters=K)
@@ -74,8 +79,8 @@ class OneTooFew(F):
         return ctx.k * grad_output
 
 
-OneTooMany = variant("GRAD-COUNT", "OneTooMany", Square, backward=of(lambda g, x: (2 * x * g, g)))
-InAList = variant("GRAD-COUNT", "InAList", Product, inputs=TWO, backward=of(lambda g, u, v: [v * g, u * g]))
+OneTooMany = variant("GRAD-COUNT", "OneTooMany", Square, pull=lambda g, x: (2 * x * g, g))
+InAList = variant("GRAD-COUNT", "InAList", Product, inputs=TWO, pull=lambda g, u, v: [v * g, u * g])
 
 
 @breach("SWAPPED", inputs=TWO)
@@ -160,7 +165,7 @@ for name, pull in {
     "Forgets": lambda g, x: 2 * x,
     "AddsDecay": lambda g, x: 2 * x * g + 0.01 * x,
 }.items():
-    variant("NONLINEAR", name, Square, also=("SECOND-ORDER",), backward=of(pull))
+    variant("NONLINEAR", name, Square, also=("SECOND-ORDER",), pull=pull)
 
 
 @breach("CTX-TENSOR", "warning", also=("STALE-INPUT",))
@@ -208,19 +213,13 @@ class ForgetsTheMask(Identity):
         return x.clamp(-1, 1)
 
 
-@breach("SAVED-INTERMEDIATE", "note")
-class SavesBetween(F):
-    @staticmethod
-    def forward(ctx, x):
-        t = x.tanh()
-        ctx.save_for_backward(1 - t * t)
-        return t * 1
+def saves_between(ctx, x):
+    ctx.save_for_backward(1 - x.tanh() ** 2)
+    return x.tanh()
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, grad_output):
-        (slope,) = ctx.saved_tensors
-        return slope * grad_output
+
+sloped = once_differentiable(of(lambda g, slope: g * slope))
+variant("SAVED-INTERMEDIATE", "SavesBetween", F, "note", forward=saves_between, backward=sloped)
 
 
 @breach("CTX-SHADOW", "warning")
@@ -417,50 +416,27 @@ class IntermediateOnCtx(F):
 
 
 HoleAtZero = variant(
-    "NONFINITE",
-    "HoleAtZero",
-    F,
-    inputs=ROW,
-    also=("GRADIENT",),
-    forward=saving(lambda x: torch.where(x > 0, x.abs().sqrt(), 0.0)),
-    backward=of(lambda g, x: g * (x > 0) / (2 * x.clamp(min=0).sqrt())),
+    *("NONFINITE", "HoleAtZero", F, "error", ("GRADIENT",), ROW),
+    value=lambda x: torch.where(x > 0, x.abs().sqrt(), 0.0),
+    pull=lambda g, x: g * (x > 0) / (2 * x.clamp(min=0).sqrt()),
 )
 
 
-@breach("NONFINITE", inputs=(Input("x", domain=(-200.0, 200.0)),))
-class SlopeOfSigmoid(F):
-    """Divides infinity by infinity far below 0, in float32 alone."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.sigmoid(x)
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        e = torch.exp(-ctx.saved_tensors[0])
-        return grad_output * e / (1 + e) ** 2
+# Divides infinity by infinity far below 0, in float32 alone.
+variant(
+    *("NONFINITE", "SlopeOfSigmoid"),
+    inputs=(Input("x", domain=(-200.0, 200.0)),),
+    value=torch.sigmoid,
+    pull=lambda g, x: g * torch.exp(-x) / (1 + torch.exp(-x)) ** 2,
+)
 
 
-@breach("DTYPES", "note")
-class OnlyDouble(Square):
-    @staticmethod
-    def forward(ctx, x):
-        assert x.dtype == torch.float64, "double precision only"
-        ctx.save_for_backward(x)
-        return x * x
+def in_double_precision(x):
+    assert x.dtype == torch.float64, "double precision only"
+    return x * x
 
 
-@breach("NO-BACKWARD", "warning")
-class Legacy(F):
-    def __init__(self, factor):
-        self.factor = factor
-
-    def forward(self, x):
-        return 2 * x
-
-    def backward(self, grad_output):
-        return 2 * grad_output
+variant("DTYPES", "OnlyDouble", Square, "note", value=in_double_precision)
 
 
 @breach("NO-BACKWARD", "note")
@@ -470,6 +446,12 @@ class NotStatic(F):
 
     def backward(ctx, grad_output):
         return 2 * grad_output
+
+
+@breach("NO-BACKWARD", "warning")
+class Legacy(NotStatic):
+    def __init__(self, factor):
+        self.factor = factor
 
 
 breach("NESTED-ARG", inputs=TWO, call=lambda cls: lambda u, v: cls.apply([u, v]))(
@@ -492,25 +474,18 @@ class WrongForwardMode(Square):
 
 
 DiagonalOfSoftmax = variant(
-    "GRADIENT",
-    "DiagonalOfSoftmax",
-    F,
+    *("GRADIENT", "DiagonalOfSoftmax"),
     inputs=ROW,
     forward=keeping(lambda x: x.softmax(-1)),
-    backward=of(lambda g, y: g * y * (1 - y)),
+    pull=lambda g, y: g * y * (1 - y),
 )
-SlopeOfCube = altered(
-    F,
-    "SlopeOfCube",
-    forward=saving(lambda g, x: 3 * x**2 * g),
-    backward=of(lambda gg, g, x: (3 * x * gg, 6 * x * g * gg)),
-)
-
-
+slope_of_cube = {
+    "forward": saving(lambda g, x: 3 * x**2 * g),
+    "backward": of(lambda gg, g, x: (3 * x * gg, 6 * x * g * gg)),
+}
+SlopeOfCube = altered(F, "SlopeOfCube", **slope_of_cube)
 # Its double backward is right by x, and wrong by grad_output.
-WrongByGradOutput = variant(
-    "SECOND-ORDER", "WrongByGradOutput", Cube, backward=of(lambda g, x: SlopeOfCube.apply(g, x))
-)
+WrongByGradOutput = variant("SECOND-ORDER", "WrongByGradOutput", Cube, pull=lambda g, x: SlopeOfCube.apply(g, x))
 
 
 def no_second_derivative(ctx, g):
@@ -543,71 +518,52 @@ def times_a_number(ctx, x, k):
     return k * x
 
 
-variant("GRAD-SHAPE", "OneNumberForAll", Square, inputs=ROW, backward=of(lambda g, x: (2 * x * g).sum()))
-variant(
-    "GRAD-SHAPE",
-    "SwappedMatrices",
-    F,
-    inputs=(
-        Input("a", shape=(2, 3), value=(1.0, 2.0, -1.0, 0.5, 0.3, 1.5)),
-        Input("b", shape=(3, 4), value=tuple(0.3 * k - 1.6 for k in range(12))),
-    ),
-    forward=saving(torch.matmul),
-    backward=of(lambda g, a, b: (a.T @ g, g @ b.T)),
+PAIR = {"outputs": ("y", "z")}
+MATRICES = (
+    Input("a", shape=(2, 3), value=(1.0, 2.0, -1.0, 0.5, 0.3, 1.5)),
+    Input("b", shape=(3, 4), value=tuple(0.3 * k - 1.6 for k in range(12))),
 )
+WITH_BIAS = (Input("x", shape=(2, 3), value=0.5), Input("bias", shape=(3,), value=0.2))
+ROWS = (Input("u", shape=(3,), value=(1.0, 2.0, 0.5)), Input("v", shape=(3,), value=(0.7, -1.1, 1.9)))
+THREE = (*TWO, Input("w", value=0.7))
+
+variant("GRAD-SHAPE", "OneNumberForAll", Square, inputs=ROW, pull=lambda g, x: (2 * x * g).sum())
+variant("GRAD-SHAPE", "SwappedMatrices", inputs=MATRICES, value=torch.matmul, pull=lambda g, a, b: (a.T @ g, g @ b.T))
 LeavesTheSum = variant(
-    "GRAD-SHAPE-REDUCED",
-    "LeavesTheSum",
-    F,
-    "note",
-    inputs=(Input("x", shape=(2, 3), value=0.5), Input("bias", shape=(3,), value=0.2)),
+    *("GRAD-SHAPE-REDUCED", "LeavesTheSum", F, "note"),
+    inputs=WITH_BIAS,
     forward=lambda ctx, x, bias: x + bias,
     backward=lambda ctx, g: (g, g),
 )
+variant("SWAPPED", "SwappedRows", Product, inputs=ROWS, pull=lambda g, u, v: (u * g, v * g))
+variant("GRAD-DTYPE", "InFloat32", Square, "warning", pull=lambda g, x: (2 * x * g).float())
 variant(
-    "SWAPPED",
-    "SwappedRows",
-    Product,
-    inputs=(Input("u", shape=(3,), value=(1.0, 2.0, 0.5)), Input("v", shape=(3,), value=(0.7, -1.1, 1.9))),
-    backward=of(lambda g, u, v: (u * g, v * g)),
-)
-variant("GRAD-DTYPE", "InFloat32", Square, "warning", backward=of(lambda g, x: (2 * x * g).float()))
-variant(
-    "GRAD-DTYPE",
-    "OfBooleans",
-    Identity,
-    "warning",
+    *("GRAD-DTYPE", "OfBooleans", Identity, "warning"),
     forward=lambda ctx, x: x.round(),
     backward=lambda ctx, g: torch.zeros_like(g, dtype=torch.bool),
 )
 variant("GRAD-DEVICE", "OnAnotherDevice", Square, backward=lambda ctx, g: torch.empty_like(g, device="meta"))
-variant("GRAD-NONE", "NoneForOne", Product, inputs=TWO, backward=of(lambda g, u, v: (v * g, None)))
+variant("GRAD-NONE", "NoneForOne", Product, inputs=TWO, pull=lambda g, u, v: (v * g, None))
 variant("NEEDS-INPUT-GRAD", "InVain", Product, "note", inputs=TWO)
 variant(
-    "GRADOUT-STRIDES",
-    "ViewsIt",
-    Square,
+    *("GRADOUT-STRIDES", "ViewsIt", Square),
     inputs=MATRIX,
-    backward=of(lambda g, x: (2 * x.reshape(-1) * g.view(-1)).reshape(x.shape)),
+    pull=lambda g, x: (2 * x.reshape(-1) * g.view(-1)).reshape(x.shape),
 )
-variant("SAVED-UNUSED", "SavesForNothing", Double, "note", forward=saving(lambda x: 2 * x))
+variant("SAVED-UNUSED", "SavesForNothing", Double, "note", value=lambda x: 2 * x)
 variant("CTX-SHADOW", "HidesTheClass", Double, forward=hiding("_forward_cls", 3))
+HidesAHook = variant("CTX-SHADOW", "HidesAHook", Double, "warning", forward=hiding("register_hook", 1))
 variant(
-    "OUTPUT-GRAD-IGNORED",
-    "IgnoresTheSecond",
-    F,
-    outputs=("y", "z"),
-    forward=saving(lambda x: (2 * x, x * x)),
+    *("OUTPUT-GRAD-IGNORED", "IgnoresTheSecond"),
+    value=lambda x: (2 * x, x * x),
     backward=lambda ctx, y, z: 2 * y,
+    **PAIR,
 )
 variant(
-    "NONDIFF-CANDIDATE",
-    "UnmarkedMask",
-    F,
-    "note",
-    outputs=("y", "mask"),
-    forward=saving(lambda x: (x.clamp(min=0), (x > 0).to(x.dtype))),
+    *("NONDIFF-CANDIDATE", "UnmarkedMask", F, "note"),
+    value=lambda x: (x.clamp(min=0), (x > 0).to(x.dtype)),
     backward=lambda ctx, y, mask: y * (ctx.saved_tensors[0] > 0),
+    **PAIR,
 )
 variant("RETURNS-INPUT", "ReturnsIt", Identity, "note", forward=lambda ctx, x: x)
 variant("RETURNS-VIEW", "ReturnsAView", Identity, "note", forward=lambda ctx, x: x.view(-1))
@@ -615,102 +571,67 @@ variant("NO-GRAD-OUT", "OfIntegers", Identity, "note", forward=lambda ctx, x: x.
 variant("NO-GRAD-OUT", "ReturnsANumber", Identity, forward=lambda ctx, x: x.sum().item())
 variant("DIRTY-MISSING", "EditsPastAutograd", Double, forward=edits_past_autograd)
 variant(
-    "RANDOM-BACKWARD",
-    "NoisyByNumpy",
-    Double,
-    "warning",
+    *("RANDOM-BACKWARD", "NoisyByNumpy", Double, "warning"),
     backward=lambda ctx, g: 2 * g * (1 + 0.1 * float(np.random.rand())),
 )
 DetachesInBackward = variant(
-    "SECOND-ORDER", "DetachesInBackward", Square, "warning", backward=of(lambda g, x: 2 * x.detach() * g)
+    "SECOND-ORDER", "DetachesInBackward", Square, "warning", pull=lambda g, x: 2 * x.detach() * g
 )
 variant(
-    "SECOND-ORDER",
-    "NumpyUndeclared",
-    Square,
-    "warning",
-    backward=of(lambda g, x: torch.from_numpy(2 * x.detach().numpy()) * g),
+    *("SECOND-ORDER", "NumpyUndeclared", Square, "warning"),
+    pull=lambda g, x: torch.from_numpy(2 * x.detach().numpy()) * g,
 )
-variant(
-    "SECOND-ORDER",
-    "RaisesWhereItIsDifferentiated",
-    Square,
-    "warning",
-    backward=of(lambda g, x: Undifferentiated.apply(g, x)),
-)
+variant("SECOND-ORDER", "RaisesTwice", Square, "warning", pull=lambda g, x: Undifferentiated.apply(g, x))
 variant("ONCE-DIFF", "Once", Square, "note", backward=once_differentiable(of(lambda g, x: 2 * x * g)))
-variant("NO-BACKWARD", "NoBackward", F, forward=lambda ctx, x: x * x)
+variant("NO-BACKWARD", "NoBackward", forward=lambda ctx, x: x * x)
 variant("NO-BACKWARD", "BothNames", Square, vjp=of(lambda g, x: 2 * x * g))
 variant("SETUP-CONTEXT", "OldStyle", Square, "note")
-variant("NEW-FLAGS", "Boxed", Square, "note", boxed_grads_call=True, backward=of(lambda grads, x: 2 * x * grads.pop()))
+variant("NEW-FLAGS", "Boxed", Square, "note", boxed_grads_call=True, pull=lambda grads, x: 2 * x * grads.pop())
 # u·v with a gradient that is that of no function.
-variant("GRADIENT", "Curled", Product, inputs=TWO, backward=of(lambda g, u, v: ((v - v**3) * g, (u + u**3) * g)))
+variant("GRADIENT", "Curled", Product, inputs=TWO, pull=lambda g, u, v: ((v - v**3) * g, (u + u**3) * g))
 variant(
-    "GRADIENT",
-    "NoneForOneAndTwiceTheOther",
-    Product,
+    *("GRADIENT", "NoneForOneAndTwiceTheOther", Product),
     inputs=TWO,
     also=("GRAD-NONE",),
-    backward=of(lambda g, u, v: (2 * v * g, None)),
+    pull=lambda g, u, v: (2 * v * g, None),
 )
 variant(
-    "GRADIENT",
-    "SwapsTwoAndMistakesTheThird",
-    F,
-    inputs=(*TWO, Input("w", value=0.7)),
+    *("GRADIENT", "SwapsTwoAndMistakesTheThird"),
+    inputs=THREE,
     also=("SWAPPED",),
-    forward=saving(lambda u, v, w: u * v**2 * w),
-    backward=of(lambda g, u, v, w: (2 * u * v * w * g, v**2 * w * g, 3 * u * v**2 * g)),
+    value=lambda u, v, w: u * v**2 * w,
+    pull=lambda g, u, v, w: (2 * u * v * w * g, v**2 * w * g, 3 * u * v**2 * g),
 )
 variant(
-    "GRADIENT",
-    "IgnoresAnOutputAndAFactor",
-    F,
+    *("GRADIENT", "IgnoresAnOutputAndAFactor"),
     inputs=TWO,
-    outputs=("y", "z"),
     also=("OUTPUT-GRAD-IGNORED",),
-    forward=saving(lambda u, v: (u * v, v**2)),
+    value=lambda u, v: (u * v, v**2),
     backward=lambda ctx, y, z: (3 * ctx.saved_tensors[1] * y, ctx.saved_tensors[0] * y),
+    **PAIR,
 )
-variant("GRADIENT", "ShortAndHalved", Square, also=("GRAD-DTYPE",), backward=of(lambda g, x: (x * g).float()))
+variant("GRADIENT", "ShortAndHalved", Square, also=("GRAD-DTYPE",), pull=lambda g, x: (x * g).float())
 # Right where a is symmetric, as it is declared.
 variant(
-    "GRADIENT",
-    "InverseOfSymmetric",
-    F,
+    *("GRADIENT", "InverseOfSymmetric"),
     inputs=(Input("a", shape=(2, 2), value=(2.0, 0.5, 0.5, 1.0)),),
     forward=keeping(torch.linalg.inv),
-    backward=of(lambda g, y: -y @ g @ y),
+    pull=lambda g, y: -y @ g @ y,
 )
-HidesAHook = variant("CTX-SHADOW", "HidesAHook", Double, "warning", forward=hiding("register_hook", 1))
-variant("GRAD-NONTENSOR", "ForANumber", F, parameters=K, forward=times_a_number, backward=for_a_number)
+variant("GRAD-NONTENSOR", "ForANumber", parameters=K, forward=times_a_number, backward=for_a_number)
 variant(
-    "EMPTY",
-    "Largest",
-    F,
-    "note",
+    *("EMPTY", "Largest", F, "note"),
     inputs=ROW,
-    forward=saving(lambda x: x.max(dim=0).values),
-    backward=of(lambda g, x: g * torch.nn.functional.one_hot(x.argmax(), x.numel())),
+    value=lambda x: x.max(dim=0).values,
+    pull=lambda g, x: g * torch.nn.functional.one_hot(x.argmax(), x.numel()),
+)
+variant("NONFINITE", "LengthWithAHole", inputs=ROW, value=lambda x: x.norm(), pull=lambda g, x: g * x / x.norm())
+variant("RANDOM-FORWARD", "Drops", F, "note", forward=drops, pull=lambda g, mask: g * mask)
+variant(
+    *("CTX-TENSOR", "DeepOnCtx", Double, "warning"), forward=lambda ctx, x: keeps(ctx, x, {"kept": {"twice": [2 * x]}})
 )
 variant(
-    "NONFINITE",
-    "LengthWithAHole",
-    F,
-    inputs=ROW,
-    forward=saving(lambda x: x.norm()),
-    backward=of(lambda g, x: g * x / x.norm()),
-)
-variant("RANDOM-FORWARD", "Drops", F, "note", forward=drops, backward=of(lambda g, mask: g * mask))
-variant(
-    "CTX-TENSOR", "DeepOnCtx", Double, "warning", forward=lambda ctx, x: keeps(ctx, x, {"kept": {"twice": [2 * x]}})
-)
-variant(
-    "STALE-INPUT",
-    "OnCtxInAList",
-    F,
-    "warning",
-    also=("CTX-TENSOR",),
+    *("STALE-INPUT", "OnCtxInAList", F, "warning", ("CTX-TENSOR",)),
     forward=lambda ctx, x: keeps(ctx, x, [x]) * x / 2,
     backward=lambda ctx, g: 2 * ctx.kept[0] * g,
 )

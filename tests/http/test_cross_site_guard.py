@@ -15,8 +15,8 @@ from support.own_server import Own, showing
 from support.raw_http import connected, read
 
 READ = [
-    *("/", "/own", "/ops/exp.json", "/embed/Clamp", "/compare?left=Clamp&right=Cube", "/healthz", "/openapi.json"),
-    *("/compare.json?left=Clamp&right=Cube", "/oembed?url={url}%2Fops%2FClamp"),
+    *("/?wait=1", "/own", "/ops/exp.json", "/embed/Clamp", "/compare?left=Clamp&right=Cube", "/healthz"),
+    *("/openapi.json", "/compare.json?left=Clamp&right=Cube", "/oembed?url={url}%2Fops%2FClamp"),
     *(f"/ops/Clamp{ending}" for ending in ("", ".json", ".csv", ".svg", ".html", ".size.json", ".py")),
 ]
 OUGHT_NOT = [
@@ -70,13 +70,16 @@ def got(own: Own, address: str, headers: Mapping[str, str]) -> httpx2.Response:
 def test_another_site_reads_nothing_and_our_own_pages_their_user_and_programs_everything(
     own: Own, address: str
 ) -> None:
-    for headers in OUGHT_NOT:
+    """Each address is asked for in some of the ways, in turn; the numbers in all of them."""
+    turn = READ.index(address)
+    every, few = (1, 1) if address.endswith("Clamp.json") else (5, 3)
+    for headers in OUGHT_NOT[turn % every :: every]:
         refused = got(own, address, headers)
         assert refused.status_code == 403, headers
         assert refused.headers["content-type"] == "application/problem+json"
         assert "Clamp" not in refused.text
         kept_apart(refused)
-    for headers in (*MAY, {"origin": own.url}):
+    for headers in [*MAY, {"origin": own.url}][turn % few :: few]:
         allowed = got(own, address, headers)
         assert allowed.status_code in (200, 303), headers
         kept_apart(allowed)
@@ -114,7 +117,7 @@ def test_what_is_the_same_on_every_server_is_everybodys(own: Own) -> None:
 
 
 def test_an_error_is_not_shared_either(own: Own) -> None:
-    for address in ("/ops/Clamp.json?count=1", "/ops/Configured.json", "/ops/None.json"):
+    for address in ("/ops/Clamp.json?count=1", "/ops/None.json"):
         response = own.get(address)
         assert response.status_code in (404, 422)
         assert "access-control-allow-origin" not in response.headers

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -39,6 +40,11 @@ def page(server: Server, address: str) -> str:
     return http.get(server.url + address, headers={"accept": "text/html"}).text
 
 
+@cache
+def status(server: Server, address: str) -> int:
+    return server.get(address).status_code
+
+
 @pytest.mark.parametrize("address", PAGES)
 def test_a_page_links_below_its_path_alone_and_is_the_same_with_and_without_it(below: Server, address: str) -> None:
     text = page(below, address)
@@ -47,7 +53,7 @@ def test_a_page_links_below_its_path_alone_and_is_the_same_with_and_without_it(b
     assert {each for each in links if not each.startswith(f"{ROOT}/")} == set()
     files = [each for each in sorted(links) if "/static/" in each or not re.search("/ops/|/lessons/", each)]
     assert len(files) > 3
-    assert {each: below.get(each).status_code for each in files} == dict.fromkeys(files, 200)
+    assert {each: status(below, each) for each in files} == dict.fromkeys(files, 200)
 
 
 def test_what_a_page_asks_for_later_is_below_its_path(below: Server) -> None:

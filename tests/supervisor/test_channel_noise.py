@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from support.own_server import Own, showing
 from support.own_worker import SQUARE
+from support.sampling import sampled
 from support.written_functions import class_source
 
 NOISY = (
@@ -49,7 +50,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
         yield server
 
 
-@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.parametrize("name", sampled(HEADERS, ("Deep", "Answer", "Greeting")))
 def test_noise_in_the_place_of_an_answer_is_a_crash_and_costs_no_neighbour_anything(own: Own, name: str) -> None:
     answer = own.get(f"/ops/{name}.json?start=-60&stop=60")
     assert answer.status_code == 200

@@ -32,9 +32,8 @@ def test_a_worker_that_cannot_be_started_is_said_and_tried_again(tmp_path: Path)
         assert server.get("/ops/exp.json").json()["verdict"]["word"] == "matches"
 
 
-@pytest.mark.parametrize(
-    "changed", ["server/numerics/verdict/verdict.py", pytest.param("ops/op.py", marks=pytest.mark.nightly)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("changed", ["server/numerics/verdict/verdict.py", "ops/op.py"])
 def test_a_worker_that_has_loaded_other_code_answers_under_another_tag_or_says_what_is_wrong_with_it(
     package_copy: Path, changed: str
 ) -> None:
