@@ -188,9 +188,10 @@ class CheckResult:
             yield CheckFailure(VERDICT_ID, f"Not swept: {self.left_out}", self.line or None, "undecided")
         yield from (each for each in self.warnings if self.strict and each.id not in self.forgiven)
         wrong = [each for each in faulty_sweeps(self.sweeps) if not (self.allowed and each.word in FORGIVABLE_WORDS)]
+        returned = {each.input: each.line for each in self.findings if (each.id, each.level) == (VERDICT_ID, "error")}
         for each in wrong:
             sentence = " ".join(filter(None, (each.sentence, each.explanation)))
-            yield CheckFailure(VERDICT_ID, sentence, each.line, each.word, each.input)
+            yield CheckFailure(VERDICT_ID, sentence, returned.get(each.input) or each.line, each.word, each.input)
         if (accused := self.accused) and not (self.allowed or self.forgives(accused)):
             sentence = f"{self.sentence} {accused.advice}".rstrip()
             yield CheckFailure(VERDICT_ID, sentence, accused.line, self.word, accused.input)
