@@ -31,6 +31,10 @@ _FLOAT32_STEP, _GRADUAL = 2.0**-21, 5.0
 _AGREEING = 3  # pattern: so many scales, the widest on which it is straight, must agree about what may be rounding
 # bound: steps of forward up to this share of its size may be the rounding of float32, and no shape of its own.
 _ROUNDED_INSIDE = 2.0**-22
+# budget: the windows around a point in which backward is averaged, each a fourth (a sample) of the last, and the pairs
+# of points in each; bound: a wave makes it vary by at least this share of what is contested, and swing (a pattern)
+# about its trend so often.
+_WINDOWS, _PAIRS, _WAVES, _SWINGS = 8, 32, 0.5, 6
 
 
 @dataclass(frozen=True)
@@ -64,24 +68,26 @@ class Closeness:
 class Answer:
     """Whether forward ``contradicts`` what was returned, ``follows`` it, or the dispute is ``hidden`` by rounding.
 
-    None of it is so where forward is straight on no scale.
+    None of it is so where forward is straight on no scale. ``plainly``: it is from the smallest on, which
+    contradicts, until it bends.
     """
 
     contradicts: Mask
     follows: Mask
     hidden: Mask
+    plainly: Mask
 
 
 @np.errstate(all="ignore")
 def confirmed(closeness: Closeness, dispute: Dispute) -> Answer:
     """What forward says to a dispute, seen as closely as that."""
     if not dispute.x.size:
-        return Answer(*np.zeros((3, 0), bool))
+        return Answer(*np.zeros((4, 0), bool))
     seen = _seen(closeness, dispute)
-    against, follows = _supported(closeness, dispute, seen)
+    against, follows, plainly = _supported(closeness, dispute, seen)
     if closeness.eps > 2 * EPSILON:
         against &= ~_explained_by_blur(closeness, dispute)
-    return Answer(against, follows, ~np.isfinite(seen.runs[0, _MIN_SCALES - 1]))
+    return Answer(against, follows, ~np.isfinite(seen.runs[0, _MIN_SCALES - 1]), plainly)
 
 
 @np.errstate(all="ignore")
@@ -108,6 +114,27 @@ def wavers(returned_at: Forward, dispute: Dispute, eps: float) -> Mask:
     returned = returned_at(points.ravel()).reshape(points.shape)
     changes: Mask = (np.ptp(returned, axis=1) >= dispute.distance / 2).all(axis=0)
     return changes
+
+
+@np.errstate(all="ignore")
+def averages(closeness: Closeness, returned_at: Forward, dispute: Dispute) -> Mask:
+    """Whether what is returned varies around x by as much as is disputed, and is on average what forward rises by.
+
+    A slope that is measured is a mean over a step, which contradicts nothing but the mean of what is returned there.
+    """
+    x = dispute.x
+    widths = np.maximum(closeness.widest * 4.0 ** -np.arange(_WINDOWS)[:, None], 64 * closeness.eps * np.abs(x))
+    shares = (np.arange(_PAIRS) + np.arange(_PAIRS) / 1.618 % 1) / _PAIRS  # each somewhere in its part of the window
+    shares = np.concatenate((-shares[::-1], shares))[:, None, None]
+    returned = returned_at((x + widths * shares).ravel()).reshape(2 * _PAIRS, *widths.shape)
+    mean = returned.mean(axis=0)
+    waves = returned - mean - (returned * shares).mean(axis=0) / (shares**2).mean() * shares
+    varies = np.median(np.abs(waves), axis=0) >= _WAVES * dispute.distance
+    varies &= np.count_nonzero(waves[1:] * waves[:-1] < 0, axis=0) >= _SWINGS
+    above, below = closeness.forward(np.concatenate((x + widths, x - widths)).ravel()).reshape(2, *widths.shape)
+    alike: Mask = np.abs((above - below) / (2 * widths) - mean) <= _ALIKE * dispute.distance
+    explained: Mask = (varies & alike).any(axis=0)
+    return explained
 
 
 @dataclass(frozen=True)
@@ -146,8 +173,8 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     return _Seen(rises, runs, np.where(changes <= _ALIKE * dispute.distance, slopes[:, :-1], np.nan), changes)
 
 
-def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask]:
-    """Whether the scale that decides supports what was measured, or what was returned."""
+def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask, Mask]:
+    """Whether the scale that decides supports what was measured, or what was returned; and the smallest the former."""
     low, high, n = seen.slopes.min(axis=0), seen.slopes.max(axis=0), np.arange(dispute.x.size)
     beyond = np.maximum(low - dispute.returned, dispute.returned - high) / dispute.distance
     contradicts = (beyond > 0.5) & (beyond <= _APART)
@@ -167,7 +194,10 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     above = contradicts[first, n] & ~(known & small & ~contradicts).any(axis=0) & ~small[first, n]
     widest = known & small & (np.cumsum((known & small)[::-1], axis=0)[::-1] <= _AGREEING)
     persistent = (contradicts | ~widest).all(axis=0) & (widest.sum(axis=0) == _AGREEING)
-    return ~within & (persistent & _is_no_step(closeness, seen, widest) | above), within
+    # It is straight from the smallest scale on, which contradicts, and once it bends it is straight no more.
+    plainly = contradicts[known.argmax(axis=0), n] & known[:2].any(axis=0)
+    plainly &= np.count_nonzero(known[1:] & ~known[:-1], axis=0) + known[0] == 1
+    return ~within & (persistent & _is_no_step(closeness, seen, widest) | above), within, plainly
 
 
 def _is_no_step(closeness: Closeness, seen: _Seen, widest: Mask) -> Mask:

@@ -22,6 +22,9 @@ _SMOOTHING = 1  # bound: the noise of a place is the largest within this many pr
 _FEW_STEPS = 0.5  # pattern: values that change at fewer than this share of the steps are a staircase
 # pattern: coarse probes this many times noisier than the fine ones show rounding that the fine ones miss.
 _COARSE_EXCESS = 8.0
+# pattern: differences of rounding grow with their order, as the root of a binomial coefficient; where they are less
+# than this share of that, they are those of a curve.
+_GROWTH = 0.25
 # pattern: a step above this fraction of the rise, and this many times the next largest, is a jump between two probes.
 _JUMP, _JUMP_RATIO = 1e-4, 100.0
 # ulps: with noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
@@ -91,8 +94,8 @@ def noise_level(close: Array, less_close: Array, *, gross: float = math.inf) -> 
 
     A single step above ``gross`` among small ones is a jump, not noise.
     """
-    fine, coarse = _rms(close, FINE_PROBES, gross), _rms(less_close, COARSE_PROBES, gross)
-    return np.where(coarse > _COARSE_EXCESS * fine, coarse, (fine + coarse) / 2)
+    fine, coarse = _rms(close, FINE_PROBES, gross), _rms(less_close, COARSE_PROBES, gross, growing=True)
+    return np.where(coarse > _COARSE_EXCESS * fine, coarse, np.where(coarse > 0, (fine + coarse) / 2, fine))
 
 
 def noise_near(forward: Forward, places: Array, span: float) -> Array:
@@ -105,13 +108,17 @@ def noise_near(forward: Forward, places: Array, span: float) -> Array:
     return _rms(forward(points.ravel()), FINE_PROBES, math.inf)
 
 
-def _rms(values: Array, side: int, gross: float) -> Array:
-    """The noise at each place, from the ``side`` values on either side of it."""
+def _rms(values: Array, side: int, gross: float, growing: bool = False) -> Array:
+    """The noise at each place, from the ``side`` values on either side of it; none where it must be but is not
+    ``growing`` from one order of differences to the next.
+    """
     sides = _without_jumps(values.reshape(-1, 2, side).swapaxes(0, 1), gross)
-    differences = first = sides[..., 1:] - sides[..., :-1]
+    differences = first = before = sides[..., 1:] - sides[..., :-1]
     for _ in range(side - 2):
-        differences = differences[..., 1:] - differences[..., :-1]
-    rms = np.sqrt((differences[..., 0] ** 2).mean(axis=0) / comb(2 * side - 2, side - 1))
+        before, differences = differences, differences[..., 1:] - differences[..., :-1]
+    rms = np.sqrt((differences**2).mean(axis=(0, 2)) / comb(2 * side - 2, side - 1))
+    if growing:
+        rms[rms < _GROWTH * np.sqrt((before**2).mean(axis=(0, 2)) / comb(2 * side - 4, side - 2))] = 0.0
     # Where hardly any step is seen, the noise is half a step.
     steps = np.abs(first)
     highest = steps.max(axis=(0, 2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -10,7 +12,16 @@ from ...runtime.arrays import Array, Forward, Mask, consecutive_differences, lar
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation
-from ..differentiation.confirmation import SHARE_SEEN, Closeness, Dispute, confirmed, slopes_seen_closely, wavers
+from ..differentiation.confirmation import (
+    SHARE_SEEN,
+    Answer,
+    Closeness,
+    Dispute,
+    averages,
+    confirmed,
+    slopes_seen_closely,
+    wavers,
+)
 from ..status import Status
 from ..tolerance import Tolerance
 from .differences import differences_at_rows
@@ -19,7 +30,11 @@ from .slope_judge import Statuses
 # budget: at most so many of the rows that differ are looked at closer, fewer where each point costs a call of its own;
 # the others follow the nearest of them. And of a cell so many parts, the worst of which is divided again so often.
 _MOST_CONFIRMED, _MOST_CELLS, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVELS = 32, 150, 3, 16, 4, 3
-_MIN_PARTS = 2  # pattern: a cell differs inside if so many of its parts do
+# pattern: a cell differs inside if so many of its parts do, and what is in doubt if a quarter of them does.
+_MIN_PARTS, _MIN_PARTS_IN_DOUBT = 2, 4
+_AROUND = 8  # sample: so many points around a row in doubt are looked at
+
+
 _GROSS = 1e-6  # pattern: differences converge to a slope that is off by less than this share by no chance
 
 
@@ -37,13 +52,14 @@ def look_closely(
     wrong, ends = (status == Status.DIFFERS)[area.ends], allowed[area.ends]
     slack = np.maximum(ends[1:], ends[:-1])
     doubtful = np.isin(cells, (Status.UNDECIDED, Status.JUMP)) & (not curve.unseen)
-    for asked, levels in (((cells == Status.DIFFERS) & ~(wrong[1:] | wrong[:-1]), _LEVELS), (doubtful, 1)):
+    differing = (cells == Status.DIFFERS) & ~(wrong[1:] | wrong[:-1])
+    for asked, levels, parts in ((differing, _LEVELS, _MIN_PARTS), (doubtful, 1, _MIN_PARTS_IN_DOUBT)):
         rows = np.flatnonzero(asked)
         some = _some_of(rows, evaluation, _MOST_CELLS)
         low, high = area.left[some], area.right[some]
         # What differs in a cell as a whole may hide in it; in doubt, a part must differ by more than forward's noise.
         noise = (area.noise[some] + area.noise[some + 1]) if asked is doubtful else np.zeros(some.size)
-        holds = _differs_inside(evaluation, curve, (low, high), slack[some], noise, tolerance.rtol, levels)
+        holds = _differs_inside(evaluation, curve, (low, high), slack[some], noise, tolerance.rtol, levels, parts)
         if asked is doubtful:
             cells[some[holds]] = Status.DIFFERS
         elif rows.size:
@@ -52,31 +68,68 @@ def look_closely(
 
 def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explained: Array) -> None:
     """``explained`` is how far a row in doubt may be off by rounding, and over the widest step by forward's noise."""
-    x, off, right, _ = differences_at_rows(evaluation, curve)
-    returned = evaluation.analytical
+    returned, closeness = evaluation.analytical, _closenesses(evaluation, curve)[0]
     assert returned is not None
-    scale, closeness = evaluation.grad_output, _closenesses(evaluation, curve)[0]
+    doubtful = np.flatnonzero((status == Status.UNDECIDED) & np.isfinite(returned))
+    _look_at_differing_rows(evaluation, curve, closeness, status)
+    x, some = evaluation.rows.x, _some_of(doubtful, evaluation)
+    some = some[_differs_in_doubt(evaluation, closeness, x[some], explained[some])[0]]
+    if not some.size:
+        return
+    # What is in doubt is not accused because of a step of forward: it differs at most of the points around, too.
+    before, after = x[np.maximum(some - 1, 0)], x[np.minimum(some + 1, x.size - 1)]
+    around = before + (after - before) * ((np.arange(1.0, _AROUND + 1) / 1.618) % 1)[:, None]
+    around = evaluation.section.snap(around.ravel())
+    judged = _differs_in_doubt(evaluation, closeness, around, np.tile(explained[some], _AROUND))
+    differs, seen = np.stack(judged).reshape(2, _AROUND, -1).sum(axis=1)
+    status[some[differs > seen / 2]] = Status.DIFFERS
+
+
+def _look_at_differing_rows(evaluation: Evaluation, curve: Curve, closeness: Closeness, status: Statuses) -> None:
+    x, off, right, _ = differences_at_rows(evaluation, curve)
+    returned, scale = evaluation.analytical, evaluation.grad_output
+    assert returned is not None
     disputed = np.flatnonzero((status == Status.DIFFERS) & (off > 0) & np.isfinite(off))
-    if disputed.size:
-        some = np.union1d(_some_of(disputed, evaluation), disputed[off[disputed].argmax()])
-        dispute = Dispute(x[some], returned[some] / scale, off[some] / abs(scale))
-        answer = confirmed(closeness, dispute)
-        # Differences do not converge by chance to a slope that is off by so little.
-        gross = off[some] > _GROSS * np.maximum(np.abs(returned[some]), np.abs(right[some]))
-        holds = (answer.contradicts | answer.hidden | ~gross & ~answer.follows) & ~wavers(
-            _returned_at(evaluation), dispute, closeness.eps
-        )
-        status[disputed[~_for_all(disputed, some, holds)]] = Status.UNDECIDED
-    undecided = np.flatnonzero((status == Status.UNDECIDED) & np.isfinite(returned))
-    some = _some_of(np.setdiff1d(undecided, disputed), evaluation)
-    slope = slopes_seen_closely(closeness, x[some], returned[some] / scale)
-    distance: Array = np.where(slope == 0, np.nan, np.abs(returned[some] / scale - slope))  # a step is flat
-    far = distance > np.maximum(2 * SHARE_SEEN * np.abs(returned[some]), explained[some]) / abs(scale)
-    some, distance = some[far], distance[far]
-    dispute = Dispute(x[some], returned[some] / scale, distance)
-    against = confirmed(closeness, dispute).contradicts
+    if not disputed.size:
+        return
+    some = np.union1d(_some_of(disputed, evaluation), disputed[off[disputed].argmax()])
+    dispute = Dispute(x[some], returned[some] / scale, off[some] / abs(scale))
+    answer = confirmed(closeness, dispute)
+    # Differences do not converge by chance to a slope that is off by so little, unless forward's rounding is as
+    # large, which may be anywhere if it is somewhere.
+    size = np.maximum(np.abs(returned[some]), np.abs(right[some]))
+    rounding = 2 * abs(scale) * largest_magnitude(curve.slopes.noise) / curve.slopes.step
+    small = (off[some] <= _GROSS * size) & (off[some] > rounding) & ~answer.follows
+    contradicts, plainly = answer.contradicts | small | answer.hidden, answer.plainly | answer.hidden
+    answer = replace(answer, contradicts=contradicts, plainly=plainly)
+    holds = _contradicted(evaluation, closeness, dispute, answer)
+    status[disputed[~_for_all(disputed, some, holds)]] = Status.UNDECIDED
+
+
+def _differs_in_doubt(evaluation: Evaluation, closeness: Closeness, x: Array, explained: Array) -> tuple[Mask, Mask]:
+    """Whether backward is off by more than is ``explained`` from a slope that is seen closely; and if one is seen."""
+    returned, differs = _returned_at(evaluation)(x), np.zeros(x.size, bool)
+    slope = slopes_seen_closely(closeness, x, returned)
+    distance: Array = np.where(slope == 0, np.nan, np.abs(returned - slope))  # a step is flat
+    far = distance > np.maximum(2 * SHARE_SEEN * np.abs(returned), explained / abs(evaluation.grad_output))
+    dispute = Dispute(x[far], returned[far], distance[far])
+    differs[far] = _contradicted(evaluation, closeness, dispute, confirmed(closeness, dispute))
+    return differs, np.isfinite(distance)
+
+
+def _contradicted(evaluation: Evaluation, closeness: Closeness, dispute: Dispute, answer: Answer) -> Mask:
+    """Whether forward contradicts, and neither a short dtype nor a wave explains that.
+
+    The latter is not asked where each point costs a call.
+    """
+    against, returned_at = answer.contradicts.copy(), _returned_at(evaluation)
     if against.any():
-        status[some[against & ~wavers(_returned_at(evaluation), dispute, closeness.eps)]] = Status.DIFFERS
+        against &= ~wavers(returned_at, dispute, closeness.eps)
+    asked = np.flatnonzero(against & ~answer.plainly)
+    if asked.size and evaluation.section.stacked:
+        doubt = Dispute(dispute.x[asked], dispute.returned[asked], dispute.distance[asked])
+        against[asked[averages(closeness, returned_at, doubt)]] = False
+    return against
 
 
 def _returned_at(evaluation: Evaluation) -> Forward:
@@ -84,7 +137,7 @@ def _returned_at(evaluation: Evaluation) -> Forward:
     section, scale = evaluation.section, evaluation.grad_output
 
     def returned_at(x: Array) -> Array:
-        returned = section.backward(section.snap(x), scale).grad_input
+        returned = section.backward(section.snap(x), scale).grad_input if x.size else None
         return np.zeros(x.size) if returned is None else returned / scale
 
     return returned_at
@@ -98,8 +151,9 @@ def _differs_inside(
     noise: Array,
     rtol: float,
     levels: int,
+    parts: int,
 ) -> Mask:
-    """Which cells have a point in them at which backward differs by more than is allowed; the worst part is divided.
+    """Which cells have ``parts`` in which backward differs by more than is allowed; the worst part is divided.
 
     Over a part of a cell it differs by more than the ``noise`` there, too.
     """
@@ -111,7 +165,7 @@ def _differs_inside(
             break
         sides = low[left], high[left]
         edges, off, against = _disputed_parts(evaluation, curve, sides, allowed[left], noise[left], rtol)
-        holds[left] = against.sum(axis=0) >= _MIN_PARTS
+        holds[left] = against.sum(axis=0) >= parts
         worst, column = np.nan_to_num(off).argmax(axis=0), np.arange(left.size)
         low[left], high[left] = edges[worst, column], edges[worst + 1, column]
     return holds
@@ -127,7 +181,7 @@ def _disputed_parts(
     middle = section.snap(((edges[1:] + edges[:-1]) / 2).ravel())
     gradient = section.backward(middle, scale).grad_input
     returned = np.zeros(edges[1:].shape) if gradient is None else gradient.reshape(edges[1:].shape)
-    worst, against = np.zeros(returned.shape), np.zeros(returned.shape, bool)
+    worst, against, column = np.zeros(returned.shape), np.zeros(returned.shape, bool), np.arange(low.size)
     for closeness in _closenesses(evaluation, curve):
         rises = consecutive_differences(closeness.forward(edges.ravel()).reshape(edges.shape))
         widths = edges[1:] - edges[:-1]
@@ -138,6 +192,11 @@ def _disputed_parts(
         against[asked] |= holds
         if holds.any():
             against[asked] &= ~wavers(_returned_at(evaluation), dispute, closeness.eps)
+            one = np.where(against, off, -1.0).argmax(axis=0)
+            one, some = one[against[one, column]], column[against[one, column]]
+            dispute = Dispute(*(each[one, some] for each in (middle.reshape(off.shape), returned / scale, off)))
+            explained = ~_contradicted(evaluation, closeness, dispute, confirmed(closeness, dispute))
+            against[:, some[explained]] = False
         worst = np.fmax(worst, off)
     return edges, worst, against
 
