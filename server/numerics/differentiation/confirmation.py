@@ -31,10 +31,10 @@ _FLOAT32_STEP, _GRADUAL = 2.0**-21, 5.0
 _AGREEING = 3  # pattern: so many scales, the widest on which it is straight, must agree about what may be rounding
 # bound: steps of forward up to this share of its size may be the rounding of float32, and no shape of its own.
 _ROUNDED_INSIDE = 2.0**-22
-# budget: the windows around a point in which backward is averaged, each a fourth (a sample) of the last, and the pairs
-# of points in each; bound: a wave makes it vary by at least this share of what is contested, and swing (a pattern)
+# budget: the windows around a point in which backward is averaged, each a fourth (a sample) of the last, and the nodes
+# of C. F. Gauss in each; bound: a wave makes it vary by at least this share of what is contested, and swing (a pattern)
 # about its trend so often.
-_WINDOWS, _PAIRS, _WAVES, _SWINGS = 8, 32, 0.5, 6
+_WINDOWS, _NODES, _WAVES, _SWINGS = 8, 64, 0.5, 6
 
 
 @dataclass(frozen=True)
@@ -124,11 +124,10 @@ def averages(closeness: Closeness, returned_at: Forward, dispute: Dispute) -> Ma
     """
     x = dispute.x
     widths = np.maximum(closeness.widest * 4.0 ** -np.arange(_WINDOWS)[:, None], 64 * closeness.eps * np.abs(x))
-    shares = (np.arange(_PAIRS) + np.arange(_PAIRS) / 1.618 % 1) / _PAIRS  # each somewhere in its part of the window
-    shares = np.concatenate((-shares[::-1], shares))[:, None, None]
-    returned = returned_at((x + widths * shares).ravel()).reshape(2 * _PAIRS, *widths.shape)
-    mean = returned.mean(axis=0)
-    waves = returned - mean - (returned * shares).mean(axis=0) / (shares**2).mean() * shares
+    nodes, weights = (each[:, None, None] for each in np.polynomial.legendre.leggauss(_NODES))
+    returned = returned_at((x + widths * nodes).ravel()).reshape(_NODES, *widths.shape)
+    mean, trend = (weights * returned).sum(axis=0) / 2, 3 * (weights * returned * nodes).sum(axis=0) / 2
+    waves = returned - mean - trend * nodes
     varies = np.median(np.abs(waves), axis=0) >= _WAVES * dispute.distance
     varies &= np.count_nonzero(waves[1:] * waves[:-1] < 0, axis=0) >= _SWINGS
     above, below = closeness.forward(np.concatenate((x + widths, x - widths)).ravel()).reshape(2, *widths.shape)

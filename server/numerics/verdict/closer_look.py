@@ -32,10 +32,12 @@ from .slope_judge import Statuses
 _MOST_CONFIRMED, _MOST_CELLS, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVELS = 32, 150, 3, 16, 4, 3
 # pattern: a cell differs inside if so many of its parts do, and what is in doubt if a quarter of them does.
 _MIN_PARTS, _MIN_PARTS_IN_DOUBT = 2, 4
-_AROUND = 8  # sample: so many points around a row in doubt are looked at
+_AROUND = 8  # sample: so many points or rows around a row in doubt are looked at
 
 
-_GROSS = 1e-6  # pattern: differences converge to a slope that is off by less than this share by no chance
+# pattern: what is off by less than this share of a slope is believed where the next rows differ too, by nearly the same,
+# to that share.
+_GROSS, _SIMILAR = 1e-6, 0.25
 
 
 def look_closely(
@@ -95,15 +97,26 @@ def _look_at_differing_rows(evaluation: Evaluation, curve: Curve, closeness: Clo
     some = np.union1d(_some_of(disputed, evaluation), disputed[off[disputed].argmax()])
     dispute = Dispute(x[some], returned[some] / scale, off[some] / abs(scale))
     answer = confirmed(closeness, dispute)
-    # Differences do not converge by chance to a slope that is off by so little, unless forward's rounding is as
-    # large, which may be anywhere if it is somewhere.
+    # Where forward is straight on no scale, differences may still converge: to what is off alike at row after row.
     size = np.maximum(np.abs(returned[some]), np.abs(right[some]))
-    rounding = 2 * abs(scale) * largest_magnitude(curve.slopes.noise) / curve.slopes.step
-    small = (off[some] <= _GROSS * size) & (off[some] > rounding) & ~answer.follows
+    signed = np.where(status == Status.DIFFERS, returned - right, np.nan)
+    alike = _is_alike_on_a_side(signed, some) | _is_alike_on_a_side(signed / returned, some)
+    small = (off[some] <= _GROSS * size) & alike & ~answer.follows
     contradicts, plainly = answer.contradicts | small | answer.hidden, answer.plainly | answer.hidden
     answer = replace(answer, contradicts=contradicts, plainly=plainly)
     holds = _contradicted(evaluation, closeness, dispute, answer)
     status[disputed[~_for_all(disputed, some, holds)]] = Status.UNDECIDED
+
+
+def _is_alike_on_a_side(values: Array, rows: NDArray[np.intp]) -> Mask:
+    """Whether the values at the next rows, on one side of each of these, are nearly the same."""
+    alike = np.zeros(rows.size, bool)
+    for side in (-1, 1):
+        others = rows + side * np.arange(1, _AROUND // 2 + 1)[:, None]
+        inside = (others >= 0) & (others < values.size)
+        near = np.where(inside, values[others % values.size], np.nan)
+        alike |= (np.abs(near - values[rows]) <= _SIMILAR * np.abs(values[rows])).all(axis=0)
+    return alike
 
 
 def _differs_in_doubt(evaluation: Evaluation, closeness: Closeness, x: Array, explained: Array) -> tuple[Mask, Mask]:

@@ -14,7 +14,7 @@ from ...runtime.call_cost import estimated_seconds
 from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach, full_reach
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
-from ..differentiation.confirmation import Closeness, Dispute, confirmed, wavers
+from ..differentiation.confirmation import Closeness, Dispute, averages, confirmed, wavers
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
 from ..tolerance import UNDECIDED_SHARE
@@ -209,6 +209,11 @@ def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Arr
     """Which of these rows, where backward is ``off``, differ at the smallest scale on which forward is straight."""
     grad_output, forward = data.grad_output, forward_within(data.reference, data.reach)
     eps, contradicted = torch.finfo(data.section.dtype).eps, np.ones(rows.size, bool)
+
+    def returned_at(x: Array) -> Array:
+        returned = data.section.backward(data.section.snap(x), grad_output).grad_input
+        return np.zeros(x.size) if returned is None else returned / grad_output
+
     for index, row in enumerate(rows):
         size = max(abs(float(data.x[row])), data.seen)
         at = Dispute(data.x[[row]], data.analytical[[row]] / grad_output, off[[index]] / abs(grad_output))
@@ -217,11 +222,8 @@ def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Arr
         answer = confirmed(closeness, at)
         far = abs(data.x[row]) == size
         contradicted[index] = answer.contradicts[0] or (far and not answer.follows[0])
-
-    def returned_at(x: Array) -> Array:
-        returned = data.section.backward(x, grad_output).grad_input
-        return np.zeros(x.size) if returned is None else returned / grad_output
-
+        if contradicted[index] and data.section.stacked and not answer.plainly[0]:
+            contradicted[index] = not averages(closeness, returned_at, at)[0]
     disputes = Dispute(data.x[rows], data.analytical[rows], off / abs(grad_output))
     return contradicted & ~wavers(returned_at, disputes, eps)
 
