@@ -29,6 +29,9 @@ _TERMS: dict[str, Callable[[float, float], Curve]] = {
 }
 
 
+_EXACT = _TERMS | {"float32 inside": lambda b, c: lambda x: torch.sin(b / 10 * (x - c))}
+
+
 class Differentiated(torch.autograd.Function):
     """A curve whose backward is autograd's, times a factor that may depend on x."""
 
@@ -49,10 +52,11 @@ class Differentiated(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class RandomSum:
-    """A sum of one to three terms, and how it is looked at."""
+    """A sum of one to three terms, and how it is looked at; ``exact`` is the curve with nothing in float32 inside."""
 
     name: str
     curve: Curve
+    exact: Curve
     start: float
     stop: float
     count: int
@@ -63,12 +67,19 @@ class RandomSum:
         return op_of(lambda x: Differentiated.apply(x, self.curve, factor), Input("x", domain=(self.start, self.stop)))
 
     def shows(self, factor: Curve) -> bool:
-        """Whether the factor changes the gradient by clearly more than the tolerance, seen at 20 times the rows."""
+        """Whether the factor can be seen at 20 times the rows: beyond the tolerance, and beyond forward's rounding.
+
+        It shows in forward as far as what it changes adds up to more than what float32 inside is off by.
+        """
         x = torch.linspace(self.start, self.stop, 20 * self.count, dtype=torch.float64).requires_grad_()
         (gradient,) = torch.autograd.grad(self.curve(x).sum(), x)
-        off = (factor(x.detach()) - 1) * gradient
+        x = x.detach()
+        off = (factor(x) - 1) * gradient
+        adds_up = off.cumsum(0) * (x[1] - x[0])
+        rounding = (self.curve(x) - self.exact(x)).abs().max()
+        beyond = bool(adds_up.max() - adds_up.min() > _CLEAR * rounding)
         largest = float(gradient.abs().max())
-        return bool(off.abs().max() > _CLEAR * tolerance_for(largest, self.dtype).atol)
+        return beyond and bool(off.abs().max() > _CLEAR * tolerance_for(largest, self.dtype).atol)
 
     def half_a_cell(self) -> Curve:
         """The factor 1.5 on half a cell of the grid near the middle, between two of its points; else 1."""
@@ -85,14 +96,20 @@ def random_sum(seed: int) -> RandomSum:
     unit = random.choice((1.0, width / 8))
     terms, words = [], []
     for _ in range(random.randint(1, 3)):
-        name, make = random.choice(tuple(_TERMS.items()))
+        name = random.choice(tuple(_TERMS))
         height, speed = 10 ** random.uniform(-2, 2), 10 ** random.uniform(-1, 3.3) / unit
         place = start + width * random.uniform(0.05, 0.95)
-        terms.append((height, make(speed, place)))
+        terms.append((height, name, speed, place))
         words.append(f"{height!r} {name}({speed!r}, {place!r})")
+
+    def summed(made: dict[str, Callable[[float, float], Curve]]) -> Curve:
+        parts = [(height, made[name](speed, place)) for height, name, speed, place in terms]
+        return lambda x: sum((height * part(x) for height, part in parts), torch.zeros_like(x))
+
     return RandomSum(
         " + ".join(words),
-        lambda x: sum((height * term(x) for height, term in terms), torch.zeros_like(x)),
+        summed(_TERMS),
+        summed(_EXACT),
         start,
         start + width,
         COUNTS[seed % 3],

@@ -34,7 +34,7 @@ from ..tolerance import tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
 from .curve import Curve, measure_curve, nan_outside_domain, remeasure_doubtful, without_slopes
 from .evaluation import Evaluation
-from .integral_check import Antiderivative, cell_areas, check_integrals
+from .integral_check import Antiderivative, cell_areas, check_integrals, leaping_nodes
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
 
 __all__ = ["Evaluation", "Grid", "evaluate"]
@@ -114,6 +114,9 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
         if extra.size and not is_rough(reference, x, y, _REFINEMENT_NOISE):
             at = at.joined(extra)
             rows = rows.at(at.x)
+        leaps = rows.leaps(at)
+        at = at.joined(leaps)
+        rows = rows.at(at.x) if leaps.size else rows
     y, returned, failure = rows.y, rows.returned, rows.failure
 
     known = first.ladder if at.x is x and precision == EPSILON else None
@@ -233,6 +236,20 @@ class _RowValues:
                 inside[cells] = more.grad_input[count:].reshape(-1, NODES.size)
         returned = BackwardResult(values, gradient, known.none or more.none)
         return replace(self, x=x, y=y, returned=returned, inside=inside)
+
+    def leaps(self, at: Rows) -> Array:
+        """Points between the rows ``at``, which are these, where backward leaps; none where each is a call."""
+        gradient, inside = self.returned.grad_input, self.inside
+        if gradient is None or self.failure or not self.section.stacked or self.x.size < 2:
+            return np.empty(0)
+        if inside is None:
+            found, failure = _backward(
+                self.section, gauss_nodes(self.section, self.x[:-1], self.x[1:]), self.y, self.grad_output
+            )
+            if failure or found.grad_input is None:
+                return np.empty(0)
+            inside = found.grad_input.reshape(-1, NODES.size)
+        return leaping_nodes(self.section, at, gradient, inside)
 
     def _again(self, x: Array) -> _RowValues:
         y = self.reference.forward(x)

@@ -13,7 +13,7 @@ from ...runtime.section import Section
 from ..differentiation.noise import noise_near
 from ..differentiation.quadrature import NODES, gauss_nodes, integral_at_nodes, integral_rounding, quadrature
 from ..sampling.grid import Rows
-from ..tolerance import Tolerance
+from ..tolerance import Tolerance, tolerance_for
 
 _EVERY = 5  # sample: where each point needs a call of its own, a cell spans this many rows
 # bound: cells whose residual exceeds these shares of the tolerance, and of the noise, are refined: residuals add up.
@@ -36,6 +36,9 @@ _CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 _MAX_TOGETHER = 5000  # budget: the parts of all subdivisions that are looked at in one go
 # sample: a cell is cut into so many parts, and the one with the largest residual again, on so many scales in turn.
 _STAIR_PARTS, _STAIR_SCALES = 32, 3
+# pattern: in a cell backward leaps if a node is so many times as far off the others as (a sample) in the cells nearby;
+# budget: of more such cells the worst are taken.
+_LEAP, _NEAR, _MOST_LEAPS = 16.0, 8, 32
 _STAIR_SHARE, _NEGLIGIBLE = 0.25, 1e-3  # pattern: in a staircase fewer of them hold more than a negligible share
 
 
@@ -162,6 +165,26 @@ def cell_areas(section: Section, at: Rows, grad_output: float, inside: Array | N
             return None
         inside = np.zeros(left.size * NODES.size) if inside is None else inside
     return np.stack([integral_at_nodes(each, left, right) for each in (inside, np.abs(inside))])
+
+
+def leaping_nodes(section: Section, at: Rows, gradient: Array, inside: Array) -> Array:
+    """The Gauss nodes of the few cells between rows ``at`` in which what backward returns leaps as nowhere near.
+
+    There it may be wrong between two rows. ``gradient`` is what it returned at the rows, ``inside`` at the nodes.
+    """
+    five = np.concatenate((gradient[:-1, None], inside, gradient[1:, None]), axis=1)
+    with np.errstate(all="ignore"):
+        # How far the middle node is off the cubic through the ends and the other two nodes.
+        share, rtol = (2 * NODES[-1] - 1) ** 2, tolerance_for(0.0, section.dtype).rtol
+        off = np.abs(five[:, 2] - (five[:, 1] + five[:, 3] - share * (five[:, 0] + five[:, 4])) / (2 * (1 - share)))
+        size = np.abs(five).max(axis=1)
+        off[~np.isfinite(off)] = 0.0
+        near = min(_NEAR, off.size - 1)
+        around = np.lib.stride_tricks.sliding_window_view(np.pad(off, near, mode="reflect"), 2 * near + 1)
+        usual = np.median(around, axis=1)
+        leaps = np.flatnonzero((off > _LEAP * usual) & (off > rtol * size) & ~at.gap[1:] & ~at.gap[:-1])
+    leaps = leaps[np.argsort(-off[leaps], kind="stable")[:_MOST_LEAPS]]
+    return np.unique(gauss_nodes(section, at.x[leaps], at.x[leaps + 1]))
 
 
 def _cell_ends(section: Section, at: Rows) -> NDArray[np.intp]:

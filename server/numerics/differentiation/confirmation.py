@@ -190,7 +190,7 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     contradicts &= ~(np.logical_or.accumulate(moves[::-1], axis=0)[::-1] & ~moves)[: low.shape[0]]
     known = np.isfinite(low)
     first: NDArray[np.intp] = (known & ~small).argmax(axis=0)
-    above = contradicts[first, n] & ~(known & small & ~contradicts).any(axis=0) & ~small[first, n]
+    above = contradicts[first, n] & ~small[first, n]
     widest = known & small & (np.cumsum((known & small)[::-1], axis=0)[::-1] <= _AGREEING)
     persistent = (contradicts | ~widest).all(axis=0) & (widest.sum(axis=0) == _AGREEING)
     # It is straight from the smallest scale on, which contradicts, and once it bends it is straight no more.

@@ -35,8 +35,8 @@ _MIN_PARTS, _MIN_PARTS_IN_DOUBT = 2, 4
 _AROUND = 8  # sample: so many points or rows around a row in doubt are looked at
 
 
-# pattern: what is off by less than this share of a slope is believed where the next rows differ too, by nearly the same,
-# to that share.
+# pattern: what is off by less than this share of a slope is believed where the next rows differ too, by nearly the
+# same, to that share.
 _GROSS, _SIMILAR = 1e-6, 0.25
 
 

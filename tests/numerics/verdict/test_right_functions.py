@@ -46,6 +46,18 @@ def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(numbe
         assert look(each.op(turned), *place, dtype=each.dtype)[1].word in {"differs", "undecided"}
 
 
+# A softplus in float32, a Gauss and a sine that is rounded to float32 inside, a cube beside two of these.
+@pytest.mark.parametrize("number", [10175, 10310, 11005, 10235])
+def test_what_is_wrong_in_half_a_cell_is_seen_between_the_rows(number):
+    each = random_sum(number)
+    verdict = look(each.op(each.half_a_cell()), each.start, each.stop, each.count, dtype=each.dtype)[1]
+    cell = (each.stop - each.start) / (each.count - 1)
+    (low, high), *others = verdict.against.intervals
+    assert (verdict.word, others) == ("differs", [])
+    assert high - low <= 1.01 * cell
+    assert low - cell <= each.start + (each.count // 2 + 0.5) * cell <= high + cell
+
+
 def test_a_slightly_wrong_slope_of_a_wave_faster_than_the_rows_is_seen():
     op = op_of(lambda x: Differentiated.apply(x, lambda t: torch.sin(68.7 * t), lambda t: 1.00001 + 0 * t))
     assert look(op, -466.7, 466.7, 1001)[1].word == "differs"
