@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import uvicorn
 
     from .reload.composite_engine import AnyEngine
+    from .report.baseline import Baseline
 
 _MAX_PORTS = 100  # tried one after the other where no port was asked for
 _MIN_FILES = 32  # of itself, its worker and the first visitors
@@ -124,6 +125,7 @@ def _target_problem(targets: tuple[str, ...]) -> str:
 
 def _report(chosen: Settings, problem: str, nothing: bool) -> NoReturn:
     """Report on the targets, without any server, and end with the exit code; ``nothing`` says that none is in them."""
+    known = _known_findings(chosen) if chosen.baseline else None
     try:
         process = None if problem or nothing else WorkerProcess(_job(chosen))
     except OSError as refused:
@@ -133,12 +135,22 @@ def _report(chosen: Settings, problem: str, nothing: bool) -> NoReturn:
 
     try:
         if process is not None:
-            code = run_report(process, chosen)
+            code = run_report(process, chosen, known)
         else:
             code = report_bad_target(problem, chosen) if problem else report_nothing(chosen)
     except KeyboardInterrupt:
         code = _INTERRUPTED
     raise SystemExit(code)
+
+
+def _known_findings(chosen: Settings) -> Baseline:
+    """What the baseline lists; ends the process with a sentence where it cannot be read."""
+    from .report.baseline import BadBaseline, read_baseline
+
+    try:
+        return read_baseline(chosen.baseline, chosen.write_baseline)
+    except BadBaseline as problem:
+        end_with(str(problem))
 
 
 def _greet(chosen: Settings, listener: socket.socket) -> None:

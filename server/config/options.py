@@ -141,7 +141,7 @@ def token(text: str) -> str:
     return text
 
 
-def _page(text: str) -> str:
+def _file(text: str) -> str:
     """The name of a file that can be written."""
     if not text or text.endswith(("/", os.sep)) or os.path.isdir(text):
         raise BadSetting("must be the name of a file, like report.html")
@@ -205,8 +205,10 @@ OPTIONS = {
         _OWN,
         between="\n",
     ),
+    "baseline": Option(_file, "with --check: a file of findings that are known; only new ones fail", "FILE", _OWN),
+    "write_baseline": Option(boolean, "with --baseline: write that file from what is found now", "", _OWN),
     "strict": Option(boolean, "with --check: warnings and remarks fail, too", "", _OWN),
-    "save_html": Option(_page, "no server: write the report as one page that needs no other file", "FILE", _OWN),
+    "save_html": Option(_file, "no server: write the report as one page that needs no other file", "FILE", _OWN),
     "open": Option(boolean, "open the browser", "", _OWN),
     "token": Option(
         token, "the token that a request for a change must carry (default: a new random one)", "TEXT", _OWN

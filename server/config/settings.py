@@ -63,7 +63,8 @@ class Settings:
     whether another port may be used where ``port`` is taken.
     With ``play``, code that was edited in a page is run, in a sandbox.
     With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
-    differences are then no failure; with ``strict`` warnings and remarks are failures, too.
+    differences are then no failure; with ``strict`` warnings and remarks are failures, too. ``baseline`` is the file of
+    findings that are known and no failure either, which is written first with ``write_baseline``.
     """
 
     host: str = "127.0.0.1"
@@ -89,6 +90,8 @@ class Settings:
     allow: tuple[str, ...] = ()
     recipe: tuple[tuple[str, str], ...] = ()
     strict: bool = False
+    baseline: str = ""
+    write_baseline: bool = False
     next_port: bool = False
 
     @property
@@ -149,7 +152,9 @@ def _check_combination(chosen: Settings, arguments: Mapping[str, Any]) -> None:
         end_with(f"{flag} needs the file or module to look at, like gradloupe my_ops.py {flag}.")
     if chosen.recipe and not chosen.targets:
         end_with("--recipe needs the file or module of the Function, like gradloupe my_ops.py --recipe ...")
-    for name in ("format", "allow", "strict"):
+    if chosen.write_baseline and not chosen.baseline:
+        end_with("--write-baseline needs the file to write, like --baseline gradloupe.json --write-baseline.")
+    for name in ("format", "allow", "baseline", "strict"):
         if arguments[name] is not None and not chosen.check:
             end_with(f"--{name} is for --check, which reports in the terminal; add it, or leave --{name} out.")
 

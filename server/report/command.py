@@ -15,6 +15,7 @@ from ..supervisor.worker_process import WorkerProcess
 from . import terminal
 from .allowlist import UnknownAllowance
 from .atomic_write import atomic_write
+from .baseline import Baseline, baseline_of, baseline_text, with_baseline
 from .json_report import json_report
 from .junit import junit_report
 from .progress import ReportTotal, report_progress
@@ -24,12 +25,12 @@ from .runner import examine_targets, in_order
 __all__ = ["examine_targets", "report_bad_target", "report_nothing", "run_report", "write_report"]
 
 
-def run_report(process: WorkerProcess, chosen: Settings) -> int:
+def run_report(process: WorkerProcess, chosen: Settings, known: Baseline | None = None) -> int:
     """Report on what ``process`` imports, as ``chosen`` says; returns the exit code.
 
     0: all is well, or ``--check`` was not given; 1: something differs, fails, is undecided or cannot be called; 2: a
-    target could not be loaded, nothing be judged, or the report not be written. Raises ``KeyboardInterrupt``, after
-    printing the results so far.
+    target could not be loaded, nothing be judged, or the report not be written. ``known`` is the baseline. Raises
+    ``KeyboardInterrupt``, after printing the results so far.
     """
     began, results, progress = time.monotonic(), dict[int, ExaminedFunction](), ReportTotal()
     try:
@@ -46,7 +47,11 @@ def run_report(process: WorkerProcess, chosen: Settings) -> int:
             until_now = Report(chosen.targets, in_order(results), seconds=time.monotonic() - began, left=left)
             _print_report(until_now, chosen)
         raise KeyboardInterrupt from None
-    return write_report(report, chosen)
+    if known is not None and chosen.write_baseline:
+        known = baseline_of(report, known)
+        if not _write(chosen.baseline, baseline_text(known)):
+            return 2
+    return write_report(report if known is None else with_baseline(report, known, chosen.baseline), chosen)
 
 
 def report_bad_target(sentence: str, chosen: Settings) -> int:
@@ -70,10 +75,7 @@ def write_report(report: Report, chosen: Settings) -> int:
     if chosen.save_html:
         from .html_page import html_report  # imported late: most reports are text, and start without it
 
-        try:
-            atomic_write(Path(chosen.save_html), html_report(report))
-        except OSError as problem:
-            sys.stderr.write(f"gradloupe: {chosen.save_html} cannot be written: {problem.strerror or problem}.\n")
+        if not _write(chosen.save_html, html_report(report)):
             return 2
         if report.found:
             well = "not all loaded" if report.troubles else "all is well"
@@ -82,6 +84,16 @@ def write_report(report: Report, chosen: Settings) -> int:
     if not written:
         return 2
     return report.code if chosen.check or report.troubles else 0
+
+
+def _write(path: str, content: bytes) -> bool:
+    """Write a file; whether it could be, which is said otherwise."""
+    try:
+        atomic_write(Path(path), content)
+    except OSError as problem:
+        sys.stderr.write(f"gradloupe: {path} cannot be written: {problem.strerror or problem}.\n")
+        return False
+    return True
 
 
 def _print_report(report: Report, chosen: Settings) -> bool:

@@ -68,7 +68,8 @@ def _cases(suite: Element, result: CheckResult, option: str) -> None:
 
 def _remarks(result: CheckResult, rows: list[XrayFinding]) -> list[str]:
     """Findings that are no failure, as lines of the output of a case."""
-    return [f"{each.level}{', allowed' * result.forgives(each)}: {each.said}" for each in rows if each.level != "fine"]
+    told = [(each, ", ".join(filter(None, (each.level, result.excuse(each.id))))) for each in rows]
+    return [f"{level}: {each.said}" for each, level in told if each.level != "fine"]
 
 
 def _called(result: CheckResult, of_verdict: bool) -> Iterator[str]:
@@ -83,7 +84,7 @@ def _called(result: CheckResult, of_verdict: bool) -> Iterator[str]:
         for each in result.warnings
         if each.id in WARNING_IDS and each.sentence not in result.beyond
     ]
-    lines += [*result.elsewhere, *["allowed to differ"] * result.allowed]
+    lines += [*result.elsewhere, *["allowed to differ"] * result.allowed, *["known to differ"] * bool(result.known)]
     yield from filter(None, lines)
 
 

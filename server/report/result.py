@@ -56,6 +56,11 @@ class CheckFailure:
     word: str = "warning"
     input: str = ""
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is known by in a baseline: neither its line nor its words, which change."""
+        return self.id, self.word, self.input
+
 
 @dataclass(frozen=True)
 class CheckResult:
@@ -71,7 +76,7 @@ class CheckResult:
     checks in ``forgiven``, that of the verdict among them, what is declared as broken, and a surrogate that differs by
     another input than its default one. ``left`` are the arguments that no call was found to have their declared
     default, each with a sentence, and ``passed_over`` is one on a likelier call in which backward raises: warnings.
-    With ``strict``, ``warnings`` are failures, too.
+    With ``strict``, ``warnings`` are failures, too. ``known`` are the keys of failures that a baseline lists.
     """
 
     name: str
@@ -91,6 +96,7 @@ class CheckResult:
     left: tuple[tuple[str, str], ...] = ()
     strict: bool = False
     passed_over: str = ""
+    known: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def verdict_name(self) -> str:
@@ -160,7 +166,7 @@ class CheckResult:
     @property
     def faults(self) -> tuple[CheckFailure, ...]:
         """The failures, that of the verdict first."""
-        return tuple(self._faults())
+        return tuple(each for each in self._faults() if each.key not in self.known)
 
     @property
     def ok(self) -> bool:
@@ -204,6 +210,11 @@ class CheckResult:
     def forgives(self, finding: XrayFinding) -> bool:
         """Whether a finding is no failure because it is allowed."""
         return finding.id in self.forgiven
+
+    def excuse(self, id_: str) -> str:
+        """Why a check that failed is no failure, in a word; empty where none of its findings has an excuse."""
+        known = "known" if any(key[0] == id_ for key in self.known) else ""
+        return "allowed" if id_ in self.forgiven else known
 
     def place(self, line: int | None) -> str:
         """``file:line``, of a line or of the definition; empty where it was not defined in a file."""
@@ -311,7 +322,7 @@ def _lines(result: CheckResult) -> Iterator[str]:
 def _remarks(result: CheckResult) -> list[str]:
     """Failed checks and left defaults beside a verdict that is no failure, or the reason why a failed one is none."""
     if result.word in FAILING_WORDS:
-        return [] if not result.ok else ["a specimen"] if result.claim == "broken" else ["allowed"]
+        return [] if not result.ok else ["a specimen" if result.claim == "broken" else result.excuse(VERDICT_ID)]
     ids = dict.fromkeys(each.id for each in result.faults if each.id != VERDICT_ID)
     return [", ".join(ids)] * bool(ids) + list(result.call_remarks)
 

@@ -105,7 +105,7 @@ def _table(report: Report, framed: bool) -> Table:
 def _verdict(result: CheckResult) -> Text:
     text = Text(result.verdict_name, COLOURS.get(result.word, ""))
     if result.word in FAILING_WORDS and result.ok:
-        text.append(", a specimen" if result.claim == "broken" else ", allowed", "dim")
+        text.append(f", {'a specimen' if result.claim == 'broken' else result.excuse(VERDICT_ID)}", "dim")
     for each in result.call_remarks:
         text.append(f", {each}", COLOURS["warning"])
     if any(each.remark for each in result.sweeps) and result.word.startswith("matches"):
@@ -136,7 +136,8 @@ def _xray(result: CheckResult) -> Text:
 
 def _id(result: CheckResult, finding: XrayFinding) -> Text:
     text = Text(finding.id, COLOURS[finding.level])
-    return text.append(", allowed", "dim") if finding.level == "error" and result.forgives(finding) else text
+    excuse = result.excuse(finding.id) if finding.level == "error" else ""
+    return text.append(f", {excuse}", "dim") if excuse else text
 
 
 def _details(result: CheckResult) -> list[RenderableType]:
