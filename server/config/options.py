@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 LOG_FORMATS = ("off", "text", "json")
-REPORT_FORMATS = ("text", "json", "junit")
+REPORT_FORMATS = ("text", "json", "junit", "sarif")
 _OWN, _RUN, _WHERE, _WHO = OPTION_GROUPS = (
     "Functions of your own",
     "How they are run",
@@ -189,7 +189,9 @@ OPTIONS = {
         "",
         _OWN,
     ),
-    "format": Option(one_of(REPORT_FORMATS), "of that report: text, json or junit (default: text)", "FORM", _OWN),
+    "format": Option(
+        one_of(REPORT_FORMATS), f"of that report: {', '.join(REPORT_FORMATS)} (default: text)", "FORM", _OWN
+    ),
     "allow": Option(
         function_names,
         "a Function that may differ without failing the check, or NAME:CHECK, one check of it that may fail, such as"

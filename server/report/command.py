@@ -21,7 +21,9 @@ from .junit import junit_report
 from .progress import ReportTotal, report_progress
 from .result import ExaminedFunction, Report
 from .runner import examine_targets, in_order
+from .sarif import sarif_report
 
+_DOCUMENTS = {"json": json_report, "junit": junit_report, "sarif": sarif_report}
 __all__ = ["examine_targets", "report_bad_target", "report_nothing", "run_report", "write_report"]
 
 
@@ -102,7 +104,7 @@ def _print_report(report: Report, chosen: Settings) -> bool:
         if chosen.format == "text":
             terminal.print_report(report, terminal.console(sys.stdout))
         else:
-            sys.stdout.buffer.write(json_report(report) if chosen.format == "json" else junit_report(report))
+            sys.stdout.buffer.write(_DOCUMENTS[chosen.format](report))
             sys.stdout.buffer.flush()
     except OSError as problem:
         lead_stdout_nowhere()

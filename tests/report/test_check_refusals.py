@@ -184,6 +184,11 @@ def test_one_file_that_cannot_be_loaded_hides_nothing_of_the_others(folder: Path
     assert ([each["name"] for each in told["functions"]], told["ok"]) == (["Cube", "Through"], False)
     assert [(each["target"], each["line"]) for each in told["troubles"]] == [("broken.py", 3)]
     assert forms["json"].stderr.startswith("gradloupe: broken.py, line 3, ")
+    (run,) = json.loads(forms["sarif"].stdout)["runs"]
+    (invocation,) = run["invocations"]
+    (notified,) = invocation["toolExecutionNotifications"]
+    assert (invocation["executionSuccessful"], notified["level"]) == (False, "error")
+    assert notified["locations"][0]["physicalLocation"]["region"]["startLine"] == 3
     root = ElementTree.fromstring(forms["junit"].stdout)  # noqa: S314 - our own
     assert {suite.get("name"): suite.get("errors") for suite in root} == {"fine.py": "0", "broken.py": "1"}
 

@@ -1,4 +1,4 @@
-"""The report as JSON and as JUnit: everything of every Function, and the same in each form."""
+"""The report as JSON, as JUnit and as SARIF: everything of every Function, and the same in each form."""
 
 import json
 import re
@@ -89,6 +89,31 @@ def test_a_gradient_that_is_wrong_out_of_the_sweeps_decides_the_word(reports: Re
     assert (last["word"], [each["word"] for each in last["sweeps"]]) == ("differs", ["matches", "matches"])
     assert ids(last["faults"]) == ["GRADIENT"]
     assert "Last.GRADIENT" in failed(reports.forms("failing.py --check")["junit"].stdout)
+
+
+@pytest.mark.parametrize("line", ["my_ops.py", "warned.py", f"failing.py --allow {ALLOWED}"])
+def test_sarif_has_a_result_at_its_line_for_each_failure_and_each_warning(line: str, reports: Reports) -> None:
+    (run,) = json.loads(reports.forms(f"{line} --check")["sarif"].stdout)["runs"]
+    seen = [
+        (each["ruleId"], each["level"], each["message"]["text"].partition(":")[0], place(each))
+        for each in run["results"]
+    ]
+    found = reports.found(f"{line} --check").items()
+    assert seen == [
+        (one["id"], level, name, (one["file"], one["line"] or each["line"]))
+        for name, each in found
+        for kind, level in (("faults", "error"), ("warnings", "warning"))
+        for one in each[kind]
+        if one["id"] not in each["forgiven"]
+    ]
+    assert seen
+    assert [each["id"] for each in run["tool"]["driver"]["rules"]] == sorted({each[0] for each in seen})
+    assert run["invocations"][0]["executionSuccessful"]
+
+
+def place(result: dict[str, Any]) -> tuple[str, int]:
+    physical = result["locations"][0]["physicalLocation"]
+    return physical["artifactLocation"]["uri"], physical["region"]["startLine"]
 
 
 @pytest.mark.parametrize(("element", "inputs"), [("x[3]", ["x"]), ("weight[0,1]", ["x", "weight"])])
