@@ -17,7 +17,8 @@ from pkgutil import iter_modules
 from ..protocol.suggest import closest_match
 
 _MAX_FILES, _MAX_BYTES = 300, 2**20
-_BASE = "Function"
+_BASE, _REGISTERED = "Function", "register_autograd"
+_SIGNS = (_BASE.encode(), b"backward", _REGISTERED.encode())  # without any of these a file need not be parsed
 
 
 def file_with_functions(folder: Path) -> Path | None:
@@ -47,23 +48,31 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _defines_function(path: Path, unreadable: bool = False) -> bool:
-    """Whether a class inherits from ``Function``, or has a forward and a backward; else, if unknown, ``unreadable``."""
+    """Whether a class inherits from ``Function``, or has a forward and a backward, or a custom operator has one.
+
+    Where that is not known, ``unreadable``.
+    """
     data = b""
     try:
         if path.stat().st_size > _MAX_BYTES:
             return unreadable
         data = path.read_bytes()
         with warnings.catch_warnings(action="ignore"):
-            tree = ast.parse(data) if _BASE.encode() in data or b"backward" in data else None
+            tree = ast.parse(data) if any(each in data for each in _SIGNS) else None
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return unreadable and (not data or _BASE.encode() in data)
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)] if tree else []
-    return any(_is_function(each) for each in classes)
+    return any(map(_is_function, classes)) or (tree is not None and any(map(_registers, ast.walk(tree))))
 
 
 def _is_function(node: ast.ClassDef) -> bool:
     methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
     return any(_last(base) == _BASE for base in node.bases) or {"forward", "backward"} <= methods
+
+
+def _registers(node: ast.AST) -> bool:
+    """Whether a custom operator is given a backward."""
+    return isinstance(node, ast.Call) and _last(node.func) == _REGISTERED
 
 
 def _last(base: ast.expr) -> str:

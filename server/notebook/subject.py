@@ -10,7 +10,7 @@ from typing import Any
 from ...ops import Op
 from ..catalogue.op_description import describe_op
 from ..catalogue.output_shapes import measured_shapes
-from ..inference.construction.op import free_names, op_of
+from ..inference.construction.op import InferredOp, free_names, op_of
 from ..inference.recipe.recipe import Recipe
 from ..inference.source.signature import signature_of
 from ..protocol.answer import Answer
@@ -137,7 +137,8 @@ def _subject(
 
 def _source_of(op: Op) -> tuple[str, int, str]:
     """The file (empty for a cell), the first line and the text of the source."""
-    function = inspect.unwrap(op.function)
+    custom = isinstance(op, InferredOp) and op.called and op.function.__module__.startswith("torch.")
+    function = inspect.unwrap(op.called if custom else op.function)  # type: ignore[attr-defined]
     code = code_of(function)
     if code is None:
         return "", 0, ""

@@ -12,6 +12,7 @@ from torch.autograd import Function
 
 from ...ops import Op
 from ..protocol.errors import BadQuestion
+from ..user_code.custom_ops import as_function
 from ..user_code.discover import is_user_function
 
 _METHODS = ("forward", "backward", "setup_context", "vjp", "jvp", "vmap")
@@ -54,7 +55,8 @@ def function_meant(function: Any) -> Any:
 
 
 def without_apply(function: Any) -> Any:
-    """The class behind the ``apply`` of a Function; anything else as it is."""
+    """The class behind the ``apply`` of a Function, the function of a custom operator; anything else as it is."""
+    function = as_function(function)
     owner = function.__self__ if inspect.ismethod(function) and function.__name__ == "apply" else None
     return owner if isinstance(owner, type) and issubclass(owner, Function) else function
 

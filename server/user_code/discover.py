@@ -7,7 +7,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +15,8 @@ from torch import nn
 from torch.autograd import Function
 
 from ...ops import Op
-from .definition_lines import NO_LINES, DefinitionLines, SourceFile
+from .custom_ops import as_function, backward_of
+from .definition_lines import NO_LINES, DefinitionLines, SourceFile, code_of
 from .not_found import NoFunction, no_function_error, unknown_name_message, wrong_kind_message
 
 _METHODS = ("forward", "backward")
@@ -65,7 +66,8 @@ _TORCH_MODULES = ("torch.autograd.function", "torch._C")  # modules that define 
 class FoundFunction:
     """A discovered Function, or plain function of tensors: ``title`` is its name, ``bound`` its name in its module.
 
-    ``op`` is its declaration, if there is one; ``file`` and ``lines`` say where its source is.
+    ``op`` is its declaration, if there is one; ``file`` and ``lines`` say where its source is, which of a ``custom``
+    operator is that of its function, down to its backward.
     """
 
     title: str
@@ -75,6 +77,7 @@ class FoundFunction:
     file: str
     lines: DefinitionLines
     source: str
+    custom: bool = False
 
 
 def find_functions(module: ModuleType, attribute: str, name: str) -> list[FoundFunction]:
@@ -127,7 +130,7 @@ def _functions_in(names: Any, module: str, outer: str = "") -> Iterator[tuple[st
     for name, thing in list(names.items()):
         thing = thing.__func__ if type(thing) is staticmethod else thing  # a class may be decorated so, too
         kind = type(thing)  # not __class__, which user code may override, and which may raise
-        if kind is Op:
+        if kind is Op or backward_of(thing) is not None:
             yield name, thing
         elif issubclass(kind, type):
             nested = thing.__module__ == module and thing.__qualname__ == outer + name
@@ -146,7 +149,7 @@ def is_user_function(thing: Any) -> bool:
 
 def _is_defined_in(thing: Any, module: ModuleType) -> bool:
     """Whether it is defined in the module, or in the package."""
-    return isinstance(thing, Op) or f"{thing.__module__}.".startswith(f"{module.__name__}.")
+    return isinstance(thing, Op) or f"{as_function(thing).__module__}.".startswith(f"{module.__name__}.")
 
 
 def _named_functions(module: ModuleType, attribute: str, name: str) -> list[tuple[str, Any]]:
@@ -184,12 +187,16 @@ def declaration_of(function: Any, *modules: ModuleType) -> tuple[str, Op] | None
 
 def _located(title: str, thing: Any, files: dict[str, SourceFile]) -> FoundFunction:
     op = thing if isinstance(thing, Op) else None
-    function: type | Callable[..., Any] = op.function if op else thing
+    custom = op.function if op else thing
+    function: type | Callable[..., Any] = as_function(custom)
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     path = (getattr(module, "__file__", None) or "") if hasattr(function, "__qualname__") else ""
     if not path.endswith(".py"):
         return FoundFunction(title, title, function, op, path, NO_LINES, "")
     file = files.get(path) or files.setdefault(path, SourceFile(path))
     lines = file.place(function)
+    backward = backward_of(custom)
+    if getattr(code_of(backward), "co_filename", "") == path:  # it is shown, too, where it stands below
+        lines = replace(lines, last=max(lines.last, file.place(backward).last))
     name = function.__qualname__ if op and isinstance(function, type) else title
-    return FoundFunction(name, title, function, op, path, lines, file.text(lines))
+    return FoundFunction(name, title, function, op, path, lines, file.text(lines), custom is not function)

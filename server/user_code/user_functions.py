@@ -162,12 +162,15 @@ class UserFunctions:
             recipe = self._default_recipe(entry, override, before).recipe
         tensors, title = override.given if override else None, entry.stub["title"]
         try:
-            op = op_of(definition.function, recipe, entry.name, title, entry.group, tensors, not recipe.like)
+            found = op_of(definition.function, recipe, entry.name, title, entry.group, tensors, not recipe.like)
         except NotInferred as problem:
             if problem.error is None or recipe.text() != before:
                 raise
             raise _broken_since_save(problem.error, before) from None
-        return _SolvedOp(with_declared(op, declared) if declared and not declared.says_the_call else op, recipe)
+        op = with_declared(found, declared) if declared and not declared.says_the_call else found
+        if definition.custom:  # what the graph has is a class that torch has made
+            vars(op)["_written"] = (definition.lines.first, definition.source)
+        return _SolvedOp(op, recipe)
 
     def _override(self, entry: CatalogueEntry, forgiving: bool) -> Override | None:
         """The override in the user's file; raises ``NotInferred`` if it cannot be used, unless ``forgiving``."""

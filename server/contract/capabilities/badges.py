@@ -69,7 +69,7 @@ def vmap_badge(call: Call) -> CapabilityBadge:
     try:
         with torch.no_grad():
             reset_seeds()
-            mapped = torch.func.vmap(_tensor_function(call), randomness="same")(*turned.values())
+            mapped = _mapped(call, turned)
     except Exception as error:  # noqa: BLE001
         return CapabilityBadge("vmap", "no", _refused("vmap", error))
     together = result_tuple(mapped)
@@ -185,6 +185,16 @@ def _slope(call: Call, tangents: _Tensors, weights: _Tensors) -> tuple[float, fl
     if found.kind[0] != PointKind.SMOOTH:
         return float("nan"), 0.0
     return float(found.value[0]), float(found.error[0])
+
+
+def _mapped(call: Call, turned: _Tensors) -> Any:
+    """What a batch returns under ``torch.func.vmap``, which prints nothing where it falls back to single calls."""
+    warns = torch._C._functorch._set_vmap_fallback_warning_enabled  # type: ignore[attr-defined]
+    warns(False)
+    try:
+        return torch.func.vmap(_tensor_function(call), randomness="same")(*turned.values())
+    finally:
+        warns(True)
 
 
 def _tensor_function(call: Call) -> Callable[..., Any]:

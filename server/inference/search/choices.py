@@ -134,6 +134,11 @@ def _kinds(argument: SignatureArgument, known: ArgumentEvidence, first: bool) ->
         reasons[kind] = f"its annotation is {argument.annotation}"
     if not annotated:
         _add_name_hints(argument.name, weights, reasons)
+    elif "tensor" in annotated:  # which an index and a mask are, too
+        named = dict[str, float]()
+        _add_name_hints(argument.name, named, reasons)
+        likely = {kind: weights.get(kind, 0.0) + named.get(kind, 0.0) for kind in ("index", "mask")}
+        weights |= {kind: weight + _ANNOTATED for kind, weight in likely.items() if weight > 0}
     if known.saved:
         weights |= {kind: weights[kind] - _ANNOTATED for kind in _PLAIN if kind in weights}
     if first and not annotated:
