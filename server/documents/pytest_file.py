@@ -40,8 +40,16 @@ def pytest_source(op: OpDescription, address: Address) -> str:
     """
     apart = not op["import_line"].startswith("from gradloupe.")
     imports = ["import gradloupe", *[""] * apart, op["import_line"]]
-    test = [f"def test_{_NAMES[op['claim']]}():", f"    found = {_check_call(op, address)}", *_assertion(op)]
-    return "\n".join((f'"""{_docstring(op)}"""', "", *imports, "", "", *test, ""))
+    return "\n".join((f'"""{_docstring(op)}"""', "", *imports, "", "", *_test(op, address), ""))
+
+
+def pytest_ending(op: OpDescription, address: Address) -> str:
+    """What makes such a file of the text that defines the Function, where it stands at the end."""
+    return "\n".join(("import gradloupe", "", "", *_test(op, address), ""))
+
+
+def _test(op: OpDescription, address: Address) -> list[str]:
+    return [f"def test_{_NAMES[op['claim']]}():", f"    found = {_check_call(op, address)}", *_assertion(op)]
 
 
 def _docstring(op: OpDescription) -> str:

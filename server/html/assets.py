@@ -30,6 +30,7 @@ STYLE_SHEETS = {
     "embed": (*_COMMON, *_FIGURE, "embed", "highlight", "no_script"),
     "lesson": (*_COMMON, *_FIGURE, "lesson", "no_script"),
     "lessons": (*_COMMON, "lessons"),
+    "play": (*_COMMON, *_FIGURE, "play", "copied", "no_script"),
     "glossary": (*_COMMON, "glossary"),
     "compare": (*_COMMON, *_FIGURE, "compare", "highlight", "no_script"),
     "compare_choose": (*_COMMON, "compare"),

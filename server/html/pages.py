@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -43,7 +42,6 @@ from ..figure.sheet_svg import PREVIEW_SIZE, SHEET_SIZE
 from ..figure.thumbnail_path import sparkline
 from ..paths import TEMPLATES
 from ..protocol.answer import CurvesAnswer
-from ..protocol.fingerprint import fingerprint
 from ..protocol.views import VIEWS, WRITTEN_VIEWS
 from ..schema.node import NodeRecord
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
@@ -67,6 +65,7 @@ from ..url.address import (
 )
 from ..url.representations import PICTURES, REPRESENTATIONS
 from .assets import SHARED_SCRIPT, Assets
+from .controls_digest import controls_digest
 from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
 from .glossary import GlossaryEntry, termed, unlinked
@@ -74,9 +73,17 @@ from .inline_bundle import Bundle
 from .lessons import Lesson, LessonPlace
 from .op_markup import highlighted_source, inline_code, load_markup_libraries, mathml, prose
 from .page_document import page_document
+from .play_page import SKELETON, name_in_text, source_text, unanswered
 from .search import ranked, suggestions
 from .site_address import is_local
-from .social_tags import GLOSSARY_DESCRIPTION, LESSONS_DESCRIPTION, SocialTags, plain_tags, section_tags
+from .social_tags import (
+    GLOSSARY_DESCRIPTION,
+    LESSONS_DESCRIPTION,
+    PLAY_DESCRIPTION,
+    SocialTags,
+    plain_tags,
+    section_tags,
+)
 
 # The macros of parts/fragments.html, and the element that each fills.
 FRAGMENTS = {
@@ -94,7 +101,7 @@ class SectionPage:
     are being measured. ``indexed`` allows search engines to index it. ``beside`` is what there is to say of the
     Function in addition to the verdict on this section, ``remark`` what there is to say of its sliders.
     ``closer`` is the answer of the contract or the node, where one of them is open. ``held`` are y-axes on which the
-    curves are drawn, None where these have their own.
+    curves are drawn, None where these have their own. ``editable`` says that its code may be edited.
     """
 
     op: OpDescription
@@ -108,6 +115,7 @@ class SectionPage:
     remark: str = ""
     closer: ContractRecord | NodeRecord | None = None
     held: AxisRanges | None = None
+    editable: bool = False
 
 
 class Pages:
@@ -136,6 +144,7 @@ class Pages:
             "static": lambda name: root + assets.address(name),
             "shared_script": root + assets.address(SHARED_SCRIPT),
             "plotly": lambda kind: root + assets.plotly(kind),
+            "editor": assets.editor and root + assets.editor,
             "mathml": mathml,
             "prose": prose,
             "termed": partial(termed, root=root),
@@ -193,11 +202,12 @@ class Pages:
         generation: int = 0,
         hero: SectionPage | None = None,
         query: str = "",
+        editable: bool = False,
     ) -> bytes:
         """The front page: a live figure, ``hero``, and all ops by group with their sparklines; or what ``query`` finds.
 
         ``trouble`` is that of the visitor's own ``file``, whose Functions may be missing or old; ``generation`` says
-        which load it was.
+        which load it was. ``editable`` says that code may be edited.
         """
         cards: dict[str, GalleryCard] = {
             name: {**op, "thumbnail": thumbnails[name], "word": thumbnails[name]["word"]} for name, op in ops.items()
@@ -209,7 +219,7 @@ class Pages:
         context |= {"found": [cards[name] for name in found]}
         context |= {"suggested": suggestions(query, searched) if query and not found else ()}
         context |= {"torch": device["torch"], "device": _device_name(device), "social": social}
-        context |= {"trouble": trouble, "file": file, "generation": generation}
+        context |= {"trouble": trouble, "file": file, "generation": generation, "editable": editable}
         return self._render("pages/gallery.html", context)
 
     def op(self, view: SectionPage) -> bytes:
@@ -261,6 +271,13 @@ class Pages:
         """What a page needs to draw ``answer`` and to say what was found, to be dumped by orjson."""
         return {**page_document(answer, address), "words": self.words(answer, address)}
 
+    def controls(self, op: OpDescription, device: DeviceSummary, address: Address, answer: CurvesAnswer) -> Markup:
+        """The form with the controls of a Function, set as in the address, as HTML."""
+        form = self._environment.get_template("parts/controls.html").module.form  # type: ignore[attr-defined]
+        usual = default_query_values(op, address.question.wrt)
+        shown = (query_values(address), usual, default_ranges(op), device)
+        return Markup(form(op, *shown, exact_document(answer, canonical_address(op, address)), True))  # noqa: S704
+
     def panel(self, header: ContractRecord | NodeRecord, op: OpDescription) -> Markup:
         """The contract or the node, as HTML."""
         macros = self._environment.get_template("parts/panels.html").module
@@ -279,6 +296,16 @@ class Pages:
             "wrong": wrong_elsewhere(header) if header["view"] == "contract" else None,
             "html": self.panel(header, op),
         }
+
+    def play(self, base: str, indexed: bool, view: SectionPage | None = None) -> bytes:
+        """The page with the editor: for the code of a section, or for what somebody writes from scratch."""
+        shown = unanswered() if view is None else _context(replace(view, indexed=False))
+        social = plain_tags(f"{base}/play", "Play", PLAY_DESCRIPTION, indexed and view is None)
+        text = SKELETON if view is None else source_text(view.op)
+        name = "" if view is None else name_in_text(view.op)
+        return self._render(
+            "pages/play.html", shown | {"social": social, "text": text, "name": name, "origin": view and view.op}
+        )
 
     def pair(self, context: dict[str, Any]) -> bytes:
         return self._render("pages/compare.html", context)
@@ -336,6 +363,7 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
         "hide": address.hide,
         "beside": view.beside,
         "remark": view.remark,
+        "editable": view.editable,
         "theme": address.theme,
         "device": view.device,
         "base": view.base,
@@ -354,17 +382,3 @@ def _with_recipe(address: Address, recipe: str) -> Address:
 
 def _device_name(device: DeviceSummary) -> str:
     return next(str(each["name"]) for each in device["devices"] if each["kind"] == device["auto"])
-
-
-# Fields of an op that its controls do not depend on, and that may change with every save of its file.
-_DESCRIPTIVE_FIELDS = {
-    *("title", "doc", "source", "digest", "first_line", "line", "file", "reference", "check"),
-    *("forward", "backward", "surrogate_formula", "like", "written", "bound", "import_line", "block", "assumed"),
-}
-
-
-def controls_digest(op: OpDescription) -> str:
-    """The digest of the arguments, inputs, parameters and outputs of an op."""
-    return fingerprint(
-        json.dumps({key: value for key, value in op.items() if key not in _DESCRIPTIVE_FIELDS}, sort_keys=True)
-    )

@@ -60,6 +60,7 @@ def gallery_tags(base: str, indexed: bool) -> SocialTags:
 
 
 GLOSSARY_DESCRIPTION = "The words for what a backward does, each in a sentence or two and with a figure."
+PLAY_DESCRIPTION = "Write a torch.autograd.Function in the page, and see at once what its backward computes."
 LESSONS_DESCRIPTION = "Short lessons on backward: one question, one live figure and one control each."
 
 

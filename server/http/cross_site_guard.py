@@ -16,7 +16,7 @@ _PAGE = (b"document",)
 _FRAMES = (*_PAGE, b"iframe", b"frame")
 _PLACES = {"frame": _FRAMES, "show": (*_FRAMES, b"object", b"embed")}  # where other sites may navigate to it
 _PORTS = {"http": ":80", "https": ":443"}
-PLAY = "/play.json"  # where code is sent that a visitor has edited
+PLAY, PLAY_PAGE = EDITS = ("/play.json", "/play.page.json")  # where code is sent that a visitor has edited
 TOKEN_HEADER = b"x-gradloupe-token"
 
 _CROSS_SITE_READ = (
@@ -57,7 +57,7 @@ class CrossSiteGuard:
     def _refusal(self, scope: Scope) -> str:
         """Why this request is refused; empty where it is not."""
         if not self._own:
-            return _CROSS_SITE_CHANGE if scope["path"] == PLAY and not _is_same_site(scope) else ""
+            return _CROSS_SITE_CHANGE if scope["path"] in EDITS and not _is_same_site(scope) else ""
         if scope["method"] in _SAFE_METHODS:
             return "" if UNSPECIFIC_PATHS.match(scope["path"]) or self._may_read(scope) else _CROSS_SITE_READ
         if not _is_same_site(scope):

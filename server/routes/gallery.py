@@ -50,7 +50,7 @@ async def gallery(request: Request) -> Response:
     drawn = await site.thumbnails.of(theirs) | await site.own_thumbnails.of(mine)
     lasting = trouble is None and all(each["word"] != MEASURING for each in drawn.values())
     cards = (f"{op['digest']} {drawn[name]['word']}" for name, op in ops.items())
-    around = (device, social, file, generation, query)
+    around = (device, social, file, generation, query, site.editable)
     mark = fingerprint(site.build, site.assets.digest, *cards, repr(around), "gallery")
     known = cached_reply(request, mark, "text/html") if lasting else None
     if known is not None:
@@ -59,7 +59,7 @@ async def gallery(request: Request) -> Response:
 
     async def rendered(_: IsDisconnected) -> tuple[bytes, bool]:
         hero = None if query or mine or file else await _hero(site, device, base, visitor)
-        shown = (ops, drawn, device, social, trouble, file, generation, hero, query)
+        shown = (ops, drawn, device, social, trouble, file, generation, hero, query, site.editable)
         body = await asyncio.to_thread(site.pages.gallery, *shown)
         return body, lasting and (hero is None or hero.answer is not None)
 

@@ -1,8 +1,12 @@
-"""Route of edited code, ``POST /play.json``: a text and a question, answered out of the sandbox."""
+"""Routes of edited code: ``/play``, the page with the editor; ``POST /play.json``, a text and a question, answered out
+of the sandbox; and ``POST /play.page.json``, the same for that page.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -10,24 +14,74 @@ from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..cache.visitor import Visitor
 from ..documents.json_document import json_document
-from ..http.cross_site_guard import PLAY
-from ..http.responses import uncached_reply
-from ..protocol.answer import Answer
+from ..documents.pytest_file import pytest_ending
+from ..html.controls_digest import controls_digest
+from ..html.pages import Pages, SectionPage
+from ..http.cross_site_guard import PLAY, PLAY_PAGE
+from ..http.responses import reply, uncached_reply
+from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import BadQuestion, EngineBroken, UnknownOp, Unsolved
 from ..protocol.suggest import closest_match
-from ..schema.op import OpDescription
+from ..schema.op import DeviceSummary, OpDescription
 from ..supervisor.engine import Engine
-from ..url.address import canonical_address
+from ..url.address import Address, canonical_address, encoded_query
 from ..url.parse import parse_query, read_address
-from ..url.representations import REPRESENTATIONS, check_representation
-from .context import Site
+from ..url.representations import PAGE, REPRESENTATIONS, check_representation
+from .context import Site, query_string
+from .sections import SectionPlace, section_page
 
 MAX_TEXT = 2**16  # bytes of a text in UTF-8
+_PATIENCE = 1.0  # seconds that a page waits for its figure
 _MAX_BODY = 8 * MAX_TEXT  # in JSON a character may take six bytes
 _FIELDS = ("text", "name", "query")
 _OFF = "Code cannot be edited on this server; its operator may allow that with --play, and it is run in a sandbox."
 
 router = APIRouter()
+
+
+@dataclass(frozen=True)
+class _Edit:
+    """A text and what is asked of it; ``form`` is the digest of the controls of the page that asks, None for others."""
+
+    text: str
+    name: str = ""
+    query: str = ""
+    form: str | None = None
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """An answer to an edit, and what it was asked."""
+
+    op: OpDescription
+    device: DeviceSummary
+    address: Address
+    answer: Answer
+
+    @property
+    def place(self) -> str:
+        return canonical_address(self.op, self.address)
+
+
+_Write = Callable[[_Answered], dict[str, Any]]
+
+
+@router.get("/play", include_in_schema=False)
+async def editor(request: Request) -> Response:
+    """The page with the editor: for the op that is named ``from``, under the rest of the query, or from scratch."""
+    site = Site.serving(request)
+    await _check_allowed(site)
+    words = parse_query(query_string(request))
+    origin = words.pop("from", "")
+    if origin:
+        place = SectionPlace(origin, encoded_query(words))
+        return await section_page(request, place, PAGE, "play", _rendered, _PATIENCE)
+    body = await asyncio.to_thread(site.pages.play, site.base(request), site.settings.public)
+    return reply(request, body, "text/html")
+
+
+def _rendered(pages: Pages, view: SectionPage) -> bytes:
+    return pages.play(view.base, view.indexed, view)
 
 
 @router.post(PLAY, include_in_schema=False)
@@ -37,12 +91,39 @@ async def play(request: Request) -> Response:
     The body is JSON: the ``text``, the ``name`` of a Function in it (the first by default), and a ``query`` as in an
     address. What is wrong with the text is a result, and no error of the request.
     """
+    return await _reply(
+        request, _FIELDS, lambda done: {"document": orjson.Fragment(json_document(done.answer, done.place))}
+    )
+
+
+@router.post(PLAY_PAGE, include_in_schema=False)
+async def play_page(request: Request) -> Response:
+    """The same for a page: the document is that of ``/ops/{name}.page.json``, and ``test`` is what a test ends with.
+
+    ``form`` in the body is the digest of the controls that the page has; where the text asks for others, there are
+    ``controls``, with their digest as ``form``, and of the name and the query only what still fits is taken.
+    """
+    pages = Site.serving(request).pages
+
+    def written(done: _Answered) -> dict[str, Any]:
+        op, address, answer = done.op, done.address, curves_of(done.answer)
+        return {
+            "document": pages.document(answer, done.place),
+            "form": controls_digest(op),
+            "controls": pages.controls(op, done.device, address, answer),
+            "test": pytest_ending(op, address),
+        }
+
+    return await _reply(request, (*_FIELDS, "form"), written)
+
+
+async def _reply(request: Request, fields: tuple[str, ...], write: _Write) -> Response:
     site = Site.serving(request)
     await _check_allowed(site)
-    text, name, query = await _asked(request)
+    edit = await _asked(request, fields)
     visitor = site.visitor(request)
-    async with site.edits.engine(text, visitor.address, visitor.gone) as engine:
-        result = await _result(engine, name, query, visitor)
+    async with site.edits.engine(edit.text, visitor.address, visitor.gone) as engine:
+        result = await _result(engine, edit, visitor, write)
     return uncached_reply(request, orjson.dumps(result), "application/json")
 
 
@@ -50,12 +131,12 @@ async def _check_allowed(site: Site) -> None:
     if not site.settings.play:
         raise HTTPException(403, _OFF)
     found = await site.edits.confinement()
-    if not (found.complete if site.settings.public else found.holds):
+    if not site.confines(found):
         raise HTTPException(403, found.sentence)
 
 
-async def _asked(request: Request) -> tuple[str, str, str]:
-    """The text, name and query of the body. Raises ``HTTPException`` and ``BadQuestion``."""
+async def _asked(request: Request, fields: tuple[str, ...]) -> _Edit:
+    """What the body says in these fields. Raises ``HTTPException`` and ``BadQuestion``."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "The body must be JSON, with the Content-Type application/json.")
     body = bytearray()
@@ -70,28 +151,31 @@ async def _asked(request: Request) -> tuple[str, str, str]:
     if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
         raise BadQuestion("The body must be an object of texts: text, and perhaps name and query.")
     for field in given:
-        if field not in _FIELDS:
-            close = closest_match(field, _FIELDS)
+        if field not in fields:
+            close = closest_match(field, fields)
             raise BadQuestion(f"{field[:50]!r} is no field of the body; did you mean {close or 'text'}?", field[:50])
     text = given.get("text", "")
     if not text.strip():
         raise BadQuestion("text: there is none; send the code of a torch.autograd.Function.", "text")
     if len(text.encode()) > MAX_TEXT:
         raise HTTPException(413, f"A text may have {MAX_TEXT} bytes, and this has {len(text.encode())}.")
-    return text, given.get("name", ""), given.get("query", "")
+    return _Edit(**{"text": text} | given)
 
 
-async def _result(engine: Engine, name: str, query: str, visitor: Visitor) -> dict[str, Any]:
+async def _result(engine: Engine, edit: _Edit, visitor: Visitor, write: _Write) -> dict[str, Any]:
     """The result: what kind it is, a sentence and a line where something is wrong, and the document where not."""
     result: dict[str, Any] = {"result": "answered", "sentence": "", "line": None, "functions": [], "document": None}
     try:
         await engine.wait_ready()
         catalogue = await engine.catalogue()
-        result |= {"functions": list(catalogue), "name": name or next(iter(catalogue))}
+        result |= {"functions": list(catalogue), "name": edit.name or next(iter(catalogue))}
+        if edit.name not in catalogue and edit.form is not None:
+            result["name"] = next(iter(catalogue))
         if result["name"] not in catalogue:
-            close = closest_match(name, catalogue)
-            raise UnknownOp(f"There is no {name[:50]!r} in the text; it has {close or ', '.join(catalogue)}.")
-        op, answer, document = await _document(engine, result["name"], query, visitor)
+            close = closest_match(edit.name, catalogue)
+            raise UnknownOp(f"There is no {edit.name[:50]!r} in the text; it has {close or ', '.join(catalogue)}.")
+        done = await _answered(engine, result["name"], edit, visitor)
+        written = await asyncio.to_thread(write, done)
     except EngineBroken:
         trouble = engine.trouble
         assert trouble is not None
@@ -99,18 +183,21 @@ async def _result(engine: Engine, name: str, query: str, visitor: Visitor) -> di
     except Unsolved as unsolved:
         line = unsolved.told["trouble"]["line"] if unsolved.told["trouble"] else None
         return result | {"result": "unsolved", "sentence": str(unsolved), "line": line}
-    failure = answer.header["failure"]
+    failure = done.answer.header["failure"]
     if failure is not None:
-        line = failure["line"] and failure["line"] + op["first_line"] - 1
+        line = failure["line"] and failure["line"] + done.op["first_line"] - 1
         result |= {"result": "failed", "sentence": failure["sentence"], "line": line}
-    return result | {"document": orjson.Fragment(document)}
+    return result | written
 
 
-async def _document(engine: Engine, name: str, query: str, visitor: Visitor) -> tuple[OpDescription, Answer, bytes]:
-    words = parse_query(query)
+async def _answered(engine: Engine, name: str, edit: _Edit, visitor: Visitor) -> _Answered:
+    words = parse_query(edit.query)
     op, device = await engine.op(name, words.get("recipe", "")), await engine.device()
-    address = read_address(op, device, words)
+    try:
+        address = read_address(op, device, words)
+    except BadQuestion:
+        if edit.form in (None, controls_digest(op)):
+            raise
+        address = read_address(op, device, {})
     check_representation(address, REPRESENTATIONS["json"])
-    answer = await engine.answer(address.question, visitor.gone)
-    document = await asyncio.to_thread(json_document, answer, canonical_address(op, address))
-    return op, answer, document
+    return _Answered(op, device, address, await engine.answer(address.question, visitor.gone))

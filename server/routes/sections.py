@@ -247,7 +247,7 @@ async def section_page(
         numbers_of = f"/ops/{quote(place.op)}.json" + (f"?{query}" if query else "")
         framed = request.url.path.startswith("/embed/")
         return uncached_reply(request, site.pages.waiting(printable_excerpt(place.op), numbers_of, framed), "text/html")
-    public = site.settings.public
+    public, editable = site.settings.public, site.editable
 
     async def rendered(asked: _Asked) -> tuple[bytes, bool]:
         figure = curves_only(asked.address)
@@ -261,13 +261,16 @@ async def section_page(
         curves = [curves_of(each) for each in found if each is not None and each.header["view"] == "curves"]
         held = common_axis_ranges(curves) if len(curves) > 1 else None
         view = SectionPage(
-            asked.op, asked.device, asked.address, address, drawn, asked.base, public, closer=panel, held=held
+            *(asked.op, asked.device, asked.address, address, drawn, asked.base, public),
+            closer=panel,
+            held=held,
+            editable=editable,
         )
         body = await asyncio.to_thread(render, site.pages, view)
         return body, all(one and is_lasting(one, each) for one, each in zip(found, questions, strict=True))
 
     try:
-        return await _section(request, place, shown, f"{kind} {public}", rendered)
+        return await _section(request, place, shown, f"{kind} {public} {editable}", rendered)
     except Unsolved as unsolved:
         return uncached_reply(request, site.pages.unsolved(unsolved.told), "text/html")
 

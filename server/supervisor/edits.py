@@ -130,6 +130,12 @@ class Edits:
         return await asyncio.shield(self._confinement)
 
     @property
+    def found(self) -> Confinement | None:
+        """The same, None as long as it is not known."""
+        done = self._confinement is not None and self._confinement.done()
+        return self._confinement.result() if done and self._confinement is not None else None
+
+    @property
     def alive(self) -> int:
         """How many workers there are."""
         return len(self._engines)

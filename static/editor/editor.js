@@ -8,7 +8,17 @@ import { EditorState } from "@codemirror/state";
 import { drawSelection, EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight"; // classes such as tok-keyword: the colours are in play.css
 
+// What is typed over a selection would get the style of that from the browser, which the policy of the pages refuses.
+const overSelection = EditorView.domEventHandlers({
+  beforeinput({ inputType, data }, view) {
+    if (inputType !== "insertText" || view.state.selection.main.empty || view.composing) return false;
+    view.dispatch(view.state.replaceSelection(data ?? ""), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
+});
+
 const PYTHON = [
+  overSelection,
   ...[lineNumbers(), history(), drawSelection(), lintGutter()],
   ...[indentUnit.of("    "), EditorState.tabSize.of(4), indentOnInput(), bracketMatching()],
   ...[pythonLanguage, syntaxHighlighting(classHighlighter)],
@@ -16,19 +26,20 @@ const PYTHON = [
 ];
 
 /**
- * An editor of `text` in `parent`, called `label` and described by the element with the id `hint`; `changed()` hears of
+ * An editor of `text` in `parent`, with the caret at `caret`, called `label` and described by the element with the id `hint`; `changed()` hears of
  * each change. It has `text()`, `write(text)`, which can be undone, `mark(problems)`, each {line, message}, `undo()`,
  * `redo()` and `focus(line)`.
  */
-export function codeEditor(parent, { text, label, hint, changed }) {
+export function codeEditor(parent, { text, caret, label, hint, changed }) {
   const said = { "aria-label": label, "aria-describedby": hint, tabindex: "0" };
   const told = EditorView.updateListener.of((update) => update.docChanged && changed());
   const extensions = [PYTHON, EditorView.contentAttributes.of(said), told];
-  const view = new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });
+  const selection = { anchor: caret };
+  const view = new EditorView({ parent, state: EditorState.create({ doc: text, selection, extensions }) });
   const lineOf = (number) => view.state.doc.line(Math.max(1, Math.min(view.state.doc.lines, number)));
   const diagnostic = ({ line, message }) => {
-    const { from, to } = lineOf(line);
-    return { from, to, message, severity: "error" };
+    const { from, to, text: written } = lineOf(line);
+    return { from: from + Math.max(0, written.search(/\S/)), to, message, severity: "error" };
   };
   return {
     text: () => view.state.doc.toString(),

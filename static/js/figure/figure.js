@@ -20,13 +20,15 @@ export function panelPlaces({ layout, height, rem, gap }) {
 
 /**
  * {data, layout, ranges} for `Plotly.react`; `ranges` are those of the y-axes, {upper, lower}, equal when overlaid.
- * `view`: {layout: "stacked" | "overlaid", width, height, rem, gap (pixels), held, zoomable, at, hidden}; the ranges `held` stay
- * as they are while the curves fit in, so that these move and not the axis.
+ * `view`: {layout: "stacked" | "overlaid", width, height, rem, gap (pixels), held, zoomable, at, hidden, pale}; the ranges `held` stay
+ * as they are while the curves fit in, so that these move and not the axis; where an answer is `pale`, those are its own.
  */
 export function figure(answer, view, palette) {
   const { scene } = answer;
   const axes = scene.axes[view.layout];
-  const [upper, lower] = [axes.upper, axes.lower].map((axis, i) => axis && shownAxis(axis, view.held?.[i ? "lower" : "upper"], view));
+  const own = view.pale?.scene.axes[view.layout];
+  const held = (name) => view.held?.[name] ?? own?.[name]?.range;
+  const [upper, lower] = ["upper", "lower"].map((name) => axes[name] && shownAxis(axes[name], held(name), view));
   const place = panelPlaces(view);
   const [top, bottom] = [MARGIN.top, MARGIN.bottom].map((length) => Math.round(length * view.rem));
   const inner = view.height - top - bottom;
@@ -51,7 +53,7 @@ export function figure(answer, view, palette) {
   };
   if (lower) layout.yaxis2 = yAxis(lower, place.lower);
   const ranges = { upper: upper.range, lower: (lower ?? upper).range };
-  return { data: traces(answer, Boolean(lower), view.hidden, palette), layout, ranges };
+  return { data: traces(answer, Boolean(lower), view.hidden, palette, view.pale), layout, ranges };
 }
 
 /** The axis of the scene, or the one that is `held`, with labels. */

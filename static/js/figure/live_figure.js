@@ -11,15 +11,16 @@ import { verdictWriter } from "./words.js";
 
 /**
  * A figure whose elements have ids that begin with `prefix`. `load()` brings Plotly; `drawn(answer)` is called after each
- * drawing and `picked(x)` for a click; `reading(read)` may put its own way of reading a row around the usual one.
+ * drawing and `picked(x)` for a click; `reading(read)` may put its own way of reading a row around the usual one; of the answer `behind()`, if
+ * there is one, the curves are seen as well, pale.
  */
-export function liveFigure(session, prefix, { load, drawn, picked = () => {}, reading = (read) => read }) {
+export function liveFigure(session, prefix, { load, drawn, picked = () => {}, reading = (read) => read, behind }) {
   const find = (name) => document.querySelector(`#${prefix}${name}`);
   const travel = ({ start, stop }) => session.move({ start, stop });
   const zoomed = (start, stop) => travel({ start: roundForSpan(start, stop - start), stop: roundForSpan(stop, stop - start) });
   const widened = () => travel(session.home());
   const hidden = legendButtons(find("canvas").closest("figure"), () => plot.redraw());
-  const plot = plotter(find("canvas"), { load, zoomed, widened, hidden, drawn: () => drawn(plot.state().answer) });
+  const plot = plotter(find("canvas"), { load, zoomed, widened, hidden, behind, drawn: () => drawn(plot.state().answer) });
   hearPinch(find("canvas"), plot, zoomed);
   wayOut(session, find("unzoom"), find("cursor"), widened);
   const read = reading(readout(find("reading"), () => plot.state().answer));
@@ -45,10 +46,11 @@ function wayOut(session, button, cursor, widened) {
  * The figure of a page that has one: draws each answer. Its y-axes are those of the answer; while a slider is held, those
  * that were there before, and on a page that gives some as `ranges`, {upper, lower}, always these.
  */
-export function soleFigure(session, { load, drawn = () => {}, picked, ranges = null }) {
+export function soleFigure(session, { load, drawn = () => {}, picked, behind, ranges = null }) {
   const figure = liveFigure(session, "", {
     load,
     picked,
+    behind,
     drawn(answer) {
       figure.trace.refresh();
       session.drawn(answer);

@@ -5,9 +5,10 @@ import { updateLegend } from "./words.js";
 
 /**
  * `load()` brings Plotly; `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a
- * double click. The curves that are `hidden`, by their names in the legend, are not seen. What the server has drawn makes way for the first live figure.
+ * double click. The curves that are `hidden`, by their names in the legend, are not seen. Pale behind the others are those of the answer
+ * `behind()`, if there is one, on whose axes they lie. What the server has drawn makes way for the first live figure.
  */
-export function plotter(canvas, { load, zoomed, widened, drawn, hidden = new Set() }) {
+export function plotter(canvas, { load, zoomed, widened, drawn, behind = () => null, hidden = new Set() }) {
   const element = canvas.querySelector(".plot");
   const lower = canvas.querySelector(".head.lower");
   const finger = matchMedia("(pointer: coarse)");
@@ -20,7 +21,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn, hidden = new Set
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const gap = layout === "stacked" ? lower.getBoundingClientRect().height : 0;
     const { clientWidth: width, clientHeight: height } = element;
-    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, at, hidden };
+    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, at, hidden, pale: behind() };
   }
 
   /** Draw `answer`; `held` are y-ranges to keep in sight while a slider is dragged. */

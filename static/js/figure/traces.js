@@ -26,9 +26,10 @@ const WITH = { "error band": "numerical", subgradients: "kinks", "kink slopes": 
 
 /**
  * Plotly traces for `answer`; slopes have a panel of their own if they are `apart`, else the axis of the values. `hidden`
- * are names of the legend, where one word stands for both surrogates if they share an axis.
+ * are names of the legend, where one word stands for both surrogates if they share an axis. The curves of the answer `pale`, if there is one, lie
+ * between what is measured and what is judged.
  */
-export function traces({ columns, scene }, apart, hidden, palette) {
+export function traces({ columns, scene }, apart, hidden, palette, pale = null) {
   const axis = (lower) => (lower && apart ? "y2" : "y");
   const [middle, error] = [columns.numerical, columns.error].map((column) => without(column, scene.gaps));
   const band = {
@@ -47,8 +48,21 @@ export function traces({ columns, scene }, apart, hidden, palette) {
     name in MARKERS ? points(name, x, y, axis(lower), palette) : line(name, x, y, axis(lower), apart, palette),
   );
   const entry = (name) => WITH[name] ?? (name === "surrogate slope" && !apart ? "surrogate" : name);
+  if (pale) curves.splice(1, 0, ...paleTraces(pale, axis, apart, palette));
   return [band, ...curves, ...marks].map((each) => (hidden.has(entry(each.name)) ? { ...each, visible: false } : each));
 }
+
+const PALE = { opacity: 0.55, dash: "6px,4px" };
+
+/** What tells another answer, pale: forward, and what its backward returned. */
+const paleTraces = ({ columns, scene }, axis, apart, palette) =>
+  scene.curves
+    .filter(([name]) => name === "forward" || name === "analytical")
+    .map(([name, column, lower, cut]) => {
+      const y = without(columns[column], [...scene.gaps, ...cut]);
+      const drawn = line(name, columns.x, y, axis(lower), apart, palette);
+      return { ...drawn, name: `original ${name}`, opacity: PALE.opacity, line: { ...drawn.line, dash: PALE.dash } };
+    });
 
 /** `column` with gaps in these rows. */
 export function without(column, rows) {

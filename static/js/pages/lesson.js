@@ -7,7 +7,7 @@ import { loadPlotly } from "../figure/plot.js";
 import { ROOT } from "../root.js";
 import { shareButton } from "../share/button.js";
 import { messenger } from "../share/parent_page.js";
-import { joinQueries, showInAddressBar } from "../state/address.js";
+import { editAddress, joinQueries, showInAddressBar } from "../state/address.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
 
@@ -27,6 +27,7 @@ soleFigure(session, {
 
 session.on("address", (said) => {
   find("#whole").href = ROOT + session.path + said;
+  if (find("#edit")) find("#edit").href = editAddress(session, said);
   showInAddressBar(location.pathname + queryOfPage());
 });
 

@@ -11,7 +11,7 @@ import { showCall } from "../own/shown_call.js";
 import { ROOT } from "../root.js";
 import { copyText, testDialog } from "../share/clipboard.js";
 import { shareButton } from "../share/button.js";
-import { isOfView, joinQueries, showInAddressBar } from "../state/address.js";
+import { editAddress, isOfView, joinQueries, showInAddressBar } from "../state/address.js";
 import { PLACED, WRITTEN } from "../state/parameters.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
@@ -87,6 +87,7 @@ function linkFiles(said, deed, refused) {
   const { pathname } = location;
   showInAddressBar(pathname + session.query, deed, refused);
   for (const link of menu.querySelectorAll("a")) link.href = `${pathname}.${link.id}${said}`;
+  for (const link of document.querySelectorAll(".edit")) link.href = editAddress(session, said);
   find("#compare").href = `${ROOT}/compare?left=${pathname.split("/").at(-1)}${said.replace("?", "&").replace(/&recipe=[^&]*/, "")}`;
 }
 

@@ -26,14 +26,18 @@ document.addEventListener("click", ({ target }) => {
   if (id) copyArea(document.getElementById(id), document.querySelector(`output[for="${id}"]`));
 });
 
-/** `link` leads to the test as a file; with a script it opens `dialog` instead. */
-export function testDialog(link, dialog) {
+/**
+ * `link` leads to the test as a file; with a script it opens `dialog` instead. `fetched()` has the test as {text, trouble},
+ * and `href`, where it can be downloaded.
+ */
+export function testDialog(link, dialog, fetched = () => fetchTest(link.href)) {
   const [area, output, download] = ["textarea", "output", "a"].map((each) => dialog.querySelector(each));
 
   async function show() {
     output.textContent = "Generating…";
     download.href = link.href;
-    const { text, trouble } = await fetchTest(link.href);
+    const { text, trouble, href } = await fetched();
+    if (href) download.href = href;
     area.value = text;
     output.textContent = trouble;
     if (text && dialog.matches(":popover-open")) await copyArea(area, output);

@@ -1,5 +1,6 @@
 // The address says what the page shows: what the controls say, defaults left out. The server has the last word on it.
 
+import { ROOT } from "../root.js";
 import { DRESS, VIEW } from "./parameters.js";
 
 const pick = (state, names) => Object.fromEntries(names.map((name) => [name, state[name]]));
@@ -44,6 +45,9 @@ export const joinQueries = (...queries) => {
   const said = queries.filter(Boolean).map((each) => each.slice(1));
   return said.length > 0 ? `?${said.join("&")}` : "";
 };
+
+/** Where the code of the op at `path` is edited, under this query of the section. */
+export const editAddress = ({ path }, said) => `${ROOT}/play?from=${path.split("/").at(-1)}${said.replace("?", "&")}`;
 
 const LATER = 1000; // ms until it is tried again
 

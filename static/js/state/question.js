@@ -65,9 +65,13 @@ export const displayError = ({ message }) =>
 
 const sentence = (problem, status) => problem.detail ?? `The server answered ${status}.`;
 
-/** The server answers an address with {ok, status, body, retryAfter}, in seconds; throws when it says nothing of sense. */
-export async function askServer(address, signal) {
-  const response = await fetch(ROOT + address, { signal, headers: { Accept: "application/json" } });
+/**
+ * The server answers an address with {ok, status, body, retryAfter}, in seconds; throws when it says nothing of sense.
+ * `more` is what else to give to fetch.
+ */
+export async function askServer(address, signal, more = {}) {
+  const accepting = { Accept: "application/json", ...more.headers };
+  const response = await fetch(ROOT + address, { signal, ...more, headers: accepting });
   const { ok, status, headers } = response;
   return { ok, status, body: await response.json(), retryAfter: secondsOf(headers.get("Retry-After") ?? "0") };
 }

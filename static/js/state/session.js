@@ -104,6 +104,15 @@ export class Session {
     this.#go();
   }
 
+  /** The form has other controls by now, for another op; they stand as this query says. */
+  declare(query) {
+    const { appearance } = this.parts();
+    ({ usual: this.#first, ranged: this.#ranged } = formDefaults(this.#form));
+    this.path = this.#form.dataset.path;
+    this.state = parseAddress(this.#first, joinQueries(query, appearance), this.#ranged);
+    this.#write(true);
+  }
+
   /** The same address has another answer by now. */
   refresh() {
     this.#go();

@@ -1,0 +1,71 @@
+"""The page with the editor: the text that it starts with, and what stands there before anything is answered."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+from ..figure.legend import legend
+from ..paths import ROOT, working_directory
+from ..schema.op import OpDescription
+
+SKELETON = '''\
+import torch
+
+
+class MyFunction(torch.autograd.Function):
+    """What it computes, in a sentence."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x**2
+'''
+_CLAIMS = ("broken", "check")
+_OF_THE_GALLERY = re.compile(r"^from \.op import ", re.M)
+
+
+def source_text(op: OpDescription) -> str:
+    """The text of the file that defines an op, such that it runs anywhere; of none that can be read its class alone."""
+    file = Path(working_directory() if op["own"] else ROOT, op["file"])
+    try:
+        text = file.read_text(encoding="utf-8") if file.suffix == ".py" else ""
+    except (OSError, ValueError):
+        text = ""
+    if not text:
+        return f"import torch\n\n\n{op['source'].strip()}\n"
+    return text if op["own"] else _OF_THE_GALLERY.sub("from gradloupe.ops import ", _without_claims(text))
+
+
+def _without_claims(text: str) -> str:
+    """The text of an op of the gallery without what it says of its bug: that is not so any more once it is edited."""
+    lines = text.splitlines(keepends=True)
+    keywords = [each for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) for each in node.keywords]
+    for each in sorted(keywords, key=lambda each: -each.lineno):
+        if each.arg in _CLAIMS:
+            del lines[each.lineno - 1 : each.value.end_lineno]
+    return "".join(lines)
+
+
+def name_in_text(op: OpDescription) -> str:
+    """What an op of the visitor's own is called in its text; "" for the first Function."""
+    return op["name"].rpartition(".")[2] if op["own"] else ""
+
+
+def unanswered() -> dict[str, Any]:
+    """The context of a page for a Function of which nothing is known yet."""
+    question: Any = {"order": 1, "wrt": "x", "of": "y", "grad_output": 1.0, "start": -1, "stop": 1, "layout": "stacked"}
+    return {
+        "op": {"name": "edit", "title": "A Function of your own", "claim": "exact", "own": False},
+        "question": question,
+        "values": {"layout": "stacked", "height": ""},
+        "around": legend(None, question),
+        **{"hide": (), "theme": "auto", "answer": None, "elsewhere": None, "packed": "", "still": "", "figure": ""},
+    }

@@ -1,0 +1,179 @@
+"""The page with the editor: what is typed is drawn, what cannot run is told at its line, and a link holds the code."""
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from support.axe import violations
+from support.browser import HIDDEN, alone, curves, opened, resized, settles, value_at
+from support.edits import edited
+
+from gradloupe.ops import OPS
+from gradloupe.server.html.play_page import SKELETON, source_text
+
+FORGOTTEN = "grad_output.clone(), None"
+WRONG = edited(backward="return grad_output * ctx.k, None")
+CONTROLS = "() => [...document.querySelector('#controls').elements].map(each => each.name).filter(Boolean)"
+
+
+def code(page: Page) -> Locator:
+    """The field with the code, once the editor is there."""
+    expect(page.locator(".cm-editor")).to_be_visible()
+    return page.get_by_role("textbox", name="Code", exact=True)
+
+
+def paste(page: Page, text: str) -> None:
+    """Put a text in the place of all that is written."""
+    code(page).press("ControlOrMeta+a")
+    page.keyboard.insert_text(text)
+
+
+def judged(page: Page, word: str) -> None:
+    """Wait until what is written is drawn, and the verdict on it is this one."""
+    page.locator("html[data-ready]").wait_for()
+    expect(page.locator("#verdict")).to_have_attribute("data-word", word)
+    expect(page.locator(".stale")).to_have_count(0)
+
+
+def slope_at(page: Page, x: float) -> float | None:
+    return value_at(curves(page)["analytical"], x)
+
+
+@pytest.fixture
+def visit(browser: Browser, server: str) -> Iterator[Page]:
+    with alone(browser, server, permissions=["clipboard-read", "clipboard-write"]) as page:
+        yield page
+
+
+def test_a_student_repairs_a_backward_with_the_keyboard_alone_on_a_narrow_page(visit: Page) -> None:
+    page = visit
+    resized(page, 390, 844)
+    opened(page, "/ops/incorrect_clipped_relu?clip=1.5")
+    page.get_by_role("link", name="Edit", exact=True).press("Enter")
+    judged(page, "differs")
+    wrong = slope_at(page, 2.5)
+    lines = source_text({"own": False, "file": "ops/incorrect_clipped_relu.py", "source": ""}).splitlines()
+    code(page).focus()
+    page.keyboard.press("ControlOrMeta+Home")
+    for _ in range(next(row for row, line in enumerate(lines) if FORGOTTEN in line)):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    page.keyboard.press("Shift+Home")
+    page.keyboard.type("out = grad_output.clone(\n", delay=5)
+    expect(page.locator("#problems")).to_contain_text("Line ")
+    assert slope_at(page, 2.5) == wrong == 1.0
+    page.keyboard.press("ControlOrMeta+z")
+    page.keyboard.press("End")
+    page.keyboard.press("Shift+Home")
+    page.keyboard.type("return grad_output * ((ctx.saved_tensors[0] > 0) & (ctx.saved_tensors[0] < 1.5)), None")
+    judged(page, "matches")
+    expect(page.locator("#problems p")).to_have_count(0)
+    assert slope_at(page, 2.5) == 0.0
+    assert value_at(curves(page)["original analytical"], 2.5) == 1.0
+    assert page.evaluate(HIDDEN)[0] <= 0
+    assert violations(page) == []
+    page.keyboard.press("Tab")
+    expect(code(page)).not_to_be_focused()
+    page.get_by_role("button", name="Back to the original").press("Enter")
+    judged(page, "differs")
+
+
+def test_what_cannot_run_leaves_the_curves_and_stands_at_its_line(visit: Page) -> None:
+    page = visit
+    page.goto("/play")
+    judged(page, "matches")
+    drawn = curves(page)
+    for line, text in (
+        (3, SKELETON.replace("import torch\n\n", "import torch\n\nx = (\n")),
+        (15, SKELETON.replace("3 * x**2", "three * x**2")),
+    ):
+        paste(page, text)
+        told = page.locator("#problems").get_by_role("button", name=f"Line {line}")
+        expect(told).to_be_visible()
+        expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
+        expect(page.locator(".result.stale")).to_be_visible()
+        assert curves(page) == drawn
+        told.click()
+        expect(code(page)).to_be_focused()
+    assert violations(page) == []
+    page.get_by_role("button", name="Back to the original").click()
+    judged(page, "matches")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".result.stale")).to_be_visible()
+
+
+def test_the_controls_are_those_of_the_function_that_is_written(visit: Page) -> None:
+    page = visit
+    page.goto("/play")
+    judged(page, "matches")
+    assert "k" not in page.evaluate(CONTROLS)
+    paste(page, edited() + edited(backward="return grad_output, None").replace("Edited", "Other").partition("\n")[2])
+    expect(page.locator("#field-k")).to_have_value("2")
+    page.locator("#field-k").fill("3")
+    expect(page.locator("html[data-ready='/ops/Edited?k=3']")).to_be_attached()
+    assert slope_at(page, 1.0) == pytest.approx(3, rel=0.1)
+    page.get_by_role("combobox", name="Function").select_option("Other")
+    judged(page, "differs")
+    expect(page.locator("html[data-ready='/ops/Other?k=3']")).to_be_attached()
+    paste(page, SKELETON)
+    judged(page, "matches")
+    settles(lambda: "k" in page.evaluate(CONTROLS), False)
+
+
+def test_a_link_holds_the_code_and_its_test_fails_where_the_verdict_does(visit: Page, browser: Browser) -> None:
+    page = visit
+    page.goto("/play?from=square")
+    judged(page, "matches")
+    paste(page, WRONG)
+    judged(page, "differs")
+    page.get_by_role("button", name="Diff", exact=True).click()
+    assert "grad_output * ctx.k, None" in page.locator("#diff ins").all_inner_texts()[-1]
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert len(link) < 600
+    page.get_by_role("button", name="Copy as pytest").click()
+    area = page.get_by_role("textbox", name="The test")
+    expect(area).to_have_value(
+        WRONG.rstrip() + "\n\n\n" + area.input_value().partition("\n\n\n")[2].partition("\n\n\n")[2]
+    )
+    assert "gradloupe.check(Edited" in area.input_value()
+    page.keyboard.press("Escape")
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Download .py").click()
+    assert saved.value.path().read_text() == WRONG
+    page.goto("about:blank")
+    page.goto(link)
+    judged(page, "differs")
+    assert code(page).inner_text().count("grad_output * ctx.k, None") == 1
+    page.goto("about:blank")
+    page.goto(link[:-9])
+    expect(page.locator("#link-trouble")).to_contain_text("cannot be read")
+    judged(page, "matches")
+
+
+def test_without_the_editor_a_plain_field_does_the_same(visit: Page) -> None:
+    page = visit
+    page.route("**/editor.min.js", lambda route: route.abort())
+    page.goto("/play")
+    judged(page, "matches")
+    field = page.get_by_role("textbox", name="Code", exact=True)
+    field.press("ControlOrMeta+End")
+    page.keyboard.type("if (\nx", delay=5)
+    expect(page.locator("#problems")).to_contain_text("Line ")
+    expect(field).to_have_attribute("aria-invalid", "")
+    page.get_by_role("button", name="Back to the original").click()
+    judged(page, "matches")
+    assert field.input_value() == SKELETON
+    assert violations(page) == []
+    page.keyboard.press("Tab")
+    expect(field).not_to_be_focused()
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_the_code_of_every_op_stands_by_itself_and_claims_no_bug(name: str) -> None:
+    text = source_text({"own": False, "file": f"ops/{name}.py", "source": ""})
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    assert not {"broken", "check"} & {each.arg for call in calls for each in call.keywords}
+    assert "from ." not in text
