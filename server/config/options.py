@@ -27,7 +27,7 @@ _URL = "must be the address people use, like https://gradloupe.example.org or ht
 _ROOT = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")
 # What stands at the top of a site: under such a path nobody could tell whether a proxy has taken the path off.
 OWN_FOLDERS = ("embed", "lessons", "ops", "static")
-OWN_PAGES = ("compare", "docs", "events", "glossary", "healthz", "metrics", "oembed", "own", "reload")
+OWN_PAGES = ("compare", "docs", "events", "glossary", "healthz", "metrics", "oembed", "own", "play", "reload")
 # A name, a colon, and the first argument of a recipe behind it.
 _RECIPE = re.compile(r"\s*([\w.]+)\s*:\s*((?:like\s+)?\w+\s*[:=].*)", re.DOTALL)
 _NAME = re.compile(r"(\*\.)?(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*", re.IGNORECASE)
