@@ -94,7 +94,7 @@ def _is_for_people(request: Request) -> bool:
     data = shown is not None and shown.media_type != "text/html"
     if data or path.startswith("/static/") or path in ("/healthz", "/metrics"):
         return False
-    is_page = path in ("/", "/docs", "/compare", "/lessons", "/glossary") or path.startswith(
+    is_page = path in ("/", "/docs", "/compare", "/lessons", "/glossary", "/play") or path.startswith(
         ("/ops/", "/embed/", "/lessons/")
     )
     return is_page or "text/html" in request.headers.get("accept", "")

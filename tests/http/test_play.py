@@ -103,6 +103,10 @@ def test_beside_functions_of_your_own_an_edit_needs_the_token(own: InThread) -> 
 
 def test_for_strangers_it_is_off_unless_the_operator_says_otherwise() -> None:
     with serving_in_thread("--public") as server:
+        server.wait_until_ready()
+        assert server.get("/play").status_code == 403
+        for page in ("/", "/ops/exp", "/lessons/backward"):
+            assert "/play" not in server.get(page).text
         reply = played(server, {"text": edited()})
         assert reply.status_code == 403
         assert "--play" in reply.json()["detail"]

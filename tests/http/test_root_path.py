@@ -23,13 +23,14 @@ PAGES = (
     *("/", "/?q=clamp", "/ops/clamp_with_grad", "/ops/exp?view=contract", "/ops/round_straight_through", "/ops/nope"),
     *("/embed/exp", "/lessons", "/lessons/backward", "/embed/lessons/backward", "/glossary", "/docs", "/nothing"),
     *("/compare", "/compare?left=exp&right=cube", "/compare?left=exp"),
+    *("/play", "/play?from=exp"),
 )
-LINK = re.compile(r'(?:href|src|action|data-(?:address|description|sheet|plotly-\w+))="(/[^"]*)"')
+LINK = re.compile(r'(?:href|src|action|data-(?:address|description|sheet|editor|plotly-\w+))="(/[^"]*)"')
 
 
 @pytest.fixture(scope="module")
 def below() -> Iterator[Server]:
-    with serving_in_thread("--public", "--url", URL, "--requests-per-peer", "0") as server:
+    with serving_in_thread("--public", "--play", "--url", URL, "--requests-per-peer", "0") as server:
         server.wait_until_ready()
         for address in PAGES:
             server.get(address.replace("/embed/", "/ops/"))

@@ -28,6 +28,8 @@ STATES: dict[str, tuple[str, ...]] = {
         *(DRAWN, "text=Range, precision, one side alone"),
     ),
     "/compare": ("main",),
+    "/play": (DRAWN, ".cm-editor"),
+    "/play?from=clamp_with_grad": (DRAWN, ".cm-editor"),
     "/lessons": ("main",),
     "/lessons/clamp_sign": (DRAWN, "#reveal > summary"),
     "/glossary": ("main",),

@@ -50,7 +50,7 @@ def test_a_student_repairs_a_backward_with_the_keyboard_alone_on_a_narrow_page(v
     page = visit
     resized(page, 390, 844)
     opened(page, "/ops/incorrect_clipped_relu?clip=1.5")
-    page.get_by_role("link", name="Edit", exact=True).press("Enter")
+    page.get_by_role("link", name="Edit code").press("Enter")
     judged(page, "differs")
     wrong = slope_at(page, 2.5)
     lines = source_text({"own": False, "file": "ops/incorrect_clipped_relu.py", "source": ""}).splitlines()
