@@ -56,6 +56,7 @@ function heard({ result, sentence, line, functions, name: shown, form, controls,
   listProblems(problems);
   offer(functions, shown);
   find(".result").classList.toggle("stale", !seen);
+  find("#verdict").hidden = !seen && session.answer === null; // there is none on what never ran
   if (!seen) return;
   if (from) find("#pale").hidden = !isEdited() || edits.original() === null;
   if (form !== latest.form) declare(controls, answer.address);
@@ -128,7 +129,7 @@ async function openLink(write) {
 async function start() {
   await openLink((text) => (find("#code").value = text));
   showChanges();
-  if (isEdited()) find("#answer")?.remove(); // that is of the original
+  if (isEdited()) for (const each of [find("#answer"), find("#still")]) each?.remove(); // they are of the original
   session.start();
 }
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -121,7 +122,7 @@ def test_the_controls_are_those_of_the_function_that_is_written(visit: Page) -> 
     settles(lambda: "k" in page.evaluate(CONTROLS), False)
 
 
-def test_a_link_holds_the_code_and_its_test_fails_where_the_verdict_does(visit: Page, browser: Browser) -> None:
+def test_a_link_holds_the_code_and_its_test_fails_where_the_verdict_does(visit: Page, tmp_path: Path) -> None:
     page = visit
     page.goto("/play?from=square")
     judged(page, "matches")
