@@ -10,17 +10,21 @@ import gradloupe
 X = torch.tensor([0.3, -1.2, 0.7])
 
 
+def nightly(*row: Any) -> Any:
+    return pytest.param(*row, marks=pytest.mark.nightly)
+
+
 @pytest.mark.parametrize(
     ("function", "given", "word", "said"),
     [
         (NETS[RightScale], (X,), "matches", "w inner.weight inner.bias"),
-        (NETS[WrongScale], (X,), "differs", "respect to w["),
-        (captured.enclosed(RightScale), (X,), "matches", "w.0"),
+        nightly(NETS[WrongScale], (X,), "differs", "respect to w["),
+        nightly(captured.enclosed(RightScale), (X,), "matches", "w.0"),
         (captured.enclosed(WrongScale), (X,), "differs", "≤ w.0 ≤"),
-        (captured.wrong_by_a_global, (X,), "differs", "≤ GLOBAL ≤"),
+        nightly(captured.wrong_by_a_global, (X,), "differs", "≤ GLOBAL ≤"),
         (captured.called_as_its_argument, (X,), "differs", "≤ W_ ≤"),
         (captured.by_a_net, (X,), "differs", "NETS.<class"),
-        (captured.with_a_fixed_one, (X,), "undecided", "Not every input was swept: FIXED.0 not."),
+        nightly(captured.with_a_fixed_one, (X,), "undecided", "Not every input was swept: FIXED.0 not."),
         (captured.with_a_long_one, (X,), "undecided", "Not every input was swept: LONG not."),
         (
             captured.ReadsState,

@@ -159,12 +159,20 @@ FORGERIES = {
 }
 
 
+def word(text: str) -> str:
+    """What is said of a text; without its ``apply`` a Function returns nothing that could be looked at."""
+    try:
+        return str(answer_of_text(text).header["verdict"]["word"])
+    except Unsolved:
+        return "unsolved"
+
+
 @pytest.mark.parametrize("name", sampled(FORGERIES))
 def test_code_that_alters_the_judge_alters_its_own_copy(name: str) -> None:
     wrong = edited(backward="return grad_output * x, None")
-    found = answer_of_text(wrong.replace("import torch\n", f"import torch\n{FORGERIES[name]}\n", 1)).header
-    assert found["verdict"]["word"] in ("differs", "failed")
-    assert answer_of_text(wrong).header["verdict"]["word"] == "differs"
+    forged = wrong.replace("import torch\n", f"import torch\n{FORGERIES[name]}\n", 1)
+    assert word(forged) in (("unsolved",) if name == "a patched engine" else ("differs", "failed"))
+    assert word(wrong) == "differs"
 
 
 def test_an_answer_that_is_no_answer_is_a_failure_and_the_worker_lives_on() -> None:
