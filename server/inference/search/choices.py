@@ -123,6 +123,8 @@ def _default_choices(argument: SignatureArgument, known: ArgumentEvidence) -> It
         # None often stands for an optional tensor: with the tensor more of the Function is visible.
         optional = argument.default is None and (known.saved or known.weight("tensor") >= _TENSOR_WEIGHT)
         yield Choice("default", 1.5 if optional else 0.0, "it is the default", argument.default)
+    if known.given and is_writable(known.given[0]):
+        yield Choice(_kind_of(known.given[0]), -1.0 if argument.required else 0.2, known.given[1], known.given[0])
 
 
 def _kinds(argument: SignatureArgument, known: ArgumentEvidence, first: bool) -> Iterator[tuple[str, float, str]]:

@@ -17,6 +17,7 @@ from ..recipe.grammar import DOCSTRING_LINE
 from ..recipe.recipe import Recipe, TensorArgument
 from ..source.name_hints import DATA_NAME, TAPS_NAME
 from ..source.signature import Signature
+from ..source.usage import frozen_arguments
 from .trial import call_seeded, float64_output, tensors_within, try_recipe
 
 _SECONDS = 1.0
@@ -74,6 +75,8 @@ def _settled(
         return each, declared
     if _is_called_data(each.name.lower(), [one.name.lower() for one in signature.arguments]):
         return replace(each, held="data"), f"{_GIVES_NONE}, and by its name it is data"
+    if frozen := frozen_arguments(signature).get(each.name):
+        return replace(each, held="data"), f"{_GIVES_NONE}, and {frozen}"
     overwritten, moves = _effect(signature.call, recipe, place)
     if overwritten or signature.plain:
         return replace(each, held="data"), f"{_GIVES_NONE}{', and forward overwrites it' * overwritten}"

@@ -263,7 +263,7 @@ class RecipeQueue:
         if choice.kind == "index":
             dtype = known.dtype if known.dtype in INTEGERS else "int64"
             once = bool(shape) and (known.once or bool(name_hints.PERMUTATION_NAME.search(name.lower())))
-            return self._settled(TensorArgument(name, shape, dtype, "shuffled" if once else "index", 2))
+            return self._settled(TensorArgument(name, shape, dtype, "shuffled" if once else "index", known.below or 2))
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
         fill: Fill = "spd" if known.square and is_square(shape) else "normal"

@@ -148,6 +148,7 @@ def _of_ranks(
             tied += [((one, place), (other, place)) for place in range(rank_of[one])]
     square = {each.name for each in known if each.square}
     for cost, lined in _alignments(known, kinds, rank_of, tied):
+        lined = [tie for tie in lined if len({relations.fixed[each] for each in tie if each in relations.fixed}) < 2]
         sizes = _sizes(rank_of, [*tied, *lined], square, relations)
         yield (
             cost,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .complex_evidence import note_complex
+from .documented_shapes import note_documented_shapes
 from .evidence import ArgumentEvidence
 from .function_source import FunctionTree, read_function_source
 from .name_binding import ReadingState
 from .reader import Reader
 from .returned_nones import ReturnedGradients
 from .signature import LEFT_OUT, Signature, SignatureArgument
+from .usage import note_usage
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ def collect_evidence(signature: Signature) -> CollectedEvidence:
     for place, name in enumerate(order):
         _note_gradient(notes.arguments[name], None if signature.plain else gradients.differentiable(place), notes)
     note_complex(signature, notes.arguments)
+    note_usage(signature, notes)
+    note_documented_shapes(signature, notes)
     for name, known in notes.arguments.items():
         known.few = known.least < 2 and bool(notes.relations.exact((name, 0)))
     return CollectedEvidence(arguments, notes)

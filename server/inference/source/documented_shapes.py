@@ -1,0 +1,99 @@
+"""Shapes that are said in words: in docstrings, comments, messages and annotations, such as ``x: [B, T, C]``."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+
+from .name_binding import ReadingState
+from .signature import Signature
+
+# A size: a letter or a name, a number, or a sum or product of those; and what stands for any number of them.
+_SIZE = r"(?:[A-Za-z]\w*|\d+)(?:\s*[-+*/]+\s*(?:[A-Za-z]\w*|\d+))*"
+_ANY = r"\*|\.\.\.|…"
+_SHAPE = rf"[\[(]\s*((?:{_SIZE}|{_ANY})(?:\s*,\s*(?:{_SIZE}|{_ANY}))*)\s*,?\s*[\])]"
+# Words in brackets that are no sizes.
+_NO_SIZE = re.compile(
+    r"\b(tensor|optional|default|float\d*|int\d*|bool|str|callable|torch|list|tuple|none)\b", re.IGNORECASE
+)
+_SHORT = re.compile(r"[A-Z]\w{0,3}$|[a-z]$|\d+$|[*….]+$")
+_EXPECTED = re.compile(
+    rf"(?i:expect\w*|required?|has to have|must have|of)\s+(?i:an?\s+)?(?i:input\s+)?(?i:shape)\W*{_SHAPE}"
+)
+_ANNOTATED = re.compile(r"""\[\s*[\w.]+\s*,\s*['"]([^'"]+)['"]\s*\]""")
+
+
+def note_documented_shapes(signature: Signature, notes: ReadingState) -> None:
+    """Note the number of dimensions of the arguments, and that those of one name have one size."""
+    names = [each.name for each in signature.arguments if not each.star]
+    sizes = dict[str, tuple[str, int]]()
+    for name, shape, said in _said(signature, names):
+        known = notes.arguments[name]
+        if known.ranks and len(shape) not in known.ranks:
+            continue
+        if any(re.fullmatch(_ANY, each) for each in shape):
+            known.at_least(len(shape) - 1, said)
+            continue
+        if not known.ranks:
+            known.has_rank(len(shape), said)
+        for place, size in enumerate(shape):
+            if size.isdecimal():
+                if 0 < int(size) <= 64:
+                    notes.relations.fixed.setdefault((name, place), int(size))
+            elif size in sizes:
+                notes.relations.tie(sizes[size], (name, place), said)
+            elif size.isidentifier():
+                sizes[size] = name, place
+
+
+def _said(signature: Signature, names: list[str]) -> Iterator[tuple[str, list[str], str]]:
+    """The arguments whose shape is said, with its sizes, and what says so."""
+    for each in signature.arguments:
+        if each.name in names and (written := _ANNOTATED.search(each.annotation)):
+            yield each.name, written[1].split(), f"its annotation is {each.annotation}"
+    for text in _texts(signature):
+        for name in names:
+            named = rf"(?<![\w.]){re.escape(name)}`?(?![\w.(\[])((?:[^.;\n]|\.(?=\w)){{0,60}}?){_SHAPE}"
+            for found in re.finditer(named, text):
+                sizes = _sizes(found[2])
+                spoken = "shape" in found[1] or re.fullmatch(
+                    r"[\s:=`]*(?:is|are|has)?\s*(?:\([^)]*\)\s*:?)?\s*", found[1]
+                )
+                if (
+                    sizes
+                    and spoken
+                    and not any(re.search(rf"\b{re.escape(one)}\b", found[1]) for one in names if one != name)
+                ):
+                    yield name, sizes, f"“{' '.join(found[0].split())}” is said of it"
+                    break
+        for found in _EXPECTED.finditer(text) if names else ():
+            sizes = _sizes(found[1])
+            if sizes and not any(
+                re.search(rf"\b{re.escape(one)}\b", text[max(0, found.start() - 40) : found.start()]) for one in names
+            ):
+                yield names[0], sizes, f"“{' '.join(found[0].split())}” is said"
+
+
+def _sizes(text: str) -> list[str]:
+    """The sizes of a shape; none where these are other words in brackets."""
+    sizes = [each.strip() for each in text.split(",")]
+    plain = all(_SHORT.match(each.split()[0]) for each in sizes) or len(sizes) > 1
+    return sizes if plain and not _NO_SIZE.search(text) else []
+
+
+def _texts(signature: Signature) -> Iterator[str]:
+    """The docstrings, and the comments and strings in the source of each method."""
+    owner = getattr(signature.call, "__self__", signature.call)
+    for each in (owner, *signature.methods.values()):
+        if doc := getattr(each, "__doc__", None):
+            yield str(doc)
+    for method in signature.methods.values():
+        try:
+            source = inspect.getsource(method)
+            tokens = list(tokenize.generate_tokens(io.StringIO(inspect.cleandoc(source)).readline))
+        except (OSError, TypeError, tokenize.TokenError, SyntaxError, IndexError):
+            continue
+        yield from (each.string for each in tokens if each.type in (tokenize.COMMENT, tokenize.STRING))
