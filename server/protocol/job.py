@@ -9,6 +9,8 @@ from typing import Any
 # in a report, which is to say the same on a busy machine.
 _PATIENCE, _PATIENCE_OF_A_REPORT = 2.0, 20.0
 
+# A Function of a file that has loaded a compiler may take this many times as long: of bitnet's, 10 s were not enough.
+_COMPILING = 6.0
 
 EDITED = "edit.py"  # what a text that was edited in a page is called
 
@@ -39,6 +41,10 @@ class Job:
     def foreign(self) -> tuple[str, ...]:
         """What it loads that is no part of Gradloupe: its targets, or the text."""
         return self.targets or (EDITED,) * bool(self.text)
+
+    def seconds(self, compiles: bool) -> float:
+        """The limit for one question, where a compiler is at work or not."""
+        return self.deadline * (_COMPILING if compiles else 1.0)
 
     @property
     def patience(self) -> float:

@@ -17,13 +17,17 @@ from .views import AnswerRecord
 
 
 class HelloMessage(TypedDict):
-    """The worker is ready: its ops, the user's files that it has read, and notes on them."""
+    """The worker is ready: its ops, the user's files that it has read, and notes on them.
+
+    ``compiles`` says that these have loaded a compiler, which takes seconds whenever it meets another shape.
+    """
 
     kind: Literal["hello"]
     catalogue: Sequence[OpStub]
     files: list[str]
     notes: list[str]
     device: DeviceSummary
+    compiles: bool
 
 
 class BrokenMessage(TypedDict):

@@ -37,6 +37,7 @@ class WorkerConnection:
         self._since = time.monotonic()
         self.ended: asyncio.Task[str] | None = None  # the exit status, once the process is gone
         self.greeted = False
+        self._compiles = False
         self.asked = ""  # the op that it was last asked for
 
     @property
@@ -72,6 +73,7 @@ class WorkerConnection:
             raise await self._end_of_noise()
         greeting: Greeting = frame.header
         self.greeted = greeting["kind"] == "hello"
+        self._compiles = greeting["kind"] == "hello" and greeting["compiles"]
         return greeting
 
     async def ask(self, request: WorkerRequest) -> Frame[WorkerReply]:
@@ -81,7 +83,7 @@ class WorkerConnection:
         self._since = time.monotonic()
         reply = self._expect_reply()
         self._writer.write(pack(Frame(request)))
-        deadline = self._process.job.deadline
+        deadline = self._process.job.seconds(self._compiles)
         frame = await self._reply_within(deadline, f"deadline of {deadline:g} s (--deadline)", reply)
         if not is_reply(frame.header, request):
             raise await self._end_of_noise()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -36,6 +37,7 @@ from .child_processes import child_pids, end_children, referenced_children
 if TYPE_CHECKING:
     from ..user_code.user_functions import UserFunctions
 
+_COMPILERS = {"torch._dynamo", "numba"}
 _MAX_MESSAGE = 2000  # characters of a sentence about a fault
 _EXIT_TIMEOUT = 0.05  # seconds for child processes to end, once the Function has returned
 # They look into the process in which a Function runs, and edited code runs in another.
@@ -53,7 +55,10 @@ class Dispatcher:
 
     def __init__(self, job: Job) -> None:
         answer.warm_up()
+        before = set(sys.modules)
         self._collection = _collection(job)
+        # Whether a compiler was loaded with the ops: that of torch, which a decorated function asks for, or numba.
+        self.compiles = bool(_COMPILERS & (sys.modules.keys() - before))
         # Ops of the gallery leave them alone.
         self._settings = SavedSettings((ATTRIBUTES, *SETTINGS) if job.targets else ())
         self._edited = bool(job.text)
@@ -69,6 +74,7 @@ class Dispatcher:
             "files": self._collection.files,
             "notes": self._collection.notes,
             "device": answer.device_summary(),
+            "compiles": self.compiles,
         }
         try:
             return pack(Frame(greeting))

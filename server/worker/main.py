@@ -65,7 +65,7 @@ def _serve(channel: socket.socket, job: Job) -> None:
     pid, incoming = os.getpid(), channel.makefile("rb")
     while (request := _receive(incoming)) is not None:
         # A watchdog for the case that the server is gone and the kernel does not signal that (PR_SET_PDEATHSIG).
-        signal.alarm(int(job.patience * job.deadline) + _GRACE_PERIOD)
+        signal.alarm(int(job.patience * job.seconds(dispatcher.compiles)) + _GRACE_PERIOD)
         reply = dispatcher.respond(request.header)
         if os.getpid() != pid:  # a forked copy has returned here from user code
             os._exit(0)

@@ -34,7 +34,9 @@ HEADERS = {
     "List": json.dumps([[5], []]).encode(),
     "Described": json.dumps([{"kind": "described", "op": {}, "read": []}, []]).encode(),
     "Answer": json.dumps([{"kind": "answer", "header": {"view": "curves", "notes": 5}, "read": []}, []]).encode(),
-    "Greeting": json.dumps([{"kind": "hello", "catalogue": [5], "files": [], "notes": [], "device": {}}, []]).encode(),
+    "Greeting": json.dumps(
+        [{"kind": "hello", "catalogue": [5], "files": [], "notes": [], "device": {}, "compiles": False}, []]
+    ).encode(),
     "Column": json.dumps([{"kind": "fault", "sentence": ""}, [["x", "q", 8]]]).encode(),
 }
 

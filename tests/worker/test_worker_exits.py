@@ -118,6 +118,20 @@ async def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
     assert (failure or {"kind": ""})["kind"] == kind
 
 
+@pytest.mark.parametrize(("compiler", "kind"), [("numba", ""), ("another", "Timeout")])
+@awaited
+async def test_what_is_compiled_has_more_time(file: Path, compiler: str, kind: str) -> None:
+    file.with_name(f"{compiler}.py").touch()
+    now = file.with_name("now")
+    spins = f"os.path.exists({str(now)!r}) and (os.remove({str(now)!r}), spin())"
+    file.write_text(doing(spins, f"import {compiler}\n{SPIN}".replace("0.6", "2.0")))
+    async with engine_of(file, deadline=1.0) as engine:
+        question = await question_of(engine, "Doing")
+        now.touch()
+        failure = (await engine.answer(question)).header["failure"]
+    assert (failure or {"kind": ""})["kind"] == kind
+
+
 @pytest.mark.parametrize(
     ("deed", "said"), [("start", "a process that outlived it"), ("fork", "3 processes that outlived it")]
 )
