@@ -37,13 +37,15 @@ Gradients = list[torch.Tensor]
 class Checked:
     """What ``--check`` says of a Function: its ``word``, and the ids of what makes it fail.
 
-    ``warned`` says that it warns of a call that forward takes, and in which backward raises.
+    ``warned`` says that it warns of a call that forward takes, and in which backward raises. ``explanations`` are the
+    stories of why backward differs, of the sections that were swept and of the X-ray.
     """
 
     ok: bool
     word: str
     faults: tuple[str, ...] = ()
     warned: bool = False
+    explanations: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
@@ -83,7 +85,10 @@ def check_files(files: Sequence[tuple[Path, str]]) -> dict[Path, Checked]:
 
 def _checked(told: dict[str, Any]) -> Checked:
     warned = any(each["id"] in ("backward", "OTHER-CALLS") for each in told["warnings"])
-    return Checked(told["ok"], told["word"], tuple(each["id"] for each in told["faults"]), warned)
+    stories = [each["explanation"] for each in told["sweeps"] if each["word"] == "differs"]
+    stories += [each["sentence"] for each in told["faults"] if each["id"] != "GRADIENT"]
+    faults = tuple(each["id"] for each in told["faults"])
+    return Checked(told["ok"], told["word"], faults, warned, tuple(filter(None, stories)))
 
 
 def _output(command: list[str], limit: float) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 import torch
+from explanations import NONE, contradiction
 from mutant_subjects import Original, originals
 from mutant_trials import Beside, Checked, check_files, look_beside
 from mutation import Mutation, mutations
@@ -22,7 +23,7 @@ from report import Report, Table, Target, in_brackets
 EVERY = int(os.environ.get("MUTANTS_EVERY", "3"))
 SEED = int(os.environ.get("MUTANTS_SEED", "0"))
 FILES_A_COMMAND = 40
-MIN_NAMED, MIN_MUTANTS = 0.97, 1000
+MIN_NAMED, MIN_TRUE, MIN_MUTANTS = 0.97, 0.95, 1000
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,17 @@ class Mutant:
         return self.of.checked.ok or self.of.right
 
     @property
+    def explained(self) -> bool:
+        """Whether it is said why backward differs."""
+        return any(NONE not in each for each in self.tried.checked.explanations)
+
+    @property
+    def contradiction(self) -> str:
+        """The explanation that cannot be true of its mutation; empty where there is none."""
+        mutation = self.tried.mutation
+        return contradiction(mutation, self.tried.checked.explanations) if mutation else ""
+
+    @property
     def row(self) -> tuple[str, ...]:
         """What it is, where it differs, and the two words."""
         mutation, gradcheck = self.tried.mutation, "accepted" if self.tried.beside.accepted else "rejected"
@@ -106,22 +118,29 @@ def measure() -> Report:
     survivors = [each for each in fair if each.different and not each.named]
     strangers = [each for each in mutants if not each.same_call]
     accused = [each for each in originals_.values() if not each.checked.ok]
+    explained = [each for each in fair if each.different and each.explained and each.of.checked.ok]
     return Report(
         [
             Table("Mutants of right Functions", HEADINGS, _counted(fair), NOTE),
             Table("… and of those that are not right to begin with", HEADINGS, _counted(unfair), NOTE_UNFAIR),
             Table("By kind of mutation", HEADINGS, _by_kind(fair)),
             Table("Survivors", SURVIVOR, [each.row for each in survivors]),
+            Table(
+                "Explanations that contradict the mutation",
+                CONTRADICTED,
+                [_told(each) for each in explained if each.contradiction],
+            ),
             Table("Called in another way", CALLED, [_calls(each) for each in strangers]),
             Table("Originals that do not pass", ACCUSED, [_accused(each) for each in accused]),
         ],
-        _targets(mutants, fair, survivors, strangers, accused),
+        [*_targets(mutants, fair, survivors, strangers, accused), _target_of_explanations(explained)],
     )
 
 
 HEADINGS = ("of", "Functions", "mutants", "same call", "differ", "**named**", "only warned of", "rejected by gradcheck")
 SURVIVOR = ("Function", "mutation", "call", "differs by", "`--check`", "gradcheck")
 CALLED = ("Function", "mutation", "differs by", "`--check`", "call of the original", "call of the mutant")
+CONTRADICTED = ("Function", "mutation", "call", "explanation")
 ACCUSED = ("Function", "call", "`--check`", "gradcheck")
 NOTE = (
     "One change to backward each, written into a copy of the module. A mutant differs if its gradient does by more "
@@ -214,6 +233,21 @@ def _calls(each: Mutant) -> tuple[str, ...]:
     calls = (each.of.beside, each.tried.beside)
     name, mutation, _, where, said, _ = each.row
     return (name, mutation, where, said, *(f"`{one.call}`" if one.call else f"none: {one.trouble}" for one in calls))
+
+
+def _told(each: Mutant) -> tuple[str, ...]:
+    name, mutation, call, *_ = each.row
+    return name, mutation, call, each.contradiction
+
+
+def _target_of_explanations(explained: list[Mutant]) -> Target:
+    true = sum(not each.contradiction for each in explained)
+    share = true / max(len(explained), 1)
+    return Target(
+        f"{MIN_TRUE:.0%} of the explanations are those of the mutation",
+        f"{true} of {len(explained)}, {share:.1%}",
+        share >= MIN_TRUE,
+    )
 
 
 def _accused(each: Tried) -> tuple[str, ...]:

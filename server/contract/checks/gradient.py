@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,6 +39,8 @@ _SMALL = "It is only a remark: torch's own special functions are off by as much,
 _DIFFERS = "It is not the derivative of its surrogate either."
 # sample: declared inputs are moved by 0.5 to 2 times this fraction of their domain, to irregular values.
 _SPREAD = 0.02
+# What reads one triangle of a matrix, and takes the other one to be the same.
+_ONE_TRIANGLE = re.compile(r"\b(eigh|eigvalsh|cholesky\w*|lobpcg)\(")
 
 
 @contract_check(
@@ -193,7 +196,7 @@ def _irregular_call(session: CheckSession) -> Call | None:
     for name, tensor in session.call.tensors.items():
         low, high = next(each.domain for each in session.section.op.inputs if each.name == name)
         aside = _SPREAD * (high - low) * irregular_tensor(tensor, 37)
-        moved[name] = tensor + ((aside + aside.mT) / 2 if _is_symmetric_by_name(name, tensor) else aside)
+        moved[name] = tensor + ((aside + aside.mT) / 2 if _is_symmetric(session, name, tensor) else aside)
     call = session.call.holding(moved)
     try:
         found = call.gradients(session.first.grad_outputs)
@@ -205,10 +208,11 @@ def _irregular_call(session: CheckSession) -> Call | None:
     return call if same and all(bool(each.isfinite().all()) for each in given) else None
 
 
-def _is_symmetric_by_name(name: str, matrix: torch.Tensor) -> bool:
-    """Whether a matrix is symmetric and bears a name of those that are: others are none it was written for."""
+def _is_symmetric(session: CheckSession, name: str, matrix: torch.Tensor) -> bool:
+    """Whether a matrix is meant to be symmetric, not by chance: by its name, or as one triangle of it is read."""
     square = matrix.dim() > 1 and matrix.shape[-1] == matrix.shape[-2]
-    return square and bool(SYMMETRIC_NAME.search(name.lower())) and torch.equal(matrix, matrix.mT)
+    meant = SYMMETRIC_NAME.search(name.lower()) or _ONE_TRIANGLE.search(session.section.op.source)
+    return square and bool(meant) and torch.equal(matrix, matrix.mT)
 
 
 GRADIENT_CHECKS = (_gradient,)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..recipe.recipe import COMPLEX, NAMED_VALUES, Constant, Recipe, TensorArgument
+from ..recipe.recipe import COMPLEX, NAMED_VALUES, Constant, Recipe, TensorArgument, is_square
 from ..source import name_hints
 from .failed_call import Edit, FailedCall
 from .shape_edits import divisible_sizes, other_ranks, other_sizes, sizes_as_ints, sizes_of_tuple, square
@@ -173,6 +173,16 @@ def _single(each: TensorArgument) -> TensorArgument:
     return replace(each, dtype="complex64" if each.is_complex else "float32")
 
 
+def definite(each: TensorArgument) -> TensorArgument:
+    """The same with a positive definite matrix, or with positive numbers where it is not square."""
+    return replace(each, fill="spd" if is_square(each.shape) else "positive")
+
+
+def positive(each: TensorArgument) -> TensorArgument:
+    """The same with positive numbers."""
+    return replace(each, fill="positive")
+
+
 def _scalar(failed: FailedCall) -> _Edits:
     for place, each in failed.tensors(False):
         yield from failed.with_argument(place, replace(each, shape=()), 0.6)
@@ -212,7 +222,7 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
     (r"Boolean value|truth value|Scalar", _scalar),
     (
         r"finite|domain|positive|probab|greater than|> 0|>= 0|division|did not return",
-        _tensors(lambda each: replace(each, fill="positive")),
+        _tensors(definite, positive),
     ),
     (r"-1\b.*\b1\b|±\s?1|\+/-\s?1|\b1 (?:and|or) -1\b", _tensors(lambda each: replace(each, fill="signs"))),
     (r"square|same size.*last two|definite|[Ss]ingular|invertible|[Cc]holesky", square),

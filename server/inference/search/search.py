@@ -20,7 +20,7 @@ from ..source.collect import CollectedEvidence
 from ..source.signature import Signature
 from .blame import Blame, blame, is_source_error, raised_while_compiling
 from .choices import is_annotated
-from .edits import edits
+from .edits import definite, edits, positive
 from .failed_call import FailedCall
 from .forward_effect import UNKNOWN_EFFECT, ForwardEffect, forward_effect
 from .queue import REPEAT_COST, RecipeQueue, RecipeStep
@@ -97,7 +97,8 @@ class RecipeSearch:
     def passed_over(self) -> tuple[RecipeStep, Blame] | None:
         """The likeliest step that would have been found but for its backward, which raises; None if there is none.
 
-        Likelier is only what the author wrote: of two guesses the first one is no likelier than the one that works.
+        Likelier is only what the author wrote, or whatever is found of single elements, as a size of 1 fits everything:
+        of two other guesses the first one is no likelier than the one that works.
         """
         if self.found is None:
             return None
@@ -106,7 +107,7 @@ class RecipeSearch:
         for step, failed, why in sorted(self.failures, key=lambda each: each[0].cost):
             if step.cost >= found.cost or not failed.forward or _is_no_fault(why):
                 continue
-            if not self._is_written(step, found):
+            if not self._is_written(step, found) and not (_is_single(found.recipe) and not _is_single(step.recipe)):
                 continue
             if _rank(failed, forward_effect(call, step.recipe), self._queue.departures(step.recipe)) >= needed:
                 return step, why
@@ -241,11 +242,12 @@ class RecipeSearch:
         if self._is_better(step, outcome, effect):
             self.found = (step, replace(outcome, given=()), effect)
         if not outcome.outputs_finite or not effect.depends_on_input:
-            arguments = tuple(
-                replace(each, fill="positive") if isinstance(each, TensorArgument) and each.floating else each
-                for each in step.recipe.arguments
-            )
-            self._queue.push(RecipeStep(step.cost + 0.2, Recipe(arguments), step.because))
+            for extra, change in ((0.1, definite), (0.2, positive)):
+                arguments = tuple(
+                    change(each) if isinstance(each, TensorArgument) and each.floating else each
+                    for each in step.recipe.arguments
+                )
+                self._queue.push(RecipeStep(step.cost + extra, Recipe(arguments), step.because))
 
     def _doubtful(self, recipe: Recipe, reduced: Sequence[str]) -> tuple[str, ...]:
         """The inputs with too large a gradient whose rank is a guess: no other call is doubted by that."""
@@ -283,6 +285,11 @@ class RecipeSearch:
 
 def _tensors(recipe: Recipe) -> list[TensorArgument]:
     return [each for each in recipe.arguments if isinstance(each, TensorArgument)]
+
+
+def _is_single(recipe: Recipe) -> bool:
+    """Whether each tensor has one element, and dimensions all the same."""
+    return all(set(each.shape) == {1} for each in _tensors(recipe))
 
 
 def _is_no_fault(blamed: Blame) -> bool:

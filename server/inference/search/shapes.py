@@ -146,7 +146,7 @@ def _of_ranks(
     for one, other in relations.alike:
         if rank_of.get(one, -1) == rank_of.get(other, -2):
             tied += [((one, place), (other, place)) for place in range(rank_of[one])]
-    square = {each.name for each in known if each.square}
+    square = {each.name for each in known if each.square or each.beside_eye}
     for cost, lined in _alignments(known, kinds, rank_of, tied):
         lined = [tie for tie in lined if len({relations.fixed[each] for each in tie if each in relations.fixed}) < 2]
         sizes = _sizes(rank_of, [*tied, *lined], square, relations)

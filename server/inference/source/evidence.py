@@ -22,7 +22,8 @@ class ArgumentEvidence:
     backward returns a gradient for it (None if unknown), ``used`` names the methods that use it.
 
     Shape of a tensor: ``ranks`` are known and ``supposed`` possible ranks, ``least`` is a lower bound, ``rank_reason``
-    the reason; ``square`` sizes; ``few`` says that its elements are indexed one by one.
+    the reason; ``square`` sizes, likely ``beside_eye``, an identity of its size; ``few`` says that its elements are
+    indexed one by one.
 
     Values: ``strings`` and ``numbers`` are those it is compared with, ``low`` and ``high`` are bounds; ``share`` says
     that it is a fraction of a size, ``step`` that it is the step of a quantiser, ``switch`` that one of its elements is
@@ -45,6 +46,7 @@ class ArgumentEvidence:
     rank_reason: str = ""
     length: int = 0
     square: bool = False
+    beside_eye: bool = False
     differentiable: bool | None = None
     members: list[str] = field(default_factory=list)
     methods: set[str] = field(default_factory=set)

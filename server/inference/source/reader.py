@@ -101,6 +101,7 @@ class Reader(ExpressionReader):
 
     def visit_Call(self, node: ast.Call) -> None:
         self.calls.read(node)
+        self._note_identity(node)
         self.shared(node)
         self.stepped(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "view" and len(node.args) == 1:
@@ -202,6 +203,14 @@ class Reader(ExpressionReader):
         elif node.attr not in BUILTIN_ATTRIBUTES:
             found.supports("object", 3, reason)
             found.members.append(node.attr)
+
+    def _note_identity(self, node: ast.Call) -> None:
+        """An identity of the size of a tensor stands beside a matrix."""
+        where = self.dimension(node.args[0]) if ast.unparse(node.func) == "torch.eye" and len(node.args) == 1 else None
+        if where and where[0] in self.notes.arguments:
+            known = self.notes.arguments[where[0]]
+            known.beside_eye = True
+            known.has_rank(2, f"{self.where} has `{quoted_source(node)}` beside it", sure=False)
 
     def _note_label(self, node: ast.BinOp) -> None:
         """``1 - y`` is the complement of a y of 0 or 1, and ``1 - x * y`` the margin of one of -1 or 1."""

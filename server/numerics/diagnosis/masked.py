@@ -38,7 +38,7 @@ def wrong_mask(data: Evidence) -> Hypothesis | None:
     leap = np.abs(np.diff(data.returned[borders])).max(initial=0.0)
     continuous = bool(borders.size) and leap <= _MAX_LEAP * largest_magnitude(data.returned[data.judged])
     right = f"backward {data.agrees} where {'that' if data.designed else data.owner} moves"
-    if np.count_nonzero(leaks) >= (1 - EXCEPTIONS) * np.count_nonzero(data.flat):
+    if _fill_runs(data, leaks):
         sentence = f"{right}, but where it is flat, {data.where(leaks)}, backward {_answer_or_bounds(data, leaks)}"
         if not continuous:
             return "leaky mask", f"{sentence}{': the mask leaks' * (not data.designed)}."
@@ -50,6 +50,15 @@ def wrong_mask(data: Evidence) -> Hypothesis | None:
         return None
     sentence = f"{right}, but {_answer_or_bounds(data, leaks)} also {data.where(leaks)}, where {data.owner} is flat"
     return "mask misplaced", f"{sentence}{': the border of the mask is in the wrong place' * (not data.designed)}."
+
+
+def _fill_runs(data: Evidence, leaks: Mask) -> bool:
+    """Whether each stretch on which forward is flat leaks as a whole, or not at all."""
+    shares = [
+        leaks[first : last + 1][data.flat[first : last + 1]].mean()
+        for first, last in runs_among(data.flat, data.judged)
+    ]
+    return all(min(share, 1 - share) <= EXCEPTIONS for share in shares)
 
 
 def reversed_mask(data: Evidence) -> Hypothesis | None:

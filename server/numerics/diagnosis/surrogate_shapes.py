@@ -26,7 +26,7 @@ def straight_through(data: Evidence) -> Hypothesis | None:
         return None
     does = describe_factor(format_measured(share, within))
     sentence = f"{_flat(data)}, yet backward {does} {data.everywhere(exceptions)}"
-    return "straight-through", f"{sentence}: a straight-through estimator."
+    return _named(data, sentence, "straight-through", "a straight-through estimator")
 
 
 def window(data: Evidence) -> Hypothesis | None:
@@ -43,7 +43,12 @@ def window(data: Evidence) -> Hypothesis | None:
         return None
     does, otherwise = (describe_factor(format_measured(*each)) for each in ((share, within), (rest, rest_within)))
     sentence = f"{_flat(data)}, yet backward {does} {data.where(inside)} and {otherwise} elsewhere"
-    return "window", f"{sentence}: a window{' of two levels' if rest else ''}."
+    return _named(data, sentence, "window", f"a window{' of two levels' if rest else ''}")
+
+
+def _named(data: Evidence, sentence: str, kind: str, name: str) -> Hypothesis:
+    """By that name where forward jumps: where it does not move at all, nothing is stood in for."""
+    return (kind, f"{sentence}: {name}.") if _moves(data) else ("unfounded", f"{sentence}.")
 
 
 def _upper_level(returned: Array, judged: Mask) -> Mask:
@@ -91,9 +96,11 @@ def _width(left: float | None, at: float, right: float | None, cell: float, data
 
 
 def _flat(data: Evidence) -> str:
-    if np.ptp(data.values[np.isfinite(data.values)]) == 0:
-        return f"{data.of} does not move with {data.wrt}"
-    return f"{data.owner} is flat between its jumps"
+    return f"{data.owner} is flat between its jumps" if _moves(data) else f"{data.of} does not move with {data.wrt}"
+
+
+def _moves(data: Evidence) -> bool:
+    return bool(np.ptp(data.values[np.isfinite(data.values)]) != 0)
 
 
 def _has_one_peak(share: Array, peak: int, precision: float) -> bool:

@@ -39,7 +39,7 @@ STORIES = [
     ("blocked", torch.relu, torch.zeros_like, "backward returns 0 everywhere, although forward moves"),
     ("straight-through", torch.sign, one, "passes grad_output on unchanged everywhere: a straight-through estimator"),
     ("straight-through", torch.round, lambda x: 2 * one(x), "returns 2 times grad_output everywhere"),
-    ("straight-through", lambda x: 0 * x + 2, one, "y does not move with x"),
+    ("unfounded", lambda x: 0 * x + 2, one, "y does not move with x"),
     ("straight-through", sin, one, "passes grad_output on unchanged everywhere, whatever the slope"),
     ("window", torch.sign, lambda x: (x.abs() <= 1) * 1.0, "unchanged for −1 < x < 1 and returns 0 elsewhere"),
     (
@@ -58,6 +58,14 @@ STORIES = [
     ("mask missing", lambda x: (x * x).clamp(0, 1), lambda x: 2 * x, "for x < −1 and for x > 1", "from −6 to 6 times"),
     ("mask missing", lambda x: x.clamp(-0.5, 3), one, "for x < −0.5", "passes grad_output on unchanged"),
     ("leaky mask", torch.relu, lambda x: torch.where(x > 0, 1.0, 0.1), "for x < 0", "0.1 times grad_output"),
+    (
+        "leaky mask",
+        lambda x: x.clamp(-1, 1),
+        lambda x: (x.abs() <= 1) + 0.05 * (x > 1),
+        "for x > 1",
+        "0.05 times grad_output",
+    ),
+    ("mask missing", lambda x: x.clamp(-1, 1), lambda x: (x >= -1) * 1.0, "for x > 1", "unchanged"),
     ("mask misplaced", torch.relu, lambda x: (x > -0.1) * 1.0, "for −0.1 < x < 0, where forward is flat"),
     (
         "mask misplaced",
