@@ -92,8 +92,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def window(browser: Browser, server: str) -> Iterator[Page]:
-    """One page for all the tests, so that plotly is parsed only once."""
-    with visitor(browser, server) as page:
+    """One page for all the tests, so that plotly is parsed only once; it may use the clipboard."""
+    with visitor(browser, server, permissions=["clipboard-read", "clipboard-write"]) as page:
         yield page
 
 

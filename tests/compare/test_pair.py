@@ -19,86 +19,49 @@ from gradloupe.ops import OPS
 CLAMPS = "left=clamp_with_grad&right=clamp_with_grad_that_works"
 TWICE = "left=clamp_with_grad&right=clamp_with_grad"
 PIXELS = "left=image_alpha&right=image_alpha"
-OWN = '''import torch
+OWN = """import torch
 from torch.autograd import Function
-
-
 class Sine(Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x.sin()
-
     @staticmethod
-    def backward(ctx, grad_output):
-        return grad_output * ctx.saved_tensors[0].cos()
-
-
+    def backward(ctx, grad_output): return grad_output * ctx.saved_tensors[0].cos()
 class Noisy(Sine):
     @staticmethod
-    def forward(ctx, x):
-        return Sine.forward(ctx, x) * (1 + 2**-50)
-
+    def forward(ctx, x): return Sine.forward(ctx, x) * (1 + 2**-50)
     @staticmethod
-    def backward(ctx, grad_output):
-        return Sine.backward(ctx, grad_output) + 1e-13
-
-
+    def backward(ctx, grad_output): return Sine.backward(ctx, grad_output) + 1e-13
 class Holed(Sine):
     @staticmethod
-    def forward(ctx, x):
-        return torch.where(x == 0, torch.nan, Sine.forward(ctx, x))
-
-
+    def forward(ctx, x): return torch.where(x == 0, torch.nan, Sine.forward(ctx, x))
 class Comb(Sine):
     @staticmethod
-    def backward(ctx, grad_output):
-        return Sine.backward(ctx, grad_output) + ((ctx.saved_tensors[0] * 2.5).floor() % 2)
-
-
+    def backward(ctx, g): return Sine.backward(ctx, g) + ((ctx.saved_tensors[0] * 2.5).floor() % 2)
 class Failing(Sine):
     @staticmethod
     def forward(ctx, x):
-        if x.dtype == torch.float32:
-            raise ValueError("not in single precision")
+        if x.dtype == torch.float32: raise ValueError("not in single precision")
         return Sine.forward(ctx, x)
-
-
-class Twice(Function):
+"""
+NUMBERED = '''
+class {name}(Function):
     """
-    Twice its < input.
-
-    One line.
-    """
-
-    @staticmethod
-    def forward(ctx, x):
-        """What one line."""
-        return 2 * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        return 2 * grad_output
-
-
-class Thrice(Function):
-    """
-    Three times its input.
-
-    Two lines,
-    or three.
+    {name} its < input.
+{more}
     """
 
     @staticmethod
     def forward(ctx, x):
-        """What two
-        lines."""
-        return 3 * x
+        """What{more} one line."""
+        return {n} * x
 
     @staticmethod
     def backward(ctx, grad_output):
         return 2 * grad_output
 '''
+OWN += NUMBERED.format(name="Twice", n=2, more="") + NUMBERED.format(name="Thrice", n=3, more="\n    or more,")
 # Lines are counted as Python counts them: nothing of this ends one.
 FED = 'class Fed(Sine):\n    """The\x0ccube\u2028of x."""\n\n\x0c\n\x0c# \x0b \x1c \x85 \u2029 .\n\n    kept = "\x0c"\n'
 
@@ -284,26 +247,16 @@ def test_a_single_value_that_differs_is_found_and_noise_is_not_accused(
     assert sentence in asked(own.url, f"left=Sine&right={other}")["words"][place]
 
 
-def test_what_both_have_is_one_field_and_what_one_has_is_its_own(server: str) -> None:
-    clamps = Fields(page(server, CLAMPS))
-    assert {"min", "grad_output", "left.min", "right.min"} <= clamps.found.keys()
-    assert clamps.value("left.min") == ""
+def test_what_both_have_is_one_field_what_one_has_is_its_own_and_they_say_what_the_address_says(server: str) -> None:
     other = Fields(page(server, "left=clipped_relu&right=sinh")).found
     assert {"clip", "input", "x"} <= other.keys()
     assert {"left.clip", "right.clip", "left.input"}.isdisjoint(other)
-
-
-def test_the_fields_say_what_the_address_says(server: str) -> None:
     fields = Fields(page(server, f"{CLAMPS}&min=-2&right.min=-0.5&left.wrt=max"))
     assert [fields.value(name) for name in ("min", "left.min", "right.min")] == ["-0.5", "-2", ""]
     assert [fields.value(name) for name in ("wrt", "left.wrt")] == ["input", "max"]
-
-
-def test_a_field_for_what_is_swept_on_both_sides_is_idle(server: str) -> None:
-    def idle(query: str) -> list[str]:
-        return re.findall(r'data-control="(\w+)" hidden', page(server, query))
-
-    assert [idle(CLAMPS), idle(f"{CLAMPS}&wrt=min"), idle(f"{CLAMPS}&left.wrt=min")] == [["input"], ["min"], []]
+    queries = CLAMPS, f"{CLAMPS}&wrt=min", f"{CLAMPS}&left.wrt=min"
+    idle = [re.findall(r'data-control="(\w+)" hidden', page(server, query)) for query in queries]
+    assert idle == [["input"], ["min"], []]  # those of what is swept on both sides
 
 
 Line = tuple[int, str, str]  # its number, what kind of line it is, and its text
@@ -354,10 +307,8 @@ def source_of_docstrings(source: list[str]) -> int:
 
 def test_docstrings_are_folded_and_never_marked(own: Own) -> None:
     left, right = listed(own.url, "left=Twice&right=Thrice")
-    assert [row[2].strip() for row in left if row and row[1] == "docstring"] == [
-        '"""Twice its < input. …"""',
-        '"""What one line."""',
-    ]
+    folded = [row[2].strip() for row in left if row and row[1] == "docstring"]
+    assert folded == ['"""Twice its < input. …"""', '"""What one line."""']
     marked = [[row[2].strip() for row in rows if row and row[1] == "differing"] for rows in (left, right)]
     assert marked == [[f"class {name}(Function):", f"return {n} * x"] for name, n in (("Twice", 2), ("Thrice", 3))]
 

@@ -1,6 +1,5 @@
 """In a notebook: the figure is live without any server, the verdict is an object, and the process is left as it was."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Browser, FrameLocator, Page, expect
-from support.browser import POLICY, curves, resized, settles
-from support.exports import words_astray
+from playwright.sync_api import Browser, Page, expect
+from support.browser import curves, resized, settles
+from support.course_sites import notebook_page
+from support.exports import from_disk, words_astray
 from support.own_worker import LAST
 from support.written_functions import function_of
 
 import gradloupe
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.notebook import figure
 from gradloupe.server.report.result import CheckResult
 
 CELL = '''
@@ -72,31 +71,34 @@ class Scaled(torch.autograd.Function):
         return grad_output * weight**ctx.power, 2 * grad_output * x * slope, None
 
 
-RIDDLE = function_of("def forward(ctx, riddle):\n    return riddle.answer_that_no_tensor_has", "Riddle")
 QUITS = function_of("def forward(ctx, x):\n    if x.max() > 2:\n        raise SystemExit(3)\n    return x * 1")
 
 
-def test_what_is_right_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
-    found = gradloupe.check(Cube)
-    assert isinstance(found, CheckResult)
-    assert (found.name, found.word, found.ok, found.worst) == ("Cube", "matches", True, None)
-    assert found.recipe == "x: float64[7]"
-    assert found.findings
-    assert capsys.readouterr() == ("", "")
-
-
-def test_what_is_wrong_is_told_with_its_worst_point_and_where_it_is_written() -> None:
-    found = gradloupe.check(Scaled)
-    assert (found.word, found.ok) == ("differs", False)
-    assert [each.word for each in found.sweeps] == ["matches", "differs"]
-    assert found.worst is not None
-    assert found.worst.analytical == pytest.approx(2 * (found.worst.numerical or 0))
-    assert found.intervals
-    assert {each.id for each in found.faults} == {"GRADIENT"}
-    place = Path(found.file).resolve()
+def test_what_is_right_and_what_is_wrong_is_said_with_its_worst_point_and_its_line_in_a_terminal_and_in_a_cell(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    right = gradloupe.check(Cube)
+    assert isinstance(right, CheckResult)
+    assert (right.name, right.word, right.ok, right.worst) == ("Cube", "matches", True, None)
+    assert (right.recipe, bool(right.findings), capsys.readouterr()) == ("x: float64[7]", True, ("", ""))
+    wrong = gradloupe.check(Scaled)
+    assert (wrong.word, wrong.ok) == ("differs", False)
+    assert [each.word for each in wrong.sweeps] == ["matches", "differs"]
+    assert wrong.worst is not None
+    assert wrong.worst.analytical == pytest.approx(2 * (wrong.worst.numerical or 0))
+    assert wrong.intervals
+    assert {each.id for each in wrong.faults} == {"GRADIENT"}
+    place = Path(wrong.file).resolve()
     assert place == Path(__file__).resolve()
-    lines = place.read_text().splitlines()
-    assert {lines[(each.line or 0) - 1].split()[0] for each in found.faults} == {"return"}
+    written = place.read_text().splitlines()
+    assert {written[(each.line or 0) - 1].split()[0] for each in wrong.faults} == {"return"}
+    lines = repr(wrong).splitlines()
+    assert lines[0] == "Scaled: differs"
+    assert max(map(len, lines)) <= 100
+    assert any(line.startswith("  called as   x: float64") for line in lines)
+    assert "GRADIENT" in repr(wrong)
+    assert "<b>Scaled</b>" in wrong._repr_html_()
+    assert "<script" not in wrong._repr_html_()
 
 
 Last = function_of(LAST, "Last")
@@ -129,62 +131,10 @@ def test_a_function_of_tensors_and_an_op_are_looked_at_too() -> None:
     assert (found.name, found.word, found.claim) == ("clamp_with_grad", "matches its surrogate", "surrogate")
 
 
-MISTAKES: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], str]] = {
-    "no call is found": (RIDDLE, (), {}, "'riddle'"),
-    "it is no function": (3, (), {}, "int"),
-    "a recipe that cannot be read": (Cube, ("x: float63[7]",), {}, "float63"),
-    "an argument that there is not": (Cube, ("z: float64[7]",), {}, "'z'"),
-    "a parameter that there is not": (Cube, (), {"steepnes": 1}, "no argument steepnes"),
-    "a parameter like no other": (Scaled, (), {"zz": 3}, "no argument zz; it has x, weight, power."),
-    "a parameter of an op": (OPS["exp"], (), {"zz": 1}, "no argument zz; it has "),
-    "a word of an address": (Scaled, (), {"grad_outptu": 1}, "did you mean grad_output?"),
-    "a value that forward refuses": (Scaled, (), {"power": "two"}, "raised TypeError"),
-    "an element that there is not": (Cube, (), {"wrt": "y[3]"}, "wrt=y[3]"),
-    "no interval": (Cube, (), {"x": 3}, "x=3"),
-    "an empty interval": (Cube, (), {"x": (1, 1)}, "start"),
-    "an interval of words": (Cube, (), {"x": ("a", "b")}, "start"),
-    "a value of no kind": (Cube, (), {"grad_output": object()}, "grad_output"),
-    "a device that is not there": (Cube, (), {"device": "mps"}, "device"),
-    "an op with a recipe": (OPS["exp"], ("x: float64[7]",), {}, "Op"),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_nothing_is_raised_whatever_is_asked(mistake: str) -> None:
-    function, arguments, words, culprit = MISTAKES[mistake]
-    found = gradloupe.check(function, *arguments, **words)
-    assert (found.word, found.ok, found.sweeps) == ("unsolved", False, ())
-    assert culprit in found.sentence
-    assert found.sentence.endswith(".")
-    assert found.sentence in repr(found).replace("\n  ", " ") or culprit in repr(found)
-    assert "unsolved" in found._repr_html_()
-    shown = gradloupe.look(function, *arguments, **words)
-    assert (shown.page, shown.checked.word) == (b"", "unsolved")
-    with pytest.raises(ValueError, match="There is no figure"):
-        shown.save("nowhere.html")
-
-
-def test_a_range_that_the_dtype_cannot_tell_apart_is_refused_in_its_own_words() -> None:
-    found = gradloupe.check(Cube, x=(1.0, 1.0001), dtype="float16")
-    assert found.sentence.startswith("start: float16 cannot tell ")
-    assert not found.ok
-
-
 def test_a_function_that_ends_the_program_does_not_end_it() -> None:
     found = gradloupe.check(QUITS)
     assert not found.ok
     assert found.word in ("failed", "unsolved")
-
-
-def test_the_object_is_read_in_a_terminal_and_in_a_cell() -> None:
-    found = gradloupe.check(Scaled)
-    lines = repr(found).splitlines()
-    assert lines[0] == "Scaled: differs"
-    assert max(map(len, lines)) <= 100
-    assert any(line.startswith("  called as   x: float64") for line in lines)
-    assert "GRADIENT" in repr(found)
-    assert "<b>Scaled</b>" in found._repr_html_()
-    assert "<script" not in found._repr_html_()
 
 
 def state() -> tuple[Any, ...]:
@@ -195,22 +145,7 @@ def state() -> tuple[Any, ...]:
     )
 
 
-def test_the_process_is_left_as_it_was() -> None:
-    threads = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        torch.set_default_dtype(torch.float16)
-        with torch.no_grad():
-            before = state()
-            gradloupe.check(Scaled)
-            gradloupe.look(Cube)
-            assert state() == before
-    finally:
-        torch.set_default_dtype(torch.float32)
-        torch.set_num_threads(threads)
-
-
-def test_a_function_is_called_in_one_thread_the_second_time_too() -> None:
+def test_the_process_is_left_as_it_was_and_a_function_called_in_one_thread() -> None:
     seen, threads = set(), torch.get_num_threads()
 
     def noted(x: torch.Tensor) -> torch.Tensor:
@@ -219,9 +154,15 @@ def test_a_function_is_called_in_one_thread_the_second_time_too() -> None:
 
     try:
         torch.set_num_threads(2)
-        for _ in range(2):
-            assert gradloupe.check(noted).word == "matches"
+        torch.set_default_dtype(torch.float16)
+        with torch.no_grad():
+            before = state()
+            gradloupe.check(Scaled)
+            gradloupe.check(noted)
+            gradloupe.look(Cube)
+            assert state() == before
     finally:
+        torch.set_default_dtype(torch.float32)
         torch.set_num_threads(threads)
     assert seen == {1}
 
@@ -232,7 +173,7 @@ def test_importing_the_package_loads_nothing() -> None:
     assert ran.stdout == "\n['__version__', 'check', 'fill_tensor', 'look']\n"
 
 
-def test_a_figure_has_as_many_sliders_as_there_is_room_for() -> None:
+def test_a_figure_has_as_many_sliders_as_there_is_room_for_and_is_saved_whole(tmp_path: Path) -> None:
     shown = gradloupe.look(Scaled)
     assert len(shown.page) < 2_500_000
     assert b'data-slider="grad_output"' in shown.page
@@ -240,92 +181,50 @@ def test_a_figure_has_as_many_sliders_as_there_is_room_for() -> None:
     bundle = shown._repr_mimebundle_()
     assert bundle["text/plain"] == repr(shown)
     assert bundle["text/html"].startswith("<iframe srcdoc=")
-
-
-def test_with_the_whole_of_plotly_a_cell_is_still_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradloupe.server.html.assets.PLOTLY_BUNDLES_FOLDER", Path("nowhere"))
-    figure._page_parts.cache_clear()
-    try:
-        assert len(gradloupe.look(Cube).page) < 2_800_000
-    finally:
-        figure._page_parts.cache_clear()
-
-
-def test_a_figure_is_saved_whole(tmp_path: Path) -> None:
-    path = gradloupe.look(Cube).save(tmp_path / "cube.html")
-    assert path.read_bytes().startswith(b"\n<!doctype html>") or b"<!doctype html>" in path.read_bytes()[:200]
+    path = shown.save(tmp_path / "scaled.html")
+    assert b"<!doctype html>" in path.read_bytes()[:200]
     with pytest.raises(OSError, match="folder"):
-        gradloupe.look(Cube).save(tmp_path)
-    assert [each.name for each in tmp_path.iterdir()] == ["cube.html"]
+        shown.save(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["scaled.html"]
 
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A notebook that defines a Function in a cell and looks at it, executed and exported by nbconvert."""
     folder = tmp_path_factory.mktemp("notebook")
-    sources = [CELL, "gradloupe.look(Bent, x=(-2, 2))", "gradloupe.check(Bent)", "print(repr(gradloupe.check(Bent)))"]
-    cells = [
-        {"cell_type": "code", "execution_count": None, "id": f"c{i}", "metadata": {}, "outputs": [], "source": source}
-        for i, source in enumerate(sources)
-    ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    (folder / "notebook.ipynb").write_text(json.dumps(notebook))
-    command = [sys.executable, "-m", "nbconvert", "--to", "html", "--template", "basic", "--execute", "notebook.ipynb"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=240)
-    body = (folder / "notebook.html").read_text()
-    (folder / "notebook.html").write_text(f"<!doctype html><meta charset='utf-8'><title>A notebook</title>{body}")
-    return folder / "notebook.html"
+    sources = CELL, "gradloupe.look(Bent, x=(-2, 2))", "gradloupe.check(Bent)", "print(repr(gradloupe.check(Bent)))"
+    return folder / notebook_page(folder, *sources)
 
 
 @pytest.fixture
 def notebook(browser: Browser, executed: Path) -> Iterator[Page]:
     """The exported notebook from a disk, without any network; nothing may go wrong in it."""
-    context = browser.new_context(viewport={"width": 1000, "height": 1000}, offline=True)
-    context.set_default_timeout(20_000)
-    context.add_init_script(POLICY)
-    page, complaints = context.new_page(), list[str]()
-    page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(executed.as_uri())
-    yield page
-    assert complaints == []
-    context.close()
-
-
-def framed(page: Page) -> FrameLocator:
-    frame = page.frame_locator("iframe")
-    expect(frame.locator("html[data-ready]")).to_have_attribute("data-ready", "/ops/Bent?start=-2&stop=2")
-    return frame
+    with from_disk(browser, executed) as page:
+        yield page
 
 
 @pytest.mark.nightly
-def test_an_exported_notebook_draws_the_live_figure(notebook: Page) -> None:
-    frame = framed(notebook)
+def test_an_exported_notebook_draws_the_live_figure_and_shows_the_verdict_and_the_text(notebook: Page) -> None:
+    card, outer = notebook.locator("div.gradloupe"), notebook.locator("iframe")
+    expect(card).to_contain_text("Bent: differs")
+    expect(card).to_contain_text("GRADIENT")
+    expect(notebook.locator("pre").last).to_contain_text("Bent: differs")
+    assert (outer.get_attribute("sandbox"), outer.get_attribute("height")) == ("allow-scripts", "800")
+    frame = outer.content_frame
+    expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/Bent?start=-2&stop=2")
     expect(frame.locator("#verdict .word")).to_have_text("differs")
     expect(frame.locator("#verdict .explanation")).to_contain_text("factor 2")
-    notebook.locator("iframe").scroll_into_view_if_needed()
-    expect(frame.locator("input[data-slider=steepness]")).to_be_in_viewport()
+    outer.scroll_into_view_if_needed()
     steep = frame.locator("input[data-slider=steepness]")
+    expect(steep).to_be_in_viewport()
     inside = next(each for each in notebook.frames if each is not notebook.main_frame)
     for width in (1280, 390):
         resized(notebook, width, 1000)
         settles(lambda: words_astray(inside), [])
-    before = curves(inside)  # type: ignore[arg-type]
-    assert before["forward"][1][0] == pytest.approx(4.0)
+    assert curves(inside)["forward"][1][0] == pytest.approx(4.0)
     steep.press("End")
     expect(frame.locator("html")).not_to_have_attribute("data-ready", "/ops/Bent?start=-2&stop=2")
-    assert curves(inside)["forward"][1][0] != pytest.approx(4.0)  # type: ignore[arg-type]
-
-
-@pytest.mark.nightly
-def test_an_exported_notebook_shows_the_verdict_and_the_text(notebook: Page) -> None:
-    card = notebook.locator("div.gradloupe")
-    expect(card).to_contain_text("Bent: differs")
-    expect(card).to_contain_text("GRADIENT")
-    expect(notebook.locator("pre").last).to_contain_text("Bent: differs")
-    frame = notebook.locator("iframe")
-    assert (frame.get_attribute("sandbox"), frame.get_attribute("height")) == ("allow-scripts", "800")
+    assert curves(inside)["forward"][1][0] != pytest.approx(4.0)
 
 
 def test_a_class_that_its_module_declares_is_checked_as_declared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,7 +252,7 @@ POWER = function_of(
 
 @pytest.mark.parametrize(("value", "written"), [(3, "k = 3"), (np.float64(1.5), "k = 1.5")])
 def test_the_recipe_that_is_told_has_the_values_that_were_used(value: Any, written: str) -> None:
-    found = gradloupe.look(POWER, k=value).checked
+    found = gradloupe.check(POWER, k=value)
     assert found.recipe.startswith(f"x: float64[7]; {written}")
     assert found.word == "matches"
     assert f"called as   x: float64[7]; {written}" in repr(found)

@@ -111,12 +111,6 @@ def test_every_way_to_write_a_call_is_that_call(form: str) -> None:
     assert {each.wrt for each in found.sweeps} == {"x", "w"}
 
 
-def test_the_figure_takes_the_same() -> None:
-    shown = gradloupe.look(Product.apply, (X, W), k=3.0)
-    assert shown.checked.recipe == BOTH + "3.0"
-    assert b'data-slider="k"' in shown.page
-
-
 def test_tensors_are_used_as_they_are() -> None:
     seen: list[torch.Tensor] = []
 
@@ -157,6 +151,8 @@ def test_two_numbers_for_x_are_its_interval_and_a_tensor_is_the_argument() -> No
     assert (gradloupe.check(Product, x=(0, 2)).sweeps[0].stop) == 2.0
     assert gradloupe.check(Product, (X, W), x=(0, 2)).sweeps[0].stop == 2.0
     assert gradloupe.check(OPS["exp"], x=torch.tensor([0.5])).ok
+    refused = gradloupe.check(Product, x=(1.0, 1.0001), dtype="float16")
+    assert refused.sentence.startswith("start: float16 cannot tell ")
 
 
 def test_a_name_that_no_option_has_is_that_of_the_argument() -> None:
@@ -203,6 +199,19 @@ ANSWERS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
     "no interval": ((Product,), {"x": 1.0}, "x=1.0 is not an interval"),
     "words for numbers": ((Product,), {"grad_output": ["a"]}, "grad_output=['a'] cannot be asked for"),
     "a tensor for an Op": ((OPS["exp"], (X,)), {}, "An Op declares itself"),
+    "no function": ((3,), {}, "int"),
+    "a recipe that cannot be read": ((Product, "x: float63[7]"), {}, "float63"),
+    "a recipe of another Function": ((Product, "z: float64[7]"), {}, "'z'"),
+    "an argument that there is not": ((Product,), {"zz": 1}, "no argument zz; it has x, w, k."),
+    "an argument that an op has not": ((OPS["exp"],), {"zz": 1}, "no argument zz; it has "),
+    "a word of an address": ((Product,), {"grad_outptu": 1}, "did you mean grad_output?"),
+    "a value that forward refuses": ((Product,), {"k": "two"}, "raised TypeError"),
+    "an element that there is not": ((Product,), {"wrt": "y[3]"}, "wrt=y[3]"),
+    "an empty interval": ((Product,), {"x": (1, 1)}, "start"),
+    "an interval of words": ((Product,), {"x": ("a", "b")}, "start"),
+    "a value of no kind": ((Product,), {"grad_output": object()}, "grad_output"),
+    "a device that is not there": ((Product,), {"device": "mps"}, "device"),
+    "an Op with a recipe": ((OPS["exp"], "x: float64[7]"), {}, "Op"),
     "an object that no recipe writes": ((Product, (X.to("meta"), W)), {}, "give it other arguments."),
 }
 
@@ -224,18 +233,20 @@ def test_what_does_not_work_is_answered_in_a_sentence(answer: str) -> None:
     assert "Looking at it raised" not in found.sentence
 
 
-def test_the_height_of_a_figure_is_a_number_of_pixels() -> None:
-    assert "height='tall' is not a number" in gradloupe.look(Product, height="tall").checked.sentence
-
-
-def test_a_figure_says_what_has_no_slider_and_why() -> None:
-    assert gradloupe.look(Product, (X, W)).remark == ""
+def test_a_figure_takes_the_same_and_says_what_has_no_slider_and_why_there_is_none() -> None:
+    shown = gradloupe.look(Product.apply, (X, W), k=3.0)
+    assert (shown.checked.recipe, shown.remark) == (BOTH + "3.0", "")
+    assert b'data-slider="k"' in shown.page
+    refused = gradloupe.look(Product, height="tall")
+    assert "height='tall' is not a number" in refused.checked.sentence
+    assert (refused.page, refused.checked.word) == (b"", "unsolved")
+    assert "unsolved" in refused.checked._repr_html_()
+    with pytest.raises(ValueError, match="There is no figure"):
+        refused.save("nowhere.html")
     alone = gradloupe.look(lambda x: x.sin())
     assert alone.remark.startswith("Only grad_output has ")
     assert alone.remark in alone.page.decode().replace("<code>", "").replace("</code>", "")
     assert 'save("figure.html")' in repr(alone)
-    many = gradloupe.look(lambda x, a=1.0, b=2.0, c=3.0, d=4.0: a * b * c * d * x.sin())
-    assert re.match(r"There is no slider .*d: ", many.remark)
     none = gradloupe.look(Product, (X, W), count=5001)
     assert re.match(r"There are no sliders: .* \d+ kB", none.remark)
     assert b'type="range"' not in none.page

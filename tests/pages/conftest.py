@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
-from support.browser import alone, opened
+from playwright.sync_api import Browser, Page, expect
+from support.browser import alone, opened, visitor, watched
 from support.embedding_site import SHARED, Host, hosting
 
 TOLD = re.compile(r'height="(?!480")[0-9]+"')  # the height of the preview: 480 is what it has until it has said its own
@@ -23,6 +23,20 @@ def snippets(browser: Browser, server: str) -> dict[str, str]:
             place.press("Space")
             found[place.get_attribute("value") or ""] = text.input_value()
         return found
+
+
+@pytest.fixture(scope="session")
+def unscripted(browser: Browser, server: str) -> Iterator[Page]:
+    """One page without JavaScript."""
+    with visitor(browser, server, java_script_enabled=False) as page:
+        yield page
+
+
+@pytest.fixture
+def plain(unscripted: Page, server: str) -> Iterator[Page]:
+    """That page, watched."""
+    with watched(unscripted, server) as page:
+        yield page
 
 
 @pytest.fixture(scope="session")

@@ -42,8 +42,9 @@ STATES: dict[str, tuple[str, ...]] = {
     "/ops/exp?stop=nan": ("main",),
 }
 LIKE_OTHERS = (
-    *(f"/ops/incorrect_clipped_relu?view={look}" for look in ("area", "map", "wide")),
-    *("/ops/kill_head?view=descent", "/ops/replace_grad?view=jacobian", "/embed/exp?hide=title,controls"),
+    *(f"/ops/incorrect_clipped_relu?view={look}" for look in ("area", "map", "wide", "step")),
+    *("/ops/functional_linear", "/ops/sinh_on_ctx?order=2", "/ops/kill_head?view=descent"),
+    *("/ops/replace_grad?view=jacobian", "/embed/lessons/gradcheck", "/embed/exp?hide=title,controls"),
     "/ops/exp?stop=nan",
 )
 FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
@@ -84,25 +85,24 @@ def test_a_phone_is_wide_enough_and_axe_finds_nothing(page: Page, address: str) 
 def test_axe_finds_nothing_in_a_refusal_nor_in_the_dialog_that_shares(page: Page) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(reduced_motion="reduce")
-    opened(page, OP)
-    enter(page.locator("#field-min"), "banana")
-    expect(page.locator("#trouble")).to_contain_text("min")
+    opened(page, "/ops/exp")
+    enter(page.locator("#field-start"), "banana")
+    expect(page.locator("#trouble")).to_contain_text("start")
     accessible(page)
     page.locator("#share").click()
     dialog = page.get_by_role("dialog")
-    for word in ("Live figure", "Picture", "Offline file"):
+    for word in ("Offline file", "Picture", "Live figure"):
         dialog.get_by_role("radio", name=word, exact=True).press("Space")
-        accessible(page)
         assert dialog.evaluate("e => e.scrollWidth - e.clientWidth") == 0
+    accessible(page)
 
 
-@pytest.mark.parametrize("address", ["/", "/ops/functional_linear", "/ops/nope"])
-def test_the_widest_screen_is_not_too_narrow(page: Page, address: str) -> None:
+def test_the_widest_screen_is_not_too_narrow(page: Page) -> None:
     page.set_viewport_size({"width": 2560, "height": 800})
-    page.goto(address)
-    page.locator("main" if "nope" in address else DRAWN).wait_for()
-    assert page.evaluate(SIDEWAYS) <= 0
-    assert violations(page) == []
+    for address in ("/", "/ops/functional_linear", "/ops/nope"):
+        page.goto(address)
+        page.locator("main" if "nope" in address else DRAWN).wait_for()
+        assert page.evaluate(SIDEWAYS) <= 0
 
 
 def test_the_keyboard_alone_reaches_every_control_in_order(page: Page) -> None:

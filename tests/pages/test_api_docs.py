@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 from gradloupe.server.http.response_schemas import merge_schemas, response_schemas
 
 
+@pytest.mark.nightly
 def test_the_api_can_be_read_and_tried_without_any_other_host(page: Page, server: str) -> None:
     page.goto(f"{server}/docs")
     expect(page.locator(".opblock-summary-path")).to_have_count(11)

@@ -3,10 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from support import http
 from support.browser import (
-    alone,
     curves,
     enter,
     here,
@@ -20,7 +19,6 @@ from support.browser import (
 )
 
 CLAMPS = "/compare?left=clamp_with_grad&right=clamp_with_grad_that_works"
-TWICE = "/compare?left=clamp_with_grad&right=clamp_with_grad"
 SIDES = ("left", "right")
 AXES = """side => { const {xaxis, yaxis, yaxis2} = document.querySelector(`#${side}-plot`)._fullLayout;
 return [xaxis, yaxis, yaxis2].map(({range}) => range) }"""
@@ -65,7 +63,7 @@ def cells(page: Page, side: str) -> dict[str, str]:
     return {str(each.get_attribute("data-name")): each.locator("dd").inner_text() for each in found.all()}
 
 
-def test_both_figures_have_the_same_axes_and_lie_in_the_same_rows(page: Page) -> None:
+def test_both_figures_lie_in_the_same_rows_and_a_flip_a_zoom_and_back_move_both(page: Page) -> None:
     opened(page, CLAMPS)
     for width, height in ((1440, 900), (1000, 800)):
         resized(page, width, height)
@@ -73,20 +71,29 @@ def test_both_figures_have_the_same_axes_and_lie_in_the_same_rows(page: Page) ->
         axes(page)
         left, right = (page.evaluate(PANELS, side) for side in SIDES)
         assert all(other["x"] > one["x"] + one["width"] for one, other in zip(left, right, strict=True))
-
-
-def test_flip_sign_moves_both_and_the_sentence_says_what_differs(page: Page) -> None:
-    opened(page, CLAMPS)
-    told = page.locator("#told")
-    expect(told).to_contain_text("backward differs for input > 1")
+    differs = page.locator("#told")
+    expect(differs).to_contain_text("backward differs for input > 1")
     assert [returned(page, x) for x in (-2.0, 0.0, 2.0)] == [[0, 0], [1, 1], [1, 0]]
     page.get_by_role("button", name="Flip sign").click()
     shows(page, f"{CLAMPS}&grad_output=-1")
-    expect(told).to_contain_text("backward differs for input < −1")
+    expect(differs).to_contain_text("backward differs for input < −1")
     expect(page.locator("#left-verdict .word")).to_have_text("differs by design")
     expect(page.locator("#right-verdict .word")).to_have_text("matches")
     assert [returned(page, x) for x in (-2.0, 0.0, 2.0)] == [[-1, 0], [-1, -1], [0, 0]]
     axes(page)
+    page.get_by_role("link", name="Swap sides").click()
+    shows(page, "/compare?left=clamp_with_grad_that_works&right=clamp_with_grad&grad_output=-1")
+    assert returned(page, -2.0) == [0, -1]
+    page.go_back()
+    shows(page, f"{CLAMPS}&grad_output=-1")
+    assert returned(page, -2.0) == [-1, 0]
+    zoom(page, "right", 0.5, 1)
+    expect(page.locator("html")).to_have_attribute("data-ready", re.compile(r"&start=-?0(\.00\d)?(&stop=2\.99\d)?&"))
+    settles(lambda: axes(page)[0][0] == pytest.approx([0, 3], abs=0.02), True)
+    box = page.evaluate(PANELS, "left")[0]
+    page.mouse.dblclick(box["x"] + 40, box["y"] + 40)
+    shows(page, f"{CLAMPS}&grad_output=-1")
+    settles(lambda: axes(page)[0][0], [-3, 3])
 
 
 def test_a_slider_moves_both_and_the_axes_do_not_shrink_while_it_is_held(page: Page) -> None:
@@ -108,44 +115,24 @@ def test_a_slider_moves_both_and_the_axes_do_not_shrink_while_it_is_held(page: P
 def test_what_stands_under_alone_holds_for_that_side_only_and_is_refused_beside_its_field(page: Page) -> None:
     opened(page, CLAMPS)
     page.get_by_text("Range, precision, one side alone").click()
-    enter(page.locator("[id='field-right.min']"), "-2")
+    low = page.locator("[id='field-right.min']")
+    enter(low, "-2")
     shows(page, f"{CLAMPS}&right.min=-2")
     assert [value_at(curves(page, f"#{side}-plot")["forward"], -3.0) for side in SIDES] == [-1, -2]
     expect(page.locator("#right-own")).to_have_text("min = −2")
     expect(page.locator("#left-own")).to_have_text("min = −1")
-    axes(page)
-    enter(page.locator("[id='field-right.min']"), "")
+    enter(low, "")
     shows(page, CLAMPS)
     expect(page.locator("#right-own")).to_be_empty()
-    enter(page.locator("[id='field-right.min']"), "9")
+    enter(low, "9")
     expect(page.locator("#trouble")).to_contain_text("right.min=9")
-    expect(page.locator("[id='field-right.min']")).to_have_attribute("aria-invalid", "true")
+    expect(low).to_have_attribute("aria-invalid", "true")
     expect(page.locator("#field-min")).not_to_have_attribute("aria-invalid", "true")
     assert here(page) == CLAMPS
-    assert returned(page, 2.0) == [1, 0]
-
-
-def test_a_field_for_what_is_swept_is_not_there(page: Page) -> None:
-    opened(page, f"{CLAMPS}&left.wrt=min")
-    page.get_by_text("Range, precision, one side alone").click()
-    field = {name: page.locator(f"[id='field-{name}']") for name in ("min", "left.min", "right.min", "left.input")}
-    assert {name: each.is_visible() for name, each in field.items()} == {
-        **{"min": True, "left.min": False, "right.min": True, "left.input": True}
-    }
+    enter(low, "")
     page.locator("[id='field-right.wrt']").select_option("min")
-    shows(page, f"{CLAMPS}&wrt=min")
-    expect(field["min"]).to_be_hidden()
-
-
-def test_a_parameter_that_only_one_has_moves_only_that(page: Page) -> None:
-    pair = "/compare?left=clipped_relu&right=sinh"
-    opened(page, pair)
-    expect(page.locator("[data-control=clip] .hint")).to_have_text("Clipped ReLU only")
-    before = curves(page, "#right-plot")["forward"]
-    enter(page.locator("#field-clip"), "1")
-    shows(page, f"{pair}&clip=1")
-    assert value_at(curves(page, "#left-plot")["forward"], 3.0) == 1
-    assert curves(page, "#right-plot")["forward"] == before
+    shows(page, f"{CLAMPS}&right.wrt=min")
+    expect(low).to_be_hidden()  # there is no field for what is swept
 
 
 def test_the_cursor_of_one_figure_is_that_of_both_and_stays_when_the_sign_flips(page: Page) -> None:
@@ -175,109 +162,58 @@ def test_the_cursor_of_one_figure_is_that_of_both_and_stays_when_the_sign_flips(
     settles(lambda: [cells(page, side).get("analytical") for side in SIDES], ["0", "0"])
 
 
-def test_a_zoom_in_one_zooms_both_and_a_double_click_goes_back(page: Page) -> None:
-    opened(page, CLAMPS)
-    zoom(page, "right", 0.5, 1)
-    expect(page.locator("html")).to_have_attribute("data-ready", re.compile(r"&start=-?0(\.00\d)?(&stop=2\.99\d)?$"))
-    settles(lambda: axes(page)[0][0] == pytest.approx([0, 3], abs=0.02), True)
-    box = page.evaluate(PANELS, "left")[0]
-    page.mouse.dblclick(box["x"] + 40, box["y"] + 40)
-    shows(page, CLAMPS)
-    settles(lambda: axes(page)[0][0], [-3, 3])
-
-
-def test_back_and_reload_show_what_was_there(page: Page) -> None:
-    opened(page, CLAMPS)
-    page.get_by_role("button", name="Flip sign").click()
-    shows(page, f"{CLAMPS}&grad_output=-1")
-    page.reload()
-    shows(page, f"{CLAMPS}&grad_output=-1")
-    page.get_by_role("link", name="Swap sides").click()
-    shows(page, "/compare?left=clamp_with_grad_that_works&right=clamp_with_grad&grad_output=-1")
-    assert returned(page, -2.0) == [0, -1]
-    page.go_back()
-    shows(page, f"{CLAMPS}&grad_output=-1")
-    assert returned(page, -2.0) == [-1, 0]
-
-
-def test_a_function_that_fails_leaves_the_other_as_it_is(page: Page) -> None:
-    opened(page, "/compare?left=one_gradient_too_few&right=exp")
-    expect(page.locator("#left-verdict .word")).to_have_text("failed")
-    expect(page.locator("#right-verdict .word")).to_have_text("matches")
-    assert curves(page, "#right-plot").keys() - curves(page, "#left-plot").keys() == {"analytical"}
-    axes(page)
-
-
 def test_the_second_derivative_tells_apart_what_the_first_does_not(page: Page) -> None:
-    pair = "/compare?left=sinh&right=sinh_on_ctx"
-    opened(page, pair)
+    opened(page, "/compare?left=sinh&right=sinh_on_ctx")
     expect(page.locator("#told")).to_contain_text("the same in both")
     page.get_by_text("Range, precision, one side alone").click()
     page.get_by_label("second").check()
-    shows(page, f"{pair}&order=2")
+    shows(page, "/compare?left=sinh&right=sinh_on_ctx&order=2")
     expect(page.locator("#told")).to_contain_text("double backward differs")
-    axes(page)
 
 
-def test_a_refusal_leads_back_to_the_choice(server: str) -> None:
+def test_a_refusal_leads_back_to_the_choice_and_the_head_says_what_the_page_is(server: str) -> None:
     for address in (f"{CLAMPS}&right.min=abc", "/compare?min=1"):
         refused = http.get(server + address)
         assert (refused.status_code, refused.headers["content-type"].split(";")[0]) == (422, "text/html")
         assert '<a href="/compare">Choose' in refused.text
-
-
-def test_the_head_says_what_the_page_is(server: str) -> None:
     text = http.get(f"{server}{CLAMPS}&right.min=-1&utm_source=x").text
     title = "Clamp with grad vs. Clamp with grad that works"
     assert f"<title>{title}" in text
-    address = re.escape(CLAMPS).replace("&", "&amp;")
-    assert re.search(f'<link rel="canonical" href="[^"]*{address}">'.replace("\\&amp;", "&amp;"), text)
+    assert re.search(f'<link rel="canonical" href="[^"]*{re.escape(CLAMPS.replace("&", "&amp;"))}">', text)
     assert f'<meta property="og:title" content="{title}">' in text
 
 
-def test_without_javascript_both_pictures_the_words_and_the_form_are_there(browser: Browser, server: str) -> None:
-    with alone(browser, server, java_script_enabled=False) as page:
-        warmed(server, f"{CLAMPS}&grad_output=-1")
-        page.goto(f"{CLAMPS}&grad_output=-1")
-        expect(page.locator("#told")).to_contain_text("input < −1")
-        for side in SIDES:
-            expect(page.locator(f"#{side}-still .line.analytical")).to_have_count(1)
-        for width in (1000, 1300):
-            page.set_viewport_size({"width": width, "height": 800})
-            expect(page.locator("html")).to_have_js_property("clientWidth", width)
-            panels = [page.locator(f"#{side}-still > .panel.lower").bounding_box() for side in SIDES]
-            assert panels[0]["y"] == panels[1]["y"]
-        labels = [page.locator(f"#{side}-still .labels:not(.below) text").all_inner_texts() for side in SIDES]
-        assert labels[0] == labels[1]
-        page.locator("#field-max").fill("2")
-        page.get_by_role("button", name="Draw").click()
-        expect(page).to_have_url(re.compile("max=2"))
-        expect(page.locator("#told")).to_contain_text("input < −1")
-        expect(page.locator("#field-max")).to_have_value("2")
+def test_without_javascript_both_pictures_the_words_and_the_form_are_there(plain: Page, server: str) -> None:
+    warmed(server, f"{CLAMPS}&grad_output=-1")
+    plain.goto(f"{CLAMPS}&grad_output=-1")
+    expect(plain.locator("#told")).to_contain_text("input < −1")
+    for side in SIDES:
+        expect(plain.locator(f"#{side}-still .line.analytical")).to_have_count(1)
+    panels = [plain.locator(f"#{side}-still > .panel.lower").bounding_box() for side in SIDES]
+    assert panels[0]["y"] == panels[1]["y"]
+    labels = [plain.locator(f"#{side}-still .labels:not(.below) text").all_inner_texts() for side in SIDES]
+    assert labels[0] == labels[1]
+    plain.locator("#field-max").fill("2")
+    plain.get_by_role("button", name="Draw").click()
+    expect(plain).to_have_url(re.compile("max=2"))
+    expect(plain.locator("#told")).to_contain_text("input < −1")
+    expect(plain.locator("#field-max")).to_have_value("2")
 
 
 def test_a_long_line_goes_on_below_and_what_follows_stays_beside_what_it_stood_beside(page: Page) -> None:
     opened(page, "/compare?left=gradient_changed_in_place&right=clamp_with_grad")
-    long = page.locator("[id^=right-L]", has_text="return grad_output * (").get_attribute("id") or ""
-    for width, wrapped in ((1000, ("left-L2", long)), (360, ("left-L1", long))):
+    long = page.locator("[id^=right-L]", has_text="return grad_output * (")
+    marks = [page.locator(f"[id^={side}-L]", has_text="@staticmethod").first for side in SIDES]
+    high, lines = "line => line.clientHeight", page.locator(".sources .line")
+    for width in (360, 1000):
         resized(page, width, 740)
-        lines = page.locator(".sources .line")
         assert lines.evaluate_all("lines => lines.every((line) => line.scrollWidth <= line.clientWidth)")
-        heights = [page.evaluate("id => document.getElementById(id).clientHeight", each) for each in wrapped]
-        single = page.locator("[id^=left-L]", has_text="@staticmethod").first
-        assert min(heights) > 1.9 * single.evaluate("line => line.clientHeight")
-    resized(page, 1000, 740)
-    tops = [page.locator(f"[id^={side}-L]", has_text="@staticmethod").first.bounding_box() for side in SIDES]
-    assert tops[0]["y"] == tops[1]["y"]
-    assert (
-        page.evaluate("(id) => getComputedStyle(document.getElementById(id), '::before').content", long)
-        == f'"{long[7:]}"'
-    )
+        assert long.evaluate(high) > 1.9 * marks[0].evaluate(high)
+    assert marks[0].bounding_box()["y"] == marks[1].bounding_box()["y"]
 
 
 def test_the_page_of_an_op_leads_here_with_what_it_shows(page: Page) -> None:
-    page.goto("/ops/clamp_with_grad?grad_output=-1")
-    page.locator("html[data-ready]").wait_for()
+    opened(page, "/ops/clamp_with_grad?grad_output=-1")
     enter(page.locator("#field-min"), "-2")
     shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
     page.locator("#compare").click()

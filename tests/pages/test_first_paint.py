@@ -1,13 +1,12 @@
 """The page arrives with its figure, for those without JavaScript too; plotly takes over where it stands."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support import http
-from support.browser import alone, curves, opened, shows, warmed, withheld
+from support.browser import alone, asked, curves, opened, shows, visited, warmed, withheld
 from support.own_server import showing
 from support.page_parts import PIECES, WORDS
 from support.sampling import sampled
@@ -30,6 +29,7 @@ FLIPPED = (
     *("/ops/sinh_on_ctx?order=2", "/ops/clamp_with_grad?wrt=min&order=2", "/ops/functional_linear?order=2"),
     "/ops/heaviside_triangle?order=2&layout=overlaid",
 )
+DEAD = ".slider, .reset, .quick, .looks, #companion, #copy, #listen, #share, [data-switch], #cursor"
 SLOW = (
     "import time\n\nimport torch\n\nfrom gradloupe.ops import Input, Op\n\n\n"
     + class_source("def forward(ctx, x):\n    time.sleep(0.1)\n    return x", "Slow", "A Function that takes its time.")
@@ -37,26 +37,18 @@ SLOW = (
 )
 
 
-@pytest.fixture(scope="module")
-def plain(browser: Browser, server: str) -> Iterator[Page]:
-    """Somebody without JavaScript."""
-    with alone(browser, server, java_script_enabled=False) as page:
-        yield page
-
-
 def still(plain: Page) -> None:
     """Waits until the figure stands there: a page that comes while it is measured asks again by itself."""
     expect(plain.locator("html")).to_have_attribute("data-still", "1")
 
 
-def test_without_javascript_the_figure_and_its_words_stand_there(plain: Page) -> None:
+def test_without_javascript_the_figure_and_its_words_stand_there_and_no_control_does_nothing(plain: Page) -> None:
     plain.goto("/ops/clamp_with_grad?grad_output=-1")
     still(plain)
     assert plain.locator("#still .panel .line").count() >= 5
     for panel in plain.locator("#still .panel").all():
         box = panel.bounding_box()
-        assert box["width"] > 500
-        assert box["height"] > 100
+        assert (box["width"] > 500, box["height"] > 100) == (True, True)
     expect(plain.locator("#verdict .word")).to_have_text("differs by design")
     expect(plain.locator("#verdict .sentence")).to_contain_text("input < −1")
     expect(plain.locator("#verdict use")).to_have_attribute("href", "#mark-matches-its-surrogate")
@@ -64,6 +56,7 @@ def test_without_javascript_the_figure_and_its_words_stand_there(plain: Page) ->
     expect(plain.get_by_text("surrogate slope")).to_be_visible()
     expect(plain.locator("[data-curve='closed ends']")).to_be_hidden()
     expect(plain.locator("#field-grad_output")).to_have_value("−1")
+    assert plain.locator(DEAD).evaluate_all("all => all.filter((each) => each.checkVisibility()).length") == 0
     plain.get_by_text("Export").click()
     for kind in ("svg", "png", "csv", "json"):
         link = plain.locator(f".tools #{kind}")
@@ -71,43 +64,35 @@ def test_without_javascript_the_figure_and_its_words_stand_there(plain: Page) ->
         expect(link).to_be_visible()
 
 
-def test_without_javascript_there_is_no_control_that_does_nothing(plain: Page) -> None:
-    plain.goto("/ops/functional_linear")
+def test_without_javascript_the_form_redraws_and_a_refusal_is_a_page_with_a_sentence(plain: Page) -> None:
+    plain.goto("/ops/clamp_with_grad?stop=2")
     still(plain)
-    for dead in (
-        ".slider",
-        ".reset",
-        ".quick",
-        ".looks",
-        "#companion",
-        "#copy",
-        "#listen",
-        "#share",
-        "[data-switch]",
-        "#cursor",
-    ):
-        for each in plain.locator(dead).all():
-            expect(each).to_be_hidden()
-    expect(plain.get_by_role("button", name="Draw")).to_be_visible()
-
-
-def test_without_javascript_the_form_redraws(plain: Page) -> None:
-    plain.goto("/ops/clamp_with_grad")
-    still(plain)
-    picture = plain.locator("#still")
-    before = picture.inner_html()
+    before = plain.locator("#still").inner_html()
     plain.locator("#field-min").fill("−2")
     plain.locator("#field-grad_output").fill("-1")
     plain.get_by_label("overlaid").check()
-    plain.get_by_role("button", name="Draw").click()
-    expect(plain.locator("#json")).to_have_attribute(
-        "href", "/ops/clamp_with_grad.json?min=-2&grad_output=-1&layout=overlaid"
-    )
+    draws(plain, "/ops/clamp_with_grad.json?min=-2&stop=2&grad_output=-1&layout=overlaid")
     still(plain)
-    assert picture.inner_html() != before
+    assert plain.locator("#still").inner_html() != before
     expect(plain.locator("#field-min")).to_have_value("−2")
     expect(plain.get_by_label("overlaid")).to_be_checked()
     expect(plain.locator("#upper-words")).to_have_text("y and grad of input")
+    plain.goto("/ops/clamp_with_grad?stop=2")
+    plain.get_by_label("with respect to").select_option("min")
+    plain.get_by_label("to", exact=True).fill("")
+    draws(plain, "/ops/clamp_with_grad.json?wrt=min")
+    expect(plain.locator("#field-min")).to_be_hidden()
+    expect(plain.locator("#field-start")).to_have_attribute("placeholder", "−3")
+    plain.locator("#field-max").fill("banana")
+    plain.get_by_role("button", name="Draw").click()
+    expect(plain.get_by_role("heading", level=1)).to_have_text("That cannot be drawn")
+    expect(plain.locator("main")).to_contain_text("max=banana")
+
+
+def draws(plain: Page, address: str) -> None:
+    """Sends the form, whose answer is the page of this address."""
+    plain.get_by_role("button", name="Draw").click()
+    expect(plain.locator("#json")).to_have_attribute("href", address)
 
 
 def test_without_javascript_a_switch_can_be_turned_off_and_a_matrix_typed(plain: Page) -> None:
@@ -116,96 +101,62 @@ def test_without_javascript_a_switch_can_be_turned_off_and_a_matrix_typed(plain:
     expect(plain.locator("#field-weight")).to_have_value("1, 2, 3\n−1, 0.5, 2")
     plain.get_by_role("combobox", name="with_bias").select_option("false")
     plain.locator("#field-weight").fill("1, 2, 3\n−1, 0.5, 7\n")
-    plain.get_by_role("button", name="Draw").click()
-    expect(plain.locator("#json")).to_have_attribute(
-        "href", "/ops/functional_linear.json?with_bias=false&weight=1,2,3,-1,0.5,7&wrt=bias[0]"
-    )
+    draws(plain, "/ops/functional_linear.json?with_bias=false&weight=1,2,3,-1,0.5,7&wrt=bias[0]")
     expect(plain.get_by_role("combobox", name="with_bias")).to_have_value("false")
-    expect(plain.locator("#verdict .sentence")).not_to_be_empty()
-
-
-def test_without_javascript_another_element_brings_its_own_range_and_a_refusal_its_sentence(plain: Page) -> None:
-    plain.goto("/ops/clamp_with_grad?stop=2")
-    still(plain)
-    plain.get_by_label("with respect to").select_option("min")
-    plain.get_by_label("to", exact=True).fill("")
-    plain.get_by_role("button", name="Draw").click()
-    expect(plain.locator("#json")).to_have_attribute("href", "/ops/clamp_with_grad.json?wrt=min")
-    expect(plain.locator("#field-min")).to_be_hidden()
-    expect(plain.locator("#field-start")).to_have_attribute("placeholder", "−3")
-    plain.goto("/ops/clamp_with_grad")  # and a refusal is a page with a sentence
-    plain.locator("#field-min").fill("banana")
-    plain.get_by_role("button", name="Draw").click()
-    expect(plain.get_by_role("heading", level=1)).to_have_text("That cannot be drawn")
-    expect(plain.locator("main")).to_contain_text("min=banana")
 
 
 @pytest.mark.parametrize("address", sampled(FLIPPED, FLIPPED[1:4]))
 def test_a_redraw_says_what_a_fresh_page_says(page: Page, plain: Page, address: str) -> None:
-    flipped = address + ("&" if "?" in address else "?") + "grad_output=-1"
-    page.goto(address)
-    expect(page.locator("html[data-ready]")).to_be_attached()
-    page.get_by_role("button", name="Flip sign").click()
+    visited(page, address).get_by_role("button", name="Flip sign").click()
     shows(page, page.locator("#json").get_attribute("href").replace(".json", "", 1))
-    plain.goto(flipped)
+    plain.goto(address + ("&" if "?" in address else "?") + "grad_output=-1")
     still(plain)
     for place in WORDS:
-        said, told = (each.locator(place).evaluate_all(PIECES) for each in (plain, page))
-        assert told == said, place
+        fresh, redrawn = (each.locator(place).evaluate_all(PIECES) for each in (plain, page))
+        assert redrawn == fresh, place
 
 
 CASES = [
-    (address, width)
-    for address in ("/ops/clamp_with_grad", "/ops/functional_linear", "/ops/round_straight_through?layout=overlaid")
-    for width in (360, 768, 1440)
+    ("/ops/clamp_with_grad", 360),
+    ("/ops/functional_linear", 768),
+    ("/ops/round_straight_through?layout=overlaid", 1440),
 ]
 
 
-@pytest.mark.parametrize("case", sampled(CASES, CASES[::4]))
+@pytest.mark.parametrize(("address", "width"), CASES)
 def test_plotly_takes_over_without_a_shift_and_without_another_question(
-    browser: Browser, server: str, case: tuple[str, int]
+    browser: Browser, server: str, address: str, width: int
 ) -> None:
-    address, width = case
     warmed(server, address)
     with alone(browser, server) as page:
         page.set_viewport_size({"width": width, "height": 900})
         page.add_init_script(SHIFTS)
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        opened(page, address)
+        with asked(page) as addresses:
+            opened(page, address)
         expect(page.locator("#still")).to_have_count(0)
-        shifts: list[Any] = page.evaluate(
-            "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(shifts))))"
-        )
+        page.evaluate(FRAME)
+        shifts: list[Any] = page.evaluate("() => shifts")
         assert sum(value for value, *_ in shifts) < 0.001, shifts
-    assert [url for url in asked if ".json" in url] == []
-    assert len([url for url in asked if url.endswith(".min.js")]) == 1
+    assert [url for url in addresses if ".json" in url] == []
+    assert len([url for url in addresses if url.endswith(".min.js")]) == 1
 
 
-@pytest.mark.parametrize("seen", ["#still .panel", ".tools"])
-def test_what_is_there_lies_still_while_the_rest_of_the_page_arrives(browser: Browser, server: str, seen: str) -> None:
+def test_what_is_there_lies_still_while_the_rest_of_the_page_arrives(page: Page, server: str) -> None:
     address = "/ops/round_straight_through"
     warmed(server, address)
     whole = http.get(server + address).text.replace('<script type="module"', '<script type="later"')
-    end = '<div class="plot"' if seen != ".tools" else '<div class="rail"'
+    texts = [whole[: whole.index(end)] for end in ('<div class="plot"', '<div class="rail"', '<a id="csv"')]
     places = []
-    with alone(browser, server) as page:
-        page.set_viewport_size({"width": 1440, "height": 900})
-        for text in (whole[: whole.index(end)], whole):
-            page.route("**/ops/*", lambda route, _, text=text: route.fulfill(body=text, content_type="text/html"))
-            page.goto(address)
-            places.append([each.bounding_box() for each in page.locator(seen).all()])
-    assert places[0] == places[1] != []
-
-
-def test_links_are_shown_when_all_of_them_have_arrived(browser: Browser, server: str) -> None:
-    warmed(server, "/ops/cube")
-    whole = http.get(f"{server}/ops/cube").text.replace('<script type="module"', '<script type="later"')
-    with alone(browser, server) as page:
-        for text, visible in ((whole[: whole.index('<a id="csv"')], False), (whole, True)):
-            page.route("**/ops/*", lambda route, _, text=text: route.fulfill(body=text, content_type="text/html"))
-            page.goto("/ops/cube")
-            expect(page.locator(".tools .links")).to_be_visible(visible=visible)
+    for text in (*texts, whole):
+        page.route("**/ops/*", lambda route, _, text=text: route.fulfill(body=text, content_type="text/html"))
+        page.goto(address)
+        seen = ("#still .panel", ".tools")
+        places.append([[box.bounding_box() for box in page.locator(each).all()] for each in seen])
+        # Links are shown when all of them have arrived.
+        expect(page.locator(".tools .links")).to_be_visible(visible=text is whole)
+    figure, tools = zip(*places, strict=True)
+    assert figure[0] == figure[-1] != []
+    assert tools[1] == tools[-1] != []
 
 
 def test_what_is_seen_first_is_there_before_plotly(browser: Browser, server: str) -> None:
@@ -238,20 +189,17 @@ def test_what_is_changed_before_plotly_is_there_is_what_is_drawn(browser: Browse
 
 @pytest.mark.nightly
 def test_the_larger_library_is_loaded_only_for_the_map(browser: Browser, server: str) -> None:
-    with alone(browser, server) as page:
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
+    with alone(browser, server) as page, asked(page) as addresses:
         opened(page, "/ops/exp")
-        places = [page.locator("html").get_attribute(f"data-plotly-{kind}") for kind in ("curves", "maps")]
-        page.locator(".looks label", has_text="Step").click()
-        shows(page, "/ops/exp?view=step")
-        assert {url for url in asked if url.endswith(".min.js")} == {f"{server}{places[0]}"}
-        page.locator(".looks label", has_text="grad_output map").click()
-        shows(page, "/ops/exp?view=map")
-        loaded = [url for url in asked if url.endswith(".min.js")]
-        assert sorted(loaded) == sorted({f"{server}{place}" for place in places})
-        page.locator(".looks label", has_text="Area").click()
-        shows(page, "/ops/exp?view=area")
+        curves, maps = (page.locator("html").get_attribute(f"data-plotly-{kind}") for kind in ("curves", "maps"))
+        for look, view, loaded in (
+            ("Step", "step", [curves]),
+            ("grad_output map", "map", [curves, maps]),
+            ("Area", "area", [curves, maps]),
+        ):
+            page.locator(".looks label", has_text=look).click()
+            shows(page, f"/ops/exp?view={view}")
+            assert [url for url in addresses if url.endswith(".min.js")] == [f"{server}{each}" for each in loaded]
 
 
 def test_a_page_whose_function_is_slow_does_not_wait_for_it(browser: Browser, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser import HIDDEN, curves, drag, enter, resized, settles, shows
+from support.browser import HIDDEN, curves, drag, enter, opened, resized, settles, shows, visited
 
 FRAME = """() => { const {xaxis, yaxis, yaxis2, margin} = document.querySelector('#plot').layout;
 return [xaxis.range, yaxis.range, yaxis2.range, margin.l, yaxis.ticktext, yaxis2.ticktext]; }"""
@@ -29,11 +29,9 @@ def test_lessons_are_walked_by_keyboard(page: Page) -> None:
 
 
 def test_in_a_lesson_the_curve_moves_and_not_its_axis(page: Page) -> None:
-    page.goto("/lessons/grad_output")
-    page.locator("html[data-ready]").wait_for()
+    visited(page, "/lessons/grad_output")
     frame, before = page.evaluate(FRAME), curves(page)["analytical"]
-    slider = page.get_by_role("slider", name="grad_output")
-    drag(page, slider, 0.9, lambda: page.mouse.move(5, 5))
+    drag(page, page.get_by_role("slider", name="grad_output"), 0.9, lambda: page.mouse.move(5, 5))
     typed = page.locator("#field-grad_output")
     shows(page, f"/ops/square?grad_output={typed.input_value()}")
     assert page.evaluate(FRAME) == frame
@@ -41,8 +39,7 @@ def test_in_a_lesson_the_curve_moves_and_not_its_axis(page: Page) -> None:
     shows(page, "/ops/square?grad_output=2")
     assert page.evaluate(FRAME) == frame
     assert curves(page)["analytical"][1] == [y and 2 * y for y in before[1]]
-    page.goto("/lessons/linear")  # on a range of its own, which is no zoom
-    page.locator("html[data-ready]").wait_for()
+    visited(page, "/lessons/linear")  # on a range of its own, which is no zoom
     expect(page.get_by_role("button", name="Reset zoom")).to_be_hidden()
     page.locator("#canvas").dblclick(position={"x": 200, "y": 60})
     assert page.evaluate(FRAME)[0] == [-20, 20]
@@ -50,11 +47,12 @@ def test_in_a_lesson_the_curve_moves_and_not_its_axis(page: Page) -> None:
 
 def test_a_lesson_in_the_frame_of_a_course_page_has_its_words_its_figure_and_its_control(page: Page) -> None:
     page.goto("/embed/lessons/gradcheck")
-    page.locator('html[data-ready="/ops/incorrect_clipped_relu?clip=1.5"]').wait_for()
+    begins = "/ops/incorrect_clipped_relu?clip="
+    shows(page, f"{begins}1.5")
     page.get_by_role("slider", name="clip").press("Home")
-    page.locator('html[data-ready="/ops/incorrect_clipped_relu?clip=0"]').wait_for()
+    shows(page, f"{begins}0")
     page.get_by_role("button", name="Reset clip to 1.5").click()  # where the lesson begins, not where its Function does
-    page.locator('html[data-ready="/ops/incorrect_clipped_relu?clip=1.5"]').wait_for()
+    shows(page, f"{begins}1.5")
     expect(page.get_by_role("navigation")).to_have_count(0)
 
 
@@ -76,8 +74,7 @@ def test_a_lesson_fills_the_height_it_is_given_in_every_column(page: Page) -> No
 
 
 def test_a_term_says_what_it_means_to_pointer_keyboard_and_finger(page: Page) -> None:
-    page.goto("/ops/clamp_with_grad")
-    page.locator("html[data-ready]").wait_for()
+    opened(page, "/ops/clamp_with_grad")
     term, definition = page.locator("#verdict .term").first, page.locator("#definition:popover-open")
     term.hover()
     expect(definition).to_contain_text("loss changes")
@@ -92,6 +89,3 @@ def test_a_term_says_what_it_means_to_pointer_keyboard_and_finger(page: Page) ->
     term.evaluate("(link) => link.click()")
     expect(definition).to_be_visible()
     assert len(page.context.pages) == 1
-    page.goto("/ops/gradient_changed_in_place?view=contract")
-    page.locator("#companion-panel .finding .term").first.hover()
-    expect(definition).to_contain_text("loss changes")

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from support import http
 from support.browser import here, opened, place_of, shows
 
 SIDEWAYS = "() => document.documentElement.scrollWidth - innerWidth"
@@ -28,19 +27,7 @@ def test_the_picture_shows_the_way_forward_and_what_came_back(page: Page) -> Non
     expect(page.locator("#companion-panel .legend")).to_contain_text("None came back")
 
 
-def test_what_needs_no_gradient_is_dashed(page: Page) -> None:
-    opened(page, "/ops/clamp_with_grad?view=node")
-    assert texts(page, ".constant text") == ["min = −1", "max = 1"]
-    dashes = page.locator(".graph .way.constant").evaluate("way => getComputedStyle(way).strokeDasharray")
-    assert dashes != "none"
-
-
-def test_tables_say_what_arrived_what_left_and_what_is_kept(page: Page, server: str) -> None:
-    table = http.get(f"{server}/ops/functional_linear.csv?view=node").text.splitlines()
-    assert table[0] == "function,part,name,kind,shape,dtype,bytes,value"
-    assert 'FunctionalLinear,returned,bias,tensor,2x2,float64,32,"0, 0, 1, 0"' in table
-    document = http.get(f"{server}/ops/functional_linear.json?view=node").json()
-    assert len(document["columns"]["name"]) == len(table) - 1
+def test_tables_say_what_arrived_what_left_what_is_kept_and_what_needs_no_gradient_is_dashed(page: Page) -> None:
     opened(page, "/ops/functional_linear?view=node")
     rows = page.get_by_role("table", name="Into forward, out of backward").get_by_role("row").all_inner_texts()
     assert "[2, 2, 3] float64" in rows[2]
@@ -50,6 +37,10 @@ def test_tables_say_what_arrived_what_left_and_what_is_kept(page: Page, server: 
     assert (size, shared.split(",")[0], released) == ("16", "shared with bias", "never")
     page.locator("summary", has_text="The graph as a table").click()
     expect(page.get_by_role("row", name="FunctionalLinear y [2, 2] [2, 2]")).to_be_visible()
+    opened(page, "/ops/clamp_with_grad?view=node")
+    assert texts(page, ".constant text") == ["min = −1", "max = 1"]
+    dashes = page.locator(".graph .way.constant").evaluate("way => getComputedStyle(way).strokeDasharray")
+    assert dashes != "none"
 
 
 def test_a_click_in_the_figure_moves_the_place(page: Page) -> None:

@@ -1,13 +1,10 @@
 """``order=2`` on the page: the control that leads there and back, what is drawn, and the words around it."""
 
 import re
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
-from support import http
-from support.browser import alone, close, curves, opened, shows, warmed
-from support.exports import from_disk
+from playwright.sync_api import Page, expect
+from support.browser import close, curves, opened, shows, visited
 
 SINH = "/ops/sinh?order=2"
 VERDICT = re.compile(r"matches\s+Double backward returns")
@@ -62,29 +59,7 @@ def test_the_tangent_lies_on_the_curve_whatever_grad_output(page: Page) -> None:
 
 
 def test_where_nothing_can_be_drawn_the_page_says_so(page: Page) -> None:
-    page.goto("/ops/clamp_with_grad?wrt=min&order=2")
+    visited(page, "/ops/clamp_with_grad?wrt=min&order=2")
     expect(page.locator("#verdict .word")).to_have_text("no gradient")
     page.get_by_role("radio", name="first").check()
     shows(page, "/ops/clamp_with_grad?wrt=min")
-
-
-def test_without_javascript_the_form_asks_for_it(browser: Browser, server: str) -> None:
-    warmed(server, SINH)
-    with alone(browser, server, java_script_enabled=False) as plain:
-        plain.goto("/ops/sinh")
-        plain.get_by_role("radio", name="second").check()
-        plain.get_by_role("button", name="Draw").click()
-        expect(plain.locator("#verdict")).to_have_text(VERDICT)
-        expect(plain.get_by_role("radio", name="second")).to_be_checked()
-        expect(plain).to_have_url(re.compile("order=2"))
-
-
-def test_the_file_keeps_its_order(browser: Browser, server: str, tmp_path: Path) -> None:
-    path = tmp_path / "sinh.html"
-    path.write_bytes(http.get(f"{server}/ops/sinh.html?order=2&sliders=grad_output:3").content)
-    with from_disk(browser, path) as page:
-        shows(page, SINH)
-        page.locator("#slider-grad_output").press("Home")
-        shows(page, "/ops/sinh?grad_output=-1&order=2")
-        expect(page.locator("#verdict")).to_have_text(VERDICT)
-        expect(page.locator("#summary")).to_contain_text("returns for grad_output −1")

@@ -5,9 +5,9 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
+from playwright.sync_api import FrameLocator, Locator, Page, expect
 from support import http
-from support.browser import HIDDEN, alone, enter, opened, settles, shows
+from support.browser import enter, opened, shows
 from support.embedding_site import SHARED, Host, fitted, visiting
 from support.servers import HERE
 from support.tags import Tags
@@ -82,44 +82,37 @@ def test_the_preview_is_the_figure_that_others_will_see_and_follows_what_is_left
     assert page.evaluate("() => history.length") == before  # the way back is as it was
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_every_snippet_names_the_figure_and_this_site(snippets: dict[str, str], server: str, place: str) -> None:
-    text = snippets[place]
-    if place == "Web component":
-        assert 'op="clamp_with_grad" min="-2" grad_output="-1" hide="source"' in text
-    elif place == "oEmbed":
-        assert http.get(text).json()["title"] == "Clamp with grad"
-    else:
-        assert re.search(rf"{server}/(embed|ops)/clamp_with_grad", text)
-        assert "min=-2" in text
-    for address in re.findall(rf'{server}/[^\s"<>)]+', text):
-        assert http.get(address.replace("&amp;", "&")).status_code == 200, address
+def test_every_snippet_names_the_figure_and_this_site_and_no_address_in_it_is_dead(
+    snippets: dict[str, str], server: str
+) -> None:
+    assert [*snippets] == [*PLACES]
+    for place, text in snippets.items():
+        if place == "Web component":
+            assert 'op="clamp_with_grad" min="-2" grad_output="-1" hide="source"' in text
+        elif place == "oEmbed":
+            assert http.get(text).json()["title"] == "Clamp with grad"
+        else:
+            assert re.search(rf"{server}/(embed|ops)/clamp_with_grad\S*min=-2", text)
+        for address in re.findall(rf'{server}/[^\s"<>)]+', text):
+            assert http.get(address.replace("&amp;", "&")).status_code == 200, address
 
 
-@pytest.mark.parametrize("place", ["HTML", "MkDocs", "reveal.js", "Moodle, Canvas"])
-def test_the_frame_is_valid_and_nothing_but_a_frame(snippets: dict[str, str], server: str, place: str) -> None:
-    tags = Tags(snippets[place])
-    frame = tags.only("iframe")
-    assert int(frame["height"] or 0) > 200
-    assert frame["data-src" if place == "reveal.js" else "src"] == f"{server}{EMBED}&height={frame['height']}"
-    assert frame["title"] == "Clamp with grad, a live figure"
-    assert frame["allow"] == "local-network-access"  # the server is beside its reader
-    assert {tag for tag, _ in tags.found} <= {"iframe", "section", "p"}
-
-
-def test_a_picture_links_to_the_figure_in_markdown(snippets: dict[str, str], server: str) -> None:
-    found = re.fullmatch(r"\[!\[(.+?)\]\((\S+?)\)\]\((\S+?)\)", snippets["Markdown"])
-    assert found.groups() == ("Clamp with grad", f"{server}/ops/clamp_with_grad.svg?{QUERY}", server + SHARED)
-
-
-def test_python_reads_the_cell_of_jupyter(snippets: dict[str, str], server: str) -> None:
+def test_a_snippet_is_a_frame_and_nothing_else_a_picture_that_links_or_a_cell_of_python(
+    snippets: dict[str, str], server: str
+) -> None:
+    for place in ("HTML", "MkDocs", "reveal.js", "Moodle, Canvas"):
+        tags = Tags(snippets[place])
+        frame = tags.only("iframe")
+        assert int(frame["height"] or 0) > 200
+        assert frame["data-src" if place == "reveal.js" else "src"] == f"{server}{EMBED}&height={frame['height']}"
+        assert frame["title"] == "Clamp with grad, a live figure"
+        assert frame["allow"] == "local-network-access"  # the server is beside its reader
+        assert {tag for tag, _ in tags.found} <= {"iframe", "section", "p"}
+    picture = f"[![Clamp with grad]({server}/ops/clamp_with_grad.svg?{QUERY})]({server}{SHARED})"
+    assert snippets["Markdown"] == picture
     _, call = ast.parse(snippets["Jupyter"]).body
-    assert isinstance(call, ast.Expr)
-    assert isinstance(call.value, ast.Call)
-    sizes = {each.arg: ast.literal_eval(each.value) for each in call.value.keywords}
-    assert ast.literal_eval(call.value.args[0]) == f"{server}{EMBED}&height={sizes['height']}"
-    assert sizes["width"] == "100%"
-    assert sizes["height"] > 200
+    shown = ast.unparse(call)
+    assert re.search(rf"IFrame\('{re.escape(server + EMBED)}&height=(\d+)', width='100%', height=\1\)", shown)
 
 
 def test_books_get_the_frame_for_the_screen_and_the_picture_for_paper(snippets: dict[str, str], server: str) -> None:
@@ -127,30 +120,29 @@ def test_books_get_the_frame_for_the_screen_and_the_picture_for_paper(snippets: 
     sphinx = snippets["Sphinx"].splitlines()
     assert sphinx[:3] == [".. raw:: html", "", f"   {snippets['HTML']}"]
     assert sphinx[4:7] == [".. only:: not html", "", f"   .. image:: {picture}"]
-    myst = snippets["MyST"]
-    assert myst.startswith("```{raw} html\n<iframe ")
-    assert f"```{{only}} not html\n[![Clamp with grad]({picture})]({server}{SHARED})\n```" in myst
-    quarto = snippets["Quarto"]
-    assert '::: {.content-visible when-format="html"}\n```{=html}\n<iframe ' in quarto
-    assert f'::: {{.content-visible unless-format="html"}}\n[![Clamp with grad]({picture})]' in quarto
+    assert snippets["MyST"].startswith("```{raw} html\n<iframe ")
+    assert f"```{{only}} not html\n[![Clamp with grad]({picture})]({server}{SHARED})\n```" in snippets["MyST"]
+    assert '::: {.content-visible when-format="html"}\n```{=html}\n<iframe ' in snippets["Quarto"]
+    assert f'::: {{.content-visible unless-format="html"}}\n[![Clamp with grad]({picture})]' in snippets["Quarto"]
 
 
-def test_the_element_works_where_it_is_pasted(snippets: dict[str, str], browser: Browser, host: Host) -> None:
+def test_the_element_works_where_it_is_pasted(
+    snippets: dict[str, str], window: Page, unscripted: Page, host: Host
+) -> None:
     text = snippets["Web component"]
     tag = Tags(text).only("grad-loupe")
     assert (tag["hide"], tag["allow"]) == ("source", "local-network-access")
-    with visiting(browser, host, text) as elsewhere:
-        inner = elsewhere.frame_locator("iframe").locator("html")
-        expect(inner).to_have_attribute("data-ready", SHARED, timeout=20_000)
-        expect(elsewhere.locator("grad-loupe iframe")).to_have_attribute("allow", "local-network-access")
-    with visiting(browser, host, text.replace(' width="100%"', ""), java_script_enabled=False) as elsewhere:
-        picture = elsewhere.get_by_role("link").get_by_role("img", name="Clamp with grad")
+    with visiting(window, host, text) as page:
+        expect(page.frame_locator("iframe").locator("html")).to_have_attribute("data-ready", SHARED)
+        expect(page.locator("grad-loupe iframe")).to_have_attribute("allow", "local-network-access")
+    with visiting(unscripted, host, text.replace(' width="100%"', "")) as page:
+        picture = page.get_by_role("link").get_by_role("img", name="Clamp with grad")
         expect(picture).to_be_visible()
         expect(picture).not_to_have_js_property("naturalWidth", 0)
 
 
 @pytest.mark.nightly
-def test_a_lesson_is_shared_with_the_same_dialog(page: Page, browser: Browser, host: Host, server: str) -> None:
+def test_a_lesson_is_shared_with_the_same_dialog(page: Page, server: str) -> None:
     page.goto("/lessons/gradcheck")
     shows(page, "/ops/incorrect_clipped_relu?clip=1.5")
     page.get_by_role("button", name="Share").click()
@@ -162,15 +154,8 @@ def test_a_lesson_is_shared_with_the_same_dialog(page: Page, browser: Browser, h
     assert int(frame["height"] or 0) >= 920  # which the documents name for all columns
     picture = f"{server}/ops/incorrect_clipped_relu.svg?clip=1.5"
     assert snippet(page, "Markdown").endswith(f"]({picture})]({server}/lessons/gradcheck?clip=1.5)")
-    pasted = snippet(page, "HTML").replace('width="100%"', 'width="320"') + snippet(page, "Web component")
     dialog(page).get_by_role("button", name="Copy").press("ArrowRight")  # turns no page
     expect(dialog(page)).to_be_visible()
-    with visiting(browser, host, pasted) as elsewhere:
-        for frame_of in (elsewhere.locator("iframe").first, elsewhere.locator("grad-loupe iframe")):
-            frame_of.scroll_into_view_if_needed()
-            lesson = frame_of.content_frame
-            expect(lesson.locator("html")).to_have_attribute("data-ready", "/ops/incorrect_clipped_relu?clip=1.5")
-            settles(lambda lesson=lesson: lesson.locator("html").evaluate(HIDDEN), [0, 0])
 
 
 def test_what_is_chosen_is_in_every_text_and_what_is_open_below_is_in_none(page: Page, server: str) -> None:
@@ -227,11 +212,11 @@ def test_whatever_an_op_is_called_and_takes_the_snippets_hold(page: Page) -> Non
     ast.parse(texts["Jupyter"])
 
 
-@pytest.mark.parametrize("name", ["SANDBOX", "HTML"])
-def test_the_element_and_the_snippets_agree_on_what_both_must_say(name: str) -> None:
-    texts = [(STATIC / each).read_text() for each in ("js/share/snippets.js", "element/grad-loupe.js")]
-    (first,), (second,) = (re.findall(rf"^(?:export )?const {name} = (.+)$", text, re.MULTILINE) for text in texts)
-    assert first == second
+def test_the_element_and_the_snippets_agree_on_what_both_must_say() -> None:
+    for name in ("SANDBOX", "HTML"):
+        texts = [(STATIC / each).read_text() for each in ("js/share/snippets.js", "element/grad-loupe.js")]
+        (first,), (second,) = (re.findall(rf"^(?:export )?const {name} = (.+)$", text, re.MULTILINE) for text in texts)
+        assert first == second
 
 
 def test_a_picture_is_shown_addressed_and_taken_home(page: Page, server: str) -> None:
@@ -257,53 +242,43 @@ def test_a_file_tells_its_size_before_it_is_fetched(page: Page) -> None:
     weight = dialog(page).locator(".weight [role=status]")
     expect(weight).to_have_text(re.compile(r"^\d+ sections, [\d.]+ [kM]B$"))
     before = weight.inner_text()
-    dialog(page).get_by_role("checkbox", name="grad_output").check()
-    dialog(page).get_by_role("spinbutton", name="Values of grad_output").fill("3")
+    values(page, 3, "grad_output")
     expect(weight).to_have_text(re.compile(f"^(?!{re.escape(before)}$).*sections, "))
     link = dialog(page).get_by_role("link", name="Download clamp_with_grad.html")
     choose(page, "dark")
     dialog(page).get_by_role("checkbox", name="verdict").uncheck()
     chosen = "sliders=min:9,grad_output:3&theme=dark&hide=verdict,source"
     expect(link).to_have_attribute("href", f"/ops/clamp_with_grad.html?{QUERY}&{chosen}")
-    for name in ("min", "max", "grad_output"):
-        dialog(page).get_by_role("checkbox", name=name).check()
-        dialog(page).get_by_role("spinbutton", name=f"Values of {name}").fill("41")
+    values(page, 41, "min", "max", "grad_output")
     expect(weight).to_contain_text("at most")
     expect(link).to_be_hidden()
-    with page.expect_download() as download:
-        for name in ("max", "grad_output"):
-            dialog(page).get_by_role("checkbox", name=name).uncheck()
-        dialog(page).get_by_role("spinbutton", name="Values of min").fill("3")
-        expect(weight).to_have_text(re.compile("section"))
-        link.click()
-    assert b"<!doctype html>" in download.value.path().read_bytes()[:200].lower()
 
 
-def test_copying_says_so_and_copies(browser: Browser, server: str) -> None:
-    with alone(browser, server, permissions=["clipboard-read", "clipboard-write"]) as page:
-        sharing(page)
-        settled(page)
-        dialog(page).get_by_role("button", name="Copy").press("Enter")
-        expect(dialog(page).get_by_role("status").last).to_have_text("Copied")
-        assert page.evaluate("() => navigator.clipboard.readText()") == said(page)
+def values(page: Page, number: int, *names: str) -> None:
+    """So many of each of these are to be in the file."""
+    for name in names:
+        dialog(page).get_by_role("checkbox", name=name).check()
+        dialog(page).get_by_role("spinbutton", name=f"Values of {name}").fill(str(number))
 
 
-def test_the_keyboard_alone_shares_and_nothing_is_fetched_before_it_is_wanted(page: Page) -> None:
+def test_the_keyboard_alone_shares_and_copies_and_nothing_is_fetched_before_it_is_wanted(page: Page) -> None:
     opened(page, SHARED)
     fetched = page.evaluate("() => performance.getEntriesByType('resource').map(({name}) => name.split('/').at(-1))")
     assert {"dialog.js", "snippets.js", "share.css"} & set(fetched) == set()
     button = page.get_by_role("button", name="Share")
-    button.focus()
-    page.keyboard.press("Enter")
+    button.press("Enter")
     expect(dialog(page).get_by_role("radio", name="Live figure")).to_be_focused()
+    settled(page)
     reached = []
     for _ in range(30):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("() => document.activeElement.name || document.activeElement.className"))
     order = ["show", "theme", "width", "height", "place", "copy"]
     assert list(dict.fromkeys(each for each in reached if each in order)) == order
-    dialog(page).get_by_role("radio", name="HTML").focus()
-    page.keyboard.press("ArrowRight")
+    dialog(page).get_by_role("button", name="Copy").press("Enter")
+    expect(dialog(page).get_by_role("status").last).to_have_text("Copied")
+    assert page.evaluate("() => navigator.clipboard.readText()") == said(page)
+    dialog(page).get_by_role("radio", name="HTML").press("ArrowRight")
     assert "<grad-loupe" in said(page)
     page.keyboard.press("Escape")
     expect(dialog(page)).to_be_hidden()

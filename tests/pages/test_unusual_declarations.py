@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support import http
-from support.browser import alone, curves, enter, opened, shows, value_at
+from support.browser import curves, enter, opened, shows, value_at, visitor, watched
 from support.own_server import showing_all
 
 from gradloupe.server.protocol import VIEW_NAMES
@@ -57,33 +57,33 @@ def unusual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture
-def page(browser: Browser, unusual: str) -> Iterator[Page]:
-    with alone(browser, unusual) as page:
+@pytest.fixture(scope="module")
+def tab(browser: Browser, unusual: str) -> Iterator[Page]:
+    """One page of it."""
+    with visitor(browser, unusual) as page:
         yield page
 
 
-def test_choices_that_look_like_numbers_or_lists_stay_words(page: Page) -> None:
-    opened(page, "/ops/Many")
-    mode = page.locator("#controls").get_by_label("mode")
-    for choice in ("2.0", "4;a"):
-        mode.select_option(choice)
-        shows(page, f"/ops/Many?mode={choice}")
-    assert value_at(curves(page)["analytical"], 0) == 4
-    page.reload()
-    shows(page, "/ops/Many?mode=4;a")
-    expect(mode).to_have_value("4;a")
+@pytest.fixture
+def page(tab: Page, unusual: str) -> Iterator[Page]:
+    with watched(tab, unusual) as page:
+        yield page
 
 
-def test_elements_beyond_those_offered_are_kept_and_swept_over_the_range_that_the_server_names(page: Page) -> None:
+def test_choices_that_look_like_numbers_stay_words_and_elements_beyond_those_offered_are_kept(page: Page) -> None:
     opened(page, "/ops/Many?wrt=x[299]&of=y[299]")
     swept, stop = page.get_by_label("with respect to"), page.locator("#field-stop")
     expect(swept).to_have_value("x[299]")
-    enter(page.locator("#field-k"), "2")
-    shows(page, "/ops/Many?k=2&wrt=x[299]&of=y[299]")
-    assert value_at(curves(page)["analytical"], 0) == 2
+    mode = page.locator("#controls").get_by_label("mode")
+    for choice in ("2.0", "4;a"):
+        mode.select_option(choice)
+        shows(page, f"/ops/Many?mode={choice}&wrt=x[299]&of=y[299]")
+    assert value_at(curves(page)["analytical"], 0) == 4
+    page.reload()
+    shows(page, "/ops/Many?mode=4;a&wrt=x[299]&of=y[299]")
+    expect(mode).to_have_value("4;a")
     opened(page, "/ops/Many")
-    swept.select_option("k")
+    swept.select_option("k")  # over the range that the server names
     shows(page, "/ops/Many?wrt=k")
     expect(page.locator("#field-start")).to_have_value("−2")
     expect(stop).to_have_value("4")
@@ -117,16 +117,14 @@ def test_a_pole_is_named_as_one_and_leaves_the_axes_to_the_rest(page: Page) -> N
 
 
 def test_a_cusp_leaves_the_axes_to_the_rest_and_has_no_steps_to_draw(page: Page) -> None:
-    opened(page, "/ops/Root")
+    opened(page, "/ops/Root?view=step&at=0")
     (low, high), (_, largest) = page.evaluate(RANGES)
     assert -2 < low < -1 < 1 < high < 2
     assert largest < 2
     assert value_at(curves(page)["analytical"], 1) == pytest.approx(1 / 3, rel=0.02)
-    opened(page, "/ops/Root?view=step&at=0")
     expect(page.locator("#companion-sentence")).not_to_be_empty()
     for hidden in ("#companion-plot", "#companion .legend"):  # no empty frame
         expect(page.locator(hidden)).to_be_hidden()
-    page.locator(".looks label", has_text="Whole range").click()
     page.locator(".looks label", has_text="Precision").click()
     expect(page.locator("#companion-plot")).to_be_visible()
 
@@ -152,13 +150,11 @@ def test_a_gap_at_one_place_implies_no_other_forward(page: Page) -> None:
 
 
 def test_an_input_without_elements_is_shown_as_empty(unusual: str) -> None:
-    page = http.get(f"{unusual}/ops/Empty")
-    assert page.status_code == 200
-    assert "e is empty: 0, 0 values" in page.text
-    assert 'name="e"' not in page.text
+    page = http.get(f"{unusual}/ops/Empty").text
+    assert "e is empty: 0, 0 values" in page
+    assert 'name="e"' not in page
     for address in ("/embed/Empty", "/compare?left=Empty&right=double", "/ops/Empty.csv?e=", "/ops/Empty.html"):
         assert http.get(unusual + address).status_code == 200, address
     for view in VIEW_NAMES:
         answer = http.get(f"{unusual}/ops/Empty.json?view={view}").json()
         assert answer["failure"] is None, view
-        assert answer.get("sentence") or answer["verdict"]["word"] == "matches", view

@@ -42,15 +42,15 @@ def test_a_file_and_its_size_are_not_sent_twice_and_the_size_is_nobody_elses(ser
 Run = Callable[[ExportWriter, dict[str, Any], dict[str, Any], Address], Awaitable[None]]
 
 
-def with_exports(run: Run, seconds: float, patience: float = 60) -> None:
-    """Calls ``run`` with what has ``seconds`` for each file, and the question for a file with sliders."""
+def with_exports(run: Run, seconds: float, patience: float = 60, values: int = 3) -> None:
+    """Calls ``run`` with what has ``seconds`` for each file, and the question for a file with two sliders."""
 
     async def main() -> None:
         engine, assets = Engine.spawn(), Assets()
         await engine.connect()
         try:
             op, device = (await engine.catalogue())["clamp_with_grad"], await engine.device()
-            address = replace(default_address(op), sliders=(("min", 9), ("grad_output", 9)))
+            address = replace(default_address(op), sliders=(("min", values), ("grad_output", values)))
             await run(ExportWriter(AnswerCache(engine), Pages(assets), assets, seconds, patience), op, device, address)
         finally:
             await engine.close()
@@ -79,7 +79,7 @@ def test_a_file_and_its_size_have_so_many_seconds_and_no_more() -> None:
     def slow(op: dict[str, Any]) -> Any:
         return replace(default_address(op).question, count=5001)
 
-    with_exports(run, 0.05)
+    with_exports(run, 0.05, values=9)
 
 
 def test_there_are_places_for_so_many_files_and_sizes_at_once() -> None:

@@ -145,11 +145,24 @@ def listening(page: Page, *servers: str) -> Iterator[None]:
 
 
 @contextmanager
-def watched(page: Page, server: str) -> Iterator[Page]:
+def asked(page: Page) -> Iterator[list[str]]:
+    """The addresses that the page asks for meanwhile."""
+    addresses: list[str] = []
+
+    def note(request: Request) -> None:
+        addresses.append(request.url)
+
+    page.on("request", note)
+    yield addresses
+    page.remove_listener("request", note)
+
+
+@contextmanager
+def watched(page: Page, *servers: str) -> Iterator[Page]:
     """The page as new, in which nothing may have gone wrong at the end."""
     page.set_viewport_size(WINDOW)
     page.emulate_media(color_scheme="light", media="screen", **PLAIN)
-    with listening(page, server):
+    with listening(page, *servers):
         yield page
         page.unroute_all()
         page.goto("about:blank")
@@ -218,6 +231,13 @@ def opened(page: Page, address: str) -> Page:
     """The page of an op, with its curves drawn."""
     page.goto(address)
     shows(page, address)
+    return page
+
+
+def visited(page: Page, address: str) -> Page:
+    """A page with a figure, with its curves drawn, whatever the shortest address of these is."""
+    page.goto(address)
+    page.locator("html[data-ready]").wait_for()
     return page
 
 

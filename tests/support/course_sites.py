@@ -71,22 +71,18 @@ def mkdocs(folder: Path, snippet: str) -> str:
 
 def jupyter(folder: Path, snippet: str) -> str:
     """A notebook whose cell was run, as HTML."""
+    return notebook_page(folder, f"display({BEFORE!r})", snippet, f"display({AFTER!r})")
+
+
+def notebook_page(folder: Path, *sources: str) -> str:
+    """A notebook of these cells, executed and exported without the scripts that its page takes from elsewhere."""
     cells = [
-        {"cell_type": "markdown", "id": "before", "metadata": {}, "source": BEFORE},
-        {
-            "cell_type": "code",
-            "id": "figure",
-            "metadata": {},
-            "execution_count": None,
-            "outputs": [],
-            "source": snippet,
-        },
-        {"cell_type": "markdown", "id": "after", "metadata": {}, "source": AFTER},
+        {"cell_type": "code", "execution_count": None, "id": f"c{i}", "metadata": {}, "outputs": [], "source": source}
+        for i, source in enumerate(sources)
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
     (folder / "notebook.ipynb").write_text(json.dumps(notebook))
-    # Without the scripts that a notebook's page takes from elsewhere.
     _run("nbconvert", "--to", "html", "--template", "basic", "--execute", str(folder / "notebook.ipynb"))
     body = (folder / "notebook.html").read_text()
     return _written(folder / "notebook.html", f"<!doctype html><meta charset='utf-8'><title>A course</title>{body}")

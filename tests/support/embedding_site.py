@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-from playwright.sync_api import Browser, Frame, Page
+from playwright.sync_api import Frame, Page
 
-from support.browser import listening, visitor
+from support.browser import watched
 
 SHARED = "/ops/clamp_with_grad?min=-2&grad_output=-1"  # the figure whose snippets are pasted
 # The frame is as high as what is in it, and no higher.
@@ -63,12 +63,12 @@ def hosting(*friends: str, strict: bool = True) -> Iterator[Host]:
 
 
 @contextmanager
-def visiting(browser: Browser, host: Host, body: str, **options: object) -> Iterator[Page]:
-    """A page of the host with this body; at the end no error and no violation of anybody's policy was seen."""
+def visiting(page: Page, host: Host, body: str) -> Iterator[Page]:
+    """It shows a page of the host with this body; at the end no error and no violation of anybody's policy was seen."""
     host.pages["/"] = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Course</title><body>{body}'
-    with visitor(browser, host.url, **options) as page, listening(page, host.url, *host.friends):
+    with watched(page, host.url, *host.friends):
         page.set_viewport_size({"width": 900, "height": 800})
-        page.goto("/")
+        page.goto(host.url)
         yield page
 
 

@@ -2,13 +2,14 @@
 
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Frame, FrameLocator, Page, expect
+from playwright.sync_api import Frame, FrameLocator, Page, expect
 from support import http
-from support.browser import alone, curves, drag, here, settles, shows, warmed
+from support.browser import HIDDEN, curves, drag, here, settles, shows, visited, warmed
 from support.embedding_site import Host, visiting
 from support.sampling import sampled
 from support.servers import HERE
@@ -38,12 +39,16 @@ PUT = """([src, attributes, height]) => {
 WIDTHS = """() => [document.querySelector('#plot').clientWidth, document.querySelector('#plot')._fullLayout.width,
 document.querySelector('#plot .main-svg').getBoundingClientRect().width]"""
 LIBRARIES = "() => performance.getEntriesByType('resource').filter(({name}) => name.endsWith('.min.js')).length"
+INK = "plot => plot.data.find(({name}) => name === 'forward').line.color"
+# From top to bottom, the places of what is written beside either panel.
+LABELS = """() => ['.ytick', '.y2tick'].map(axis => [...document.querySelectorAll(`#plot ${axis} text`)]
+.map(e => e.getBoundingClientRect()).filter(({height}) => height > 0).map(({top, bottom}) => [top, bottom]))"""
 
 
 @pytest.fixture
-def around(browser: Browser, host: Host) -> Iterator[Page]:
+def around(window: Page, host: Host) -> Iterator[Page]:
     """The page of somebody else."""
-    with visiting(browser, host, "") as page:
+    with visiting(window, host, "") as page:
         yield page
 
 
@@ -75,99 +80,77 @@ def fills(frame: Page | Frame) -> bool:
     return bool(inside == laid_out == pytest.approx(seen, abs=0.5))
 
 
-@pytest.mark.parametrize("hidden", ["title,legend,source", "verdict,controls,reading"])
-def test_a_part_that_is_hidden_is_not_there(page: Page, hidden: str) -> None:
-    page.goto(f"/embed/clamp_with_grad?hide={hidden}")
-    expect(page.locator("html[data-ready]")).to_be_attached()
-    for name, selector in PARTS.items():
-        assert (page.locator(selector).count() == 0) == (name in hidden.split(",")), name
-    assert "analytical" in curves(page)
-
-
-def test_with_everything_hidden_the_figure_is_still_alive(page: Page) -> None:
-    page.goto(f"/embed/clamp_with_grad?hide={','.join(PARTS)}&height=240")
-    expect(page.locator("html[data-ready]")).to_be_attached()
+def test_a_part_that_is_hidden_is_not_there_and_without_all_of_them_the_figure_is_still_alive(
+    page: Page, server: str
+) -> None:
+    for hidden in ("title,legend,source", "verdict,controls,reading"):
+        page.goto(f"/embed/clamp_with_grad?hide={hidden}")
+        for name, selector in PARTS.items():
+            assert (page.locator(selector).count() == 0) == (name in hidden.split(",")), name
+    visited(page, f"/embed/clamp_with_grad?hide={','.join(PARTS)}&height=240")
     expect(page.get_by_role("figure", name="Clamp with grad")).to_be_visible()
     page.get_by_role("slider", name="Trace").press("End")
     expect(page.get_by_role("slider", name="Trace")).to_have_attribute("aria-valuenow", "3")
     expect(page.locator("#overlay")).to_be_visible()
 
 
-def test_there_is_nothing_around_it_and_one_way_out(page: Page) -> None:
-    page.set_viewport_size({"width": 600, "height": 420})
+def test_there_is_nothing_around_it_but_one_way_out_and_what_does_not_fit_is_reached_by_scrolling(page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 420})
     page.goto("/embed/clamp_with_grad?min=-2&theme=dark&hide=source&height=420")
+    shows(page, "/ops/clamp_with_grad?min=-2")
     assert page.locator(".masthead, .colophon, .skip").count() == 0
     link = page.get_by_role("link", name="Open in Gradloupe")
     expect(link).to_have_attribute("href", "/ops/clamp_with_grad?min=-2")
     expect(link).to_have_attribute("target", "_blank")
     expect(link).to_have_attribute("rel", "noopener")
-    shows(page, "/ops/clamp_with_grad?min=-2")
     page.get_by_text("Controls").click()
+    page.locator("#field-grad_output").scroll_into_view_if_needed()
     page.get_by_role("button", name="Flip sign").click()
     shows(page, "/ops/clamp_with_grad?min=-2&grad_output=-1")
+    expect(page.locator("#canvas")).to_be_in_viewport(ratio=0.95)
     expect(link).to_have_attribute("href", "/ops/clamp_with_grad?min=-2&grad_output=-1")
     expect(page).to_have_url("/embed/clamp_with_grad?min=-2&grad_output=-1&theme=dark&hide=source&height=420")
 
 
-@pytest.mark.parametrize("theme", sampled(["light", "dark", "auto"], ["light", "auto"]))
-def test_the_theme_is_that_of_the_address_or_else_of_the_page_around(
-    browser: Browser, host: Host, server: str, theme: str
-) -> None:
-    with visiting(browser, host, "", color_scheme="dark") as page:
-        frame = put(page, f"{server}/embed/exp?theme={theme}")
+def test_the_theme_is_that_of_the_address_or_else_of_the_page_around(around: Page, server: str) -> None:
+    around.emulate_media(color_scheme="dark")
+    for theme, paper, ink in (
+        ("light", "rgb(255, 255, 255)", "rgb(29, 29, 31)"),
+        ("auto", "rgb(22, 23, 26)", "rgb(236, 236, 234)"),
+    ):
+        around.evaluate("() => document.body.replaceChildren()")
+        frame = put(around, f"{server}/embed/exp?theme={theme}")
         live(frame)
-        scheme = frame.locator("html").evaluate("html => getComputedStyle(html).backgroundColor")
-        assert scheme == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 23, 26)"}.get(theme, "rgb(22, 23, 26)")
-        ink = frame.locator("#plot").evaluate("plot => plot.data.find(({name}) => name === 'forward').line.color")
-        assert ink == {"light": "rgb(29, 29, 31)"}.get(theme, "rgb(236, 236, 234)")
+        expect(frame.locator("html")).to_have_css("background-color", paper)
+        assert frame.locator("#plot").evaluate(INK) == ink
 
 
 @pytest.mark.parametrize("room", sampled(ROOMS, ROOMS[::5]))
 def test_a_height_that_was_given_is_filled_and_nothing_runs_over(page: Page, room: tuple[int, int, str]) -> None:
     width, height, hide = room
     page.set_viewport_size({"width": width, "height": height})
-    page.goto(f"/embed/clamp_with_grad?height={height}&hide={hide}")
-    expect(page.locator("html[data-ready]")).to_be_attached()
-    sizes = page.evaluate("() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
-    assert sizes == [width, height]
+    visited(page, f"/embed/clamp_with_grad?height={height}&hide={hide}")
+    assert page.evaluate(HIDDEN) == [0, 0]
     way_out = page.get_by_role("link", name="Open in Gradloupe").bounding_box()
     assert height - 20 < way_out["y"] + way_out["height"] <= height
     panels = [page.locator(f"#canvas .nsewdrag[data-subplot='{each}']").bounding_box() for each in ("xy", "xy2")]
     assert all(panel and panel["height"] > 40 and panel["width"] > 0.5 * width - 50 for panel in panels)
-    labels = page.evaluate(
-        """() => ['.ytick', '.y2tick'].map(axis => [...document.querySelectorAll(`#plot ${axis} text`)]
-        .map(e => e.getBoundingClientRect()).filter(({height}) => height > 0).map(({top, bottom}) => [top, bottom]))"""
-    )
-    for axis in labels:
-        assert len(axis) >= 2
-        assert all(upper[1] < lower[0] + 4 for lower, upper in itertools.pairwise(axis)), axis
+    for labels in page.evaluate(LABELS):
+        assert len(labels) >= 2
+        assert all(upper[1] < lower[0] + 4 for lower, upper in itertools.pairwise(labels)), labels
 
 
-def test_what_does_not_fit_is_reached_by_scrolling_while_the_curves_stay_in_sight(page: Page) -> None:
-    page.set_viewport_size({"width": 360, "height": 420})
-    page.goto("/embed/clamp_with_grad?height=420")
-    expect(page.locator("html[data-ready]")).to_be_attached()
-    page.get_by_text("Controls").click()
-    page.locator("#field-grad_output").scroll_into_view_if_needed()
-    page.get_by_role("button", name="Flip sign").click()
-    shows(page, "/ops/clamp_with_grad?grad_output=-1")
-    expect(page.locator("#canvas")).to_be_in_viewport(ratio=0.95)
-
-
-@pytest.mark.parametrize("width", sampled([360, 700], [360]))
-def test_its_own_height_does_not_depend_on_that_of_the_frame(
-    browser: Browser, host: Host, server: str, width: int
-) -> None:
-    told = set()
+def test_its_own_height_does_not_depend_on_that_of_the_frame(around: Page, server: str) -> None:
+    own = set()
     for height in (150, 1200):
-        with visiting(browser, host, "") as page:
-            frame = put(page, f"{server}/embed/clamp_with_grad", height, width)
-            frame.locator("#canvas").scroll_into_view_if_needed()
-            live(frame)
-            high = frame.locator("body").evaluate("body => Math.ceil(body.getBoundingClientRect().height)")
-            settles(lambda page=page: [each["height"] for each in heard(page, "gradloupe:resize")][-1:], [high])
-            told.add(high)
-    assert len(told) == 1
+        around.evaluate("() => document.body.replaceChildren()")
+        frame = put(around, f"{server}/embed/clamp_with_grad", height, 360)
+        frame.locator("#canvas").scroll_into_view_if_needed()
+        live(frame)
+        high = frame.locator("body").evaluate("body => Math.ceil(body.getBoundingClientRect().height)")
+        settles(lambda high=high: [each["height"] for each in heard(around, "gradloupe:resize")][-1:], [high])
+        own.add(high)
+    assert len(own) == 1
 
 
 def test_the_height_is_told_in_four_ways_and_the_state_in_words(around: Page, server: str) -> None:
@@ -203,35 +186,30 @@ def test_it_does_what_the_page_around_asks_and_nobody_else(around: Page, server:
     expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
     wide = {"stop": 5, "grad_output": -2, "theme": "light", "hide": "title", "nonsense": "<b>"}
     around.evaluate(say, {"type": "gradloupe:state", "state": wide})
-    shown = "/ops/exp?stop=5&grad_output=-2"
-    expect(frame.locator("html")).to_have_attribute("data-ready", shown)
-    ink = frame.locator("#plot").evaluate("plot => plot.data.find(({name}) => name === 'forward').line.color")
-    assert ink == "rgb(236, 236, 234)"
+    expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/exp?stop=5&grad_output=-2")
+    assert frame.locator("#plot").evaluate(INK) == "rgb(236, 236, 234)"
     # The frame itself, and one beside it, are not the page around.
-    change = "window.postMessage({type: 'gradloupe:state', state: {grad_output: '7'}}, '*')"
     inner(around).evaluate(
-        f"() => new Promise(done => {{ addEventListener('message', done, {{once: true}}); {change} }})"
+        "data => new Promise(done => { addEventListener('message', done, {once: true}); postMessage(data, '*') })",
+        {"type": "gradloupe:state", "state": {"grad_output": "7"}},
     )
-    around.evaluate(
-        "src => { const f = document.createElement('iframe'); f.src = src; document.body.append(f) }",
-        f"{server}/embed/cube",
-    )
-    expect(around.frame_locator("iframe").nth(1).locator("#title")).to_be_visible()
+    beside = "src => document.body.append(Object.assign(document.createElement('iframe'), {src}))"
+    around.evaluate(beside, f"{server}/embed/nope")
+    expect(around.frame_locator("iframe").nth(1).locator("main")).to_be_visible()
     for data in (
         {"type": "gradloupe:state", "state": {"grad_output": "7"}},
         {"type": "gradloupe:theme", "theme": "light"},
     ):
         inner(around).evaluate("data => parent.frames[0].postMessage(data, '*')", data)
     around.evaluate(say, {"type": "gradloupe:state", "state": {"grad_output": 3}})
-    first = around.frame_locator("iframe").first
-    expect(first.locator("html")).to_have_attribute("data-ready", "/ops/exp?stop=5&grad_output=3")
-    expect(first.locator("html")).to_have_attribute("data-theme", "dark")
+    first = around.frame_locator("iframe").first.locator("html")
+    expect(first).to_have_attribute("data-ready", "/ops/exp?stop=5&grad_output=3")
+    expect(first).to_have_attribute("data-theme", "dark")
     settles(lambda: [each["state"]["grad_output"] for each in heard(around, "gradloupe:change")], ["-2", "3"])
 
 
 def test_a_slider_moves_its_curves_and_a_refusal_is_said_below_them(page: Page) -> None:
-    page.goto("/embed/clamp_with_grad")
-    shows(page, "/ops/clamp_with_grad")
+    visited(page, "/embed/clamp_with_grad")
     drag(page, page.get_by_role("slider", name="min"), 0.25)
     low = float(page.locator("#field-min").input_value().replace("−", "-"))
     shows(page, f"/ops/clamp_with_grad?min={low:g}")
@@ -275,23 +253,17 @@ def test_in_a_tab_that_is_closed_it_waits_and_comes_out_as_wide_as_the_tab(aroun
 
 
 @pytest.mark.nightly
-def test_of_many_on_a_page_only_those_in_sight_are_alive(browser: Browser, host: Host, server: str) -> None:
-    for sign in (1, -1):
-        warmed(server, f"/embed/exp?grad_output={sign}")
-    frames = "".join(
-        f'<p>Figure {i}<iframe sandbox="{SANDBOX}" width="600" height="420"'
-        f' src="{server}/embed/exp?grad_output={1 - 2 * (i % 2)}&amp;height=420"></iframe>'
-        for i in range(MANY)
-    )
-    with visiting(browser, host, frames) as page:
+def test_of_many_on_a_page_only_those_in_sight_are_alive(window: Page, host: Host, server: str) -> None:
+    warmed(server, "/embed/exp")
+    frame = f'<iframe sandbox="{SANDBOX}" width="600" height="420" src="{server}/embed/exp?height=420"></iframe>'
+    with visiting(window, host, MANY * f"<p>Figure {frame}") as page:
         for each in page.frames[1:]:
             each.wait_for_load_state()
         live(page.frame_locator("iframe").first)
         settles(lambda: [each.locator("#still .panel").count() for each in page.frames[4:]], [2] * (MANY - 3))
         assert [each.evaluate(LIBRARIES) for each in page.frames[4:]] == [0] * (MANY - 3)
-        last = page.frame_locator("iframe").last
         page.locator("iframe").last.scroll_into_view_if_needed()
-        live(last)
+        live(page.frame_locator("iframe").last)
         assert page.frames[6].evaluate(LIBRARIES) == 0
 
 
@@ -308,32 +280,26 @@ def test_the_page_around_scrolls_on_over_the_figure(around: Page, server: str) -
 
 
 def test_on_paper_it_is_dark_on_light_and_fills_its_place(page: Page) -> None:
-    page.emulate_media(color_scheme="dark")
-    page.goto("/embed/clamp_with_grad?theme=dark&height=420")
-    expect(page.locator("html[data-ready]")).to_be_attached()
-    ink = "() => document.querySelector('#plot').data.find(({name}) => name === 'forward').line.color"
-    assert page.evaluate(ink) == "rgb(236, 236, 234)"
+    visited(page, "/embed/clamp_with_grad?theme=dark&height=420")
+    assert page.locator("#plot").evaluate(INK) == "rgb(236, 236, 234)"
     page.emulate_media(color_scheme="dark", media="print")
-    settles(lambda: page.evaluate(ink), "rgb(29, 29, 31)")
+    settles(lambda: page.locator("#plot").evaluate(INK), "rgb(29, 29, 31)")
     settles(lambda: fills(page), True)
 
 
-def test_without_javascript_it_is_a_form_that_stays_in_its_frame(browser: Browser, server: str) -> None:
-    with alone(browser, server, java_script_enabled=False) as page:
-        page.set_viewport_size({"width": 360, "height": 500})
-        warmed(server, "/embed/clamp_with_grad?start=-5")
-        warmed(server, "/embed/clamp_with_grad?min=-2&start=-5")
-        page.goto("/embed/clamp_with_grad?start=-5&theme=dark&hide=source&height=500")
-        expect(page.locator("#still .panel")).to_have_count(2)
-        expect(page.locator("#verdict .word")).to_have_text("differs by design")
-        page.get_by_text("Controls").click()
-        page.locator("#field-min").fill("−2")
-        page.get_by_role("button", name="Draw").click()
-        expect(page.locator("#whole")).to_have_attribute("href", "/ops/clamp_with_grad?min=-2&start=-5")
-        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-        expect(page.locator("html")).to_have_attribute("data-high", "500")
-        assert page.locator("pre.source").count() == 0
-        assert page.url.startswith(f"{server}/embed/clamp_with_grad?")
+def test_without_javascript_it_is_a_form_that_stays_in_its_frame(plain: Page, server: str) -> None:
+    plain.set_viewport_size({"width": 360, "height": 500})
+    warmed(server, "/embed/clamp_with_grad?start=-5")
+    plain.goto("/embed/clamp_with_grad?start=-5&theme=dark&hide=source&height=500")
+    expect(plain.locator("#still .panel")).to_have_count(2)
+    plain.get_by_text("Controls").click()
+    plain.locator("#field-min").fill("−2")
+    plain.get_by_role("button", name="Draw").click()
+    expect(plain.locator("#whole")).to_have_attribute("href", "/ops/clamp_with_grad?min=-2&start=-5")
+    expect(plain.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(plain.locator("html")).to_have_attribute("data-high", "500")
+    assert plain.locator("pre.source").count() == 0
+    assert plain.url.startswith(f"{server}/embed/clamp_with_grad?")
 
 
 REFUSED = {
@@ -344,22 +310,20 @@ REFUSED = {
 }
 
 
-def test_what_cannot_be_is_said_in_a_sentence_that_fits_into_the_frame(page: Page, server: str) -> None:
+def test_what_cannot_be_is_said_in_a_sentence_in_a_frame_whose_links_lead_out_of_it(server: str) -> None:
     for address, (status, said) in REFUSED.items():
         refused = http.get(server + address)
         assert refused.status_code == status
         assert said in refused.text
         assert "masthead" not in refused.text
-    page.goto(address)
-    expect(page.locator("main")).to_contain_text(said)
-    for link in page.get_by_role("link").all():
-        expect(link).to_have_attribute("target", "_blank")
+        links = re.findall("<a [^>]*>", refused.text)
+        assert links
+        assert all('target="_blank"' in link for link in links)
 
 
 def test_a_verdict_that_was_cut_short_is_read_by_pointing_at_it(page: Page) -> None:
     page.set_viewport_size({"width": 320, "height": 300})
-    page.goto("/embed/clamp_with_grad?height=300")
-    expect(page.locator("html[data-ready]")).to_be_attached()
+    visited(page, "/embed/clamp_with_grad?height=300")
     before = page.locator("#canvas").bounding_box()
     expect(page.locator("#explanation")).to_be_hidden()
     page.locator("#verdict").focus()

@@ -2,7 +2,7 @@
 
 import json
 import re
-import signal
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from support import http
 from support.axe import violations
-from support.browser import alone, curves, drag, enter, here, opened, resized, settles, shows, visitor, zoom
+from support.browser import alone, asked, curves, drag, enter, here, opened, resized, settles, shows, zoom
 from support.own_server import Own, showing
 from support.saved_files import BROKEN, MINE, THRICE, follows
-from support.servers import serving
 
 XRANGE = "() => document.querySelector('#plot').layout.xaxis.range"
+HIDE = """hidden => { Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+document.dispatchEvent(new Event('visibilitychange')) }"""
 
 
 @pytest.fixture
@@ -38,35 +39,6 @@ def slopes(page: Page) -> tuple[float, float]:
     return left, right
 
 
-def test_a_save_moves_the_curves_and_the_address_and_the_zoom_stay(page: Page, file: Path) -> None:
-    enter(page.get_by_role("textbox", name="grad_output"), "-1")
-    shows(page, "/ops/Twice?grad_output=-1")
-    zoom(page, 0.5, 0.9)
-    expect(page.locator("html")).to_have_attribute("data-ready", re.compile("start="))
-    address, drawn = here(page), page.evaluate(XRANGE)
-    page.evaluate("() => (window.stays = true)")
-    file.write_text(THRICE)
-    rises(page, 3)
-    assert here(page) == address
-    assert page.evaluate(XRANGE) == drawn
-    assert page.evaluate("() => window.stays")  # it is the same page
-    expect(page.get_by_role("textbox", name="grad_output")).to_have_value("−1")
-
-
-def test_words_source_and_companion_figure_follow_as_well(page: Page, file: Path) -> None:
-    page.locator(".looks label", has_text="Area").click()
-    shows(page, "/ops/Twice?view=area")
-    before = page.locator("#companion-sentence").inner_text()
-    file.write_text("# One line more.\n" + MINE.replace("return 2 * grad_output", "return 5 * grad_output"))
-    expect(page.locator("#verdict .word")).to_have_text(re.compile("differs", re.IGNORECASE))
-    expect(page.locator(".source")).to_contain_text("return 5 * grad_output")
-    expect(page.locator(".prose h2 .where").last).to_contain_text("from line 21")
-    expect(page.locator("#companion-sentence")).not_to_have_text(before)
-    file.write_text(THRICE)
-    expect(page.locator(".lede")).to_contain_text("Thrice")
-    rises(page, 3)
-
-
 def test_a_broken_save_shows_the_line_beside_the_last_good_curves_until_it_is_mended(page: Page, file: Path) -> None:
     file.write_text(BROKEN.replace("return 2 *", f"return 2 * {'x + ' * 60}"))
     aside = page.locator("#following")
@@ -78,13 +50,13 @@ def test_a_broken_save_shows_the_line_beside_the_last_good_curves_until_it_is_me
     aside.get_by_text("Traceback").click()
     expect(aside.locator(".traceback")).to_contain_text("SyntaxError")
     rises(page, 2)
-    figure, told = page.locator(".figure").bounding_box(), aside.bounding_box()
-    assert told["x"] + told["width"] <= figure["x"]
-    assert violations(page) == []
+    figure, message = page.locator(".figure").bounding_box(), aside.bounding_box()
+    assert message["x"] + message["width"] <= figure["x"]
     resized(page, 360, 800)  # where there is one column it stands above the figure
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
-    figure, told = page.locator(".figure").bounding_box(), aside.bounding_box()
-    assert told["y"] + told["height"] <= figure["y"]
+    figure, message = page.locator(".figure").bounding_box(), aside.bounding_box()
+    assert message["y"] + message["height"] <= figure["y"]
+    assert violations(page) == []
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     assert violations(page, "color-contrast") == []
     page.reload()
@@ -96,46 +68,39 @@ def test_a_broken_save_shows_the_line_beside_the_last_good_curves_until_it_is_me
     rises(page, 3)
 
 
-FAILS = {"raise SystemExit(3)": "whatever it is called with", "return 2 * x.clmp(0, 1)": "has no attribute"}
+def test_a_save_moves_the_curves_and_the_words_and_the_address_and_the_zoom_stay(page: Page, file: Path) -> None:
+    enter(page.get_by_role("textbox", name="grad_output"), "-1")
+    shows(page, "/ops/Twice?grad_output=-1")
+    zoom(page, 0.5, 0.9)
+    expect(page.locator("html")).to_have_attribute("data-ready", re.compile("start="))
+    page.locator(".looks label", has_text="Area").click()
+    expect(page.locator("html")).to_have_attribute("data-ready", re.compile("view=area"))
+    before = page.locator("#companion-sentence").inner_text()
+    address, drawn = here(page), page.evaluate(XRANGE)
+    page.evaluate("() => (window.stays = true)")
+    file.write_text("# One line more.\n" + THRICE.replace("return 3 * grad_output", "return 5 * grad_output"))
+    rises(page, 3)
+    expect(page.locator("#verdict .word")).to_have_text("differs")
+    expect(page.locator(".lede")).to_contain_text("Thrice")
+    expect(page.locator(".source")).to_contain_text("return 5 * grad_output")
+    expect(page.locator(".prose h2 .where").last).to_contain_text("from line 21")
+    expect(page.locator("#companion-sentence")).not_to_have_text(before)
+    assert here(page) == address
+    assert page.evaluate(XRANGE) == drawn
+    assert page.evaluate("() => window.stays")  # it is the same page
+    expect(page.get_by_role("textbox", name="grad_output")).to_have_value("−1")
 
 
-@pytest.mark.parametrize("line", FAILS)
-def test_a_save_that_fails_when_it_is_called_leaves_the_curves_and_shows_the_line(
-    page: Page, file: Path, line: str
-) -> None:
-    fails_and_is_mended(page, file, line, FAILS[line])
-
-
-def test_a_save_that_hangs_when_it_is_called_leaves_the_curves_and_shows_the_line(
-    tmp_path: Path, browser: Browser
-) -> None:
-    with showing(tmp_path, "--deadline", "3", text=MINE) as server, alone(browser, server.url) as page:
-        fails_and_is_mended(page, tmp_path / "my_ops.py", "__import__('time').sleep(99)", "deadline")
-
-
-def fails_and_is_mended(page: Page, file: Path, line: str, said: str) -> None:
-    """What the page shows after each of two saves."""
+def test_a_save_that_fails_in_forward_or_backward_shows_the_line_and_leaves_what_it_can(page: Page, file: Path) -> None:
     opened(page, "/ops/Twice?start=-1&stop=2")
     follows(page)
-    page.evaluate("() => (window.stays = true)")
-    file.write_text(MINE.replace("return 2 * x", line))
-    aside = page.locator("#following")
-    expect(aside.locator("mark")).to_have_text(f"        {line}", timeout=60_000)  # a hang has its deadline
-    expect(aside.locator("mark")).to_have_attribute("data-line", "25")
-    expect(aside.locator(".why")).to_contain_text(said)
-    expect(aside.locator(".stays")).to_contain_text("last good save")
-    expect(aside).to_have_attribute("data-state", "trouble")
-    rises(page, 2)
-    file.write_text(THRICE)
-    rises(page, 3)
+    fails(page, file, "return 2 * x.clmp(0, 1)", "has no attribute")
+    page.reload()  # a fresh page says the same, and gives no advice on recipes
+    expect(page.locator("#fault mark")).to_have_attribute("data-line", "25")
+    expect(page.get_by_role("heading", name="Or say it in")).to_have_count(0)
     follows(page)
-    expect(aside.locator(".mishap")).to_be_empty()
-    assert here(page) == "/ops/Twice?start=-1&stop=2"
-    assert page.evaluate("() => window.stays")
-
-
-def test_a_backward_that_raises_leaves_forward_and_the_line_is_shown(page: Page, file: Path) -> None:
     file.write_text(MINE.replace("return 2 * grad_output", "return grad_output @ torch.ones(2, 3, 4)"))
+    shows(page, "/ops/Twice?start=-1&stop=2")
     expect(page.locator(".source .failed")).to_have_attribute("data-line", "29")
     expect(page.locator("#verdict .sentence")).to_contain_text("backward raised")
     rises(page, 2)
@@ -144,58 +109,30 @@ def test_a_backward_that_raises_leaves_forward_and_the_line_is_shown(page: Page,
     expect(page.locator("#following .mishap")).to_be_empty()
 
 
-def test_a_fresh_page_of_what_its_own_code_breaks_shows_the_line_and_no_advice_on_recipes(
+def test_a_save_that_hangs_when_it_is_called_leaves_the_curves_and_shows_the_line(
+    tmp_path: Path, browser: Browser
+) -> None:
+    with showing(tmp_path, "--deadline", "1", text=MINE) as server, alone(browser, server.url) as page:
+        opened(page, "/ops/Twice")
+        follows(page)
+        fails(page, tmp_path / "my_ops.py", "__import__('time').sleep(99)", "deadline")
+
+
+def fails(page: Page, file: Path, line: str, said: str) -> None:
+    """What the page shows when forward fails in this line."""
+    file.write_text(MINE.replace("return 2 * x", line))
+    aside = page.locator("#following")
+    expect(aside.locator("mark")).to_have_text(f"        {line}", timeout=60_000)  # a hang has its deadline
+    expect(aside.locator("mark")).to_have_attribute("data-line", "25")
+    expect(aside.locator(".why")).to_contain_text(said)
+    expect(aside.locator(".stays")).to_contain_text("last good save")
+    expect(aside).to_have_attribute("data-state", "trouble")
+    rises(page, 2)
+
+
+def test_another_signature_keeps_of_the_address_what_still_applies_and_brings_its_control(
     page: Page, file: Path
 ) -> None:
-    file.write_text(MINE.replace("return 2 * x", "return 2 * y"))
-    expect(page.locator("#following mark")).to_be_visible()
-    page.reload()
-    expect(page.locator("#fault mark")).to_have_attribute("data-line", "25")
-    expect(page.locator("#fault .why")).to_contain_text("whatever it is called")
-    expect(page.get_by_role("heading", name="Or say it in")).to_have_count(0)
-    follows(page)
-    file.write_text(THRICE)
-    shows(page, "/ops/Twice")
-    rises(page, 3)
-
-
-def test_every_tab_follows(page: Page, browser: Browser, own: Own, file: Path) -> None:
-    with visitor(browser, own.url) as another:
-        another.goto("/ops/Leaky")
-        shows(another, "/ops/Leaky")
-        follows(another)
-        second = page.context.new_page()
-        second.goto("/ops/Twice")
-        shows(second, "/ops/Twice")
-        follows(second)
-        file.write_text(THRICE.replace("x > 0, x,", "x > 0, 4 * x,").replace("x > 0, grad", "x > 0, 4 * grad"))
-        for tab, slope in ((page, 3), (second, 3), (another, 4)):
-            rises(tab, slope)
-        second.close()
-
-
-def test_a_function_that_is_gone_is_missed_its_curves_stay_and_its_controls_rest(page: Page, file: Path) -> None:
-    file.write_text(MINE.replace("class Twice", "class Double"))
-    aside, remark, controls = (page.locator(each) for each in ("#following", "#following .remark", "#controls"))
-    expect(remark).to_contain_text("Twice is no longer")
-    expect(remark.get_by_role("link")).to_have_text(["Leaky", "Double"])
-    expect(controls).to_have_attribute("inert", "")
-    rises(page, 2)
-    assert violations(page) == []
-    file.write_text("import torch\n")
-    expect(aside.locator(".why")).to_contain_text("no torch.autograd.Function")
-    expect(remark.locator("p")).to_be_empty()  # it is told of once
-    expect(page.locator("#trouble")).to_be_hidden()
-    file.write_text(THRICE)
-    expect(aside.locator(".mishap")).to_be_empty()
-    expect(page.locator("html:not([data-gone])")).to_be_attached()
-    rises(page, 3)
-    file.write_text(MINE.replace("class Twice", "class Double"))
-    remark.get_by_role("link", name="Double").click()
-    shows(page, "/ops/Double")
-
-
-def test_an_address_that_does_not_fit_any_more_loses_as_little_as_it_must(page: Page, file: Path) -> None:
     opened(page, "/ops/Leaky?slope=0.4&grad_output=2")
     follows(page)
     file.write_text(MINE.replace("slope", "leak"))
@@ -204,16 +141,34 @@ def test_an_address_that_does_not_fit_any_more_loses_as_little_as_it_must(page: 
     expect(page.get_by_role("textbox", name="leak")).to_be_visible()
 
 
-def test_a_function_with_a_new_parameter_gets_its_control_and_keeps_the_address(page: Page, file: Path) -> None:
-    enter(page.get_by_role("textbox", name="grad_output"), "-2")
-    shows(page, "/ops/Twice?grad_output=-2")
-    with_a_factor = MINE.replace(
-        "def forward(ctx, x):\n        return 2 * x",
-        "def forward(ctx, x, factor=2.0):\n        ctx.factor = factor\n        return factor * x",
-    )
-    file.write_text(with_a_factor.replace("return 2 * grad_output", "return ctx.factor * grad_output, None"))
-    expect(page.get_by_role("textbox", name="factor")).to_be_visible()
-    shows(page, "/ops/Twice?grad_output=-2")
+def test_every_tab_follows(page: Page, file: Path) -> None:
+    second = page.context.new_page()
+    opened(second, "/ops/Leaky")
+    follows(second)
+    file.write_text(THRICE.replace("x > 0, x,", "x > 0, 4 * x,").replace("x > 0, grad", "x > 0, 4 * grad"))
+    rises(page, 3)
+    rises(second, 4)
+    second.close()
+
+
+def test_a_function_that_is_gone_is_missed_its_curves_stay_and_its_controls_rest(page: Page, file: Path) -> None:
+    renamed = MINE.replace("class Twice", "class Double")
+    file.write_text(renamed)
+    aside, remark, controls = (page.locator(each) for each in ("#following", "#following .remark", "#controls"))
+    expect(remark).to_contain_text("Twice is no longer")
+    expect(remark.get_by_role("link")).to_have_text(["Leaky", "Double"])
+    expect(controls).to_have_attribute("inert", "")
+    rises(page, 2)
+    file.write_text("import torch\n")
+    expect(aside.locator(".why")).to_contain_text("no torch.autograd.Function")
+    expect(remark.locator("p")).to_be_empty()  # it is told of once
+    file.write_text(THRICE)
+    expect(aside.locator(".mishap")).to_be_empty()
+    expect(page.locator("html:not([data-gone])")).to_be_attached()
+    rises(page, 3)
+    file.write_text(renamed)
+    remark.get_by_role("link", name="Double").click()
+    shows(page, "/ops/Double")
 
 
 @pytest.mark.nightly
@@ -230,49 +185,16 @@ def test_a_slider_that_is_dragged_meanwhile_ends_where_it_is_let_go_on_the_new_c
     assert slopes(page) == pytest.approx((slope, 4))  # and there it stays
 
 
-def test_the_page_of_what_cannot_be_called_yet_becomes_that_of_its_curves(page: Page, file: Path) -> None:
-    config = MINE.replace(
-        "def forward(ctx, x):\n", 'def forward(ctx, x, config):\n        assert config["by"] == "two"\n'
-    )
-    file.write_text(config.replace("return 2 * grad_output", "return 2 * grad_output, None"))
-    expect(page.locator("html")).to_have_attribute("data-own", "Twice")
-    follows(page)
-    file.write_text(THRICE)
-    shows(page, "/ops/Twice")
-    rises(page, 3)
-
-
-def test_the_gallery_follows_too(page: Page, file: Path) -> None:
-    page.goto("/")
-    follows(page)
-    file.write_text(MINE.replace("class Twice", "class Double"))
-    expect(page.locator("#card-Double")).to_be_visible()
-    expect(page.locator("#card-Twice")).to_have_count(0)
-    file.write_text(BROKEN)
-    expect(page.locator(".amiss")).to_contain_text("my_ops.py, line 25")
-
-
 def test_a_tab_that_nobody_sees_asks_for_nothing_and_catches_up_when_it_is_seen(page: Page, file: Path) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    hide(page, True)
-    file.write_text(THRICE)
-    hide(page, False)
-    rises(page, 3)
-    assert asked[0].endswith("/events")
-    asked.clear()
-    hide(page, False)
-    assert not any(url.endswith("/events") for url in asked)
-
-
-def hide(page: Page, hidden: bool) -> None:
-    page.evaluate(
-        """hidden => {
-          Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
-          document.dispatchEvent(new Event('visibilitychange'));
-        }""",
-        hidden,
-    )
+    with asked(page) as addresses:
+        page.evaluate(HIDE, True)
+        file.write_text(THRICE)
+        page.evaluate(HIDE, False)
+        rises(page, 3)
+    assert addresses[0].endswith("/events")
+    with asked(page) as addresses:
+        page.evaluate(HIDE, False)
+    assert not any(url.endswith("/events") for url in addresses)
 
 
 def told(own: Own) -> dict[str, Any]:
@@ -301,20 +223,15 @@ def test_who_has_come_by_the_printed_address_may_load_again(page: Page, own: Own
     assert http.head(f"{own.url}/events").status_code == 200
 
 
-def test_the_page_says_that_the_server_is_gone_and_ctrl_c_waits_for_no_tab(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "my_ops.py"
-    file.write_text(MINE)
-    said = file.with_name("said.txt")
-    with (
-        said.open("w") as log,
-        serving(file.name, cwd=file.parent, log=log) as server,
-        alone(browser, server.url) as page,
-    ):
-        server.get("/own?wait=1")
-        opened(page, "/ops/Twice")
-        follows(page)
-        server.process.send_signal(signal.SIGINT)
-        server.process.wait(60)
-        expect(page.locator("#following .lamp")).to_contain_text("server is gone")
-        rises(page, 2)
-    assert "shutdown exceeded" not in said.read_text()  # as uvicorn says where it has waited in vain
+def test_the_page_says_that_the_server_is_gone_which_waits_for_no_tab(
+    browser: Browser, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ExitStack() as running:
+        server = running.enter_context(showing(tmp_path, text=MINE))
+        with alone(browser, server.url) as page:
+            opened(page, "/ops/Twice")
+            follows(page)
+            running.close()
+            expect(page.locator("#following .lamp")).to_contain_text("server is gone")
+            rises(page, 2)
+    assert "shutdown exceeded" not in caplog.text  # as uvicorn says where it has waited in vain

@@ -1,12 +1,13 @@
 """The verdict on a page is of one pair: what the contract finds in another input stands beside it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser import alone, opened, shows
 from support.checked_files import written
-from support.own_server import Own, showing
+from support.own_server import showing
 from support.own_worker import LAST
 
 TWICE = "def forward(ctx, x): return 2 * x\ndef backward(ctx, grad_output): return 2 * grad_output"
@@ -21,25 +22,24 @@ ROWS = """
 """
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
-    with showing(tmp_path_factory.mktemp("mine"), text=written({"Last": LAST, "Twice": TWICE, "Rows": ROWS})) as server:
-        yield server
-
-
 @pytest.fixture
-def page(own: Own, browser: Browser) -> Iterator[Page]:
-    with alone(browser, own.url) as page:
-        opened(page, "/ops/Last")
+def page(tmp_path: Path, browser: Browser) -> Iterator[Page]:
+    text = written({"Last": LAST, "Twice": TWICE, "Rows": ROWS})
+    with showing(tmp_path, text=text) as server, alone(browser, server.url) as page:
         yield page
 
 
 def test_the_contract_names_the_other_input_beside_the_verdict_and_leads_there(page: Page) -> None:
+    opened(page, "/ops/Last")
     expect(page.locator("#verdict .word")).to_have_text("matches")
     beside = page.locator("#pair")
     expect(beside).to_contain_text("both inputs")
     beside.get_by_role("link").click()
     shows(page, "/ops/Last?view=contract")
+    expect(beside).to_contain_text("In weight backward differs")
+    page.locator(".looks label", has_text="Curves only").click()  # with the contract goes what it says
+    expect(beside).to_contain_text("The contract looks at")
+    beside.get_by_role("link").click()
     expect(beside).to_contain_text("In weight backward differs")
     link = beside.get_by_role("link")
     expect(link).to_have_attribute("href", "/ops/Last?wrt=weight[6]&view=jacobian")
@@ -47,20 +47,8 @@ def test_the_contract_names_the_other_input_beside_the_verdict_and_leads_there(p
     shows(page, "/ops/Last?wrt=weight[6]")
     expect(page.locator("#verdict .word")).to_have_text("differs")
     shows(page, "/ops/Last?wrt=weight[6]&view=jacobian")
-
-
-def test_what_is_said_of_the_other_input_goes_with_the_contract(page: Page) -> None:
-    page.goto("/ops/Last?view=contract")
-    beside = page.locator("#pair")
-    expect(beside).to_contain_text("In weight backward differs")
-    page.locator(".looks label", has_text="Curves only").click()
-    expect(beside).to_contain_text("The contract looks at")
-
-
-def test_a_call_that_shows_a_wrong_gradient_is_named_beside_the_verdict_and_can_be_opened(page: Page) -> None:
-    opened(page, "/ops/Rows")
+    opened(page, "/ops/Rows")  # whose wrong gradient another call shows
     expect(page.locator("#verdict .word")).to_have_text("matches")
-    beside = page.locator("#pair")
     expect(beside).to_contain_text("call that is drawn")
     beside.get_by_role("link").click()
     expect(beside).to_contain_text("Called in another way")
