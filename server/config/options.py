@@ -207,6 +207,7 @@ OPTIONS = {
         _OWN,
         between="\n",
     ),
+    "verbose": Option(boolean, "with --check: say the notes of the X-ray, too", "", _OWN),
     "baseline": Option(_file, "with --check: a file of findings that are known; only new ones fail", "FILE", _OWN),
     "write_baseline": Option(boolean, "with --baseline: write that file from what is found now", "", _OWN),
     "strict": Option(boolean, "with --check: warnings and remarks fail, too", "", _OWN),

@@ -64,7 +64,8 @@ class Settings:
     With ``play``, code that was edited in a page is run, in a sandbox.
     With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
     differences are then no failure; with ``strict`` warnings and remarks are failures, too. ``baseline`` is the file of
-    findings that are known and no failure either, which is written first with ``write_baseline``.
+    findings that are known and no failure either, which is written first with ``write_baseline``; ``verbose`` says the
+    notes, too.
     """
 
     host: str = "127.0.0.1"
@@ -90,6 +91,7 @@ class Settings:
     allow: tuple[str, ...] = ()
     recipe: tuple[tuple[str, str], ...] = ()
     strict: bool = False
+    verbose: bool = False
     baseline: str = ""
     write_baseline: bool = False
     next_port: bool = False
@@ -154,7 +156,7 @@ def _check_combination(chosen: Settings, arguments: Mapping[str, Any]) -> None:
         end_with("--recipe needs the file or module of the Function, like gradloupe my_ops.py --recipe ...")
     if chosen.write_baseline and not chosen.baseline:
         end_with("--write-baseline needs the file to write, like --baseline gradloupe.json --write-baseline.")
-    for name in ("format", "allow", "baseline", "strict"):
+    for name in ("format", "allow", "baseline", "strict", "verbose"):
         if arguments[name] is not None and not chosen.check:
             end_with(f"--{name} is for --check, which reports in the terminal; add it, or leave --{name} out.")
 

@@ -27,17 +27,31 @@ def file_with_functions(folder: Path) -> Path | None:
 
 
 def expand_folders(targets: Iterable[str]) -> tuple[str, ...]:
-    """The targets, with the files that define Functions in the place of a folder or package that they are in.
+    """The targets, with the files that define Functions in the place of a folder, and the modules of a package.
 
     So are files that name one and cannot be read: their import tells why. A folder without any is left out.
     """
     expanded = (
-        [str(path) for path in _files(Path(each)) if _defines_function(path, unreadable=True)]
-        if os.path.isdir(each)
-        else [each]
+        map(str, _files_with_functions(Path(each))) if os.path.isdir(each) else _modules_of(each) or [each]
         for each in targets
     )
     return tuple(dict.fromkeys(chain.from_iterable(expanded)))
+
+
+def _files_with_functions(folder: Path) -> list[Path]:
+    return [path for path in _files(folder) if _defines_function(path, unreadable=True)]
+
+
+def _modules_of(package: str) -> list[str]:
+    """The modules of a package, by its dotted name, that define Functions; none where it is no package."""
+    top, *inner = package.split(".")
+    spec = _find_spec(top, os.getcwd()) if _is_dotted_name(package) else None
+    folders = [Path(each, *inner) for each in (spec and spec.submodule_search_locations) or ()]
+    return [
+        ".".join((package, *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__")
+        for folder in folders
+        for path in _files_with_functions(folder)
+    ]
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -102,7 +102,7 @@ def _print_report(report: Report, chosen: Settings) -> bool:
     """Write the report to the standard output; whether it could be, or its reader has closed it, having read enough."""
     try:
         if chosen.format == "text":
-            terminal.print_report(report, terminal.console(sys.stdout))
+            terminal.print_report(report, terminal.console(sys.stdout), chosen.verbose)
         else:
             sys.stdout.buffer.write(_DOCUMENTS[chosen.format](report))
             sys.stdout.buffer.flush()

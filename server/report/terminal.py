@@ -46,19 +46,19 @@ def console(stream: IO[str]) -> Console:
     return Console(file=stream, highlight=False, width=wide, no_color=True, force_terminal=False, legacy_windows=False)
 
 
-def print_report(report: Report, out: Console) -> None:
-    """Write the report; outside a terminal without spaces at the ends of lines."""
+def print_report(report: Report, out: Console, verbose: bool = False) -> None:
+    """Write the report, notes of the X-ray only if ``verbose``; outside a terminal without spaces at ends of lines."""
     if out.is_terminal:
-        _write(report, out)
+        _write(report, out, verbose)
         return
     written = StringIO()
-    _write(report, console(written))
+    _write(report, console(written), verbose)
     text = "\n".join(line.rstrip() for line in written.getvalue().splitlines())
     out.file.write(f"{text}\n")
     out.file.flush()
 
 
-def _write(report: Report, out: Console) -> None:
+def _write(report: Report, out: Console, verbose: bool) -> None:
     for trouble in report.troubles:
         out.print(_trouble(trouble, out.is_terminal))
     if report.troubles and not report.found:
@@ -76,7 +76,7 @@ def _write(report: Report, out: Console) -> None:
     out.width = wide
     out.print()
     for each in report.found:
-        if said := _details(each.checked):
+        if said := _details(each.checked, verbose):
             out.print(Group(Text(each.checked.name, "bold"), *said))
             out.print(f"  {each.option}\n" * bool(each.option), soft_wrap=True, markup=False)
     if report.notes:
@@ -140,8 +140,8 @@ def _id(result: CheckResult, finding: XrayFinding) -> Text:
     return text.append(f", {excuse}", "dim") if excuse else text
 
 
-def _details(result: CheckResult) -> list[RenderableType]:
-    """The sentences on one Function, each under its id; failures with their file and line."""
+def _details(result: CheckResult, verbose: bool) -> list[RenderableType]:
+    """The sentences on one Function, each under its id; failures with their file and line, and notes if ``verbose``."""
     parts: list[RenderableType] = []
     for fault in _without_repeats(result):
         colour = "red" if fault.id != VERDICT_ID else COLOURS.get(result.word, "")
@@ -156,7 +156,8 @@ def _details(result: CheckResult) -> list[RenderableType]:
     parts += [
         _paragraph(each.id, each.sentence, COLOURS["warning"]) for each in result.warnings if each.sentence not in told
     ]
-    return parts
+    notes = [each for each in result.findings if each.level == "note" and verbose]
+    return parts + [_paragraph(each.id, f"{each.title}: {each.said}", COLOURS["note"]) for each in notes]
 
 
 def _without_repeats(result: CheckResult) -> list[CheckFailure]:

@@ -42,7 +42,7 @@ def no_function_error(module: ModuleType, name: str) -> NoFunction:
         )
     inner = _submodule_with_functions(module)
     if inner:
-        return NoFunction(f"{start}; {inner} does, so name that.")
+        return NothingToLookAt(f"{start}; {inner} does, so name that.")
     names = [_listed("class", "classes", classes), _listed("function", "functions", functions)]
     if not any(names):
         return NothingToLookAt(f"{start}; {_submodule_hint(module) or _ADVICE}")

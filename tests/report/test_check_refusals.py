@@ -81,10 +81,13 @@ def test_of_a_folder_every_file_is_looked_at_that_defines_a_function_or_cannot_b
     (package / "__init__.py").write_text("")
     (package / "cubes.py").write_text(written({"Cube": CUBE}))
     (tmp_path / "source" / "more.py").write_text(written({"Other": CUBE}))
-    for folder, names in (("source/", {"Cube", "Other"}), ("source/package", {"Cube"})):
+    both = {"Cube", "Other"}
+    for folder, names in (("source/", both), ("source/package", {"Cube"}), ("source.package", {"Cube"})):
         found = report_of(tmp_path, folder)
         assert {each["name"] for each in found["functions"]} == names  # type: ignore[attr-defined]
         assert found["exit_code"] == 0
+    found = report_of(tmp_path, "source/package/__init__.py source/more.py")  # as pre-commit hands them over
+    assert (found["exit_code"], "package.cubes does" in found["notes"][0]) == (0, True)  # type: ignore[index]
     (package / "unfinished.py").write_text("class Square(torch.autograd.Function:\n")
     assert report_of(tmp_path, "source")["exit_code"] == 2
 

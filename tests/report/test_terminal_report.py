@@ -72,6 +72,13 @@ def test_a_difference_is_told_once_and_a_warning_under_its_name(text: Halves) ->
     assert "All is well." in below
 
 
+def test_notes_are_counted_and_told_to_who_asks_for_them(text: Halves) -> None:
+    for line, told in (("fine.py", 0), ("fine.py --verbose", 2)):
+        table, below = text(line)
+        assert re.search(r"\nCube .* [1-9] notes?\n", table)
+        assert len(re.findall(r"\n  SETUP-CONTEXT  ", below)) == told
+
+
 def test_a_gradient_that_the_xray_alone_finds_wrong_is_told_as_the_verdict(text: Halves) -> None:
     table, below = text("failing.py")
     assert re.search(r"\nLast .* differs +weight\[6\], by .* +GRADIENT$", table, re.MULTILINE)
