@@ -129,6 +129,8 @@ def load_text(text: str, guest: GuestProcess) -> Load:
             report |= {"sentence": _NOT_THERE.format(report["line"], error.name)}
         elif isinstance(error, NoFunction):
             report |= {"sentence": _NO_FUNCTION}
+        else:
+            report |= {"sentence": report["sentence"].replace(" and save.", ".")}  # there is no file to be saved
         raise LoadFailed(report, []) from None
     content = hashlib.sha256(f"{code_digest()}\0{text}".encode("utf-8", "replace")).hexdigest()
     return Load((FILE,), _entries(loaded, content, reading), [], notes, reading, {})

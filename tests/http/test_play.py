@@ -56,6 +56,7 @@ def test_what_is_wrong_with_a_text_is_a_result_with_its_line(
     found = played(running, {"text": text}).json()
     assert (found["result"], found["line"]) == (result, line)
     assert bool(found["sentence"]) == (result != "answered")
+    assert "save" not in found["sentence"]
     assert (found["document"] is None) == (result in ("broken", "unsolved"))
     assert found["document"] is None or found["document"]["verdict"]["word"] in ("failed", "differs")
 

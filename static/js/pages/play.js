@@ -15,6 +15,7 @@ import { Session, setReady } from "../state/session.js";
 const PAUSE = 150; // milliseconds without a key, before the code is asked for
 const LATER = 400; // and before it stands in the address, which bears only so many changes
 const TOO_LONG = "The code is too long for a link; download it instead.";
+const PLACE = /^edit\.py, line \d+,? /; // in a sentence that stands beside its line
 const BROKEN = "The code of this link cannot be read: it was cut, or is too long. Ask for the link once more.";
 
 const find = (selector) => document.querySelector(selector);
@@ -52,7 +53,8 @@ function typed() {
 
 /** A result: what is wrong, and where; the Functions of the text; and the controls of the one that is `seen`. */
 function heard({ result, sentence, line, functions, name: shown, form, controls, document: answer, test }, seen) {
-  const problems = result === "answered" ? [] : [{ line, message: typesetSentence(sentence) }];
+  const message = typesetSentence(sentence.replace(PLACE, ""));
+  const problems = result === "answered" ? [] : [{ line, message: message.charAt(0).toUpperCase() + message.slice(1) }];
   listProblems(problems);
   offer(functions, shown);
   find(".result").classList.toggle("stale", !seen);
