@@ -1,0 +1,122 @@
+"""The exercises, and the format of their files: what a teacher writes of one."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..paths import TEMPLATES
+from ..protocol.listed import listed
+from .readings import READINGS
+
+_FOLDER = Path(TEMPLATES, "exercises")
+WORD_BOUNDS = (25, 120)  # of the text of a task
+_TEXTS = ("title", "goal", "task", "start", "solution")
+_OPTIONAL: dict[str, type] = {
+    "lesson": str,
+    "asks": list,
+    "hints": list,
+    "clean": list,
+    "appended": str,
+    "catches": dict,
+    "spares": list,
+}
+# By the goal, the word that a verdict must have; empty where it is no verdict that decides.
+GOALS = {"matches": "matches", "surrogate": "matches its surrogate", "check": ""}
+
+
+class BadExercise(ValueError):
+    """The file of an exercise that cannot be one; the message names the file and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What an edit has to reach.
+
+    ``kind`` is one of ``GOALS``: each answer to the queries ``asks`` has its word, forward is that of the text
+    ``model``, and the readings ``clean`` find nothing. For ``check`` it is the edit that judges: of the Functions in
+    ``appended``, which stands behind each edit, it rejects those that it ``catches``, whose answer notes are given,
+    and ``spares`` the others.
+    """
+
+    kind: str
+    model: str
+    asks: tuple[str, ...] = ("",)
+    clean: tuple[str, ...] = ()
+    appended: str = ""
+    catches: Mapping[str, str] = field(default_factory=dict)
+    spares: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise: a ``task``, the code it ``start``s with, a ``solution`` and what the code has to reach.
+
+    ``lesson`` is the name of the lesson that it belongs to; ``hints`` are told after those that the verdict gives.
+    """
+
+    name: str
+    number: int
+    title: str
+    task: str
+    start: str
+    solution: str
+    goal: Goal
+    lesson: str = ""
+    hints: tuple[str, ...] = ()
+
+
+@cache
+def all_exercises() -> dict[str, Exercise]:
+    """Every exercise by name, in order; raises ``BadExercise``."""
+    read = [read_exercise(path.name, path.read_text("utf-8")) for path in sorted(_FOLDER.glob("*.toml"))]
+    if [exercise.number for exercise in read] != list(range(1, len(read) + 1)):
+        raise BadExercise(f"the files of the exercises are not numbered 1 to {len(read)}, each once")
+    return {exercise.name: exercise for exercise in read}
+
+
+def read_exercise(file: str, content: str) -> Exercise:
+    """The exercise in a file called ``NN_name.toml``; raises ``BadExercise``."""
+    number, _, name = file.removesuffix(".toml").partition("_")
+    if not number.isdecimal() or not name.isidentifier():
+        raise BadExercise(f"{file}: an exercise is called by its number and its name, as in 01_mask.toml")
+    try:
+        said = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        raise BadExercise(f"{file}: {error}") from None
+    _check(file, said)
+    asks, clean, spares = (
+        tuple(said.get(key, usual)) for key, usual in (("asks", [""]), ("clean", []), ("spares", []))
+    )
+    goal = Goal(said["goal"], said["solution"], asks, clean, said.get("appended", ""), said.get("catches", {}), spares)
+    texts = {key: said[key] for key in ("title", "start", "solution")}
+    hints, lesson = tuple(said.get("hints", ())), said.get("lesson", "")
+    return Exercise(name, int(number), task=said["task"].strip(), **texts, goal=goal, lesson=lesson, hints=hints)
+
+
+def _check(file: str, said: Mapping[str, Any]) -> None:
+    if lacking := [key for key in _TEXTS if not isinstance(said.get(key), str) or not said[key].strip()]:
+        raise BadExercise(f"{file} lacks {listed(lacking)}, or it is no text")
+    if unknown := sorted(said.keys() - {*_TEXTS, *_OPTIONAL}):
+        allowed = listed([*_TEXTS, *_OPTIONAL])
+        raise BadExercise(f"{file}: {listed(unknown)} is no key of an exercise; it may have {allowed}")
+    for key, kind in _OPTIONAL.items():
+        values = said.get(key, kind())
+        inner = values.values() if kind is dict and isinstance(values, dict) else values
+        if not isinstance(values, kind) or not all(isinstance(value, str) for value in inner):
+            raise BadExercise(f"{file}: {key} must be a {kind.__name__} of texts")
+    for key, values, names in (
+        ("goal", [said["goal"]], [*GOALS]),
+        ("clean", said.get("clean", []), [*READINGS]),
+    ):
+        if not set(values).issubset(names):
+            raise BadExercise(f"{file}: {key} must be of {listed(names)}")
+    if (said["goal"] == "check") != bool(said.get("catches") and said.get("spares")):
+        raise BadExercise(f"{file}: catches and spares go with the goal check, and both are needed there")
+    least, most = WORD_BOUNDS
+    if not least <= (count := len(said["task"].split())) <= most:
+        raise BadExercise(f"{file}: task has {count} words, and {least} to {most} are allowed")

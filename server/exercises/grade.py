@@ -1,0 +1,127 @@
+"""The grade of an edit: whether it reaches a goal by what the judge has answered, and the note of what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..schema.answer_notes import SOLVED, note_of
+from .exercise import GOALS, Goal
+from .readings import READINGS, line_to_mend
+
+Document = dict[str, Any]  # an answer with its columns as lists
+_RTOL = 1e-9  # bound: forwards that differ by less, as a share of the largest value, are the same but for rounding
+TRIED = "Tried"  # the Function that is left when a check has rejected all others
+# What is right, and not what is asked for.
+_OTHERWISE = {"matches": "no-surrogate", "matches its surrogate": "surrogate"}
+_FORWARD_CHANGED = "forward does not return what it did: only backward is to be mended."
+_HARNESS = f"""
+
+from torch.autograd.gradcheck import GradcheckError
+
+
+class {TRIED}(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+
+def _passes(function):
+    try:
+        return check(function) is not False
+    except (AssertionError, GradcheckError):
+        return False
+
+
+for _name in {{names}}:
+    if not _passes(globals()[_name]):
+        del globals()[_name]
+"""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """Whether a goal is reached; the answer ``note``, ``solved`` where it is; and what helps, from hint to hint."""
+
+    solved: bool
+    note: str
+    hints: tuple[str, ...] = ()
+
+
+def graded_text(text: str, goal: Goal) -> str:
+    """The text that is run to grade an edit: the edit, and behind it what the goal appends."""
+    harness = _HARNESS.format(names=sorted((*goal.catches, *goal.spares))) if goal.kind == "check" else ""
+    return f"{text}\n\n{goal.appended}{harness}" if goal.appended or harness else text
+
+
+def grade_answers(text: str, goal: Goal, answers: Sequence[Document], models: Sequence[Document]) -> Grade:
+    """The grade by the documents of the edit and of the model, one for each query of the goal.
+
+    The first that is wrong gives the note. ``answers`` may end at it.
+    """
+    for answer, model in zip(answers, models, strict=False):
+        if not answer["failure"] and not same_forward(answer, model):
+            return Grade(False, "forward-changed", (_FORWARD_CHANGED,))
+        verdict = answer["verdict"]
+        note = verdict["note"]
+        if note == SOLVED and verdict["word"] != GOALS[goal.kind]:
+            note = _OTHERWISE[verdict["word"]]
+        if note != SOLVED:
+            return Grade(False, note, _hints(text, note, answer))
+    for check in goal.clean:
+        if line := READINGS[check](text):
+            note = note_of(check)
+            return Grade(False, note, ("In no curve: it is in what is kept.", *_line_hint(text, line)))
+    return Grade(True, SOLVED)
+
+
+def grade_check(goal: Goal, left: Collection[str]) -> Grade:
+    """The grade of a check that a reader has written, by the names of the Functions that it has ``left``."""
+    missed = [name for name in goal.catches if name in left]
+    accused = [name for name in goal.spares if name not in left]
+    caught = f"It catches {len(goal.catches) - len(missed)} of {len(goal.catches)} wrong backwards"
+    if accused:
+        return Grade(False, "right-accused", (f"{caught}, and rejects a right one.",))
+    if missed:
+        return Grade(False, f"misses-{goal.catches[missed[0]]}", (f"{caught}.",))
+    return Grade(True, SOLVED)
+
+
+def same_forward(answer: Document, model: Document) -> bool:
+    """Whether two documents agree in forward, and in a surrogate that is declared, wherever both have looked.
+
+    Of a second derivative they say nothing: its forward is what backward returned.
+    """
+    if model["order"] != 1:
+        return True
+    one, other = answer["columns"], model["columns"]
+    _, mine, theirs = np.intersect1d(one["x"], other["x"], return_indices=True)
+    return mine.size >= model["count"] // 2 and all(
+        _equal(one[name], other[name], mine, theirs) for name in ("forward", "surrogate")
+    )
+
+
+def _equal(one: list[float | None] | None, other: list[float | None] | None, mine: Any, theirs: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    first, second = np.array(one, float)[mine], np.array(other, float)[theirs]
+    scale = np.nanmax(np.abs(second), initial=0.0)
+    return bool(np.allclose(first, second, rtol=0.0, atol=_RTOL * scale, equal_nan=True))
+
+
+def _hints(text: str, note: str, answer: Document) -> tuple[str, ...]:
+    """Where it is wrong, of what kind that is, and in which line."""
+    verdict, failure = answer["verdict"], answer["failure"]
+    story = failure or verdict["explanation"] or {"sentence": ""}
+    return tuple(filter(None, (verdict["headline"], story["sentence"]))) + _line_hint(text, line_to_mend(text, note))
+
+
+def _line_hint(text: str, line: int | None) -> tuple[str, ...]:
+    return (f"Line {line}: `{text.splitlines()[line - 1].strip()}`",) if line else ()
