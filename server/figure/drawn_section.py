@@ -60,6 +60,7 @@ class DrawnSection:
         """From an answer, which may hold no more than a failure."""
         header, columns = answer.header, answer.columns
         verdict, statuses = header["verdict"], header["statuses"]
+        unseen = ("x", "status", *(() if header["numerical"] else ("numerical", "error")))
         return cls(
             title=header["title"],
             wrt=header["wrt"],
@@ -71,7 +72,7 @@ class DrawnSection:
             sentence=_failed(header["failure"]) or verdict["sentence"],
             intervals=tuple((low, high) for low, high in verdict["intervals"]),
             x=list(columns.get("x", ())),
-            columns={name: _numbers(column) for name, column in columns.items() if name not in ("x", "status")},
+            columns={name: _numbers(column) for name, column in columns.items() if name not in unseen},
             status=[statuses[code] for code in columns.get("status", ())],
             marks=tuple(map(_mark, header["marks"])),
         )

@@ -68,7 +68,7 @@ def legend_curves(section: DrawnSection) -> frozenset[str]:
         "implied": section.visible_implied is not None,
         "surrogate": "surrogate" in section.columns,
         "analytical": "analytical" in section.columns,
-        "numerical": True,
+        "numerical": "numerical" in section.columns,
         "surrogate slope": "surrogate_numerical" in section.columns,
         "disagreement": bool(section.intervals),
         "kinks": any(mark.bent for mark in section.marks),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from markupsafe import Markup
 
@@ -11,6 +11,7 @@ from ..protocol.answer import Answer, CurvesAnswer, curves_of
 from ..schema.verdict_words import MARKS
 from ..url.address import HEIGHT_BOUNDS, WIDTH_BOUNDS, Address, value_text
 from .font_metrics import text_width, truncated_text
+from .hidden_curves import without_hidden
 from .palette import FONT_FAMILIES, Pen, dark_scheme_rules, palette
 from .panels import draw_panels, lay_out_panels
 from .scene import Scene, build_scene
@@ -60,11 +61,11 @@ def sheet_text(answer: Answer, address: Address, size: tuple[int, int], theme: s
         picture = view_picture(answer, _footer_text(answer))
         words = _accessible(pen, picture.title, typeset_sentence(picture.sentence))
         return _sheet(pen, theme, (width, height), words, view_shapes(pen, picture, width, height, address))
-    curves = curves_of(answer)
+    curves = without_hidden(curves_of(answer), address.hide)
     drawn, pen = build_scene(curves, address.layout), Pen(palette(theme))
     page = lay_out_sheet(drawn, width, height, address.hide)
     shapes = [*_above(pen, drawn, page), *_figure(pen, drawn, page), *_below(pen, curves, page)]
-    return _sheet(pen, theme, (page.width, page.height), _accessible_text(pen, drawn), shapes)
+    return _sheet(pen, theme, (page.width, page.height), _accessible_text(pen, drawn, address.hide), shapes)
 
 
 def _sheet(pen: Pen, theme: str, size: tuple[float, float], words: Iterable[Markup], shapes: Iterable[Markup]) -> str:
@@ -95,12 +96,13 @@ def _clamped(bounds: tuple[int, int], length: float) -> int:
     return max(bounds[0], min(bounds[1], round(length)))
 
 
-def _accessible_text(pen: Pen, drawn: Scene) -> Iterator[Markup]:
-    """Title and description of the SVG, for screen readers."""
+def _accessible_text(pen: Pen, drawn: Scene, hide: Collection[str]) -> Iterator[Markup]:
+    """Title and description of the SVG, for screen readers; without the verdict where that is hidden."""
     section = drawn.section
+    word, sentence = ("", "") if "verdict" in hide else (f": {section.verdict_name}", section.sentence)
     panels = f"{section.nouns.of} and its gradient with respect to {section.wrt}"
-    description = f"{panels}, from {section.start:g} to {section.stop:g}. {section.sentence[:_MAX_DESCRIPTION]}"
-    return _accessible(pen, f"{section.title}: {section.verdict_name}", typeset_powers(typeset_sentence(description)))
+    description = f"{panels}, from {section.start:g} to {section.stop:g}. {sentence[:_MAX_DESCRIPTION]}"
+    return _accessible(pen, section.title + word, typeset_powers(typeset_sentence(description)))
 
 
 def _accessible(pen: Pen, title: str, description: str) -> Iterator[Markup]:

@@ -65,7 +65,8 @@ class DrawnCurve:
 
 def curves(section: DrawnSection) -> Iterator[DrawnCurve]:
     """The curves of a section without poles, from back to front."""
-    yield DrawnCurve("numerical", "numerical", True)
+    if "numerical" in section.columns:
+        yield DrawnCurve("numerical", "numerical", True)
     if section.visible_implied:
         yield DrawnCurve("implied", "implied", False)
     if "surrogate" in section.columns:

@@ -36,6 +36,7 @@ from ..documents.typography import typeset_number
 from ..documents.typography import typeset_sentence as typeset
 from ..figure.axis_range import AxisRanges
 from ..figure.graph_svg import graph_svg
+from ..figure.hidden_curves import without_hidden
 from ..figure.inline_svg import static_figure
 from ..figure.legend import legend
 from ..figure.sheet_svg import PREVIEW_SIZE, SHEET_SIZE
@@ -232,7 +233,8 @@ class Pages:
 
     def embed(self, view: SectionPage) -> bytes:
         """The figure of an op, to be embedded in a frame of another page."""
-        return self._render("pages/embed.html", _context(replace(view, indexed=False), "/embed/{name}"))
+        answer = view.answer and without_hidden(view.answer, view.address.hide)
+        return self._render("pages/embed.html", _context(replace(view, answer=answer, indexed=False), "/embed/{name}"))
 
     def lesson(self, view: SectionPage, place: LessonPlace, framed: bool) -> bytes:
         """A lesson with its figure; ``framed`` for a frame of another page."""

@@ -27,7 +27,7 @@ from ..url.address import (
 )
 from ..url.numbers import BadQuery, printable_excerpt
 from ..url.parse import parse_query, read_address
-from ..url.representations import EMBED, pictured_address
+from ..url.representations import EMBED, pictured_address, pictured_parts
 from .context import Site, query_string
 
 _MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
@@ -175,6 +175,7 @@ def thumbnail(base: str, op: OpDescription, address: Address, query: _Query) -> 
         max(int(PREVIEW_SIZE[1] * scale), HEIGHT_BOUNDS[0]),
     )
     pictured = pictured_address(address)
+    pictured = replace(pictured, hide=pictured_parts(address.hide, pictured.question.view))
     if (width, height) != PREVIEW_SIZE:
         pictured = replace(pictured, width=width, height=height)
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import cleandoc
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_source
 from ..figure.axis_range import common_axis_ranges
+from ..figure.hidden_curves import without_hidden
 from ..figure.sheet_svg import figure_svg, preview_svg, print_svg
 from ..html.pages import Pages, SectionPage
 from ..http.openapi import (
@@ -168,10 +169,11 @@ async def page_numbers(asked: _Asked) -> tuple[bytes, bool]:
     else take `.json`.
     """
     answer, lasting = await asked.answer()
-    pages, place, panel = asked.site.pages, asked.canonical, panel_of(answer)
+    pages, panel = asked.site.pages, panel_of(answer)
+    place = canonical_address(asked.op, replace(asked.address, hide=()))
     if panel is not None:
         return orjson.dumps(pages.panel_document(panel, asked.op, place)), lasting
-    return orjson.dumps(pages.document(curves_of(answer), place)), lasting
+    return orjson.dumps(pages.document(without_hidden(curves_of(answer), asked.address.hide), place)), lasting
 
 
 @_represented("html", "A section as one file that works offline")

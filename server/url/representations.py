@@ -10,8 +10,10 @@ from ..protocol.errors import Refusal
 from ..protocol.listed import listed
 from ..protocol.views import DRAWN_VIEWS, VIEW_NAMES, WRITTEN_VIEWS
 from .address import (
+    CURVE_PARTS,
     HIDEABLE_PARTS,
     LAYOUTS,
+    PAGE_PARTS,
     PARAMETERS,
     Address,
     curves_only,
@@ -54,7 +56,7 @@ class Representation:
 
 
 def _picture(media_type: str, gist: str, crawled: bool = False) -> Representation:
-    dress, parts = ("theme", "hide", "width", "height"), ("title", "verdict", "legend", "controls")
+    dress, parts = ("theme", "hide", "width", "height"), ("title", "verdict", "legend", "controls", *CURVE_PARTS)
     return Representation(
         "the picture", media_type, gist, DRAWN_VIEWS, dress, parts, sharing="show", exported=True, crawled=crawled
     )
@@ -64,6 +66,8 @@ _PAGE_JSON = Representation(
     "this document",
     "application/json",
     views=("curves", *WRITTEN_VIEWS),
+    dress=("hide",),
+    parts=HIDEABLE_PARTS,
     strict=False,
     instead="take it from .json",
     sharing="read",
@@ -73,7 +77,7 @@ _FILE = Representation(
     "text/html",
     "one file that works offline",
     dress=("theme", "hide", "sliders"),
-    parts=HIDEABLE_PARTS,
+    parts=PAGE_PARTS,
     of_site=True,
 )
 # The page takes everything, because it hands on what it does not show.
@@ -135,6 +139,9 @@ def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
             "hide",
             f"hide={','.join(parts)} names what {shown.said} does not have; it can hide {listed(shown.parts)}.",
         )
+    measured = [part for part in address.hide if part in CURVE_PARTS]
+    if measured and asked.view != "curves" and shown.strict:
+        yield Refusal("hide", f"hide={','.join(measured)} has no effect on view={asked.view}; leave it out.")
     if shown.strict:
         yield from _of_other_views(address, values)
 
@@ -159,3 +166,9 @@ def pictured_address(address: Address, shown: Representation = REPRESENTATIONS["
         return curves_only(plain)
     others = {name: PARAMETERS[name].default for name, views in _OPTION_VIEWS.items() if asked.view not in views}
     return replace(plain, layout=LAYOUTS[0], question=replace(asked, **others))
+
+
+def pictured_parts(hide: tuple[str, ...], view: str) -> tuple[str, ...]:
+    """What of these parts a picture of this view can leave out, too."""
+    there = REPRESENTATIONS["png"].parts
+    return tuple(part for part in hide if part in there and (view == "curves" or part not in CURVE_PARTS))

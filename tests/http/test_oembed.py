@@ -56,7 +56,7 @@ def test_how_the_figure_is_dressed_goes_along(server: str, place: str) -> None:
     answer = told(server, f"{server}/{place}/exp?theme=dark&hide=source,title&height=500")
     assert frame(answer)["src"] == f"{server}/embed/exp?theme=dark&hide=title,source&height=500"
     assert answer["height"] == 500
-    assert answer["thumbnail_url"] == f"{server}/ops/exp.png"
+    assert answer["thumbnail_url"] == f"{server}/ops/exp.png?hide=title"
 
 
 def test_it_is_never_larger_than_the_consumer_has_room_for(server: str) -> None:

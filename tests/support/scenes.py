@@ -46,6 +46,7 @@ def made_up(**changed: Any) -> dict[str, Any]:
         **{"parameters": {}, "inputs": {"x": [1.0]}},
         **{"dtype": "float64", "device": {"kind": "cpu", "name": "a processor"}, "notes": [], "failure": None},
         **{"statuses": STATUSES, "gaps": {}, "marks": []},
+        "numerical": {"dtype": "float64", "device": "cpu", "forwards_per_point": 8.0, "step": 0.1},
         **{"word": "matches", "sentence": "They agree.", "intervals": []},
     }
     for name, value in changed.items():

@@ -29,7 +29,7 @@ const numbers = () => `${session.path}.json${section}`;
 
 session.on("address", (said) => {
   section = said;
-  find("#whole").href = ROOT + session.path + said;
+  if (find("#whole")) find("#whole").href = ROOT + session.path + said;
   try {
     history.replaceState(null, "", location.pathname + session.query + location.hash);
   } catch {
@@ -54,7 +54,8 @@ const parentPage = messenger({
 
 function askWhenSeen(address, signal) {
   if (answered) hurry(); // what stands there is no longer what is asked for
-  return askServer(address, signal);
+  const { hide } = page.dataset; // of the curves
+  return askServer(hide ? `${address}${address.includes("?") ? "&" : "?"}hide=${hide}` : address, signal);
 }
 
 /** The page around hears once that there are curves. */

@@ -33,7 +33,7 @@ function addressOf({ base, said, dress }, place, dressed = []) {
 /** What a frame and the element call it. */
 const embedded = ({ op, lesson }) => (lesson ? `lessons/${lesson}` : op);
 
-const PICTURED = ["title", "verdict", "legend", "controls"]; // the parts that a picture has, too
+const PICTURED = ["title", "verdict", "legend", "controls", "numerical", "implied", "shading"]; // the parts that a picture has, too
 
 /** The figure without what is left out of pages alone. */
 const asPicture = (figure) => {

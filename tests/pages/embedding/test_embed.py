@@ -80,6 +80,22 @@ def fills(frame: Page | Frame) -> bool:
     return bool(inside == laid_out == pytest.approx(seen, abs=0.5))
 
 
+def test_a_gradient_can_be_predicted_where_what_tells_it_is_hidden(page: Page) -> None:
+    page.goto("/embed/incorrect_clipped_relu?hide=numerical,implied,shading,verdict,open,hint")
+    expect(page.locator("html[data-ready]")).to_be_attached()
+    for clip in ("1", "1.5"):
+        page.locator("#field-clip").fill(clip)
+        page.locator("#field-clip").press("Enter")
+        expect(page.locator(f"html[data-ready*='clip={clip}']")).to_be_attached()
+        assert {"forward", "analytical"} <= {*curves(page)}
+        assert not {"numerical", "implied"} & {*curves(page)}
+        assert page.evaluate("document.querySelector('#plot').layout.shapes.length") == 0
+    shown = page.locator("[data-curve]:not([hidden])").evaluate_all("all => all.map(({dataset}) => dataset.curve)")
+    assert shown == ["forward", "kinks", "analytical"]
+    for gone in ("#verdict", "#whole", "#linearity"):
+        expect(page.locator(gone)).to_have_count(0)
+
+
 def test_a_part_that_is_hidden_is_not_there_and_without_all_of_them_the_figure_is_still_alive(
     page: Page, server: str
 ) -> None:
