@@ -27,6 +27,7 @@ _OPTIONAL: dict[str, type] = {
 }
 # By the goal, the word that a verdict must have; empty where it is no verdict that decides.
 GOALS = {"matches": "matches", "surrogate": "matches its surrogate", "check": ""}
+OPEN_GOALS = ("matches", "surrogate")  # those that need nothing but the text that an edit began as
 
 
 class BadExercise(ValueError):

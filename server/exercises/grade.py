@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from math import isfinite
+from typing import Any, NamedTuple
 
 from ..schema.answer_notes import SOLVED, note_of
 from .exercise import GOALS, Goal
 from .readings import READINGS, line_to_mend
 
 Document = dict[str, Any]  # an answer with its columns as lists
+_Column = list[float]
 _RTOL = 1e-9  # bound: forwards that differ by less, as a share of the largest value, are the same but for rounding
 TRIED = "Tried"  # the Function that is left when a check has rejected all others
 # What is right, and not what is asked for.
@@ -46,13 +46,20 @@ for _name in {{names}}:
 """
 
 
+class Hint(NamedTuple):
+    """What somebody may ask who is stuck, and the sentence that answers it."""
+
+    asks: str
+    says: str
+
+
 @dataclass(frozen=True)
 class Grade:
     """Whether a goal is reached; the answer ``note``, ``solved`` where it is; and what helps, from hint to hint."""
 
     solved: bool
     note: str
-    hints: tuple[str, ...] = ()
+    hints: tuple[Hint, ...] = ()
 
 
 def graded_text(text: str, goal: Goal) -> str:
@@ -68,7 +75,7 @@ def grade_answers(text: str, goal: Goal, answers: Sequence[Document], models: Se
     """
     for answer, model in zip(answers, models, strict=False):
         if not answer["failure"] and not same_forward(answer, model):
-            return Grade(False, "forward-changed", (_FORWARD_CHANGED,))
+            return Grade(False, "forward-changed", (Hint("Where?", _FORWARD_CHANGED),))
         verdict = answer["verdict"]
         note = verdict["note"]
         if note == SOLVED and verdict["word"] != GOALS[goal.kind]:
@@ -78,7 +85,7 @@ def grade_answers(text: str, goal: Goal, answers: Sequence[Document], models: Se
     for check in goal.clean:
         if line := READINGS[check](text):
             note = note_of(check)
-            return Grade(False, note, ("In no curve: it is in what is kept.", *_line_hint(text, line)))
+            return Grade(False, note, (Hint("Where?", "In no curve: it is in what is kept."), *line_hint(text, line)))
     return Grade(True, SOLVED)
 
 
@@ -88,9 +95,11 @@ def grade_check(goal: Goal, left: Collection[str]) -> Grade:
     accused = [name for name in goal.spares if name not in left]
     caught = f"It catches {len(goal.catches) - len(missed)} of {len(goal.catches)} wrong backwards"
     if accused:
-        return Grade(False, "right-accused", (f"{caught}, and rejects a right one.",))
+        return Grade(False, "right-accused", (Hint("Where?", f"{caught}, and rejects a right one."),))
     if missed:
-        return Grade(False, f"misses-{goal.catches[missed[0]]}", (f"{caught}.",))
+        note = goal.catches[missed[0]]
+        kind = f"The first that it does not catch has the answer note {note}."
+        return Grade(False, f"misses-{note}", (Hint("Where?", f"{caught}."), Hint("What kind?", kind)))
     return Grade(True, SOLVED)
 
 
@@ -102,26 +111,39 @@ def same_forward(answer: Document, model: Document) -> bool:
     if model["order"] != 1:
         return True
     one, other = answer["columns"], model["columns"]
-    _, mine, theirs = np.intersect1d(one["x"], other["x"], return_indices=True)
-    return mine.size >= model["count"] // 2 and all(
-        _equal(one[name], other[name], mine, theirs) for name in ("forward", "surrogate")
+    rows = {x: row for row, x in enumerate(one["x"])}
+    pairs = [(rows[x], row) for row, x in enumerate(other["x"]) if x in rows]
+    return len(pairs) >= model["count"] // 2 and all(
+        _same_column(one[name], other[name], pairs) for name in ("forward", "surrogate")
     )
 
 
-def _equal(one: list[float | None] | None, other: list[float | None] | None, mine: Any, theirs: Any) -> bool:
+def _same_column(one: _Column | None, other: _Column | None, pairs: Sequence[tuple[int, int]]) -> bool:
     if one is None or other is None:
         return one is other
-    first, second = np.array(one, float)[mine], np.array(other, float)[theirs]
-    scale = np.nanmax(np.abs(second), initial=0.0)
-    return bool(np.allclose(first, second, rtol=0.0, atol=_RTOL * scale, equal_nan=True))
+    numbers = [(_finite(one[mine]), _finite(other[theirs])) for mine, theirs in pairs]
+    bound = _RTOL * max((abs(second) for _, second in numbers if second is not None), default=0.0)
+    return all(
+        first is second if first is None or second is None else abs(first - second) <= bound
+        for first, second in numbers
+    )
 
 
-def _hints(text: str, note: str, answer: Document) -> tuple[str, ...]:
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
+def _hints(text: str, note: str, answer: Document) -> tuple[Hint, ...]:
     """Where it is wrong, of what kind that is, and in which line."""
     verdict, failure = answer["verdict"], answer["failure"]
     story = failure or verdict["explanation"] or {"sentence": ""}
-    return tuple(filter(None, (verdict["headline"], story["sentence"]))) + _line_hint(text, line_to_mend(text, note))
+    pairs = (Hint("Where?", verdict["headline"]), Hint("What kind?", story["sentence"]))
+    return tuple(hint for hint in pairs if hint.says) + line_hint(text, line_to_mend(text, note))
 
 
-def _line_hint(text: str, line: int | None) -> tuple[str, ...]:
-    return (f"Line {line}: `{text.splitlines()[line - 1].strip()}`",) if line else ()
+def line_hint(text: str, line: int | None) -> tuple[Hint, ...]:
+    """Which line it is, as it stands there."""
+    lines = text.splitlines()
+    if not line or line > len(lines):
+        return ()
+    return (Hint("Which line?", f"Line {line}: `{lines[line - 1].strip()}`"),)

@@ -19,7 +19,7 @@ from ..supervisor.single_flight import IsDisconnected
 from ..url.address import query_values
 from ..url.parse import parse_query, read_address
 from .exercise import Goal
-from .grade import Document, Grade, grade_answers, grade_check, graded_text
+from .grade import Document, Grade, Hint, grade_answers, grade_check, graded_text, line_hint
 
 _MOST_MODELS = 64  # budget: of an exercise each, of which one has a few hundred kB
 
@@ -51,9 +51,9 @@ class Grader:
                     return grade_check(goal, await engine.catalogue())
                 answers = await _answers(engine, models, gone)
             except BadQuestion as problem:
-                return Grade(False, "call-changed", (str(problem),))
+                return Grade(False, "call-changed", (Hint("Where?", str(problem)),))
             except (EngineBroken, Unsolved) as problem:
-                return _grade_of_trouble(engine, problem)
+                return _grade_of_trouble(text, engine, problem)
         return grade_answers(text, goal, answers, [model.document for model in models])
 
     async def _model(self, goal: Goal, address: str, gone: IsDisconnected | None) -> list[Measured]:
@@ -63,7 +63,7 @@ class Grader:
                 try:
                     self._models[key] = await _measured(engine, goal.asks, gone)
                 except (EngineBroken, Unsolved) as problem:
-                    (sentence, *_) = _grade_of_trouble(engine, problem).hints
+                    sentence = _grade_of_trouble(goal.model, engine, problem).hints[0].says
                     raise BadQuestion(f"The code that the edit started from cannot be run: {sentence}") from None
         return self._models[key]
 
@@ -102,10 +102,9 @@ def _document(answer: Answer) -> Document:
     return {**curves_of(answer).header, "columns": document_columns(answer)}
 
 
-def _grade_of_trouble(engine: Engine, problem: Exception) -> Grade:
+def _grade_of_trouble(text: str, engine: Engine, problem: Exception) -> Grade:
     """The grade of a text that cannot be loaded, or in which no call works."""
     trouble = engine.trouble
     if isinstance(problem, EngineBroken) and trouble is not None:
-        line = (f"Line {trouble['line']}",) if trouble["line"] else ()
-        return Grade(False, "broken", (trouble["sentence"], *line))
-    return Grade(False, "unsolved", (str(problem),))
+        return Grade(False, "broken", (Hint("Where?", trouble["sentence"]), *line_hint(text, trouble["line"])))
+    return Grade(False, "unsolved", (Hint("Where?", str(problem)),))

@@ -16,7 +16,8 @@ _PAGE = (b"document",)
 _FRAMES = (*_PAGE, b"iframe", b"frame")
 _PLACES = {"frame": _FRAMES, "show": (*_FRAMES, b"object", b"embed")}  # where other sites may navigate to it
 _PORTS = {"http": ":80", "https": ":443"}
-PLAY, PLAY_PAGE = EDITS = ("/play.json", "/play.page.json")  # where code is sent that a visitor has edited
+# Where code is sent that a visitor has edited.
+PLAY, PLAY_PAGE, PLAY_GRADE = EDITS = ("/play.json", "/play.page.json", "/play.grade.json")
 TOKEN_HEADER = b"x-gradloupe-token"
 
 _CROSS_SITE_READ = (

@@ -14,6 +14,7 @@ from ..cache.mark_cache import MarkCache
 from ..cache.thumbnails import OWN_TIMEOUT, ThumbnailCache
 from ..cache.visitor import Shares, Visitor
 from ..config.settings import Settings
+from ..exercises.grader import Grader
 from ..html.assets import Assets
 from ..html.pages import Pages
 from ..http.connection_limits import client_of_address
@@ -54,6 +55,7 @@ class Site:
     own_thumbnails: ThumbnailCache
     rasterizer: Rasterizer
     edits: Edits
+    grader: Grader
     build: str
     settings: Settings
 
@@ -71,7 +73,9 @@ class Site:
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
         caches = answers, MarkCache(engine), SingleFlight[tuple[EncodedBody, bool]](), streams
         edits = Edits(EditLimits(deadline=settings.deadline, waiting=max(1, settings.requests_per_peer // 2)))
-        return cls(engine, *caches, exports, assets, pages, *thumbnails, Rasterizer(), edits, build, settings)
+        return cls(
+            engine, *caches, exports, assets, pages, *thumbnails, Rasterizer(), edits, Grader(edits), build, settings
+        )
 
     def base(self, request: Request) -> str:
         """The base URL of this site, without a slash at the end."""

@@ -1,5 +1,5 @@
 """Routes of edited code: ``/play``, the page with the editor; ``POST /play.json``, a text and a question, answered out
-of the sandbox; and ``POST /play.page.json``, the same for that page.
+of the sandbox; ``POST /play.page.json``, the same for that page; and ``POST /play.grade.json``, its grade.
 """
 
 from __future__ import annotations
@@ -15,16 +15,20 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from ..cache.visitor import Visitor
 from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_ending
+from ..exercises.exercise import OPEN_GOALS, Goal, all_exercises
+from ..exercises.grade import graded_text
 from ..html.controls_digest import controls_digest
 from ..html.pages import Pages, SectionPage
-from ..http.cross_site_guard import PLAY, PLAY_PAGE
+from ..http.cross_site_guard import PLAY, PLAY_GRADE, PLAY_PAGE
 from ..http.responses import reply, uncached_reply
 from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import BadQuestion, EngineBroken, UnknownOp, Unsolved
+from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
 from ..schema.op import DeviceSummary, OpDescription
 from ..supervisor.engine import Engine
 from ..url.address import Address, canonical_address, encoded_query
+from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_address
 from ..url.representations import PAGE, REPRESENTATIONS, check_representation
 from .context import Site, query_string
@@ -41,12 +45,18 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class _Edit:
-    """A text and what is asked of it; ``form`` is the digest of the controls of the page that asks, None for others."""
+    """A text and what is asked of it; ``form`` is the digest of the controls of the page that asks, None for others.
+
+    ``exercise`` is the name of the one that it is written for; or it has a ``goal``, and began as ``original``.
+    """
 
     text: str
     name: str = ""
     query: str = ""
     form: str | None = None
+    exercise: str = ""
+    goal: str = ""
+    original: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,39 @@ async def play_page(request: Request) -> Response:
             "test": pytest_ending(op, address),
         }
 
-    return await _reply(request, (*_FIELDS, "form"), written)
+    return await _reply(request, (*_FIELDS, "form", "exercise"), written)
+
+
+@router.post(PLAY_GRADE, include_in_schema=False)
+async def play_grade(request: Request) -> Response:
+    """Whether a text solves an ``exercise``, or reaches a ``goal`` without another forward than that of ``original``.
+
+    The result is whether it is ``solved``, the answer ``note``, and ``hints``: what each answers, and the answer.
+    """
+    site = Site.serving(request)
+    await _check_allowed(site)
+    edit = await _asked(request, ("text", "exercise", "goal", "original"))
+    goal, hints = _goal(edit)
+    visitor = site.visitor(request)
+    grade = await site.grader.grade(edit.text, goal, visitor.address, visitor.gone)
+    told = [] if grade.solved else [*map(tuple, grade.hints), *(("A hint?", hint) for hint in hints)]
+    result = {"solved": grade.solved, "note": grade.note, "hints": told}
+    return uncached_reply(request, orjson.dumps(result), "application/json")
+
+
+def _goal(edit: _Edit) -> tuple[Goal, tuple[str, ...]]:
+    """The goal of an edit, and the hints of its exercise. Raises ``BadQuestion``."""
+    exercises = all_exercises()
+    if edit.exercise in exercises:
+        return exercises[edit.exercise].goal, exercises[edit.exercise].hints
+    if edit.exercise:
+        close = closest_match(edit.exercise, exercises)
+        hint = f"did you mean {close}?" if close else "/exercises lists them all."
+        raise BadQuestion(f"exercise: there is no {printable_excerpt(edit.exercise)!r}; {hint}", "exercise")
+    if edit.goal not in OPEN_GOALS or not edit.original.strip():
+        allowed = listed(OPEN_GOALS, "or")
+        raise BadQuestion(f"goal: give an exercise, or a goal, {allowed}, and the original text.", "goal")
+    return Goal(edit.goal, edit.original), ()
 
 
 async def _reply(request: Request, fields: tuple[str, ...], write: _Write) -> Response:
@@ -122,7 +164,8 @@ async def _reply(request: Request, fields: tuple[str, ...], write: _Write) -> Re
     await _check_allowed(site)
     edit = await _asked(request, fields)
     visitor = site.visitor(request)
-    async with site.edits.engine(edit.text, visitor.address, visitor.gone) as engine:
+    text = graded_text(edit.text, _goal(edit)[0]) if edit.exercise else edit.text
+    async with site.edits.engine(text, visitor.address, visitor.gone) as engine:
         result = await _result(engine, edit, visitor, write)
     return uncached_reply(request, orjson.dumps(result), "application/json")
 

@@ -7,6 +7,8 @@ import pytest
 from support.edits import BACKWARD_LINE, edited
 from support.servers import InThread, Server, serving_in_thread
 
+from gradloupe.server.exercises.exercise import all_exercises
+
 MAX_TEXT = 2**16  # bytes
 
 
@@ -113,3 +115,48 @@ def test_for_strangers_it_is_off_unless_the_operator_says_otherwise() -> None:
         assert "--play" in reply.json()["detail"]
     with serving_in_thread("--public", "--play", "--deadline", "30") as server:
         assert played(server, {"text": edited()}).json()["result"] == "answered"
+
+
+def graded(server: Server, **body: str) -> Any:
+    """The grade of a text, asked for as a page of the server does."""
+    own = {"Origin": server.url, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/json"}
+    reply = httpx2.post(f"{server.url}/play.grade.json", content=json.dumps(body), headers=own, timeout=120)
+    return reply.json() | ({"status": reply.status_code} if reply.status_code != 200 else {})
+
+
+def test_an_exercise_is_solved_where_the_judge_says_so(running: InThread) -> None:
+    exercise = all_exercises()["mask"]
+    right = graded(running, exercise="mask", text=exercise.solution)
+    assert right == {"solved": True, "note": "solved", "hints": []}
+    wrong = graded(running, exercise="mask", text=exercise.start)
+    assert (wrong["solved"], wrong["note"]) == (False, "mask-forgotten")
+    assert [asks for asks, _ in wrong["hints"]] == ["Where?", "What kind?", "Which line?", "A hint?"]
+    assert wrong["hints"][2][1].startswith("Line 14: ")
+
+
+def test_an_edit_reaches_a_goal_only_with_the_forward_that_it_began_with(running: InThread) -> None:
+    original = edited(backward="return grad_output, None")
+    assert graded(running, goal="matches", original=original, text=original)["note"] == "factor-missing"
+    assert graded(running, goal="matches", original=original, text=edited())["solved"]
+    other = edited("return x * ctx.k", "return grad_output * ctx.k, None")
+    assert graded(running, goal="matches", original=original, text=other)["note"] == "forward-changed"
+    assert graded(running, goal="surrogate", original=original, text=edited())["note"] == "no-surrogate"
+    assert graded(running, goal="matches", original=original, text="class A(")["note"] == "broken"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"exercise": "masks"}, "did you mean mask?"),
+        ({"exercise": "no such thing"}, "/exercises lists them all"),
+        ({}, "a goal, matches or surrogate, and the original"),
+        ({"goal": "check", "original": "a"}, "a goal, matches or surrogate, and the original"),
+        ({"goal": "matches"}, "and the original"),
+        ({"goal": "matches", "original": "x = 1\n"}, "The code that the edit started from cannot be run"),
+        ({"query": ""}, "is no field of the body"),
+    ],
+)
+def test_a_goal_that_cannot_be_graded_is_refused(running: InThread, body: dict[str, str], words: str) -> None:
+    refused = graded(running, text=edited(), **body)
+    assert refused["status"] == 422
+    assert words in refused["detail"]
