@@ -27,7 +27,7 @@ from .http.static_files import StaticFiles
 from .http.sub_path import SubPath
 from .protocol.errors import EngineBroken, EngineBusy
 from .reload.composite_engine import AnyEngine
-from .routes import compare, gallery, lessons, oembed, own, play, robots, sections, system
+from .routes import compare, exercises, gallery, lessons, oembed, own, play, robots, sections, system
 from .routes.context import Site
 
 _USUAL = Settings()
@@ -101,6 +101,7 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     app.include_router(oembed.router)
     app.include_router(own.router)
     app.include_router(play.router)
+    app.include_router(exercises.router)
     app.include_router(gallery.router)
     app.include_router(lessons.router)
     app.include_router(robots.router)

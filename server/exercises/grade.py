@@ -98,7 +98,7 @@ def grade_check(goal: Goal, left: Collection[str]) -> Grade:
         return Grade(False, "right-accused", (Hint("Where?", f"{caught}, and rejects a right one."),))
     if missed:
         note = goal.catches[missed[0]]
-        kind = f"The first that it does not catch has the answer note {note}."
+        kind = f"One that it lets through is of the kind “{note}”."
         return Grade(False, f"misses-{note}", (Hint("Where?", f"{caught}."), Hint("What kind?", kind)))
     return Grade(True, SOLVED)
 

@@ -31,6 +31,7 @@ STYLE_SHEETS = {
     "lesson": (*_COMMON, *_FIGURE, "lesson", "no_script"),
     "lessons": (*_COMMON, "lessons"),
     "play": (*_COMMON, *_FIGURE, "play", "copied", "no_script"),
+    "exercise": (*_COMMON, *_FIGURE, "play", "exercise", "highlight", "no_script"),
     "glossary": (*_COMMON, "glossary"),
     "compare": (*_COMMON, *_FIGURE, "compare", "highlight", "no_script"),
     "compare_choose": (*_COMMON, "compare"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from itertools import groupby
@@ -34,6 +34,7 @@ from ..documents.text_alternative import (
 )
 from ..documents.typography import typeset_number
 from ..documents.typography import typeset_sentence as typeset
+from ..exercises.exercise import Exercise
 from ..figure.axis_range import AxisRanges
 from ..figure.graph_svg import graph_svg
 from ..figure.hidden_curves import without_hidden
@@ -68,6 +69,7 @@ from ..url.representations import PICTURES, REPRESENTATIONS
 from .assets import SHARED_SCRIPT, Assets
 from .controls_digest import controls_digest
 from .example_inputs_code import example_inputs_code
+from .exercise_page import exercise_context, lesson_exercises
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
 from .glossary import GlossaryEntry, termed, unlinked
 from .inline_bundle import Bundle
@@ -78,6 +80,7 @@ from .play_page import SKELETON, name_in_text, source_text, unanswered
 from .search import ranked, suggestions
 from .site_address import is_local
 from .social_tags import (
+    EXERCISES_DESCRIPTION,
     GLOSSARY_DESCRIPTION,
     LESSONS_DESCRIPTION,
     PLAY_DESCRIPTION,
@@ -243,15 +246,26 @@ class Pages:
         text = " ".join(place.lesson.text.replace("`", "").split())
         social = plain_tags(view.base + address, place.lesson.title, text, view.indexed and not framed)
         context |= {"place": place, "lesson": place.lesson, "framed": framed, "ranges": None}
+        context["exercises"] = lesson_exercises(place.lesson.name) if view.editable else []
         if view.held is not None:
             context["ranges"] = dict(zip(("upper", "lower"), view.held.of(view.address.layout), strict=True))
         return self._render("pages/lesson.html", context | {"social": replace(social, image=context["social"].image)})
 
-    def lessons(self, lessons: Sequence[Lesson], base: str, indexed: bool) -> bytes:
-        """The list of the lessons, by their questions, in parts."""
+    def lessons(self, lessons: Sequence[Lesson], editable: bool, base: str, indexed: bool) -> bytes:
+        """The list of the lessons, by their questions, in parts; and where code is ``editable`` a way to exercises."""
         social = plain_tags(f"{base}/lessons", "Lessons", LESSONS_DESCRIPTION, indexed)
         parts = [(part, list(members)) for part, members in groupby(lessons, lambda lesson: lesson.part)]
-        return self._render("pages/lessons.html", {"lessons": lessons, "parts": parts, "social": social})
+        context = {"lessons": lessons, "parts": parts, "social": social, "editable": editable}
+        return self._render("pages/lessons.html", context)
+
+    def exercises(self, exercises: Collection[Exercise], base: str, indexed: bool) -> bytes:
+        """The list of the exercises."""
+        social = plain_tags(f"{base}/exercises", "Exercises", EXERCISES_DESCRIPTION, indexed)
+        return self._render("pages/exercises.html", {"exercises": exercises, "social": social})
+
+    def exercise(self, exercises: Sequence[Exercise], number: int, base: str, indexed: bool) -> bytes:
+        """The exercise of this number; its curves are drawn by its script."""
+        return self._render("pages/exercise.html", exercise_context(exercises, number, base, indexed))
 
     def glossary(self, entries: Sequence[GlossaryEntry], base: str, indexed: bool) -> bytes:
         """The terms, each with its definition and a figure."""

@@ -61,6 +61,9 @@ def gallery_tags(base: str, indexed: bool) -> SocialTags:
 
 GLOSSARY_DESCRIPTION = "The words for what a backward does, each in a sentence or two and with a figure."
 PLAY_DESCRIPTION = "Write a torch.autograd.Function in the page, and see at once what its backward computes."
+EXERCISES_DESCRIPTION = (
+    "Backwards to mend: the curves follow what is typed, hints come one at a time, and a judge grades."
+)
 LESSONS_DESCRIPTION = "Short lessons on backward: one question, one live figure and one control each."
 
 

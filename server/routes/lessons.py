@@ -36,7 +36,8 @@ router = APIRouter()
 async def lesson_list(request: Request) -> Response:
     """All lessons, in order."""
     site = Site.serving(request)
-    return await _words(request, "lessons", partial(site.pages.lessons, all_lessons()))
+    render = partial(site.pages.lessons, all_lessons(), site.editable)
+    return await _words(request, f"lessons {site.editable}", render)
 
 
 @router.get("/glossary", include_in_schema=False)

@@ -80,7 +80,7 @@ _Write = Callable[[_Answered], dict[str, Any]]
 async def editor(request: Request) -> Response:
     """The page with the editor: for the op that is named ``from``, under the rest of the query, or from scratch."""
     site = Site.serving(request)
-    await _check_allowed(site)
+    await check_allowed(site)
     words = parse_query(query_string(request))
     origin = words.pop("from", "")
     if origin:
@@ -134,7 +134,7 @@ async def play_grade(request: Request) -> Response:
     The result is whether it is ``solved``, the answer ``note``, and ``hints``: what each answers, and the answer.
     """
     site = Site.serving(request)
-    await _check_allowed(site)
+    await check_allowed(site)
     edit = await _asked(request, ("text", "exercise", "goal", "original"))
     goal, hints = _goal(edit)
     visitor = site.visitor(request)
@@ -161,7 +161,7 @@ def _goal(edit: _Edit) -> tuple[Goal, tuple[str, ...]]:
 
 async def _reply(request: Request, fields: tuple[str, ...], write: _Write) -> Response:
     site = Site.serving(request)
-    await _check_allowed(site)
+    await check_allowed(site)
     edit = await _asked(request, fields)
     visitor = site.visitor(request)
     text = graded_text(edit.text, _goal(edit)[0]) if edit.exercise else edit.text
@@ -170,7 +170,8 @@ async def _reply(request: Request, fields: tuple[str, ...], write: _Write) -> Re
     return uncached_reply(request, orjson.dumps(result), "application/json")
 
 
-async def _check_allowed(site: Site) -> None:
+async def check_allowed(site: Site) -> None:
+    """Raises ``HTTPException`` where code may not be edited on this server, with the reason."""
     if not site.settings.play:
         raise HTTPException(403, _OFF)
     found = await site.edits.confinement()

@@ -5,6 +5,7 @@ import { soleFigure } from "../figure/live_figure.js";
 import { afterFirstPaint, loadPlotly } from "../figure/plot.js";
 import { typesetSentence } from "../number.js";
 import { codeField } from "../play/code.js";
+import { declareControls } from "../play/controls.js";
 import { diffElements } from "../play/diff.js";
 import { editSource } from "../play/edits.js";
 import { packText, unpackText } from "../play/link.js";
@@ -61,7 +62,7 @@ function heard({ result, sentence, line, functions, name: shown, form, controls,
   find("#verdict").hidden = !seen && session.answer === null; // there is none on what never ran
   if (!seen) return;
   if (from) find("#pale").hidden = !isEdited() || edits.original() === null;
-  if (form !== latest.form) declare(controls, answer.address);
+  if (form !== latest.form) declareControls(session, find("#controls"), controls, answer.address);
   latest = { form, test };
 }
 
@@ -79,15 +80,6 @@ function listProblems(problems) {
 function offer(names, shown) {
   find(".choose").hidden = names.length < 2;
   find("#function").replaceChildren(...names.map((each) => new Option(each, each, false, each === shown)));
-}
-
-/** The form in `html` takes the place of what the form of the page has. */
-function declare(html, address) {
-  const form = find("#controls");
-  const fresh = new DOMParser().parseFromString(html, "text/html").querySelector("form");
-  for (const { name: attribute, value } of fresh.attributes) form.setAttribute(attribute, value);
-  form.replaceChildren(...fresh.childNodes);
-  session.declare(address.includes("?") ? address.slice(address.indexOf("?")) : "");
 }
 
 function showChanges() {

@@ -1,0 +1,102 @@
+// The page of an exercise: its code is drawn as it is typed and graded when that is asked for; hints come one at a time.
+
+import { h } from "../dom.js";
+import { soleFigure } from "../figure/live_figure.js";
+import { afterFirstPaint, loadPlotly } from "../figure/plot.js";
+import { typesetSentence } from "../number.js";
+import { pageToken } from "../own/events.js";
+import { codeField } from "../play/code.js";
+import { declareControls } from "../play/controls.js";
+import { editSource } from "../play/edits.js";
+import { askServer, latestOnly } from "../state/question.js";
+import { Session, setReady } from "../state/session.js";
+
+const PAUSE = 150; // milliseconds without a key, before the code is asked for
+const SOLVED = "Solved.";
+const WRONG = "Not yet. Look at the curves, ask for a hint, and try again.";
+const UNCAUGHT = "Not yet. Ask for a hint, and try again.";
+
+const find = (selector) => document.querySelector(selector);
+const { editor, exercise } = document.documentElement.dataset;
+const start = find("#code").defaultValue;
+const drawn = find("#canvas") !== null; // of a check there are no curves
+const code = codeField(find("#editor"), editor, typed);
+let form = "";
+let timer = 0;
+let hints = []; // those that were not asked for
+
+const session = drawn ? figureSession() : null;
+const grade = latestOnly(askForGrade, told, (sentence) => tell(sentence, ""));
+
+function figureSession() {
+  const edits = editSource({
+    from: "",
+    asked: () => ({ text: code.text(), form, exercise }),
+    drawn: () => session.answer !== null,
+    heard,
+  });
+  const made = new Session(edits.ask, find("#controls").dataset.search);
+  const painted = afterFirstPaint(); // before Plotly is read
+  soleFigure(made, { load: () => painted.then(() => loadPlotly("curves")), drawn: () => code.enrich() });
+  return made;
+}
+
+function typed() {
+  find("#back").disabled = code.text() === start;
+  if (find("#grade").dataset.note) tell("", "");
+  clearTimeout(timer);
+  if (session) timer = setTimeout(() => session.refresh(), PAUSE);
+}
+
+/** A result: where the code cannot run, and the controls of what is `seen`. */
+function heard({ result, sentence, line, form: shown, controls, document: answer }, seen) {
+  code.mark(result === "answered" || line === null ? [] : [{ line, message: typesetSentence(sentence) }]);
+  find(".result").classList.toggle("stale", !seen);
+  if (seen && shown !== form) declareControls(session, find("#controls"), controls, answer.address);
+  if (seen) form = shown;
+}
+
+function askForGrade(address, signal) {
+  const headers = { "Content-Type": "application/json", "X-Gradloupe-Token": pageToken() };
+  return askServer(address, signal, { method: "POST", headers, body: JSON.stringify({ text: code.text(), exercise }) });
+}
+
+function told({ solved, note, hints: given }) {
+  tell(solved ? SOLVED : drawn ? WRONG : UNCAUGHT, note);
+  hints = given;
+  offerHint();
+}
+
+/** What is said of the code, and the answer note; hints of earlier code go. */
+function tell(sentence, note) {
+  find("#grade").textContent = typesetSentence(sentence);
+  find("#grade").dataset.note = note;
+  find("#hints").replaceChildren();
+  hints = [];
+  offerHint();
+}
+
+function offerHint() {
+  find("#hint").disabled = hints.length === 0;
+  find("#hint").textContent = hints.length > 0 ? hints[0][0] : "A hint";
+}
+
+const coded = (text) => text.split("`").map((part, i) => (i % 2 ? h("code", {}, part) : typesetSentence(part)));
+
+find("#try").addEventListener("click", () => grade("/play.grade.json"));
+find("#hint").addEventListener("click", () => {
+  const [[asks, says], ...rest] = hints;
+  find("#hints").append(h("dt", {}, asks), h("dd", {}, ...coded(says)));
+  hints = rest;
+  offerHint();
+});
+find("#undo").addEventListener("click", () => code.undo());
+find("#back").addEventListener("click", () => {
+  code.write(start);
+  code.focus();
+});
+if (session) session.start();
+else {
+  code.enrich();
+  setReady("figure", location.pathname);
+}
