@@ -15,8 +15,11 @@ Document = dict[str, Any]  # an answer with its columns as lists
 _Column = list[float]
 _RTOL = 1e-9  # bound: forwards that differ by less, as a share of the largest value, are the same but for rounding
 TRIED = "Tried"  # the Function that is left when a check has rejected all others
-# What is right, and not what is asked for.
-_OTHERWISE = {"matches": "no-surrogate", "matches its surrogate": "surrogate"}
+# What is right, and not what is asked for: the answer note, and what the goal is.
+_OTHERWISE = {
+    "matches": ("no-surrogate", "backward is the derivative of forward; the goal is that of the surrogate instead."),
+    "matches its surrogate": ("surrogate", "backward is the derivative of a surrogate; the goal is that of forward."),
+}
 _FORWARD_CHANGED = "forward does not return what it did: only backward is to be mended."
 _HARNESS = f"""
 
@@ -79,7 +82,8 @@ def grade_answers(text: str, goal: Goal, answers: Sequence[Document], models: Se
         verdict = answer["verdict"]
         note = verdict["note"]
         if note == SOLVED and verdict["word"] != GOALS[goal.kind]:
-            note = _OTHERWISE[verdict["word"]]
+            note, says = _OTHERWISE[verdict["word"]]
+            return Grade(False, note, (Hint("Where?", says), *line_hint(text, line_to_mend(text, note))))
         if note != SOLVED:
             return Grade(False, note, _hints(text, note, answer))
     for check in goal.clean:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..exercises.exercise import Exercise, all_exercises
@@ -17,19 +17,32 @@ def lesson_exercises(lesson: str) -> list[Exercise]:
     return [exercise for exercise in all_exercises().values() if exercise.lesson == lesson]
 
 
-def exercise_context(exercises: Sequence[Exercise], number: int, base: str, indexed: bool) -> dict[str, Any]:
-    """The context of the page of the exercise of this number, among all of them.
+@dataclass(frozen=True)
+class FrameDress:
+    """What a frame leaves out of an exercise, its theme, and its height in pixels where it is given one."""
+
+    hide: tuple[str, ...] = ()
+    theme: str = "auto"
+    height: str = ""
+
+
+def exercise_context(exercise: Exercise, base: str, indexed: bool, dress: FrameDress | None = None) -> dict[str, Any]:
+    """The context of the page of an exercise, or with a ``dress`` that of its frame on another page.
 
     ``asked`` are the words of the query that it begins with, which its form does not have before the first answer.
     """
-    before, (exercise, *after) = exercises[: number - 1], exercises[number - 1 :]
+    others = [*all_exercises().values()] if exercise.name else []
+    before, after = others[: exercise.number - 1], others[exercise.number :]
     text, query = " ".join(exercise.task.replace("`", "").split()), exercise.goal.asks[0]
-    return {
-        **unanswered(),
-        "social": plain_tags(f"{base}/exercises/{exercise.name}", exercise.title, text, indexed),
+    address, blank = f"{base}/exercises/{exercise.name}", unanswered()
+    if dress is not None:
+        blank |= {"hide": dress.hide, "theme": dress.theme, "values": {**blank["values"], "height": dress.height}}
+    return blank | {
+        "social": plain_tags(address, exercise.title, text, indexed and dress is None),
         "exercise": exercise,
+        "framed": dress is not None,
         "lesson": next((lesson for lesson in all_lessons() if lesson.name == exercise.lesson), None),
-        "count": len(exercises),
+        "count": len(others),
         "previous": before[-1:],
         "next": after[:1],
         "search": f"?{query}" if query else "",

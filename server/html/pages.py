@@ -69,7 +69,7 @@ from ..url.representations import PICTURES, REPRESENTATIONS
 from .assets import SHARED_SCRIPT, Assets
 from .controls_digest import controls_digest
 from .example_inputs_code import example_inputs_code
-from .exercise_page import exercise_context, lesson_exercises
+from .exercise_page import FrameDress, exercise_context, lesson_exercises
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
 from .glossary import GlossaryEntry, termed, unlinked
 from .inline_bundle import Bundle
@@ -263,9 +263,9 @@ class Pages:
         social = plain_tags(f"{base}/exercises", "Exercises", EXERCISES_DESCRIPTION, indexed)
         return self._render("pages/exercises.html", {"exercises": exercises, "social": social})
 
-    def exercise(self, exercises: Sequence[Exercise], number: int, base: str, indexed: bool) -> bytes:
-        """The exercise of this number; its curves are drawn by its script."""
-        return self._render("pages/exercise.html", exercise_context(exercises, number, base, indexed))
+    def exercise(self, exercise: Exercise, base: str, indexed: bool, dress: FrameDress | None = None) -> bytes:
+        """An exercise, with a ``dress`` for the frame of another page; its curves are drawn by its script."""
+        return self._render("pages/exercise.html", exercise_context(exercise, base, indexed, dress))
 
     def glossary(self, entries: Sequence[GlossaryEntry], base: str, indexed: bool) -> bytes:
         """The terms, each with its definition and a figure."""

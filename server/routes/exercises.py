@@ -1,4 +1,6 @@
-"""Routes of the exercises: ``/exercises`` and ``/exercises/{exercise}``. Edits are graded by a route of ``play``."""
+"""Routes of the exercises: ``/exercises`` and ``/exercises/{exercise}``; and for the frames of other pages
+``/embed/exercises/{exercise}`` and ``/embed/play/edit``. Edits are graded by a route of ``play``.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,19 @@ import asyncio
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from ..exercises.exercise import all_exercises
+from ..exercises.exercise import OPEN_GOALS, Exercise, Goal, all_exercises
+from ..html.exercise_page import FrameDress
 from ..http.responses import reply
+from ..protocol.errors import BadQuestion
+from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
+from ..url.address import HEIGHT_BOUNDS, HIDEABLE_PARTS, THEMES, encoded_query
 from ..url.numbers import printable_excerpt
-from .context import Site
+from ..url.parse import parse_query
+from .context import Site, query_string
 from .play import check_allowed
+
+DRESS = ("theme", "hide", "height")  # words of a frame
 
 router = APIRouter()
 
@@ -29,12 +38,58 @@ async def exercise_list(request: Request) -> Response:
 @router.get("/exercises/{exercise}", include_in_schema=False)
 async def exercise_page(request: Request) -> Response:
     """One exercise: its task, its code, its curves."""
-    site, name, exercises = Site.serving(request), request.path_params["exercise"], all_exercises()
+    return await _page(request, _exercise(request.path_params["exercise"]))
+
+
+@router.get("/embed/exercises/{exercise}", include_in_schema=False)
+async def framed_exercise(request: Request) -> Response:
+    """One exercise for the frame of another page."""
+    return await _page(request, _exercise(request.path_params["exercise"]), parse_query(query_string(request)))
+
+
+@router.get("/embed/play/edit", include_in_schema=False)
+async def framed_edit(request: Request) -> Response:
+    """Code to edit for the frame of another page, which gives it in the fragment; with a ``goal`` it is graded."""
+    words = parse_query(query_string(request))
+    goal = words.pop("goal", "")
+    if goal and goal not in OPEN_GOALS:
+        raise BadQuestion(f"goal={printable_excerpt(goal)} is none; it may be {listed(OPEN_GOALS, 'or')}.", "goal")
+    dress = {name: words.pop(name) for name in DRESS if name in words}
+    asks = (encoded_query(words),)
+    return await _page(request, Exercise("", 0, "Code to edit", "", "", "", Goal(goal, "", asks)), dress)
+
+
+async def _page(request: Request, exercise: Exercise, words: dict[str, str] | None = None) -> Response:
+    site = Site.serving(request)
     await check_allowed(site)
+    dress = None if words is None else _dress(words)
+    around = site.base(request), site.settings.public, dress
+    return reply(request, await asyncio.to_thread(site.pages.exercise, exercise, *around), "text/html")
+
+
+def _dress(words: dict[str, str]) -> FrameDress:
+    """How a frame is dressed. Raises ``BadQuestion``."""
+    hide = tuple(filter(None, words.get("hide", "").split(",")))
+    theme, height = words.get("theme", THEMES[0]), words.get("height", "")
+    low, high = HEIGHT_BOUNDS
+    for name, fits, allowed in (
+        ("hide", {*hide} <= {*HIDEABLE_PARTS}, f"may name {listed(HIDEABLE_PARTS)}"),
+        ("theme", theme in THEMES, f"is {listed(THEMES, 'or')}"),
+        ("height", not height or (height.isdecimal() and low <= int(height) <= high), f"is from {low} to {high}"),
+    ):
+        if not fits:
+            raise BadQuestion(f"{name}={printable_excerpt(words[name])} is not allowed; {name} {allowed}.", name)
+    if unknown := sorted(words.keys() - {*DRESS}):
+        raise BadQuestion(
+            f"{printable_excerpt(unknown[0])} is no word of this frame; it has {listed(DRESS)}.", unknown[0]
+        )
+    return FrameDress(hide, theme, height)
+
+
+def _exercise(name: str) -> Exercise:
+    exercises = all_exercises()
     if name not in exercises:
         close = closest_match(name, exercises)
         hint = f"did you mean {close}? " if close else ""
         raise HTTPException(404, f"There is no exercise {printable_excerpt(name)!r}; {hint}/exercises lists them all.")
-    place = [*exercises.values()], exercises[name].number
-    body = await asyncio.to_thread(site.pages.exercise, *place, site.base(request), site.settings.public)
-    return reply(request, body, "text/html")
+    return exercises[name]

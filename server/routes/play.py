@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -17,6 +17,7 @@ from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_ending
 from ..exercises.exercise import OPEN_GOALS, Goal, all_exercises
 from ..exercises.grade import graded_text
+from ..figure.hidden_curves import without_hidden
 from ..html.controls_digest import controls_digest
 from ..html.pages import Pages, SectionPage
 from ..http.cross_site_guard import PLAY, PLAY_GRADE, PLAY_PAGE
@@ -70,7 +71,7 @@ class _Answered:
 
     @property
     def place(self) -> str:
-        return canonical_address(self.op, self.address)
+        return canonical_address(self.op, replace(self.address, hide=()))
 
 
 _Write = Callable[[_Answered], dict[str, Any]]
@@ -116,7 +117,8 @@ async def play_page(request: Request) -> Response:
     pages = Site.serving(request).pages
 
     def written(done: _Answered) -> dict[str, Any]:
-        op, address, answer = done.op, done.address, curves_of(done.answer)
+        op, address = done.op, done.address
+        answer = without_hidden(curves_of(done.answer), address.hide)
         return {
             "document": pages.document(answer, done.place),
             "form": controls_digest(op),
@@ -243,5 +245,5 @@ async def _answered(engine: Engine, name: str, edit: _Edit, visitor: Visitor) ->
         if edit.form in (None, controls_digest(op)):
             raise
         address = read_address(op, device, {})
-    check_representation(address, REPRESENTATIONS["json"])
+    check_representation(address, REPRESENTATIONS["json" if edit.form is None else "page.json"])
     return _Answered(op, device, address, await engine.answer(address.question, visitor.gone))

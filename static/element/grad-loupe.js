@@ -1,5 +1,6 @@
 // <grad-loupe op="clamp_with_grad" min="-1" theme="dark">: a live figure in the page of somebody else.
 // Its attributes are the words of the address. What stands inside is shown until the figure is there.
+// <grad-loupe edit goal="matches"><pre>class ...</pre></grad-loupe>: its code, or that in code="", to be edited and graded.
 
 const TAG = "grad-loupe";
 // This and HTML stand in snippets.js as well: nothing is imported here, for the element stands alone.
@@ -8,8 +9,10 @@ const [LOWEST, HIGHEST, USUAL] = [120, 4000, 480]; // pixels
 // What HTML itself says with an attribute is no word of the address; one of such a name goes into data-query.
 const HTML = /^(allow|class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
 const DRESS = ["hide", "width", "height"]; // these take another frame, and
-const OTHERS = ["op", "data-query", "data-origin"]; // these another figure
-const isWord = (name) => /^[a-z_]\w*$/.test(name) && !HTML.test(name);
+const EDITED = ["edit", "code", "exercise"]; // these are no words of an address
+const OTHERS = ["op", "goal", ...EDITED, "data-query", "data-origin"]; // these another figure
+const isWord = (name) => /^[a-z_]\w*$/.test(name) && !HTML.test(name) && !EDITED.includes(name);
+const FREE = "play/edit"; // where code that is given is edited
 const clamped = (height) => Math.min(HIGHEST, Math.max(LOWEST, Math.ceil(height)));
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`:host { display: grid; grid-template-columns: minmax(0, 1fr) }
@@ -23,6 +26,14 @@ function heightIn(data) {
   const { type, subject, message, context, height, value } = Object(data);
   const asked = type === "gradloupe:resize" || subject === "lti.frameResize" || context === "iframe.resize";
   return Number(asked ? height : message === "height" ? value : NaN);
+}
+
+/** `text` as it stands in the fragment of an address, as static/js/play/link.js has it. */
+async function packed(text) {
+  const deflated = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(deflated).arrayBuffer());
+  const signs = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  return signs.replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
 }
 
 class GradLoupe extends HTMLElement {
@@ -71,15 +82,32 @@ class GradLoupe extends HTMLElement {
 
   #open() {
     const [op, width, height] = ["op", "width", "height"].map((name) => this.getAttribute(name));
-    this.#frame = Object.assign(document.createElement("iframe"), { loading: "lazy", title: this.title || op });
+    this.#frame = Object.assign(document.createElement("iframe"), { loading: "lazy", title: this.title || op || "Code to edit" });
     this.#frame.setAttribute("sandbox", SANDBOX);
     if (this.hasAttribute("allow")) this.#frame.allow = this.getAttribute("allow");
     this.#frame.style.height = `${clamped(Number(height) || USUAL)}px`;
     this.#frame.style.maxWidth = Number(width) ? `${Number(width)}px` : "";
-    const path = (op ?? "").split("/").map(encodeURIComponent).join("/"); // that of a lesson is lessons/backward
-    this.#frame.src = new URL(`embed/${path}?${this.#words()}`, this.#origin()).href.replace(/\?$/, "");
+    const place = this.#place(op);
+    const path = place.split("/").map(encodeURIComponent).join("/"); // that of a lesson is lessons/backward
+    const src = new URL(`embed/${path}?${this.#words()}`, this.#origin()).href.replace(/\?$/, "");
     this.#speaks = false;
-    this.#room.replaceChildren(this.#slot, ...(op ? [this.#frame] : []));
+    this.#room.replaceChildren(this.#slot);
+    if (place === FREE) this.#showWithCode(this.#frame, src);
+    else if (place) this.#show(this.#frame, src);
+  }
+
+  #place(op) {
+    if (!this.hasAttribute("edit")) return op ?? "";
+    const exercise = this.getAttribute("exercise");
+    return exercise ? `exercises/${exercise}` : FREE;
+  }
+  #show(frame, src) {
+    frame.src = src;
+    this.#room.append(frame);
+  }
+  async #showWithCode(frame, src) {
+    const code = await packed((this.getAttribute("code") ?? this.textContent).trim());
+    if (frame === this.#frame) this.#show(frame, `${src}#c=${code}`);
   }
 
   #changed(names) {
@@ -99,13 +127,21 @@ class GradLoupe extends HTMLElement {
     if (!source || source !== this.#frame.contentWindow) return;
     const height = heightIn(data);
     if (height > 0) this.#frame.style.height = `${clamped(height)}px`;
-    const said = /^gradloupe:(ready|change|resize)$/.exec(data?.type)?.[1];
+    const said = /^gradloupe:(ready|change|resize|tried)$/.exec(data?.type)?.[1];
     if (!said) return;
+    if (said === "tried") return this.#tried(data);
     this.#slot.hidden = this.#speaks = true;
     this.#state = data.state ?? this.#state;
     const detail = { address: data.address, state: this.state, verdict: data.verdict };
     if (said !== "resize") this.dispatchEvent(new CustomEvent(said, { detail }));
     this.#settle();
+  }
+
+  /** Code was graded: the answer note says what is wrong with it, and is "solved" where nothing is. */
+  #tried({ note, solved }) {
+    for (const said of solved ? ["tried", "solved"] : ["tried"]) {
+      this.dispatchEvent(new CustomEvent(said, { detail: { note, solved } }));
+    }
   }
 
   #settle() {

@@ -1,4 +1,5 @@
-// The page of an exercise: its code is drawn as it is typed and graded when that is asked for; hints come one at a time.
+// The page of an exercise, alone or in the frame of another page: its code is drawn as it is typed and graded when that is
+// asked for; hints come one at a time. In a frame an edit may have no exercise, but the code that the fragment gives.
 
 import { h } from "../dom.js";
 import { soleFigure } from "../figure/live_figure.js";
@@ -8,19 +9,26 @@ import { pageToken } from "../own/events.js";
 import { codeField } from "../play/code.js";
 import { declareControls } from "../play/controls.js";
 import { editSource } from "../play/edits.js";
+import { unpackText } from "../play/link.js";
+import { messenger } from "../share/parent_page.js";
 import { askServer, latestOnly } from "../state/question.js";
 import { Session, setReady } from "../state/session.js";
 
+const THEMES = ["auto", "light", "dark"];
 const PAUSE = 150; // milliseconds without a key, before the code is asked for
+const UNREADABLE = "# The code of this frame cannot be read: its address was cut.\n";
 const SOLVED = "Solved.";
 const WRONG = "Not yet. Look at the curves, ask for a hint, and try again.";
 const UNCAUGHT = "Not yet. Ask for a hint, and try again.";
 
 const find = (selector) => document.querySelector(selector);
-const { editor, exercise } = document.documentElement.dataset;
-const start = find("#code").defaultValue;
+const page = document.documentElement;
+const { editor, exercise, goal, hide = "" } = page.dataset;
+let start = find("#code").defaultValue;
 const drawn = find("#canvas") !== null; // of a check there are no curves
 const code = codeField(find("#editor"), editor, typed);
+const around = messenger({ moved: () => {}, themed: (theme) => THEMES.includes(theme) && (page.dataset.theme = theme) });
+let ready = false;
 let form = "";
 let timer = 0;
 let hints = []; // those that were not asked for
@@ -31,14 +39,21 @@ const grade = latestOnly(askForGrade, told, (sentence) => tell(sentence, ""));
 function figureSession() {
   const edits = editSource({
     from: "",
-    asked: () => ({ text: code.text(), form, exercise }),
+    asked: () => ({ text: code.text(), form, ...(exercise ? { exercise } : {}) }),
+    hide,
     drawn: () => session.answer !== null,
     heard,
   });
   const made = new Session(edits.ask, find("#controls").dataset.search);
   const painted = afterFirstPaint(); // before Plotly is read
-  soleFigure(made, { load: () => painted.then(() => loadPlotly("curves")), drawn: () => code.enrich() });
+  soleFigure(made, { load: () => painted.then(() => loadPlotly("curves")), drawn: seen });
   return made;
+}
+
+function seen({ address, verdict: { word, sentence } }) {
+  code.enrich();
+  if (!ready) around.tell("ready", { address, state: {}, verdict: { word, sentence } });
+  ready = true;
 }
 
 function typed() {
@@ -58,13 +73,15 @@ function heard({ result, sentence, line, form: shown, controls, document: answer
 
 function askForGrade(address, signal) {
   const headers = { "Content-Type": "application/json", "X-Gradloupe-Token": pageToken() };
-  return askServer(address, signal, { method: "POST", headers, body: JSON.stringify({ text: code.text(), exercise }) });
+  const asked = exercise ? { exercise } : { goal, original: start };
+  return askServer(address, signal, { method: "POST", headers, body: JSON.stringify({ text: code.text(), ...asked }) });
 }
 
-function told({ solved, note, hints: given }) {
+function told({ solved, note, hints: helpful }) {
   tell(solved ? SOLVED : drawn ? WRONG : UNCAUGHT, note);
-  hints = given;
+  hints = helpful;
   offerHint();
+  around.tell("tried", { solved, note });
 }
 
 /** What is said of the code, and the answer note; hints of earlier code go. */
@@ -77,14 +94,15 @@ function tell(sentence, note) {
 }
 
 function offerHint() {
+  if (!find("#hint")) return;
   find("#hint").disabled = hints.length === 0;
   find("#hint").textContent = hints.length > 0 ? hints[0][0] : "A hint";
 }
 
 const coded = (text) => text.split("`").map((part, i) => (i % 2 ? h("code", {}, part) : typesetSentence(part)));
 
-find("#try").addEventListener("click", () => grade("/play.grade.json"));
-find("#hint").addEventListener("click", () => {
+find("#try")?.addEventListener("click", () => grade("/play.grade.json"));
+find("#hint")?.addEventListener("click", () => {
   const [[asks, says], ...rest] = hints;
   find("#hints").append(h("dt", {}, asks), h("dd", {}, ...coded(says)));
   hints = rest;
@@ -95,8 +113,19 @@ find("#back").addEventListener("click", () => {
   code.write(start);
   code.focus();
 });
-if (session) session.start();
-else {
+if (parent !== window && !page.dataset.high) {
+  new ResizeObserver(() => around.resized(Math.ceil(document.body.getBoundingClientRect().height))).observe(document.body);
+}
+
+/** The code that the fragment of a frame gives is what it starts with. */
+async function begin(given) {
+  if (given) {
+    start = await unpackText(given).catch(() => UNREADABLE);
+    Object.assign(find("#code"), { defaultValue: start, rows: start.split("\n").length + 1 });
+  }
+  if (session) return session.start();
   code.enrich();
   setReady("figure", location.pathname);
+  around.tell("ready", { address: location.pathname, state: {} });
 }
+begin(new URLSearchParams(location.hash.slice(1)).get("c"));

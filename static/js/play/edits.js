@@ -8,15 +8,15 @@ const LOST = "Nothing is drawn before the code runs.";
 
 /**
  * The source of a session: `asked()` says {text, name, form} of the page, and `from` is the name of the op that is drawn
- * behind the edit, "" for none. `heard(result)` is told every result of the sandbox before its curves are. Returns
+ * behind the edit, "" for none; `hide` are parts of the curves to leave out. `heard(result)` is told every result of the sandbox before its curves are. Returns
  * {ask(address, signal), original()}, the answer of that op to the same question, null where it has none.
  */
-export function editSource({ asked, from, drawn, heard }) {
+export function editSource({ asked, from, drawn, heard, hide = "" }) {
   let behind = { address: "", answer: null };
 
   async function ask(address, signal) {
     const [, query = ""] = address.split("?");
-    const body = JSON.stringify({ ...asked(), query });
+    const body = JSON.stringify({ ...asked(), query: [query, hide && `hide=${hide}`].filter(Boolean).join("&") });
     const headers = { "Content-Type": "application/json", "X-Gradloupe-Token": pageToken() };
     const [reply] = await Promise.all([
       askServer("/play.page.json", signal, { method: "POST", body, headers }),
