@@ -32,7 +32,7 @@ _OPEN_WORDS = tuple(word for word, each in VERDICTS.items() if not each.follows 
 _HINT = (
     "If a difference is meant, as in a straight-through estimator, say what backward follows instead, by a "
     "line `Gradloupe surrogate: x` in its docstring, or by `from gradloupe.ops import Op` and "
-    "`op = Op({0}, surrogate=lambda x: x)` below the class. Or pass --allow {0}."
+    "`op = Op({}, surrogate=lambda x: x)` below the class. Or pass --allow {}."
 )
 _ALLOW_HINT = "A check that need not be passed is forgiven with --allow NAME:CHECK, such as --allow {}:{}."
 
@@ -183,11 +183,10 @@ def _summary(report: Report, timed: bool) -> Text:
     text.append(" ".join([*outcome, *open_]), "bold red" if wrong or open_ else "bold green")
     seconds = f", {report.seconds:.1f} s" * timed
     text.append(f" torch {report.torch}{seconds}." * bool(report.torch), "dim")
-    meant = [
-        each.checked.name for each in report.faulty if each.checked.word == "differs" and not each.checked.declared
-    ]
-    if meant:
-        text.append(f"\n{_HINT.format(meant[0])}")
+    meant = [each for each in report.faulty if each.checked.word == "differs" and not each.checked.declared]
+    for each in meant[:1]:
+        name = each.checked.name
+        text.append(f"\n{_HINT.format(each.op['bound'] if each.op else name, name)}")
     alone = next((each.checked for each in report.faulty if not _is_of_verdict(each.checked)), None)
     if alone is not None:
         text.append(f"\n{_ALLOW_HINT.format(alone.name, alone.faults[0].id)}")

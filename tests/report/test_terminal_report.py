@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.checked_files import Reports
@@ -127,6 +128,14 @@ def test_the_width_of_a_pipe_is_that_of_columns_and_never_less_than_a_hundred(
     monkeypatch.setenv("COLUMNS", columns)
     write_report(Report(("my.py",), (ExaminedFunction(WRONG),)), Settings(check=True))
     assert wide - 10 < max(map(len, capsys.readouterr().out.splitlines())) <= wide
+
+
+def test_the_hint_names_a_function_as_its_file_does_and_as_the_report_does(capsys: pytest.CaptureFixture[str]) -> None:
+    op: Any = {"bound": "Layer.Wrong"}
+    write_report(Report(("my.py",), (ExaminedFunction(WRONG, op),)), Settings(check=True))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Op(Layer.Wrong, " in said
+    assert "--allow Wrong[red]." in said
 
 
 def test_numbers_are_typeset_but_for_those_in_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,7 +73,8 @@ def in_every_form(folder: Path, line: str) -> dict[str, Ran]:
     """The same ``--check``, its Functions examined once, as it is written in each ``--format``."""
     chosen = parse_settings([*line.split(), *NO_HURRY], {}, __version__)
     with chdir(folder):
-        process = WorkerProcess(Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory, report=True))
+        limits = (chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
+        process = WorkerProcess(Job(*limits, report=True, recipes=chosen.recipe))
         report = event_loop.run(examine_targets(process, chosen.allow, lambda *_: None, True, {}, chosen.strict))
     return {
         form: _written(folder, partial(write_report, report, replace(chosen, format=form))) for form in REPORT_FORMATS
