@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, NotRequired, Union, get_args, get_origin
@@ -16,12 +17,12 @@ _LEAVES: dict[Any, type | tuple[type, ...]] = {
 
 
 def fits(value: Any, shape: Any) -> bool:
-    """Whether plain data have this shape: that of a ``TypedDict`` with all its fields, a list, a tuple, a mapping.
+    """Whether plain data have this shape: that of a ``TypedDict`` or dataclass with all its fields, a list, a tuple, …
 
     Of what is none of these only texts, numbers, truth values, None and words to choose from are looked at.
     """
     kind, inside = get_origin(shape) or shape, get_args(shape)
-    if is_typeddict(kind):
+    if is_typeddict(kind) or is_dataclass(kind):
         return isinstance(value, dict) and all(
             fits(value[name], each) if name in value else get_origin(each) is NotRequired
             for name, each in _fields(kind).items()

@@ -22,7 +22,8 @@ class Job:
     ``targets`` are as on the command line (``my_ops.py``, ``package.module:Name``); without any it serves the gallery.
     ``deadline`` and ``loading`` are limits in seconds, for one question and until its handshake, in which waiting for a
     processor does not count; ``memory`` is MiB of resident memory, that of its children included, 0 for no limit.
-    ``text`` is code that was edited in a page: instead of targets, its Functions are served, and run in a sandbox.
+    ``text`` is code that was edited in a page: instead of targets, its Functions are served, and run in a sandbox. It
+    is sent when the worker is connected; until then it may be "", and the worker is a spare one. None without any.
     ``again`` counts explicit reloads, which also invalidate what is read beside the source. ``report`` says that all
     its Functions are looked at once, in every view, and nobody waits for a single answer. ``recipes`` are names of
     Functions, each with how it is called.
@@ -34,13 +35,13 @@ class Job:
     memory: int = 0
     again: int = 0
     report: bool = False
-    text: str = ""
+    text: str | None = None
     recipes: tuple[tuple[str, str], ...] = ()
 
     @property
     def foreign(self) -> tuple[str, ...]:
         """What it loads that is no part of Gradloupe: its targets, or the text."""
-        return self.targets or (EDITED,) * bool(self.text)
+        return self.targets or (EDITED,) * (self.text is not None)
 
     def seconds(self, compiles: bool) -> float:
         """The limit for one question, where a compiler is at work or not."""

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from faulthandler import enable, register  # workers replace them in their module
-from types import CodeType, FunctionType, ModuleType, TracebackType
+from types import FunctionType, ModuleType, TracebackType
 from typing import IO, Any, NoReturn
 
 import numpy as np
@@ -59,7 +59,7 @@ class Guest:
     def __init__(self) -> None:
         self._targets: dict[str, Callable[..., Any]] = {}
         self._graphs: dict[int, _Graph] = {}
-        self._count = 0
+        self._count, self._drawn = 0, _positions()
 
     def serve(self) -> None:
         """Answer until the worker closes its end, or edited code ends the process."""
@@ -79,16 +79,18 @@ class Guest:
         for graph in request.get("forget", ()):
             self._graphs.pop(graph, None)
         if request["kind"] == "load":
-            return {"kind": "loaded", "things": self._load(request["text"], writing)}
-        _set_generators(reading.value(request["generator"]), request["seed"])
-        before = _positions()
+            return {"kind": "loaded"} | self._load(request["text"], writing)
+        state = reading.value(request["generator"])
+        before = self._drawn if state is request["seed"] is None else _set_generators(state, request["seed"])
         answer = self._called if request["kind"] == "call" else self._pulled
-        reply = answer(request, reading, writing)
-        return reply | {
-            "drew": [name for name, old, new in zip(_GENERATORS, before, _positions(), strict=True) if old != new]
-        }
+        try:
+            reply = answer(request, reading, writing)
+        finally:
+            self._drawn = _positions()
+        pairs = zip(_GENERATORS, before, self._drawn, strict=True)
+        return reply | {"drew": [name for name, old, new in pairs if old != new]}
 
-    def _load(self, text: str, writing: Writing) -> list[dict[str, Any]]:
+    def _load(self, text: str, writing: Writing) -> dict[str, Any]:
         module = ModuleType(MODULE)
         module.__package__ = f"{PACKAGE}.ops"
         module.__file__ = FILE
@@ -96,40 +98,33 @@ class Guest:
         linecache.cache[FILE] = (len(text), None, text.splitlines(keepends=True), FILE)
         exec(compile(text, FILE, "exec", dont_inherit=True), vars(module))  # noqa: S102 this is what the process is for
         things = list(_things(vars(module)))[:_MOST_THINGS]
-        described = [self._thing(name, thing, writing) for name, thing in things]
+        ops = {name: self._op(name, thing) for name, thing in things if isinstance(thing, Op)}
+        functions = [self._function(name, each, writing) for name, each in things if not isinstance(each, Op)]
         examples = vars(module).get("example_inputs")
         if isinstance(examples, dict):
             examples = {getattr(key, "__qualname__", key): each for key, each in examples.items()}
-        if examples is not None:
-            described.append({"what": "examples", "name": "example_inputs", "value": writing.value(examples)})
-        return described
+        named = {} if examples is None else {"examples": writing.value(examples)}
+        return {"functions": functions, "ops": ops} | named
 
-    def _thing(self, name: str, thing: Any, writing: Writing) -> dict[str, Any]:
-        if isinstance(thing, Op):
-            return self._op(name, thing, writing)
+    def _function(self, name: str, thing: Any, writing: Writing) -> dict[str, Any]:
         self._targets[name] = thing.apply
         roles = {role: getattr(thing, role) for role in _ROLES}
         own = {role: each for role, each in roles.items() if each is not getattr(_SingleLevelFunction, role)}
-        static = not isinstance(inspect.getattr_static(thing, "forward", None), FunctionType)
         return {
-            "what": "function",
             "name": name,
             "qualname": thing.__qualname__,
-            "static": static,
+            "static": not isinstance(inspect.getattr_static(thing, "forward", None), FunctionType),
             "once": declares_once(thing),
             "roles": {role: _method(each, writing) for role, each in own.items()},
         }
 
-    def _op(self, name: str, op: Op, writing: Writing) -> dict[str, Any]:
+    def _op(self, name: str, op: Op) -> dict[str, Any]:
         callables = {"call": op.call, "surrogate": op.surrogate}
-        for role, each in callables.items():
-            if each is not None:
-                self._targets[f"{name}.{role}"] = each
-        plain = {field: value for field, value in vars(op).items() if field in Op.__dataclass_fields__}
+        self._targets |= {f"{name}.{role}": each for role, each in callables.items() if each is not None}
+        plain = {field: getattr(op, field) for field in Op.__dataclass_fields__}
         plain |= {role: _parameter_names(each) for role, each in callables.items()}
-        plain |= {"inputs": tuple(asdict(each) for each in op.inputs), "parameters": tuple(map(asdict, op.parameters))}
-        plain |= {"function": op.function.__qualname__, "descent": op.descent and asdict(op.descent)}
-        return {"what": "op", "name": name, "record": writing.value(plain)}
+        plain |= {name: [asdict(each) for each in getattr(op, name)] for name in ("inputs", "parameters")}
+        return plain | {"function": op.function.__qualname__, "descent": op.descent and asdict(op.descent)}
 
     def _called(self, request: dict[str, Any], reading: Reading, writing: Writing) -> dict[str, Any]:
         """Call a target: what it returns, and which of the tensors it was given it has written into."""
@@ -242,12 +237,13 @@ def _positions() -> tuple[Any, ...]:
     return torch.get_rng_state().numpy().tobytes(), str(numpy["state"].get("pos", numpy)), random.getstate()[1][-1]
 
 
-def _set_generators(state: torch.Tensor | None, seed: int | None) -> None:
+def _set_generators(state: torch.Tensor | None, seed: int | None) -> tuple[Any, ...]:
     if state is not None:
         torch.set_rng_state(state)
     if seed is not None:
         random.seed(seed)
         np.random.seed(seed)
+    return _positions()
 
 
 def _raised(error: BaseException) -> dict[str, Any]:
@@ -270,20 +266,12 @@ def _raised(error: BaseException) -> dict[str, Any]:
 def _frames(traceback: TracebackType | None) -> Iterator[dict[str, Any]]:
     """The frames of edited code, outermost first: the line where each begins, and what of it was running."""
     while traceback is not None:
-        code = traceback.tb_frame.f_code
+        code, line = traceback.tb_frame.f_code, traceback.tb_lineno
         if code.co_filename == FILE:
-            yield {
-                "function": code.co_name,
-                "first": code.co_firstlineno,
-                "line": traceback.tb_lineno,
-                "position": _position(code, traceback.tb_lasti),
-                "arguments": list(code.co_varnames[: code.co_argcount]),
-            }
+            place = list(code.co_positions())[traceback.tb_lasti // 2]
+            position = (line, line, 0, 0) if None in place else place
+            yield {"function": code.co_name, "first": code.co_firstlineno, "position": position}
         traceback = traceback.tb_next
-
-
-def _position(code: CodeType, instruction: int) -> tuple[int | None, ...]:
-    return list(code.co_positions())[instruction // 2]
 
 
 def _read(incoming: IO[bytes], size: int) -> bytes:

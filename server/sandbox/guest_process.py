@@ -80,15 +80,15 @@ def _undisturbed() -> Iterator[None]:
 
 @dataclass
 class GuestProcess:
-    """The guest that executes ``text``; forked when it is first asked, and again after it was lost.
+    """The guest that executes one text; forked when it is first asked, and again after it was lost.
 
     It gets ``seconds`` for each call. Layers ``without`` are left out, which is for tests of the others.
     """
 
-    text: str
     seconds: float = _SECONDS
     limits: Limits = field(default_factory=Limits)
     without: frozenset[str] = frozenset()
+    text: str = ""
     pid: int = 0
     forked: int = 0  # how many guests there were since the question began
     lost: dict[str, Exception] = field(default_factory=dict)  # how it was lost, by the kind of the request
@@ -108,12 +108,18 @@ class GuestProcess:
         if self.pid:
             os.kill(self.pid, signal.SIGSTOP)
 
-    def load(self) -> Reply:
-        """What the guest has said of the text when it has executed it. Raises what ``ask`` raises."""
-        with self._ended_on_failure("load"):
+    def prepare(self) -> None:
+        """Fork the guest, before there is a text. Raises ``GuestLost`` and ``BadReply``."""
+        with self._ended_on_failure("ready"):
             if not self.pid:
-                self._loaded = self._start()
-            return self._loaded
+                self._start()
+
+    def load(self, text: str) -> Reply:
+        """What the guest has said of its text when it has executed that. Raises what ``ask`` raises."""
+        self.text = text
+        self.prepare()
+        with self._ended_on_failure("load"):
+            return self._exchange(packed({"kind": "load", "text": text}, []), "loaded")
 
     def ask(self, header: dict[str, Any], segments: list[bytes]) -> Reply:
         """The reply to a request. Raises ``GuestLost`` where there is none, and ``BadReply`` for a hostile one.
@@ -122,8 +128,8 @@ class GuestProcess:
         request of a kind that it did not survive is not made again.
         """
         kind = header["kind"]
-        if kind not in self.lost:
-            self.load()
+        if not (self.pid or kind in self.lost):
+            self.load(self.text)
         with self._ended_on_failure(kind):
             return self._exchange(packed(header, segments), "returned")
 
@@ -156,7 +162,7 @@ class GuestProcess:
             os.close(self._dumps)
             self.generator, self.forgotten = None, []
 
-    def _start(self) -> Reply:
+    def _start(self) -> None:
         self.forked += 1
         if self.forked > _MOST_GUESTS:
             raise ProcessEnded("it ended its process again and again")
@@ -178,7 +184,6 @@ class GuestProcess:
         ready = self._received("ready", "refused").header
         if ready["kind"] == "refused" or ready.get("parent") != os.getpid():
             raise GuestLost(f"it is not run: this system has no sandbox without {str(ready.get('without'))[:100]}")
-        return self._exchange(packed({"kind": "load", "text": self.text}, []), "loaded")
 
     def _exchange(self, frame: bytes, kind: str) -> Reply:
         """The reply to a frame: of this kind, or ``raised``."""

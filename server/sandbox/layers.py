@@ -92,19 +92,6 @@ def _become_nobody(limits: Limits) -> None:
             raise CannotConfine("a user of its own") from None
 
 
-def _die_with_parent(limits: Limits) -> None:
-    _control(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _forbid_dumps(limits: Limits) -> None:
-    """Not even its own user may read its memory, and it dumps no core."""
-    _control(_PR_SET_DUMPABLE, 0)
-
-
-def _renounce_privileges(limits: Limits) -> None:
-    _control(_PR_SET_NO_NEW_PRIVS, 1)
-
-
 def _limit_resources(limits: Limits) -> None:
     with open("/proc/self/statm") as sizes:
         held = int(sizes.read().split()[0]) * resource.getpagesize()
@@ -149,45 +136,17 @@ def _landlock(limits: Limits) -> None:
         os.close(ruleset)
 
 
-# The system calls that computing takes, and their numbers on x86_64 and on aarch64 (None: it has none of that name).
+# The system calls that computing takes, with their numbers on x86_64 and on aarch64 (-: it has none of that name).
 # None opens a file or a socket, starts a process or a thread, or concerns another process.
-_ALLOWED: dict[str, tuple[int | None, int | None]] = {
-    "read": (0, 63),
-    "write": (1, 64),
-    "close": (3, 57),
-    "poll": (7, None),
-    "ppoll": (271, 73),
-    "lseek": (8, 62),
-    "munmap": (11, 215),
-    "brk": (12, 214),
-    "rt_sigaction": (13, 134),
-    "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139),
-    "mremap": (25, 216),
-    "madvise": (28, 233),
-    "sched_yield": (24, 124),
-    "nanosleep": (35, 101),
-    "getpid": (39, 172),
-    "gettid": (186, 178),
-    "exit": (60, 93),
-    "exit_group": (231, 94),
-    "gettimeofday": (96, 169),
-    "getrusage": (98, 165),
-    "sigaltstack": (131, 132),
-    "futex": (202, 98),
-    "sched_getaffinity": (204, 123),
-    "restart_syscall": (219, 128),
-    "clock_gettime": (228, 113),
-    "clock_getres": (229, 114),
-    "clock_nanosleep": (230, 115),
-    "getrandom": (318, 278),
-    "getcpu": (309, 168),
-    "time": (201, None),
-    "set_robust_list": (273, 99),
-    "rseq": (334, 293),
-    "membarrier": (324, 283),
-}
-_MAPPING = {"mmap": (9, 222), "mprotect": (10, 226)}  # allowed where the memory is not to be executed
+_ALLOWED = """
+read 0 63, write 1 64, close 3 57, poll 7 -, ppoll 271 73, lseek 8 62, munmap 11 215, brk 12 214,
+rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139, mremap 25 216, madvise 28 233,
+sched_yield 24 124, nanosleep 35 101, getpid 39 172, gettid 186 178, exit 60 93, exit_group 231 94,
+gettimeofday 96 169, getrusage 98 165, sigaltstack 131 132, futex 202 98, sched_getaffinity 204 123,
+restart_syscall 219 128, clock_gettime 228 113, clock_getres 229 114, clock_nanosleep 230 115, getrandom 318 278,
+getcpu 309 168, time 201 -, set_robust_list 273 99, rseq 334 293, membarrier 324 283
+"""
+_MAPPING = ((9, 10), (222, 226))  # mmap and mprotect on each, allowed where the memory is not to be executed
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, AUDIT_ARCH
 _X32 = 0x40000000  # numbers from here on are those of another interface of x86_64
 _PROT_EXEC = 4
@@ -219,12 +178,12 @@ def syscall_filter(machine: str) -> bytes:
         if machine == "x86_64":
             yield _instruction(_IF_AT_LEAST, 0, 1, _X32)
             yield _instruction(_RETURN, 0, 0, _KILL)
-        for number in (numbers[column] for numbers in _ALLOWED.values()):
-            if number is not None:
-                yield _instruction(_IF_EQUAL, 0, 1, number)
+        for numbers in (each.split()[1:] for each in _ALLOWED.split(",")):
+            if numbers[column] != "-":
+                yield _instruction(_IF_EQUAL, 0, 1, int(numbers[column]))
                 yield _instruction(_RETURN, 0, 0, _ALLOW)
-        for numbers in _MAPPING.values():
-            yield _instruction(_IF_EQUAL, 0, 4, numbers[column])
+        for number in _MAPPING[column]:
+            yield _instruction(_IF_EQUAL, 0, 4, number)
             yield _instruction(_LOAD, 0, 0, _THIRD_ARGUMENT)
             yield _instruction(_IF_SET, 0, 1, _PROT_EXEC)
             yield _instruction(_RETURN, 0, 0, _REFUSE)
@@ -255,9 +214,9 @@ def _restrict_syscalls(limits: Limits) -> None:
 LAYERS = (
     Layer("namespaces", _unshare),
     Layer("nobody", _become_nobody),
-    Layer("dumps", _forbid_dumps, required=True),
-    Layer("parent", _die_with_parent, required=True),
-    Layer("privileges", _renounce_privileges, required=True),
+    Layer("dumps", lambda _: _control(_PR_SET_DUMPABLE, 0), required=True),  # its memory is read by nobody
+    Layer("parent", lambda _: _control(_PR_SET_PDEATHSIG, signal.SIGKILL), required=True),
+    Layer("privileges", lambda _: _control(_PR_SET_NO_NEW_PRIVS, 1), required=True),
     Layer("resources", _limit_resources, required=True),
     Layer("landlock", _landlock),
     Layer("syscalls", _restrict_syscalls, required=True),

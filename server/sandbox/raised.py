@@ -1,124 +1,123 @@
 """Errors of edited code, raised here with the lines there: tracebacks whose frames are made, not run."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
+import copy
+import linecache
 from collections.abc import Sequence
-from dataclasses import dataclass
-from types import CodeType, FunctionType
+from types import FunctionType, TracebackType
 from typing import Any
 
+from typing_extensions import TypedDict
+
+from ..protocol.fits import fits
 from .guest import FILE, MAX_FRAMES, MAX_MESSAGE, MODULE
-from .guest_process import GuestLost, Reply
+from .guest_process import GuestLost
 from .wire import BadReply
 
-_MAX_NAME, _MAX_ARGUMENTS, _MAX_LINE = 100, 50, 10**6
+_MAX_NAME, _MAX_LINE = 100, 10**6
+Definition = ast.FunctionDef | ast.ClassDef
 
 
-@dataclass(frozen=True)
-class EditedFrame:
-    """A frame of edited code: its function, which begins at line ``first``, and what of it was running.
+class Place(TypedDict):
+    """A frame of edited code: its function, the line where that begins, and what of it was running.
 
-    ``position`` are first and last line, and the columns where that begins and ends.
+    That is ``position``: first and last line, and the columns where it begins and ends.
     """
 
     function: str
     first: int
     position: tuple[int, int, int, int]
-    arguments: tuple[str, ...] = ()
 
 
-def edited_error(reply: Reply) -> Exception:
+class Raised(TypedDict):
+    """An error of edited code: its class and the class of Python's that it derives from, and where it was raised."""
+
+    name: str
+    base: str
+    message: str
+    line: int | None
+    frames: list[Place]
+
+
+def edited_error(raised: Any) -> Exception:
     """The exception that edited code has raised, with its traceback. Raises ``BadReply``."""
-    name, message = reply.get("name", str)[:_MAX_NAME], reply.get("message", str)[:MAX_MESSAGE]
-    base = getattr(builtins, reply.get("base", str), None)
+    if not fits(raised, Raised):
+        raise BadReply("an error has no such description")
+    name, message = raised["name"][:_MAX_NAME], raised["message"][:MAX_MESSAGE]
+    base = getattr(builtins, raised["base"], None)
     if not (isinstance(base, type) and issubclass(base, Exception)):
         base = Exception
-    name = name if name.isidentifier() else base.__name__
-    kind = base if base.__name__ == name else type(name, (base,), {})
-    if base is KeyError:  # whose text is the source of its message
-        message = _unquoted(message)
-    try:
-        error = kind(message)
-    except TypeError:  # a class that takes more than a message
-        error = type(name, (Exception,), {})(message)
+    made = {"__init__": lambda self: None, "__str__": lambda self: message, "__module__": base.__module__}
+    error: Exception = type(name if name.isidentifier() else base.__name__, (base,), made)()
     if isinstance(error, ModuleNotFoundError):
         error.name = message.partition("'")[2].rpartition("'")[0]
     if isinstance(error, SyntaxError):
-        error.filename, error.lineno = FILE, _line(reply.header.get("line") or 1)
-    return with_frames(error, [_frame(each) for each in reply.get("frames", list)[:MAX_FRAMES]])
-
-
-def _unquoted(message: str) -> Any:
-    try:
-        return ast.literal_eval(message)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return message
+        error.msg, error.filename, error.lineno = message, FILE, raised["line"] or 1
+    return _with_frames(error, raised["frames"][:MAX_FRAMES])
 
 
 def lost_error(lost: GuestLost) -> Exception:
     """The exception for a guest that was lost, with the lines that it was running."""
-    error = type(lost)(str(lost))
-    frames = [EditedFrame(name, line, (line, line, 0, 0)) for name, line in lost.running[:MAX_FRAMES]]
-    return with_frames(error, frames)
-
-
-def _frame(plain: Any) -> EditedFrame:
-    if not isinstance(plain, dict):
-        raise BadReply("a frame has no such description")
-    names, place = plain.get("arguments"), plain.get("position")
-    if type(names) is not list or type(place) is not list or len(place) != 4:
-        raise BadReply("a frame has no such description")
-    line = _line(plain.get("line"))
-    first, last, start, end = (line, line, 0, 0) if None in place else (_line(each) for each in place)
-    known = [name for name in names[:_MAX_ARGUMENTS] if type(name) is str and name.isidentifier()]
-    position = (first, max(first, last), start, end)
-    return EditedFrame(str(plain.get("function"))[:_MAX_NAME], _line(plain.get("first")), position, tuple(known))
-
-
-def _line(number: Any) -> int:
-    if type(number) is not int or not 0 <= number <= _MAX_LINE:
-        raise BadReply("a line has no such number")
-    return number
-
-
-def with_frames(error: Exception, frames: Sequence[EditedFrame]) -> Exception:
-    """The error with a traceback that has these frames, outermost first; their code does nothing but raise it."""
-    namespace: dict[str, Any] = {"__name__": MODULE, "error": error}
-    inner: FunctionType | None = None
-    for frame in reversed(frames):
-        inner = _raising(frame, namespace | {"inner": inner})
-    try:
-        if inner is None:
-            raise error
-        inner(*[None] * inner.__code__.co_argcount)
-    except Exception as raised:  # noqa: BLE001 it is the error itself
-        traceback = raised.__traceback__
-        return error.with_traceback(traceback if traceback is None else traceback.tb_next)
-    return error
-
-
-def _raising(frame: EditedFrame, namespace: dict[str, Any]) -> FunctionType:
-    """A function that raises the error, or calls the next one, where the frame was."""
-    inner: FunctionType | None = namespace["inner"]
-    first, last, start, end = frame.position
-    what = "raise error" if inner is None else f"inner({', '.join(['None'] * inner.__code__.co_argcount)})"
-    names = [f"argument{place}" for place in range(len(frame.arguments))]
-    tree = ast.parse(f"def function({', '.join(names)}): {what}")
-    definition: Any = tree.body[0]
-    for node in ast.walk(definition):
-        if hasattr(node, "lineno"):
-            node.lineno, node.end_lineno = max(first, 1), max(last, first, 1)  # type: ignore[attr-defined]
-            node.col_offset, node.end_col_offset = start, max(end, start if last == first else 0)  # type: ignore[attr-defined]
-    definition.lineno = definition.end_lineno = max(frame.first, 1)
-    compiled = compile(tree, FILE, "exec", dont_inherit=True)
-    code = next(each for each in compiled.co_consts if isinstance(each, CodeType))
-    code = code.replace(
-        co_name=frame.function, co_firstlineno=max(frame.first, 1), co_varnames=_unique(frame.arguments)
+    running = [(name, line, (line, line, 0, 0)) for name, line in lost.running[:MAX_FRAMES]]
+    return _with_frames(
+        type(lost)(str(lost)), [{"function": name, "first": line, "position": at} for name, line, at in running]
     )
-    return FunctionType(code, namespace)
 
 
-def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name if names.index(name) == place else f"{name}{place}" for place, name in enumerate(names))
+def _with_frames(error: Exception, frames: Sequence[Place]) -> Exception:
+    """The error with a traceback that has these frames, outermost first; their code does nothing but raise it."""
+    definitions = definitions_by_line(ast.parse("".join(linecache.getlines(FILE)))) if frames else {}
+    inner: TracebackType | None = None
+    for frame in reversed(frames):
+        definition = definitions.get(frame["first"])
+        function = inert(definition, {"__name__": MODULE, "error": error}, frame)
+        try:
+            function(*[None] * function.__code__.co_argcount)
+        except Exception as own:  # noqa: BLE001 it is the error itself
+            made: Any = own.__traceback__
+            inner = TracebackType(inner, made.tb_next.tb_frame, made.tb_next.tb_lasti, made.tb_next.tb_lineno)
+    return error.with_traceback(inner)
+
+
+def definitions_by_line(tree: ast.Module) -> dict[int, Definition]:
+    """Functions and classes of a text by the line where each begins, decorators included."""
+    return {first_line(node): node for node in ast.walk(tree) if isinstance(node, Definition)}
+
+
+def first_line(node: Definition) -> int:
+    """The line where a definition begins, decorators included."""
+    return min([node.lineno, *(each.lineno for each in node.decorator_list)])
+
+
+def inert(node: ast.stmt | None, namespace: dict[str, Any], place: Place | None = None) -> FunctionType:
+    """A function with name, parameters and lines of a definition, and no code of it: it raises ``error`` at a place.
+
+    ``namespace`` has that error; its defaults are all None. Raises ``BadReply`` for a place that cannot be.
+    """
+    known = copy.deepcopy(node) if isinstance(node, ast.FunctionDef) else ast.parse("def unknown(): ...").body[0]
+    assert isinstance(known, ast.FunctionDef)
+    documented = ast.get_docstring(known)
+    first, last, start, end = place["position"] if place else (known.lineno, known.lineno, 0, 0)
+    begins = place["first"] if place else first_line(known)
+    if not all(0 <= each <= _MAX_LINE for each in (begins, first, last, start, end)):
+        raise BadReply("a line has no such number")
+    known.decorator_list, known.lineno, known.end_lineno = [], max(begins, 1), max(begins, last, 1)
+    known.args.defaults = [ast.Constant(None) for _ in known.args.defaults]
+    known.args.kw_defaults = [ast.Constant(None) if each or place else None for each in known.args.kw_defaults]
+    known.body = ast.parse("raise error").body
+    for part in ast.walk(known.body[0]):
+        vars(part).update(lineno=max(first, 1), end_lineno=max(first, last, 1), col_offset=start)
+        vars(part).update(end_col_offset=end if last > first else max(start, end))
+    # Annotations stay text, and are never evaluated.
+    flags, made = __future__.annotations.compiler_flag, dict[str, Any]()
+    tree = ast.fix_missing_locations(ast.Module([known], []))
+    exec(compile(tree, FILE, "exec", flags=flags, dont_inherit=True), namespace, made)  # noqa: S102 a definition alone
+    function: FunctionType = made[known.name]
+    name = place["function"][:_MAX_NAME] if place else known.name
+    function.__code__ = function.__code__.replace(co_name=name)
+    function.__doc__ = documented
+    return function

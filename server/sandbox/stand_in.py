@@ -79,7 +79,7 @@ class Request:
         try:
             if reply.header["kind"] == "returned":
                 return self._accept(reply, given)
-            error = edited_error(reply)
+            error = edited_error(reply.header)
         except BadReply as bad:
             self.guest.close()
             self.guest.lost[self.header["kind"]] = bad

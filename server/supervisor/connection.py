@@ -65,6 +65,8 @@ class WorkerConnection:
         reply = self._expect_reply()
         reader, self._writer = await asyncio.open_unix_connection(sock=self._process.channel)
         self.ended = asyncio.create_task(self._hear_until_its_end(reader, self._writer))
+        if self._process.job.text is not None:
+            self._writer.write(pack(Frame({"text": self._process.job.text})))
         loading = self._process.job.loading
         await self._wait_until_forked({reply, self.ended}, max(loading, _FORK_TIMEOUT))
         left = loading if self.pid else 0.0

@@ -7,8 +7,8 @@ import os
 import subprocess
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 
 from ..protocol.errors import EngineBusy
 from ..protocol.fingerprint import fingerprint
@@ -31,12 +31,13 @@ _MANY = "One address may have {} edits waiting; ask again in a second, when some
 class EditLimits:
     """How many edits are run ``at_once``, ``alive`` with their workers, and may be waiting for one address.
 
-    ``deadline`` is in seconds, for each.
+    ``spare`` workers are kept ready, each with its guest; ``deadline`` is in seconds, for each question.
     """
 
     at_once: int = 2 * (os.cpu_count() or 1)
     alive: int = 4 * (os.cpu_count() or 1)
     waiting: int = _WAITING // 2
+    spare: int = 2
     deadline: float = 5.0
 
 
@@ -46,6 +47,11 @@ def _examined() -> Confinement:
     except (OSError, subprocess.SubprocessError):
         return parse_confinement(b"")
     return parse_confinement(done.stdout)
+
+
+def _ended(spare: WorkerProcess) -> None:
+    spare.kill()
+    spare.reap()
 
 
 class FairSlots:
@@ -119,6 +125,7 @@ class Edits:
         self.slots = FairSlots(self.limits.at_once, self.limits.waiting)
         self._engines: OrderedDict[str, Engine] = OrderedDict()
         self._used: Counter[str] = Counter()
+        self.spares: deque[WorkerProcess] = deque()
         self._ending: set[asyncio.Task[None]] = set()
         self.counters = EngineCounters()
         self._confinement: asyncio.Task[Confinement] | None = None
@@ -160,21 +167,35 @@ class Edits:
                 if engine.broken:
                     self._end(key)
                 self._shrink()
+                self.prepare()
+
+    def prepare(self) -> None:
+        """Have as many workers forked as are kept spare, which takes none of the time of the next question."""
+        with suppress(OSError):
+            while len(self.spares) < self.limits.spare:
+                self.spares.append(WorkerProcess(self._job))
+
+    @property
+    def _job(self) -> Job:
+        return Job(deadline=self.limits.deadline, loading=_LOADING, memory=_MEMORY, text="")
 
     async def close(self) -> None:
         """End all workers."""
         for key in list(self._engines):
             self._end(key)
+        await asyncio.gather(*(asyncio.to_thread(_ended, each) for each in self.spares))
+        self.spares.clear()
         await asyncio.gather(*self._ending, return_exceptions=True)
 
     async def _started(self, key: str, text: str) -> Engine:
         engine = self._engines.get(key)
         if engine is None:
-            job = Job(deadline=self.limits.deadline, loading=_LOADING, memory=_MEMORY, text=text)
             try:
-                engine = Engine(WorkerProcess(job), self.counters)
+                process = self.spares.popleft() if self.spares else WorkerProcess(self._job)
             except OSError:
                 raise EngineBusy from None
+            process.job = replace(process.job, text=text)
+            engine = Engine(process, self.counters)
             self._engines[key] = engine
             await engine.connect()
         self._engines.move_to_end(key)

@@ -100,7 +100,7 @@ class ForkServerClient:
         request: ForkRequest = {
             "kind": "fork",
             "loads": bool(job.targets),
-            "needs_all": job.report or bool(job.text),
+            "needs_all": job.report or job.text is not None,
         }
         worker = ForkedWorker(self, ended)
         with self.change:
@@ -197,7 +197,7 @@ class ForkServerClient:
 def _briefing(job: Job) -> IO[bytes]:
     """The job in a file without a name: other copies of the fork server never hold it in their memory."""
     # What runs edited code gets nothing of the environment, and no GPU, whose driver would have to open files.
-    environment = {"CUDA_VISIBLE_DEVICES": ""} if job.text else os.environ
+    environment = {"CUDA_VISIBLE_DEVICES": ""} if job.text is not None else os.environ
     plain: Briefing = {"job": asdict(job), "cwd": working_directory(), "environment": environment | ONE_THREAD}
     file = open(os.memfd_create("gradloupe"), "w+b")  # noqa: SIM115 the caller closes it
     file.write(json.dumps(plain).encode())

@@ -27,7 +27,7 @@ class WorkerProcess:
     """A worker in its own session, so that Ctrl-C in the terminal only reaches the server.
 
     It is forked from a process that has imported torch, or started on its own where that cannot be. Raises ``OSError``
-    where no process can be started.
+    where no process can be started. The text of its ``job`` may be set as long as it is not connected.
     """
 
     def __init__(self, job: Job) -> None:
@@ -142,8 +142,11 @@ def _start(
 ) -> forkserver_client.ForkedWorker | _SpawnedWorker:
     _return_to_start_folder()
     if CAN_FORK:
-        with suppress(OSError):
+        try:
             return forkserver_client.fork_worker(job, channel, dump_fd, hang_up)
+        except OSError:
+            if job.text is not None:  # a subprocess has the environment of the server in its memory
+                raise
     return _SpawnedWorker(job, channel, dump_fd)
 
 

@@ -213,9 +213,11 @@ class UserFunctions:
 class EditedFunctions(UserFunctions):
     """The Functions of a text that was edited in a page, executed by a guest; raises ``LoadFailed``."""
 
-    def __init__(self, text: str) -> None:
-        self._guest = GuestProcess(text)
-        super().__init__(load_text(text, self._guest))
+    def __init__(self, text: Callable[[], str]) -> None:
+        """``text`` waits for it, while the guest is prepared."""
+        self._guest = GuestProcess()
+        self._guest.prepare()
+        super().__init__(load_text(text(), self._guest))
         self.rest()
 
     def op(self, name: str, recipe: str, before: str = "") -> Op:

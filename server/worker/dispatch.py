@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...ops import OPS, Op
@@ -51,17 +51,20 @@ _LEFT_SOME = "The Function started {} processes that outlived it; they were ende
 
 
 class Dispatcher:
-    """Replies to requests about the ops of a job; raises ``LoadFailed`` or ``BadDeclaration`` if they do not load."""
+    """Replies to requests about the ops of a job; raises ``LoadFailed`` or ``BadDeclaration`` if they do not load.
 
-    def __init__(self, job: Job) -> None:
+    ``text`` waits for code that was edited in a page, where the job is that.
+    """
+
+    def __init__(self, job: Job, text: Callable[[], str]) -> None:
         answer.warm_up()
         before = set(sys.modules)
-        self._collection = _collection(job)
+        self._collection = _collection(job, text)
         # Whether a compiler was loaded with the ops: that of torch, which a decorated function asks for, or numba.
         self.compiles = bool(_COMPILERS & (sys.modules.keys() - before))
         # Ops of the gallery leave them alone.
         self._settings = SavedSettings((ATTRIBUTES, *SETTINGS) if job.targets else ())
-        self._edited = bool(job.text)
+        self._edited = job.text is not None
         self._initial = set(child_pids())
         self._referenced = set[int]()  # later ones that user code still refers to
         self.lost_gpu = ""  # the error after which this process can use its GPU no more
@@ -174,14 +177,14 @@ def _packed(reply: WorkerReply) -> bytes:
     return pack(Frame(reply))
 
 
-def _collection(job: Job) -> Gallery | UserFunctions:
-    if not job.targets and not job.text:
+def _collection(job: Job, text: Callable[[], str]) -> Gallery | UserFunctions:
+    if not job.foreign:
         return Gallery()
     from ..user_code.load import load_targets
     from ..user_code.user_functions import EditedFunctions, UserFunctions
 
-    if job.text:
-        return EditedFunctions(job.text)
+    if job.text is not None:
+        return EditedFunctions(text)
     return UserFunctions(load_targets(job.targets, job.again, dict(job.recipes)))
 
 

@@ -11,8 +11,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from select import select
-from typing import IO
+from typing import IO, Any
 
 from ..protocol.errors import LoadFailed
 from ..protocol.frames import FRAME_PREFIX, Frame, pack, parse_prefix, unpack
@@ -41,18 +40,20 @@ def run_worker(channel: socket.socket, job: Job) -> None:
     """Load the ops, send the greeting, and answer requests until the server closes its end."""
     logging.basicConfig(format="worker: %(message)s")
     channel.set_inheritable(False)
-    if select([channel], [], [], 0)[0]:  # readable before any request: the server is gone
-        return
+    with suppress(BlockingIOError):
+        if not channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):  # the server is gone
+            return
     with suppress(BrokenPipeError):
         _serve(channel, job)
     _disconnect(channel)
 
 
 def _serve(channel: socket.socket, job: Job) -> None:
+    pid, incoming = os.getpid(), channel.makefile("rb")
     try:
         from .dispatch import Dispatcher
 
-        dispatcher = Dispatcher(job)
+        dispatcher = Dispatcher(job, lambda: _received_text(incoming))
         hello = dispatcher.hello()
     except LoadFailed as failed:
         channel.sendall(_broken(str(failed), failed.trouble, failed.files))
@@ -62,7 +63,6 @@ def _serve(channel: socket.socket, job: Job) -> None:
         channel.sendall(_broken(_sentence(problem)))
         return
     channel.sendall(hello)
-    pid, incoming = os.getpid(), channel.makefile("rb")
     while (request := _receive(incoming)) is not None:
         # A watchdog for the case that the server is gone and the kernel does not signal that (PR_SET_PDEATHSIG).
         signal.alarm(int(job.patience * job.seconds(dispatcher.compiles)) + _GRACE_PERIOD)
@@ -96,6 +96,14 @@ def _receive(incoming: IO[bytes]) -> Frame[WorkerRequest] | None:
         return None
     header, payload = parse_prefix(prefix)
     return unpack(incoming.read(header), incoming.read(payload))
+
+
+def _received_text(incoming: IO[bytes]) -> str:
+    """The code that was edited; ends the process where the server is gone before there is one."""
+    frame: Frame[Any] | None = _receive(incoming)
+    if frame is None:
+        sys.exit()
+    return str(frame.header["text"])
 
 
 def _sentence(problem: Exception) -> str:

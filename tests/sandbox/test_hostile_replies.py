@@ -16,7 +16,8 @@ guest.packed = lambda header, segments: packed(header | {fields!r} if header["ki
 KINDS = ("returned", "raised")
 """
 NOTHING = {"dtype": "float64", "shape": [], "strides": []}
-FRAME = {"function": "f", "first": 1, "line": -1, "position": [1, 1, 0, 0], "arguments": []}
+ERROR = {"kind": "raised", "name": "X", "base": "X", "message": "", "line": None, "frames": []}
+FRAME = {"function": "f", "first": 1, "position": [-1, 1, 0, 0]}
 BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no output": ({"value": None}, "BadReply: it does not say which outputs require grad"),
     "a class of its own": ({"value": {"object": "Spy"}}, "BadReply: it does not say which outputs require grad"),
@@ -29,14 +30,9 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a graph by name": ({"graph": "x"}, "BadReply: graph is no int"),
     "another kind": ({"kind": "loaded"}, "BadReply: a reply is of another kind"),
     "a terabyte": ({"value": {"tensor": NOTHING | {"shape": [2**19] * 2, "strides": [0, 0]}}}, "are too large"),
-    "a line before all": (
-        {"kind": "raised", "name": "X", "base": "X", "message": "", "frames": [FRAME]},
-        "no such number",
-    ),
-    "a name with a null": (
-        {"kind": "raised", "name": "a\0", "base": "X", "message": "\ud800", "frames": []},
-        "Exception",
-    ),
+    "a line before all": (ERROR | {"frames": [FRAME]}, "no such number"),
+    "a frame that is none": (ERROR | {"frames": [{}]}, "an error has no such description"),
+    "a name with a null": (ERROR | {"name": "a\0", "message": "\ud800"}, "Exception"),
 }
 EACH_PUSH = ("a tensor that was not sent", "a terabyte", "a line before all")
 

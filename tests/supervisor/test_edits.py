@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -109,10 +110,10 @@ def test_a_text_keeps_its_worker_and_the_oldest_makes_room() -> None:
 
 @pytest.mark.parametrize("count", [1, pytest.param(200, marks=pytest.mark.nightly)])
 def test_edits_leave_no_process_descriptor_or_thread(count: int) -> None:
-    async def asked() -> tuple[tuple[int, int, int], tuple[int, int, int], list[int]]:
+    async def asked() -> tuple[tuple[int, int, int], tuple[int, int, int], set[int]]:
         edits = Edits(EditLimits(alive=2, deadline=60.0))
         first = await traces(edits, 3)
-        guests = [each.pid for server in children(os.getpid(), "worker.forkserver") for each in descendants(server)]
+        guests = {each.pid for server in children(os.getpid(), "worker.forkserver") for each in descendants(server)}
         later = await traces(edits, count)
         await edits.close()
         return first, later, guests
@@ -121,7 +122,7 @@ def test_edits_leave_no_process_descriptor_or_thread(count: int) -> None:
     assert later[0] == first[0]
     assert later[1] <= first[1] + 2
     assert later[2] <= first[2] + 2
-    assert len(guests) >= 4  # two workers with a guest each
+    assert len(guests) >= 4  # two workers with a guest each, and those that are spare
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in guests))
 
 
@@ -141,3 +142,39 @@ def test_nobody_waits_behind_one_who_loops() -> None:
     word, waiting = run(asked())
     assert word == "matches"
     assert waiting >= 2
+
+
+def test_the_next_edit_finds_a_worker_and_a_guest_that_know_no_other() -> None:
+    async def asked() -> tuple[list[int], list[int], str]:
+        edits = Edits(EditLimits(spare=2, deadline=60.0))
+        await verdict(edits, edited())
+        spares = [each.pid for each in edits.spares if until(lambda each=each: each.pid)]
+        served = []
+        for number in range(2):
+            async with edits.engine(f"{edited()}\n# {number}", "") as engine:
+                await engine.wait_ready()
+                served.append(engine.worker)
+        word = await verdict(edits, f"{edited()}\n# another")
+        await edits.close()
+        return spares, served, word
+
+    spares, served, word = run(asked())
+    assert served == spares
+    assert word == "matches"
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in (*spares, *served)))
+    assert not any(Path(f"/proc/{pid}").exists() for pid in (*spares, *served))
+
+
+def test_a_spare_worker_that_was_killed_is_none() -> None:
+    async def asked() -> str:
+        edits = Edits(EditLimits(spare=1, deadline=60.0))
+        edits.prepare()
+        (spare,) = edits.spares
+        until(lambda: spare.pid)
+        os.kill(spare.pid, signal.SIGKILL)
+        try:
+            return await verdict(edits, edited())
+        finally:
+            await edits.close()
+
+    assert run(asked()) == "matches"

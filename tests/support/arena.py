@@ -67,9 +67,9 @@ def _serve(requests: IO[str]) -> None:
     began, held = len(os.listdir("/proc/self/fd")), Process().memory_info().rss
     for line in requests:
         text, without, seconds = json.loads(line)
-        process = GuestProcess(text, seconds, without=frozenset(without))
+        process = GuestProcess(seconds, without=frozenset(without))
         try:
-            header = process.load().header
+            header = process.load(text).header
             said = header["kind"] if header["kind"] == "loaded" else f"raised {header.get('message')}"[:200]
         except GuestLost as lost:
             said = f"lost {lost}"
