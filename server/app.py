@@ -55,8 +55,10 @@ async def _prepare(site: Site) -> None:
     except (EngineBroken, EngineBusy):  # there will be no such pages, or the server is ending
         return
     await asyncio.to_thread(site.pages.prepare)
-    if site.settings.play and (sentence := (await site.edits.confinement()).sentence):
-        _LOG.warning(sentence)
+    if site.settings.play:
+        found = await site.edits.confinement()
+        if sentence := found.refusal(site.settings.public) or found.sentence:
+            _LOG.warning(sentence)
 
 
 def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connections | None = None) -> FastAPI:
@@ -108,7 +110,8 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     app.include_router(system.router)
     if settings.targets or settings.play:
         framed = settings.frame_ancestors not in OWN_SITE_ANCESTORS
-        app.add_middleware(CrossSiteGuard, token=settings.token, framed=framed, own=bool(settings.targets))
+        whose = {"own": bool(settings.targets), "strangers": settings.public}
+        app.add_middleware(CrossSiteGuard, token=settings.token, framed=framed, **whose)
     app.add_middleware(AllowedHosts, settings=settings)
     app.add_middleware(Instrumentation, metrics=metrics, log=log)
     app.add_middleware(SecurityHeaders, frame_ancestors=settings.frame_ancestors, own=bool(settings.targets))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import secrets
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .problem_details import send_problem
 from .security_headers import UNSPECIFIC_PATHS, sharing_at
@@ -19,6 +20,14 @@ _PORTS = {"http": ":80", "https": ":443"}
 # Where code is sent that a visitor has edited.
 PLAY, PLAY_PAGE, PLAY_GRADE = EDITS = ("/play.json", "/play.page.json", "/play.grade.json")
 TOKEN_HEADER = b"x-gradloupe-token"
+
+# What a frame without an origin may send there and read of the answer; the browser asks for that first.
+_FOR_FRAMES = {"access-control-allow-origin": "null", "access-control-expose-headers": "retry-after", "vary": "Origin"}
+_FOR_FRAMES_FIRST = _FOR_FRAMES | {
+    "access-control-allow-methods": "POST",
+    "access-control-allow-headers": "content-type",
+    "access-control-max-age": "7200",
+}
 
 _CROSS_SITE_READ = (
     "This server shows your own code to its own pages only, not to another site; open its address in a tab, or start "
@@ -39,21 +48,39 @@ class CrossSiteGuard:
 
     Where it is its own, ``token`` authorises changes, and ``framed`` says whether the operator lets other sites embed
     figures. Relies on the Fetch Metadata of browsers, which no page can forge; other programs may read without any.
+
+    There are no cookies, and nothing of a visitor's is with the server. What is protected of ``EDITS`` is the
+    machine: who may have it compute, and who may try its sandbox. On a person's own machine that is nobody but its
+    pages, and ``AllowedHosts`` sees to it that no other name leads there. A figure in a sandboxed frame has no origin,
+    and sends ``Origin: null``; but so does a frame that any page makes for itself. So it is let in where the operator
+    offers ``strangers`` what it asks for, and where it gets what anybody gets who opens the page: no more than its
+    turn, without credentials, and an answer about its own text. Beside Functions of a person's own it never is.
     """
 
-    def __init__(self, app: ASGIApp, token: str, framed: bool, own: bool = True) -> None:
+    def __init__(self, app: ASGIApp, token: str, framed: bool, own: bool = True, strangers: bool = False) -> None:
         self.app = app
         self._own = own
+        self._strangers = strangers and not own
         self._token = token.encode()
         self._framed = framed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = "" if scope["type"] != "http" else self._refusal(scope)
-        if refusal:
+        if scope["type"] == "http" and self._is_welcome_frame(scope):
+            if scope["method"] == "OPTIONS":
+                headers = [(name.encode(), value.encode()) for name, value in _FOR_FRAMES_FIRST.items()]
+                await send({"type": "http.response.start", "status": 204, "headers": headers})
+                await send({"type": "http.response.body"})
+            else:
+                await self.app(scope, receive, _read_by_frames(send))
+        elif refusal:
             # The path "" gets the headers that are not shared with other sites.
             await send_problem(send, "", 403, refusal)
         else:
             await self.app(scope, receive, send)
+
+    def _is_welcome_frame(self, scope: Scope) -> bool:
+        return self._strangers and scope["path"] in EDITS and _header(scope, b"origin") == b"null"
 
     def _refusal(self, scope: Scope) -> str:
         """Why this request is refused; empty where it is not."""
@@ -77,6 +104,15 @@ class CrossSiteGuard:
         if sharing == "show" and (way, place) == (b"no-cors", b"image"):
             return True
         return way == b"navigate" and place in _PLACES.get(sharing, _PAGE)
+
+
+def _read_by_frames(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(_FOR_FRAMES)
+        await send(message)
+
+    return send_with_headers
 
 
 def _is_same_site(scope: Scope) -> bool:

@@ -27,7 +27,6 @@ from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
 from ..reload.composite_engine import AnyEngine
-from ..sandbox.canary import Confinement
 from ..schema.op import OpDescription
 from ..standalone.export import ExportWriter
 from ..supervisor.edits import EditLimits, Edits
@@ -86,15 +85,11 @@ class Site:
         host = request.client.host if request.client and self.settings.requests_per_peer else ""
         return Visitor(client_of_address(host), request.is_disconnected)
 
-    def confines(self, found: Confinement) -> bool:
-        """Whether that is enough for edited code to be run here."""
-        return found.complete if self.settings.public else found.holds
-
     @property
     def editable(self) -> bool:
         """Whether code may be edited here, as far as that is known by now."""
         found = self.edits.found
-        return self.settings.play and (found is None or self.confines(found))
+        return self.settings.play and (found is None or not found.refusal(self.settings.public))
 
     async def is_current(self, op: OpDescription) -> bool:
         """Whether the code of this op is still what is loaded."""

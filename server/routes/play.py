@@ -177,8 +177,8 @@ async def check_allowed(site: Site) -> None:
     if not site.settings.play:
         raise HTTPException(403, _OFF)
     found = await site.edits.confinement()
-    if not site.confines(found):
-        raise HTTPException(403, found.sentence)
+    if refusal := found.refusal(site.settings.public):
+        raise HTTPException(403, refusal)
 
 
 async def _asked(request: Request, fields: tuple[str, ...]) -> _Edit:

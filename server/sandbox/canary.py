@@ -34,26 +34,25 @@ class Confinement:
     did: tuple[str, ...] = ()
     refused: str = ""
 
-    @property
-    def holds(self) -> bool:
-        """Whether nothing forbidden could be done."""
-        return not (self.did or self.refused)
+    def refusal(self, public: bool) -> str:
+        """Why code is not run here, empty where it is: for strangers no layer may be missing but the namespaces.
 
-    @property
-    def complete(self) -> bool:
-        """Whether it holds, and no layer is missing that the system's own privileges do not replace."""
-        return self.holds and not set(self.missing) - {"namespaces"}
-
-    @property
-    def sentence(self) -> str:
-        """What is missing, and what follows from that; empty where nothing is."""
+        These take a privilege in a container, which is one itself.
+        """
         if self.refused:
             return f"Code cannot be edited here: {self.refused}."
         if self.did:
             return f"Code cannot be edited here: in the sandbox of this system it could {listed(self.did)}."
-        if self.missing:
-            return f"Edited code runs in a sandbox without {listed(self.missing)}, which this system does not allow."
+        if public and (weak := sorted(set(self.missing) - {"namespaces"})):
+            return f"Code cannot be edited here: its sandbox is not for strangers without {listed(weak)}."
         return ""
+
+    @property
+    def sentence(self) -> str:
+        """What is missing where code is run all the same; empty where nothing is."""
+        if not self.missing:
+            return ""
+        return f"Edited code runs in a sandbox without {listed(self.missing)}, which this system does not allow."
 
 
 def examine(without: frozenset[str] = frozenset()) -> Confinement:

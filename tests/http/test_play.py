@@ -1,11 +1,15 @@
 import json
+import platform
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from support.edits import BACKWARD_LINE, edited
-from support.servers import InThread, Server, serving_in_thread
+from support.servers import InThread, Server, serving, serving_in_thread
+from support.waiting import until
 
 from gradloupe.server.exercises.exercise import all_exercises
 
@@ -104,7 +108,23 @@ def test_beside_functions_of_your_own_an_edit_needs_the_token(own: InThread) -> 
     assert played(own, {"text": edited()}, X_Gradloupe_Token=own.token).json()["result"] == "answered"
 
 
-def test_for_strangers_it_is_off_unless_the_operator_says_otherwise() -> None:
+@pytest.fixture(scope="module")
+def public() -> Iterator[InThread]:
+    with serving_in_thread("--public", "--play", "--deadline", "30") as server:
+        yield server
+
+
+def asked_first(server: Server, origin: str, host: str = "") -> httpx2.Response:
+    """The reply to what a browser asks before it sends JSON from another origin."""
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    named = {"Host": host} if host else {}
+    return httpx2.options(f"{server.url}/play.json", headers={"Origin": origin} | asks | named)
+
+
+FRAME = {"Origin": "null", "Sec_Fetch_Site": "cross-site"}
+
+
+def test_for_strangers_it_is_off_unless_the_operator_says_otherwise(public: InThread) -> None:
     with serving_in_thread("--public") as server:
         server.wait_until_ready()
         assert server.get("/play").status_code == 403
@@ -113,8 +133,83 @@ def test_for_strangers_it_is_off_unless_the_operator_says_otherwise() -> None:
         reply = played(server, {"text": edited()})
         assert reply.status_code == 403
         assert "--play" in reply.json()["detail"]
-    with serving_in_thread("--public", "--play", "--deadline", "30") as server:
-        assert played(server, {"text": edited()}).json()["result"] == "answered"
+    assert played(public, {"text": edited()}).json()["result"] == "answered"
+
+
+def test_a_sandboxed_frame_may_ask_a_server_for_strangers_and_read_the_answer(public: InThread) -> None:
+    first = asked_first(public, "null")
+    assert first.status_code == 204
+    assert first.headers["access-control-allow-origin"] == "null"
+    assert first.headers["access-control-allow-methods"] == "POST"
+    assert first.headers["access-control-allow-headers"] == "content-type"
+    assert "access-control-allow-credentials" not in first.headers
+    for body, status in (({"text": edited()}, 200), ({"text": " "}, 422)):
+        reply = played(public, body, **FRAME)
+        assert reply.status_code == status
+        assert reply.headers["access-control-allow-origin"] == "null"
+        assert reply.headers["access-control-expose-headers"] == "retry-after"
+        assert "access-control-allow-credentials" not in reply.headers
+    assert "access-control-allow-origin" not in played(public, {"text": edited()}).headers
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null, null", "Null", "file://"])
+def test_no_other_origin_may_do_so(public: InThread, origin: str) -> None:
+    assert "access-control-allow-origin" not in asked_first(public, origin).headers
+    reply = played(public, {"text": edited()}, Origin=origin, Sec_Fetch_Site="cross-site")
+    assert reply.status_code == 403
+    assert "access-control-allow-origin" not in reply.headers
+
+
+def test_a_frame_may_ask_for_nothing_else(public: InThread) -> None:
+    for path in ("/play.html", "/ops/swish", "/PLAY.json", "/play.json/"):
+        reply = httpx2.post(f"{public.url}{path}", headers={"Origin": "null"}, json={})
+        assert "access-control-allow-origin" not in reply.headers
+
+
+def test_a_person_s_own_server_runs_nothing_for_frames_or_other_names(running: InThread, own: InThread) -> None:
+    for server in (running, own):
+        assert "access-control-allow-origin" not in asked_first(server, "null").headers
+        reply = played(server, {"text": edited()}, **FRAME, X_Gradloupe_Token=server.token)
+        assert reply.status_code == 403
+        assert "access-control-allow-origin" not in reply.headers
+        # What a name leads to that an evil page has had led to this machine.
+        rebound = {"Host": "evil.example", "Origin": "http://evil.example"}
+        assert played(server, {"text": edited()}, **rebound).status_code == 421
+        assert asked_first(server, "null", "evil.example").status_code == 421
+
+
+# What a kernel lacks that has no such layer: a system call, and the first argument of it where that matters.
+LACKING = {"Landlock": (444, None), "seccomp": ({"x86_64": 157, "aarch64": 167}[platform.machine()], 22)}
+WITHOUT = """#!{python}
+import ctypes, os, struct, sys
+step = lambda *each: struct.pack("HBBI", *each)
+number, argument = {lacking}
+then = [step(0x20, 0, 0, 16), step(0x15, 0, 1, argument)] if argument else []
+code = b"".join([step(0x20, 0, 0, 0), step(0x15, 0, 1 + len(then), number), *then,
+                 step(0x06, 0, 0, 0x50026), step(0x06, 0, 0, 0x7FFF0000)])
+memory = ctypes.create_string_buffer(code, len(code))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(memory)))
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize(
+    ("lacking", "options", "status"),
+    [("Landlock", [], 200), ("Landlock", ["--public", "--play"], 403), ("seccomp", [], 403)],
+)
+def test_a_system_without_a_layer_says_so_and_runs_nothing_for_strangers(
+    tmp_path: Path, lacking: str, options: list[str], status: int
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(WITHOUT.format(python=sys.executable, lacking=LACKING[lacking]))
+    python.chmod(0o700)
+    with (tmp_path / "log").open("w") as log, serving(*options, python=str(python), log=log) as server:
+        reply = played(server, {"text": edited()})
+        assert reply.status_code == status
+        assert until(lambda: lacking in (tmp_path / "log").read_text())
+    assert status == 200 or lacking in reply.json()["detail"]
 
 
 def graded(server: Server, **body: str) -> Any:

@@ -28,15 +28,14 @@ def examined(*without: str) -> Confinement:
 
 def test_a_confined_process_can_do_nothing_that_is_forbidden() -> None:
     found = examined()
-    assert found.holds, found
+    assert not found.refusal(public=False), found
 
 
 @pytest.mark.parametrize("layer", OPEN)
 def test_a_layer_that_is_left_out_is_found_out(layer: str) -> None:
     found = examined(layer)
     assert OPEN[layer] <= set(found.did)
-    assert not found.holds
-    assert "could" in found.sentence
+    assert "could" in found.refusal(public=False)
 
 
 def test_an_unconfined_process_can_do_all_that_is_tried() -> None:
@@ -52,14 +51,14 @@ def test_the_canary_is_a_program_that_prints_what_it_found() -> None:
     "said", [b"", b"nothing", b"[1]", b'{"missing": []}', b'{"missing": 1, "did": [], "refused": ""}']
 )
 def test_a_canary_that_dies_or_babbles_confines_nothing(said: bytes) -> None:
-    assert not parse_confinement(said).holds
+    assert parse_confinement(said).refusal(public=False)
 
 
 def test_without_linux_the_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
     found = examine()
-    assert found.sentence == (
+    assert found.refusal(public=False) == (
         "Code cannot be edited here: its sandbox needs Linux, and this is Darwin; run the Docker image."
     )
     with pytest.raises(CannotConfine):
@@ -68,10 +67,10 @@ def test_without_linux_the_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_missing_is_said_in_one_sentence() -> None:
     found = Confinement(missing=("namespaces", "Landlock"))
-    assert found.holds
-    assert not found.complete
+    assert not found.refusal(public=False)
+    assert found.refusal(public=True).endswith("its sandbox is not for strangers without Landlock.")
     assert found.sentence.startswith("Edited code runs in a sandbox without namespaces and Landlock")
-    assert Confinement(missing=("namespaces",)).complete  # in a container, which is one itself
+    assert not Confinement(missing=("namespaces",)).refusal(public=True)  # in a container, which is one itself
     assert json.dumps(Confinement().sentence) == '""'
 
 
