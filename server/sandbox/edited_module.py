@@ -44,13 +44,15 @@ class _Function(TypedDict):
 class _Loaded(TypedDict):
     functions: list[_Function]
     ops: dict[str, Op]
+    claims: dict[str, Op]
     examples: NotRequired[Any]
 
 
-def edited_module(text: str, guest: GuestProcess) -> ModuleType:
-    """The module, entered into ``sys.modules``. Raises what executing the text raises in the guest, or reading it here.
+def edited_module(text: str, guest: GuestProcess) -> tuple[ModuleType, dict[str, Op]]:
+    """The module, entered into ``sys.modules``, and by qualified name what its Functions claim without an op.
 
-    And ``BadReply`` for a guest that describes what cannot be.
+    Raises what executing the text raises in the guest, or reading it here, and ``BadReply`` for a guest that describes
+    what cannot be.
     """
     linecache.cache[FILE] = (len(text), None, text.splitlines(keepends=True), FILE)
     tree = ast.parse(text, FILE)
@@ -88,7 +90,8 @@ def edited_module(text: str, guest: GuestProcess) -> ModuleType:
             names[name] = _op(name, _with_tuples(record), functions, guest)
     if "examples" in loaded:
         names["example_inputs"] = reply.reading.value(loaded["examples"])
-    return module
+    claims = {name: record for name, record in loaded["claims"].items() if name in functions}
+    return module, {name: _op(name, _with_tuples(record), functions, guest) for name, record in claims.items()}
 
 
 def _named(node: ast.stmt, names: dict[str, Any]) -> dict[str, Any]:

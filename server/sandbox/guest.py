@@ -44,6 +44,9 @@ _MKLDNN: Any = torch.backends.mkldnn
 _ROLES = ("forward", "backward", "vjp", "setup_context")
 
 
+Claims = Callable[[Any], Op | None]  # what a Function claims of itself without an op
+
+
 @dataclass
 class _Graph:
     """What a call has computed: its leaves, its outputs, and the tensors that it was given, with their bytes then."""
@@ -56,7 +59,8 @@ class _Graph:
 class Guest:
     """Executes one text, and answers requests about it over the channel until that is closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
         self._targets: dict[str, Callable[..., Any]] = {}
         self._graphs: dict[int, _Graph] = {}
         self._count, self._drawn = 0, _positions()
@@ -99,12 +103,15 @@ class Guest:
         exec(compile(text, FILE, "exec", dont_inherit=True), vars(module))  # noqa: S102 this is what the process is for
         things = list(_things(vars(module)))[:_MOST_THINGS]
         ops = {name: self._op(name, thing) for name, thing in things if isinstance(thing, Op)}
-        functions = [self._function(name, each, writing) for name, each in things if not isinstance(each, Op)]
+        alone = {name: each for name, each in things if not isinstance(each, Op)}
+        functions = [self._function(name, each, writing) for name, each in alone.items()]
+        claims = {each.__qualname__: (name, self._claims(each)) for name, each in alone.items()}
+        claimed = {name: self._op(bound, op) for name, (bound, op) in claims.items() if op is not None}
         examples = vars(module).get("example_inputs")
         if isinstance(examples, dict):
             examples = {getattr(key, "__qualname__", key): each for key, each in examples.items()}
         named = {} if examples is None else {"examples": writing.value(examples)}
-        return {"functions": functions, "ops": ops} | named
+        return {"functions": functions, "ops": ops, "claims": claimed} | named
 
     def _function(self, name: str, thing: Any, writing: Writing) -> dict[str, Any]:
         self._targets[name] = thing.apply
@@ -295,7 +302,7 @@ def preload() -> None:
     repr(torch.zeros(2, dtype=torch.float64))
 
 
-def become_guest(channel: int, dumps: int, limits: Limits, without: frozenset[str] = frozenset()) -> NoReturn:
+def become_guest(channel: int, dumps: int, limits: Limits, without: frozenset[str], claims: Claims) -> NoReturn:
     """Turn this forked process into a guest: confined, and with nothing open but the channel and a pipe for stacks."""
     code = 1
     try:
@@ -317,7 +324,7 @@ def become_guest(channel: int, dumps: int, limits: Limits, without: frozenset[st
         missing = confine(limits, without)
         _write(packed({"kind": "ready", "missing": missing, "parent": parent}, []))
         gc.enable()
-        Guest().serve()
+        Guest(claims).serve()
     except CannotConfine as problem:
         _write(packed({"kind": "refused", "without": str(problem)}, []))
     finally:

@@ -19,7 +19,7 @@ import torch
 
 from ..protocol.stack_dump import DUMP_SIGNAL, StackFrame, last_line, parse_stack_dump
 from ..runtime.timeouts import TookTooLong
-from .guest import FILE, become_guest
+from .guest import FILE, Claims, become_guest
 from .layers import Limits
 from .wire import PREFIX, BadReply, Reading, packed, parsed, sizes
 
@@ -82,12 +82,14 @@ def _undisturbed() -> Iterator[None]:
 class GuestProcess:
     """The guest that executes one text; forked when it is first asked, and again after it was lost.
 
-    It gets ``seconds`` for each call. Layers ``without`` are left out, which is for tests of the others.
+    It gets ``seconds`` for each call. Layers ``without`` are left out, which is for tests of the others. ``claims`` is
+    asked there what a Function claims of itself.
     """
 
     seconds: float = _SECONDS
     limits: Limits = field(default_factory=Limits)
     without: frozenset[str] = frozenset()
+    claims: Claims = lambda function: None
     text: str = ""
     pid: int = 0
     forked: int = 0  # how many guests there were since the question began
@@ -172,7 +174,7 @@ class GuestProcess:
         try:
             self.pid = os.fork()
             if self.pid == 0:
-                become_guest(theirs.fileno(), dumping, self.limits, self.without)
+                become_guest(theirs.fileno(), dumping, self.limits, self.without, self.claims)
         finally:
             theirs.close()
             os.close(dumping)

@@ -21,7 +21,7 @@ from ..config.target import BadTarget, Target, parse_target, target_path
 from ..protocol.errors import LoadFailed
 from ..protocol.suggest import no_such_function
 from ..sandbox.edited_module import edited_module
-from ..sandbox.guest import FILE
+from ..sandbox.guest import FILE, Claims
 from ..sandbox.guest_process import GuestProcess
 from ..schema.op import OpStub
 from ..url.representations import REPRESENTATIONS
@@ -119,9 +119,12 @@ def load_text(text: str, guest: GuestProcess) -> Load:
     reading.read[FILE] = text.encode("utf-8", "replace")
     target = Target(FILE, FILE, "", "", FILE, os.getcwd())
     try:
-        module = edited_module(text, guest)
+        module, claims = edited_module(text, guest)
         functions = find_functions(module, "", FILE)
         loaded = _without_abstract_bases([(target, module, each) for each in functions])
+        loaded = [
+            (each, of, _with_claim(one, lambda function: claims.get(function.__qualname__))) for each, of, one in loaded
+        ]
         notes = list(unknown_example_names(module))
     except Exception as error:  # noqa: BLE001 edited code may raise anything
         report = import_error_report(error, reading, os.getcwd())
@@ -136,9 +139,9 @@ def load_text(text: str, guest: GuestProcess) -> Load:
     return Load((FILE,), _entries(loaded, content, reading), [], notes, reading, {})
 
 
-def _with_claim(found: FoundFunction) -> FoundFunction:
+def _with_claim(found: FoundFunction, claims: Claims = claimed_in_docstring) -> FoundFunction:
     """The Function with the claim that its docstring makes, where no op declares another."""
-    return found if found.op else replace(found, op=claimed_in_docstring(found.function))
+    return found if found.op else replace(found, op=claims(found.function))
 
 
 def _without_abstract_bases(loaded: list[_LoadedFunction]) -> list[_LoadedFunction]:

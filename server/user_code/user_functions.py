@@ -32,7 +32,7 @@ from .left_defaults import left_defaults, made_up_callables, passed_over_sentenc
 from .load import CatalogueEntry, Load, files_to_watch, load_text
 from .scalar_inputs import with_scalar_inputs
 from .source_loader import UserFileFinder
-from .surrogates import with_declared
+from .surrogates import claimed_in_docstring, with_declared
 
 _CACHE_SIZE = 128  # ops in the LRU cache, by name and recipe
 _MAX_TRIED = 5
@@ -215,7 +215,7 @@ class EditedFunctions(UserFunctions):
 
     def __init__(self, text: Callable[[], str]) -> None:
         """``text`` waits for it, while the guest is prepared."""
-        self._guest = GuestProcess()
+        self._guest = GuestProcess(claims=claimed_in_docstring)
         self._guest.prepare()
         super().__init__(load_text(text(), self._guest))
         self.rest()

@@ -130,6 +130,26 @@ def test_a_second_derivative_is_taken_in_the_guest() -> None:
     assert answer_of_text(once, order=2).header["verdict"]["word"] == "unsupported"
 
 
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("surrogate: x", "matches its surrogate"),
+        ("surrogate: 2 * x", "differs"),
+        ("surrogate gradient: torch.ones_like(x)", "matches its surrogate"),
+        ("surrogate: __import__('os').listdir('/') and x", "failed"),
+    ],
+)
+def test_what_an_edit_claims_in_its_docstring_is_read_in_the_guest(line: str, word: str) -> None:
+    text = edited("return torch.round(x)", "return grad_output, None")
+    found = answer_of_text(text.replace('k = 2.0"', f'k = 2.0\n    Gradloupe {line}\n    "', 1)).header
+    assert (found["verdict"]["word"], found["claim"]) == (word, "surrogate")
+
+
+def test_a_claim_that_is_no_expression_is_an_error_of_the_text() -> None:
+    text = edited().replace('k = 2.0"', 'k = 2.0\n    Gradloupe surrogate: x +\n    "', 1)
+    assert "“Gradloupe surrogate: x +” of Edited is no expression" in broken(text)["sentence"]
+
+
 def test_views_that_look_into_the_process_of_a_function_say_that_they_cannot() -> None:
     with pytest.raises(BadQuestion, match="view: contract is unsupported for edited code"):
         answer_of_text(edited(), view="contract")
