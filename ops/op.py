@@ -143,6 +143,13 @@ class Op:
             raise BadDeclaration(f"{self.function.__module__}: {problem}")
 
     def _problems(self) -> list[str]:
+        large = [
+            f"{i.name!r} has {math.prod(i.shape)} elements, and at most {MOST_ELEMENTS} can be looked at"
+            for i in self.inputs
+            if math.prod(i.shape) > MOST_ELEMENTS
+        ]
+        if large:  # what follows looks at each of them
+            return large
         names = [each.name for each in self.inputs] + [each.name for each in self.parameters]
         problems = [f"{name!r} is a reserved word of the address, rename it" for name in names if name in RESERVED]
         problems += [f"{name!r} is declared twice" for name in set(names) if names.count(name) > 1]
@@ -155,11 +162,6 @@ class Op:
         problems += [f"check={self.check!r} is for a specimen, say what is broken"] * bool(
             self.check and not self.broken
         )
-        problems += [
-            f"{i.name!r} has {math.prod(i.shape)} elements, and at most {MOST_ELEMENTS} can be looked at"
-            for i in self.inputs
-            if math.prod(i.shape) > MOST_ELEMENTS
-        ]
         problems += [f"grad_output={self.grad_output!r} is not a finite number"] * (not math.isfinite(self.grad_output))
         problems += [
             f"the default {p.default!r} of {p.name!r} is not one of {', '.join(p.choices)}"

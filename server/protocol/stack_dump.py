@@ -14,7 +14,7 @@ from types import FrameType
 from ..paths import SERVER
 
 _STACK_HEADER = re.compile(r"^(Current thread|Thread|Stack)\b.*\(most recent call first\):$")
-_LINE = re.compile(r'^  File "(.*)", line (\d+) in (.*)$')
+_LINE = re.compile(r'^  File "(.*)", line (\d{1,9}) in (.*)$')
 DUMP_SIGNAL = signal.SIGUSR2  # makes a worker write its stack
 MAX_FORKS = 16  # living children by os.fork
 TOO_MANY_FORKS = "Too many copies of this process\n"  # written before the stack of the os.fork call that exceeds that

@@ -26,6 +26,7 @@ from .wire import PREFIX, BadReply, Reading, packed, parsed, sizes
 _SECONDS = 2.0  # for one call of edited code, in which waiting for a processor does not count
 _PATIENCE = 2.0  # times as long it may take by the clock, which is less than a question may
 _START = 20.0  # seconds to be forked and confined
+_MUCH, _LAST = 0.5, 19  # seconds of a processor in all, and the priority from then on
 _MOST_GUESTS = 8  # forked for one question
 _MOST_RECEIVED = 2**18  # bytes at once
 _PULSE, _DUMP_TIME, _MAX_DUMP = 0.05, 2.0, 2**15
@@ -244,7 +245,9 @@ class GuestProcess:
                 self._check_time()
 
     def _check_time(self) -> None:
-        waited = self._scheduled()[1]
+        ran, waited = self._scheduled()
+        if ran > _MUCH:  # others come first
+            os.setpriority(os.PRIO_PROCESS, self.pid, _LAST)
         self._waited = waited if self._waited < 0 else self._waited
         more = min(waited - self._waited, (_PATIENCE - 1) * self._limit)
         if time.monotonic() - self._began > self._limit + more:

@@ -8,6 +8,7 @@ import builtins
 import copy
 import linecache
 from collections.abc import Sequence
+from functools import lru_cache
 from types import FunctionType, TracebackType
 from typing import Any
 
@@ -49,7 +50,7 @@ def edited_error(raised: Any) -> Exception:
         raise BadReply("an error has no such description")
     name, message = raised["name"][:_MAX_NAME], raised["message"][:MAX_MESSAGE]
     base = getattr(builtins, raised["base"], None)
-    if not (isinstance(base, type) and issubclass(base, Exception)):
+    if not (isinstance(base, type) and issubclass(base, Exception)) or issubclass(base, ExceptionGroup):
         base = Exception
     made = {"__init__": lambda self: None, "__str__": lambda self: message, "__module__": base.__module__}
     error: Exception = type(name if name.isidentifier() else base.__name__, (base,), made)()
@@ -70,7 +71,7 @@ def lost_error(lost: GuestLost) -> Exception:
 
 def _with_frames(error: Exception, frames: Sequence[Place]) -> Exception:
     """The error with a traceback that has these frames, outermost first; their code does nothing but raise it."""
-    definitions = definitions_by_line(ast.parse("".join(linecache.getlines(FILE)))) if frames else {}
+    definitions = _definitions("".join(linecache.getlines(FILE)))
     inner: TracebackType | None = None
     for frame in reversed(frames):
         definition = definitions.get(frame["first"])
@@ -81,6 +82,11 @@ def _with_frames(error: Exception, frames: Sequence[Place]) -> Exception:
             made: Any = own.__traceback__
             inner = TracebackType(inner, made.tb_next.tb_frame, made.tb_next.tb_lasti, made.tb_next.tb_lineno)
     return error.with_traceback(inner)
+
+
+@lru_cache(1)
+def _definitions(text: str) -> dict[int, Definition]:
+    return definitions_by_line(ast.parse(text))
 
 
 def definitions_by_line(tree: ast.Module) -> dict[int, Definition]:
@@ -94,9 +100,9 @@ def first_line(node: Definition) -> int:
 
 
 def inert(node: ast.stmt | None, namespace: dict[str, Any], place: Place | None = None) -> FunctionType:
-    """A function with name, parameters and lines of a definition, and no code of it: it raises ``error`` at a place.
+    """A function with name, parameters and lines of a definition, and no code of it; its defaults are all None.
 
-    ``namespace`` has that error; its defaults are all None. Raises ``BadReply`` for a place that cannot be.
+    It raises, at a ``place`` the ``error`` of the namespace. Raises ``BadReply`` for a place that cannot be.
     """
     known = copy.deepcopy(node) if isinstance(node, ast.FunctionDef) else ast.parse("def unknown(): ...").body[0]
     assert isinstance(known, ast.FunctionDef)
@@ -108,7 +114,7 @@ def inert(node: ast.stmt | None, namespace: dict[str, Any], place: Place | None 
     known.decorator_list, known.lineno, known.end_lineno = [], max(begins, 1), max(begins, last, 1)
     known.args.defaults = [ast.Constant(None) for _ in known.args.defaults]
     known.args.kw_defaults = [ast.Constant(None) if each or place else None for each in known.args.kw_defaults]
-    known.body = ast.parse("raise error").body
+    known.body = ast.parse("raise error" if place else "raise NotImplementedError").body
     for part in ast.walk(known.body[0]):
         vars(part).update(lineno=max(first, 1), end_lineno=max(first, last, 1), col_offset=start)
         vars(part).update(end_col_offset=end if last > first else max(start, end))

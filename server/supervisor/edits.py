@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 from ..protocol.errors import EngineBusy
-from ..protocol.fingerprint import fingerprint
 from ..protocol.job import Job
 from ..protocol.python_command import python_command
 from ..sandbox.canary import Confinement, parse_confinement
@@ -20,7 +19,7 @@ from .single_flight import IsDisconnected
 from .supervisor import EngineCounters
 from .worker_process import WorkerProcess
 
-_LOADING, _MEMORY = 10.0, 2048  # seconds to execute a text, and MiB of a worker with its guest
+_LOADING, _MEMORY = 10.0, 1024  # seconds to execute a text, and MiB of a worker with its guest
 _EXAMINATION = 30.0  # seconds for the program that tries the sandbox
 _WAITING = 64  # questions that may wait
 _FULL = "More edits are waiting than can be run soon; ask again in a second."
@@ -55,7 +54,7 @@ def _ended(spare: WorkerProcess) -> None:
 
 
 class FairSlots:
-    """So many at once, handed out in turn among the addresses that wait; one address never has all of them.
+    """So many at once, handed out in turn among the addresses that wait; one address has at most half of them.
 
     One may have ``most`` waiting. Neither holds for the address "", where clients are not told apart.
     """
@@ -104,12 +103,12 @@ class FairSlots:
         while self._free and given:
             given = False
             for address in list(self._queues):
-                queue = self._queues[address]
+                queue, most = self._queues[address], (self._count + 1) // 2 if address else self._count
                 while queue and queue[0].done():
                     queue.popleft()
                 if not queue:
                     del self._queues[address]
-                elif self._free and self._running[address] < max(1, self._count - bool(address)):
+                elif self._free and self._running[address] < most:
                     self._free -= 1
                     self._running[address] += 1
                     queue.popleft().set_result(None)
@@ -118,7 +117,7 @@ class FairSlots:
 
 
 class Edits:
-    """The engines of texts, by digest; those that were not asked for longest are ended first."""
+    """The engines of texts; those that were not asked for longest are ended first."""
 
     def __init__(self, limits: EditLimits | None = None) -> None:
         self.limits = limits or EditLimits()
@@ -156,16 +155,15 @@ class Edits:
         async with self.slots.one(address):
             if gone is not None and await gone():
                 raise EngineBusy
-            key = fingerprint(text)
-            engine = await self._started(key, text)
-            self._used[key] += 1
+            engine = await self._started(text)
+            self._used[text] += 1
             try:
                 yield engine
             finally:
-                self._used[key] -= 1
+                self._used[text] -= 1
                 self._used += Counter()
                 if engine.broken:
-                    self._end(key)
+                    self._end(text)
                 self._shrink()
                 self.prepare()
 
@@ -181,14 +179,14 @@ class Edits:
 
     async def close(self) -> None:
         """End all workers."""
-        for key in list(self._engines):
-            self._end(key)
+        for text in list(self._engines):
+            self._end(text)
         await asyncio.gather(*(asyncio.to_thread(_ended, each) for each in self.spares))
         self.spares.clear()
         await asyncio.gather(*self._ending, return_exceptions=True)
 
-    async def _started(self, key: str, text: str) -> Engine:
-        engine = self._engines.get(key)
+    async def _started(self, text: str) -> Engine:
+        engine = self._engines.get(text)
         if engine is None:
             try:
                 process = self.spares.popleft() if self.spares else WorkerProcess(self._job)
@@ -196,18 +194,18 @@ class Edits:
                 raise EngineBusy from None
             process.job = replace(process.job, text=text)
             engine = Engine(process, self.counters)
-            self._engines[key] = engine
+            self._engines[text] = engine
             await engine.connect()
-        self._engines.move_to_end(key)
+        self._engines.move_to_end(text)
         return engine
 
     def _shrink(self) -> None:
-        idle = [key for key in self._engines if not self._used[key]]
-        for key in idle[: max(0, len(self._engines) - self.limits.alive)]:
-            self._end(key)
+        idle = [text for text in self._engines if not self._used[text]]
+        for text in idle[: max(0, len(self._engines) - self.limits.alive)]:
+            self._end(text)
 
-    def _end(self, key: str) -> None:
-        engine = self._engines.pop(key, None)
+    def _end(self, text: str) -> None:
+        engine = self._engines.pop(text, None)
         if engine is not None:
             task = asyncio.create_task(engine.close())
             self._ending.add(task)

@@ -42,6 +42,7 @@ SUBJECTS = {
     "frameworks": "The same page in Dash, Streamlit and Gradio",
     "soak": "Mixed traffic for minutes: errors and memory",
     "startup": "Start and memory",
+    "edits": "Edited code: latency, a class at once, and what many runs leave",
     "workers": "A new worker, the boundary per request, and 100 killed workers",
 }
 

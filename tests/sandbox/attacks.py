@@ -10,7 +10,7 @@ from __future__ import annotations
 PRELUDE = """
 import array, builtins, code, collections, contextlib, ctypes, errno, faulthandler, fcntl, gc, glob, importlib
 import inspect, io, json, linecache, marshal, math, mmap, os, pickle, platform, random, re, resource, select, shutil
-import encodings.idna, multiprocessing.pool, torch.utils.serialization
+import encodings.idna, multiprocessing.pool, multiprocessing.synchronize, torch.utils.serialization
 import signal, socket, stat, struct, subprocess, sys, sysconfig, tempfile, threading, time, traceback, types, warnings
 import weakref
 import numpy as np, torch
@@ -148,6 +148,53 @@ KERNEL = {
     "restart the machine": "return call(169, 0, 0, 0, 0) == 0 or ctypes.get_errno() == 22",
     "calls of another width": "code = 0x40000000 + 39; return call(code) > 0",
 }
+# What nobody had tried at first: other ways to the same, and descriptors, namespaces and schedulers.
+SECOND = {
+    "a program out of memory": "fd = call(319, b'x', 0); call(322, fd, b'', 0, 0, 0x1000); return ctypes.get_errno() != 1",
+    "a ring that is entered": "call(426, 0, 1, 0, 0, 0, 0); return ctypes.get_errno() != 1",
+    "a ring that is registered": "call(427, -1, 0, 0, 0); return ctypes.get_errno() != 1",
+    "seize the worker": "return call(101, 0x4206, os.getppid(), 0, 0) == 0",
+    "a descriptor of the worker": "call(438, call(434, os.getppid(), 0), 0, 0); return ctypes.get_errno() != 1",
+    "a signal by a descriptor": "call(424, call(434, os.getppid(), 0), 0, 0, 0); return ctypes.get_errno() != 1",
+    "write into the worker": "call(311, os.getppid(), 0, 0, 0, 0, 0); return ctypes.get_errno() != 1",
+    "advise the memory of the worker": "call(440, -1, 0, 0, 0, 0); return ctypes.get_errno() != 1",
+    "memory of the worker as it swaps": "call(272, 0x80000000) ; return ctypes.get_errno() != 1",
+    "another descriptor": "return any(call(8, fd, 0, 1) >= 0 or ctypes.get_errno() != 9 for fd in range(3, 4096) if fd not in (200, 201))",
+    "whose the channel is": "call(55, 200, 1, 17, (ctypes.c_char * 12)(), (ctypes.c_int * 1)(12)); return ctypes.get_errno() != 1",
+    "send a descriptor": "call(46, 200, (ctypes.c_char * 56)(), 0); return ctypes.get_errno() != 1",
+    "receive a descriptor": "call(47, 200, (ctypes.c_char * 56)(), 0x40); return ctypes.get_errno() != 1",
+    "half a channel": "call(48, -1, 2); return ctypes.get_errno() != 1",
+    "how full the channel is": "return fcntl.ioctl(200, 0x541B, bytes(4)) is not None",
+    "from one descriptor to another": "call(40, 200, 201, 0, 1); return ctypes.get_errno() != 1",
+    "splice": "call(275, 201, 0, 200, 0, 1, 0); return ctypes.get_errno() != 1",
+    "duplicate by number": "return call(292, 200, 99, 0) == 99",
+    "close all descriptors": "return call(436, 5000, 5001, 0) == 0",
+    "System V semaphores": "i = call(64, 0, 1, 0o1600); call(66, i, 0, 0); return i >= 0",
+    "a POSIX queue": "call(240, b'x', 0, 0, 0); return ctypes.get_errno() != 1",
+    "a semaphore of processes": "import multiprocessing; return multiprocessing.get_context('fork').Semaphore() is not None",
+    "join a namespace": "call(308, -1, 0); return ctypes.get_errno() != 1",
+    "a handle of a file": "call(303, -100, b'/', 0, 0, 0); return ctypes.get_errno() != 1",
+    "a tree of mounts": "call(428, -100, b'/', 0); return ctypes.get_errno() != 1",
+    "new rules of Landlock": "return call(444, 0, 0, 1) > 0",
+    "another filter": "call(317, 2, 0, (ctypes.c_uint32 * 1)(0x7fff0000)); return ctypes.get_errno() != 1",
+    "keys of memory": "call(330, 0, 9); return ctypes.get_errno() != 1",
+    "a schedule of deadlines": "call(314, 0, 0, 0); return ctypes.get_errno() != 1",
+    "first at the disk": "return call(251, 1, 0, (2 << 13) | 4) == 0",
+    "more of a processor": "resource.setrlimit(resource.RLIMIT_CPU, (60, 61)); return True",
+    "a timer of POSIX": "call(222, -1, 0, 0); return ctypes.get_errno() != 1",
+    "tables of the processor": "call(154, 0, 0, 0); return ctypes.get_errno() != 1",
+    "registers of the processor": "call(158, 0x1003, (ctypes.c_long * 1)()); return ctypes.get_errno() != 1",
+    "ports of the machine": "call(172, -1); return ctypes.get_errno() != 1",
+    "the log of the kernel": "call(103, -1, 0, 0); return ctypes.get_errno() != 1",
+    "compare descriptors": "call(312, os.getpid(), os.getppid(), 0, 0, 0); return ctypes.get_errno() != 1",
+    "wait for another's child": "call(61, -1, 0, 1, 0); return ctypes.get_errno() != 1",
+    "what is left of a clock": "call(159, 0); return ctypes.get_errno() != 1",
+    "a call that does not exist": "call(4095); return ctypes.get_errno() != 1",
+    "a call of 32 bits": "libc.syscall(ctypes.c_long(0x1_0000_0027)); return ctypes.get_errno() == 38",
+    "a restarted thread of torch": "torch.set_num_threads(2); a = torch.rand(2, 999, 999); torch.bmm(a, a); return torch.get_num_threads() == 2",
+    "a thread of autograd": "x = torch.ones(9, requires_grad=True); torch.autograd.set_multithreading_enabled(True); t = threading.Thread(target=lambda: (x * x).sum().backward()); t.start(); t.join(); return True",
+    "code at a callback": "return ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 3)() == 3",
+}
 # Take more than its share; not tried without the layers. All end in an error, or with the process.
 GREED = {
     "for ever": "while True: pass",
@@ -175,12 +222,30 @@ GREED = {
     "a stack that is written over": "ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(bytearray(1))), 0, 2 ** 28)",
     "a reader of nothing": "torch._C.PyTorchFileWriter(1)",
     "a trickle": "import struct\n    os.write(200, struct.pack('!II', 2 ** 20, 0))\n    while True: os.write(200, b'[')",
+    "memory that it shares": "for each in gc.get_objects(): kept = [each] * 3\n    mine = bytearray(2 ** 30); return True",
+    "half a gigabyte at a break": "return call(12, call(12, 0) + 2 ** 29) == call(12, 0) and len(bytearray(2 ** 29))",
+    "itself again and again": "def f():\n        try: f()\n        finally: f()\n    f()",
+    "a trickle of stacks": "while True: os.write(201, b'x'); time.sleep(.01)",
+    "a stack that lies": "os.write(201, b'Current thread (most recent call first):\\n  File \"edit.py\", line ' + b'9' * 9999 + b' in f\\n'); time.sleep(99)",
+    "a finalizer that hangs": "class E:\n        def __del__(self):\n            while True: pass\n    E()",
+    "a tensor that pickles itself": "class T(torch.Tensor):\n        def __reduce_ex__(self, n): return os.system, ('true',)\n    raise ValueError(torch.ones(1).as_subclass(T))",
+    "an alarm that never comes": "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\n    while True: pass",
+    "a signal of its own": "signal.raise_signal(signal.SIGUSR2); return False",
+    "a regular expression of C": "import ast; return ast.literal_eval('-' * 10 ** 6 + '1')",
+    "a class without end": "class M(type):\n        def __instancecheck__(c, x): return True\n        def __getattribute__(c, n): return c\n    class X(Exception, metaclass=M): pass\n    raise X",
     "an exit handler": "import atexit; atexit.register(time.sleep, 999); raise SystemExit(7)",
     "an error without a text": "class E(BaseException):\n        def __str__(self): raise self\n    raise E",
     "an error that hangs": "class E(Exception):\n        def __str__(self):\n            while True: pass\n    raise E",
     "an error of many megabytes": "raise ValueError('x' * 2 ** 27)",
 }
-HARMLESS = {"files": FILES, "writes": WRITES, "neighbours": NEIGHBOURS, "processes": PROCESSES, "kernel": KERNEL}
+HARMLESS = {
+    "files": FILES,
+    "writes": WRITES,
+    "neighbours": NEIGHBOURS,
+    "processes": PROCESSES,
+    "kernel": KERNEL,
+    "second": SECOND,
+}
 ATTACKS = {name: body for group in (*HARMLESS.values(), GREED) for name, body in group.items()}
 # What another kernel, a container or a user without privileges may refuse anyhow.
 NOT_ALIVE = {
@@ -194,6 +259,9 @@ NOT_ALIVE = {
         "keys",
         "calls of another width",
     ),
+    *("seize the worker", "memory of the worker as it swaps", "another descriptor", "half a channel"),
+    *("duplicate by number", "close all descriptors", "new rules of Landlock", "a call of 32 bits"),
+    *("more of a processor", "a restarted thread of torch", "first at the disk"),
     *("userfaultfd", "mount", "set the clock", "restart the machine", "be root", "namespaces", "a compiler"),
 }
 

@@ -13,6 +13,8 @@ CORE = {
     *("read the users", "see whether a file is there", "map a file by torch", "load a library", "write a file"),
     *("open a TCP socket", "look for the worker", "read another's memory", "fork", "clone3", "start a thread", "exec"),
     *("a shell out of a checkpoint", "machine code", "turn data into code by keys", "be dumpable again", "hold memory"),
+    *("a program out of memory", "a descriptor of the worker", "write into the worker", "another descriptor"),
+    *("System V semaphores", "code at a callback", "a stack that lies"),
     *("calls of another width", "a large tensor", "much output", "kill the worker", "abort", "an exit handler"),
 }
 
@@ -39,7 +41,7 @@ def test_without_the_layers_the_attack_succeeds(guests: Arena, attack: str) -> N
 
 
 def test_there_are_more_than_a_hundred_kinds_of_attack() -> None:
-    assert len(ATTACKS) > 111
+    assert len(ATTACKS) > 170
     assert set(ATTACKS) >= CORE
 
 
@@ -75,6 +77,21 @@ SENT = "os.write(200, struct.pack('!II', len(head), 0) + head)"
         ("import json\njson.dumps = None", "lost it ended its process with exit code 1"),
         ("import torch\ntorch.set_default_dtype(torch.float64)", "loaded"),
         (FORGED + SENT, "loaded"),
+        (
+            FORGED.replace("{'kind': 'loaded', 'things': []}", "{'kind': 'ready'}") + SENT,
+            "bad reply a reply is of another kind",
+        ),
+        (FORGED + "head = b'{}'; os.write(200, struct.pack('!II', 0, 0))", "bad reply a header is no JSON"),
+        (FORGED + "head = b'1' * 9999\n" + SENT, "bad reply a header is no JSON"),
+        (FORGED + 'head = b\'{"kind": "loaded", "kind": {}}\'\n' + SENT, "bad reply a reply is of another kind"),
+        (
+            FORGED + "os.write(200, struct.pack('!II', 2**20, 2**25)); os.close(200)\nwhile True: pass",
+            "lost it closed the channel of its process",
+        ),
+        (
+            "from ctypes import *\nimport json.encoder\nmemset(id(float) + 8 * 11, 0, 8)\nx = repr(1.5)",
+            "lost it ended its process by SIGSEGV",
+        ),
     ],
 )
 def test_a_guest_that_spoils_its_own_process_spoils_nothing_else(guests: Arena, text: str, said: str) -> None:

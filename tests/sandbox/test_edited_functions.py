@@ -1,5 +1,6 @@
 """An edited Function gets the verdict that it would get in this process, and cannot write it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from support.waiting import until
 
 from gradloupe.ops import OPS
 from gradloupe.server.protocol import BadQuestion, EngineBroken, Unsolved
+from gradloupe.server.supervisor.edits import EditLimits, Edits
 
 # What is told of tensors that are saved for nothing, which only ctx knows; and what draws random numbers in backward.
 SAVED_FOR_NOTHING, DRAWN = {"incorrect_clipped_relu"}, {"noisy_backward"}
@@ -176,6 +178,18 @@ FORGERIES = {
     "patched builtins": "import builtins\nbuiltins.abs = builtins.max = lambda *_, **__: 0",
     "a tensor that lies": "torch.Tensor.__sub__ = lambda a, b: a * 0",
     "another default": "torch.set_default_dtype(torch.float16)\ntorch.set_grad_enabled(False)\ntorch.manual_seed(1)",
+    "a patched judge of the guest": "from gradloupe.server.sandbox import guest\nguest.Guest._written = guest._positions = lambda *_: ()",
+    "a patched tensor": "torch.tensor = torch.frombuffer = torch.as_tensor = lambda *_, **__: torch.zeros(())",
+    "a patched repr of numbers": "import json.encoder\njson.encoder.FLOAT_REPR = float.__repr__\njson.encoder.c_make_encoder = None",
+    "a class of tensors that lies": "class Lie(torch.Tensor):\n    @classmethod\n    def __torch_function__(cls, function, types, given=(), named=None):\n        return super().__torch_function__(function, types, given, named or {})\n    __sub__ = __rsub__ = lambda a, b: a * 0\n    allclose = equal = lambda *_: True\ntorch.ones_like = lambda x: x.as_subclass(Lie)",
+    "a class that is called otherwise": "Function, torch.autograd.Function = torch.autograd.Function, type('Function', (torch.autograd.Function,), {'__module__': 'torch.autograd.function'})",
+    "another environment": "import os\nos.environ |= {'PYTHONPATH': '/', 'LD_PRELOAD': '/x', 'GRADLOUPE_DEADLINE': '9', 'OMP_NUM_THREADS': '9'}",
+    "what runs at the end": "import atexit, weakref\natexit.register(print)\nweakref.finalize(torch, print)",
+    "a hook on every module": "import sys\nsys.settrace(lambda *_: None)\nsys.setprofile(lambda *_: None)\nsys.addaudithook(lambda *_: None)",
+    "a collector with hooks": "import gc\ngc.callbacks.append(lambda *_: torch.manual_seed(1))\ngc.set_threshold(1)",
+    "tampered caches of Python": "import functools, linecache\nlinecache.cache.clear()\nlinecache.getlines = lambda *_: ['return grad_output * ctx.k * x ** (ctx.k - 1), None']",
+    "hooks on tensors": "import torch.utils.hooks\ntorch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x * 0).__enter__()",
+    "a mode of torch": "from torch.overrides import TorchFunctionMode\nclass Mode(TorchFunctionMode):\n    def __torch_function__(self, function, types, given=(), named=None):\n        return function(*given, **(named or {}))\nMode().__enter__()",
     "a patched engine": "torch.autograd.Function.apply = classmethod(lambda *_: None)",
 }
 
@@ -186,14 +200,55 @@ def word(text: str) -> str:
         return str(answer_of_text(text).header["verdict"]["word"])
     except Unsolved:
         return "unsolved"
+    except EngineBroken:
+        return "broken"
 
 
 @pytest.mark.parametrize("name", sampled(FORGERIES))
 def test_code_that_alters_the_judge_alters_its_own_copy(name: str) -> None:
     wrong = edited(backward="return grad_output * x, None")
     forged = wrong.replace("import torch\n", f"import torch\n{FORGERIES[name]}\n", 1)
-    assert word(forged) in (("unsolved",) if name == "a patched engine" else ("differs", "failed"))
+    assert word(forged) in ("differs", "failed", "unsolved", "broken")
     assert word(wrong) == "differs"
+
+
+# What is beside the others, and does its worst: to its worker, its neighbours, the machine, and the answers of all.
+NEIGHBOURS = {
+    "kills": "import os\nfor pid in (os.getppid(), 0, -1):\n    try: os.kill(pid, 9)\n    except OSError: pass",
+    "forges": "import os, struct\nos.write(200, struct.pack('!II', 2, 0) + b'{}')\nos.write(201, b'x' * 9999)",
+    "fills": "kept = []\nwhile True: kept.append(bytearray(2**20))",
+    "loops": "while True: pass",
+    "dies": "import ctypes\nctypes.string_at(0)",
+    "closes": "import os\nos.close(200)\nwhile True: pass",
+    "touches": "import gc\nfor _ in range(9):\n    kept = [[each] for each in gc.get_objects()]",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.nightly] * (each != "kills")) for each in NEIGHBOURS]
+)
+def test_whatever_others_do_the_answer_to_an_edit_is_the_same(name: str) -> None:
+    async def asked(edits: Edits, text: str) -> Any:
+        async with edits.engine(text, text[-3:]) as engine:
+            return await first_answer(engine)
+
+    async def all_of_them() -> tuple[Any, Any]:
+        edits = Edits(EditLimits(at_once=4, deadline=30.0))
+        try:
+            alone = await asked(edits, edited())
+            bad = [asked(edits, f"{NEIGHBOURS[name]}\n{edited()}\n# {number}") for number in range(4)]
+            good = [asked(edits, f"{edited()}\n# {number}") for number in range(2)]
+            _, *together = await asyncio.gather(asyncio.gather(*bad, return_exceptions=True), *good)
+            return alone, together
+        finally:
+            await edits.close()
+
+    alone, together = event_loop.run(all_of_them())
+    for each in together:
+        assert each.header["verdict"] == alone.header["verdict"]
+        assert {key: bytes(column) for key, column in each.columns.items()} == {
+            key: bytes(column) for key, column in alone.columns.items()
+        }
 
 
 def test_an_answer_that_is_no_answer_is_a_failure_and_the_worker_lives_on() -> None:
