@@ -90,7 +90,7 @@ SENT = "os.write(200, struct.pack('!II', len(head), 0) + head)"
         ),
         (
             "from ctypes import *\nimport json.encoder\nmemset(id(float) + 8 * 11, 0, 8)\nx = repr(1.5)",
-            "lost it ended its process by SIGSEGV",
+            "loaded",
         ),
     ],
 )
