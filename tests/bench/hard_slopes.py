@@ -9,7 +9,7 @@ import jacobi
 import numdifftools
 import numpy as np
 import scipy.differentiate
-from functions.hard_slopes import HARD_SLOPES, HardSlope, MeasuredSlope
+from hard_slope_table import HARD_SLOPES, HardSlope, MeasuredSlope
 from report import Report, Table, Target
 
 Differentiator = Callable[[HardSlope], tuple[float, float]]

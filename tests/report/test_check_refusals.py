@@ -46,7 +46,7 @@ def report_of(folder: Path, line: str) -> dict[str, object]:
 
 
 def test_a_check_that_is_allowed_must_be_one_that_was_made(folder: Path) -> None:
-    process = ran(folder, "fine.py --check --allow Cube:SECOND-ODER")
+    process = ran(folder, "fine.py:Cube --check --allow Cube:SECOND-ODER")
     assert (process.returncode, process.stdout) == (2, "")
     assert process.stderr.startswith("gradloupe: --allow Cube:SECOND-ODER names no ")
     assert "GRADIENT, " in process.stderr

@@ -190,6 +190,7 @@ def test_a_line_pasted_into_the_docstring_is_the_same_call(folder: Path, sample:
     assert copied(pasted[0]).count("gradloupe.check(Softmax)\n") == 1
 
 
+@pytest.mark.nightly
 def test_a_declaration_pasted_behind_its_function_is_the_same_call(
     folder: Path, sample: list[ExaminedFunction]
 ) -> None:

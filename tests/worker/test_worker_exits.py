@@ -102,7 +102,7 @@ def spin():
 """
 
 
-@pytest.mark.parametrize(("most", "kind"), [(100.0, ""), (1.0, "Timeout")])
+@pytest.mark.parametrize(("most", "kind"), [(100.0, ""), pytest.param(1.0, "Timeout", marks=pytest.mark.nightly)])
 @awaited
 async def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
     file: Path, monkeypatch: pytest.MonkeyPatch, most: float, kind: str

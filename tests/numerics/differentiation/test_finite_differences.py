@@ -4,7 +4,6 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from functions.hard_slopes import HARD_SLOPES
 from functions.random_functions import random_function
 from functions.smooth import SMOOTH, on_tensors
 from functions.tails import FAINT
@@ -111,22 +110,6 @@ def test_the_noise_of_a_forward_is_measured_and_bounds_the_error(size):
     off = np.abs(slopes.value - np.cos(x))
     assert np.nanmax(off) < 1e4 * size
     assert np.mean(off <= EVIDENCE_BOUNDS * slopes.error) > 0.99
-
-
-# Fifteen slopes that are hard to find from values: nearly all are found, and no error bound is too small.
-HOPELESS = {"(1 − cos x)/x² at 0.001"}  # but for the noise, nothing is left
-hard_slopes = pytest.mark.parametrize("hard", HARD_SLOPES, ids=lambda each: each.name)
-
-
-@hard_slopes
-def test_no_error_bound_of_a_hard_slope_is_too_small_and_hardly_one_is_missing(hard):
-    found = {width: hard.measured(width) for width in (1.0, 0.3, 0.01)}
-    assert {width: each for width, each in found.items() if each.underclaimed} == {}
-    assert found[1.0].off <= 1e-3 or hard.name in HOPELESS
-
-
-def test_the_median_error_of_hard_slopes_is_one_in_a_million_million():
-    assert np.median([each.measured(1.0).off for each in HARD_SLOPES]) <= 1e-12
 
 
 # Right Functions where little is left of them: nobody may be accused for what rounding did to their values.
