@@ -7,10 +7,8 @@ import pytest
 from support.engines import engine_of
 from support.event_loop import awaited
 from support.halted_worker import halted
-from support.own_server import showing
 from support.own_worker import SQUARE
 from support.servers import serving_in_thread
-from support.waiting import until
 
 from gradloupe.server.cache import ThumbnailCache
 
@@ -45,18 +43,22 @@ def words(page: str) -> dict[str, str]:
     return dict(found.groups() for each in page.split("<li") if (found := re.search(card, each, re.DOTALL)))
 
 
-def test_neither_a_fault_of_ours_nor_a_function_that_hangs_costs_another_card_its_curves(tmp_path: Path) -> None:
-    now = tmp_path / "now"
-    text = doing("Hangs", "while True: pass", now) + SQUARE.replace("Square", "Faulty") + SQUARE + FAULT
-    with showing(tmp_path, "--deadline", "1", text=text) as own:
-        assert own.get("/ops/Hangs.csv").status_code == 200
+@awaited
+async def test_neither_a_fault_of_ours_nor_a_function_that_hangs_costs_another_card_its_curves(tmp_path: Path) -> None:
+    file, now = tmp_path / "my_ops.py", tmp_path / "now"
+    file.write_text(doing("Hangs", "while True: pass", now) + SQUARE.replace("Square", "Faulty") + SQUARE + FAULT)
+    async with engine_of(file, deadline=1.0) as engine:
+        soon, later, ops = (
+            ThumbnailCache(engine, following=0.1),
+            ThumbnailCache(engine, following=60.0),
+            await engine.catalogue(),
+        )
+        await engine.op("Hangs")
         now.touch()
-        assert words(own.get("/").text)["Hangs"] == "measuring"  # the page does not wait for it
-        assert until(lambda: "measuring" not in words(own.get("/").text).values())
-        marks = words(own.get("/").text)
-    assert marks["Square"] == marks["square"] == "matches"
-    raising = {"gradient_none_added", "one_gradient_too_few"}
-    assert {name for name, word in marks.items() if word == "failed"} == {"Hangs", "Faulty", *raising}
+        assert (await soon.of(ops))["Hangs"]["word"] == "measuring"  # the page does not wait for it
+        await soon.close()
+        found = {name: drawn["word"] for name, drawn in (await later.of(ops)).items()}
+    assert found == {"Hangs": "failed", "Faulty": "failed", "Square": "matches"}
 
 
 def test_a_gallery_that_is_not_measured_yet_is_not_kept() -> None:

@@ -5,7 +5,6 @@ import io
 from pathlib import Path
 
 import pytest
-from functions.misbehaving_op import OWN
 from support import http
 from support.own_server import showing
 
@@ -46,14 +45,6 @@ def test_the_table_has_the_columns_of_the_numbers(server: str) -> None:
         else:
             expected = ["" if value is None else repr(value) for value in column or [None] * len(rows)]
             assert [row[name].replace("inf", "") for row in rows] == expected
-
-
-def test_what_failed_is_told_and_not_kept(tmp_path: Path) -> None:
-    with showing(tmp_path, text=OWN) as server:
-        for ending in ("", ".json", ".csv", ".svg"):
-            failed = server.get(f"/ops/Misbehaving{ending}?deed=raise")
-            assert (failed.status_code, failed.headers["cache-control"]) == (200, "no-store"), ending
-            assert "etag" not in failed.headers
 
 
 def test_a_second_op_can_be_chosen_beside_a_function_of_ones_own(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def measured(server: str) -> str:
     return address
 
 
-def test_a_chat_shows_the_verdict_and_the_picture(server: str, measured: str) -> None:
+def test_a_chat_shows_the_verdict_and_the_picture_in_the_size_it_says(server: str, measured: str) -> None:
     metas = head(server + measured).metas
     assert metas["og:title"] == "Incorrect clipped ReLU"
     assert (metas["og:description"] or "").startswith("Differs: ")
@@ -60,10 +60,7 @@ def test_a_chat_shows_the_verdict_and_the_picture(server: str, measured: str) ->
     assert (metas["og:image:width"], metas["og:image:height"]) == ("1200", "630")
     assert metas["og:image:alt"]
     assert metas["twitter:card"] == "summary_large_image"
-
-
-def test_the_picture_of_a_chat_is_there_in_the_size_it_says(server: str, measured: str) -> None:
-    picture = http.get(head(server + measured).metas["og:image"] or "")
+    picture = http.get(metas["og:image"] or "")
     assert picture.headers["content-type"] == "image/png"
     assert picture.content[:8] == b"\x89PNG\r\n\x1a\n"
     assert (int.from_bytes(picture.content[16:20]), int.from_bytes(picture.content[20:24])) == (1200, 630)
@@ -108,15 +105,9 @@ def test_a_public_site_has_a_map_of_its_gallery_its_ops_and_its_lessons(public: 
 
 
 def test_a_public_site_offers_its_ops_but_not_their_endless_sections(public: Server) -> None:
-    robots = {
-        path: Head(public.get(path).text).metas["robots"]
-        for path in ("/", "/ops/exp", "/ops/exp?theme=dark", "/ops/exp?stop=1", "/embed/exp")
-    }
-    assert [path for path, said in robots.items() if said == "index, follow"] == [
-        "/",
-        "/ops/exp",
-        "/ops/exp?theme=dark",
-    ]
+    shown, others = ("/ops/exp", "/ops/exp?theme=dark"), ("/ops/exp?stop=1", "/embed/exp")
+    robots = {path: Head(public.get(path).text).metas["robots"] for path in (*shown, *others)}
+    assert [path for path, said in robots.items() if said == "index, follow"] == [*shown]
     rules = public.get("/robots.txt").text
     assert f"Sitemap: {PUBLIC}/sitemap.xml" in rules
     assert refused(rules, "/ops/exp.json?stop=1")
@@ -125,6 +116,11 @@ def test_a_public_site_offers_its_ops_but_not_their_endless_sections(public: Ser
         assert refused(rules, path), path
     for path in ("/", "/ops/exp", "/ops/exp.png?stop=1", "/oembed?url=x", "/embed/exp", "/compare", "/sitemap.xml"):
         assert not refused(rules, path), path
+
+
+@pytest.mark.nightly
+def test_a_public_site_offers_its_gallery(public: Server) -> None:
+    assert Head(public.get("/").text).metas["robots"] == "index, follow"
 
 
 def refused(rules: str, path: str) -> bool:

@@ -41,7 +41,12 @@ def test_a_module_in_two_files_runs_once(browser: Browser, server: str) -> None:
 
 @pytest.mark.parametrize(
     ("address", "most"),
-    [("/ops/exp", 8), ("/embed/exp", 8), ("/compare?left=sinh&right=sinh_on_ctx", 8), ("/ops/exp?view=descent", 12)],
+    [
+        ("/embed/exp", 8),
+        ("/ops/exp?view=descent", 12),
+        pytest.param("/ops/exp", 8, marks=pytest.mark.nightly),
+        pytest.param("/compare?left=sinh&right=sinh_on_ctx", 8, marks=pytest.mark.nightly),
+    ],
 )
 def test_a_page_asks_for_few_files(browser: Browser, server: str, address: str, most: int) -> None:
     with visitor(browser, server) as page:

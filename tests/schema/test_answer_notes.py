@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from functions.basics import with_backward
 from support.answers import document
 from support.sections import op_of, written
 
@@ -18,36 +19,13 @@ def masked(low: float, high: float, factor: float = 1.0) -> Op:
 
 def scaled(shape: tuple[int, ...], weights: int, back: Callable[..., Any]) -> Op:
     """A weight for each row of a matrix, and what backward returns as its gradient."""
-
-    class Scaled(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, weight):
-            ctx.save_for_backward(x, weight)
-            return x * weight[:, None]
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            x, weight = ctx.saved_tensors
-            return back(grad_output * weight[:, None], grad_output * x)
-
-    return op_of(Scaled.apply, Input("x", shape=shape), Input("weight", shape=(weights,)), wrt="weight[0]")
+    function = with_backward(lambda x, w: x * w[:, None], lambda g, x, w: back(g * w[:, None], g * x))
+    return op_of(function.apply, Input("x", shape=shape), Input("weight", shape=(weights,)), wrt="weight[0]")
 
 
 def returned(backward: Callable[[torch.Tensor, torch.Tensor], Any]) -> Op:
     """A square, and what its backward does with x and grad_output."""
-
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            (x,) = ctx.saved_tensors
-            return backward(x, grad_output)
-
-    return op_of(Square.apply)
+    return op_of(with_backward(torch.square, lambda g, x: backward(x, g)).apply)
 
 
 VARIANTS = {

@@ -97,7 +97,7 @@ def assert_spared(alone: Own, spoiled: Own, count: int) -> None:
         assert found(spoiled, f"{question}count={count}") == found(alone, f"{question}count={count}")
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("name", sampled(DEEDS, [*DEEDS][::2]))
 def test_what_a_function_changes_for_all_is_undone_and_said(alone, spoiled, name):
     answer = found(spoiled, f"{name}.json")
     assert answer["verdict"]["word"] == "matches"

@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,7 +48,7 @@ def ran(folder: Path, line: str) -> Ran:
 def exit_code(line: str) -> int:
     """The exit code of the command with these arguments."""
     with pytest.raises(SystemExit) as ended:
-        run([*line.split(), *NO_HURRY])
+        run([*shlex.split(line), *NO_HURRY])
     code = ended.value.code
     if isinstance(code, str):  # as Python ends a process then
         sys.stderr.write(f"{code}\n")
@@ -71,7 +72,7 @@ def _apart(command: Callable[[], T]) -> T:
 
 def in_every_form(folder: Path, line: str) -> dict[str, Ran]:
     """The same ``--check``, its Functions examined once, as it is written in each ``--format``."""
-    chosen = parse_settings([*line.split(), *NO_HURRY], {}, __version__)
+    chosen = parse_settings([*shlex.split(line), *NO_HURRY], {}, __version__)
     with chdir(folder):
         limits = (chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
         process = WorkerProcess(Job(*limits, report=True, recipes=chosen.recipe))

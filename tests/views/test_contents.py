@@ -105,12 +105,9 @@ TANGLE = op_of(lambda x: (x > 0.3) * (1 + x) + x.abs() + (x + 1.3).abs().sqrt() 
 MARKED = [
     (op_of(lambda x: 2 * torch.relu(x - 0.3075)), {"kind": "kink", "x": 0.3075, "left": 0, "right": 2, "forward": 0}),
     (op_of(torch.sqrt), {"kind": "cusp", "x": 0, "right": None, "forward": 0}),
-    (op_of(lambda x: x.abs().sqrt()), {"kind": "cusp", "x": 0, "right": None, "forward": 0}),
     (op_of(lambda x: (x - 0.1234).abs().sqrt()), {"kind": "cusp", "x": 0.1234, "right": None, "forward": 0}),
-    (op_of(torch.sign), {"kind": "jump", "x": 0, "below": -1, "forward": 0, "above": 1}),
     (OPS["heaviside_sigmoid"], {"kind": "jump", "x": 0, "below": 0, "forward": 1, "above": 1}),
     (op_of(torch.reciprocal), {"kind": "pole", "x": 0, "below": None, "above": None}),
-    (op_of(torch.log), {"kind": "pole", "x": 0, "below": None, "above": None}),
     (op_of(lambda x: 1 / (x - 0.3075) ** 2), {"kind": "pole", "x": 0.3075, "below": None, "above": None}),
     (
         TANGLE,
@@ -216,40 +213,15 @@ def test_a_backward_that_looks_at_the_sign_of_grad_output_shows_it_in_its_map() 
     assert np.nanmax(np.abs(columns["ratio"].reshape(header["shape"]) / np.exp(columns["x"]) - 1)) < 1e-12
 
 
-def test_a_wide_look_reaches_far_beyond_the_range_and_finds_what_differs_there() -> None:
+def test_a_wide_look_finds_what_differs_beyond_the_range_and_the_curves_say_so() -> None:
     header, columns = document("exp", "wide")
-    assert header["reach"][0] < -1e300
-    assert header["reach"][1] > 1e300
     assert 700 < header["finite"][1] < 720
-    assert (np.diff(columns["x"]) > 0).all()
     assert columns["x"].size <= 400
-    assert header["intervals"] == []
     far, _ = document("incorrect_clipped_relu", "wide", 0.5, 1.5)
     curves, _ = document("incorrect_clipped_relu", "curves", 0.5, 1.5)
     assert far["intervals"]
     assert curves["verdict"]["word"] == "matches here"
     assert curves["wide"]["intervals"] == far["intervals"]
-
-
-def test_the_error_of_a_difference_falls_and_rises_again_with_its_step() -> None:
-    header, columns = document("exp", "step", at=1.0)
-    assert (np.diff(columns["step"]) < 0).all()
-    assert header["best"]["value"] == pytest.approx(np.e, rel=1e-11)
-    assert header["analytical"] == pytest.approx(np.e, rel=1e-15)
-    assert (header["central_order"], header["taylor_order"]) == pytest.approx((2, 2), abs=0.05)
-    assert 0 < int(np.argmin(columns["central"])) < columns["step"].size - 1
-    assert "is its tangent" in header["sentence"]
-    wrong, _ = document("incorrect_clipped_relu", "step", at=-0.5)
-    assert wrong["taylor_order"] == pytest.approx(1, abs=0.05)
-    assert "is not its tangent" in wrong["sentence"]
-
-
-@pytest.mark.parametrize("grad_output", [1.0, -3.0])
-def test_the_slopes_at_a_place_are_those_of_forward_whatever_grad_output_is(grad_output: float) -> None:
-    header, _ = document("clipped_relu", "step", at=0.0, grad_output=grad_output)
-    assert header["kind"] == "kink"
-    assert (header["left"], header["right"]) == pytest.approx((0, 1), abs=1e-6)
-    assert "one of those between" in header["sentence"]
 
 
 def test_a_function_whose_domain_ends_nearby_can_be_looked_at() -> None:

@@ -1,13 +1,10 @@
 """``order=2`` in an address: columns, verdict, views and picture of what backward returns and its derivative."""
 
-import csv
-import io
 import re
 from typing import Any
 
 import pytest
 from support import http
-from support.browser import close
 from support.sampling import sampled
 
 from gradloupe.server.protocol import VIEW_NAMES
@@ -30,15 +27,6 @@ def test_the_first_derivative_goes_without_saying_and_there_is_no_third(server: 
         refused = http.get(f"{server}/ops/sinh.json?order={order}")
         assert refused.status_code == 422
         assert refused.json()["detail"].startswith(f"order={order} ")
-
-
-def test_the_columns_hold_what_backward_returns_and_its_derivative(server: str) -> None:
-    columns = got(server, "/ops/cube.json?order=2&grad_output=-2")["columns"]
-    assert close(columns["forward"], [-6 * x * x for x in columns["x"]])
-    for name in ("analytical", "numerical", "left", "right"):
-        assert close(columns[name], [-12 * x for x in columns["x"]])
-    table = list(csv.DictReader(io.StringIO(http.get(f"{server}/ops/cube.csv?order=2&grad_output=-2").text)))
-    assert [float(row["analytical"]) for row in table] == columns["analytical"]
 
 
 # By the address: the word of the verdict, and what its sentence and its explanation have to say.

@@ -298,9 +298,11 @@ CLOSED = "files were closed or written to"
     ("deed", "imported", "said"),
     [
         ("os.closerange(3, 256)", "", CLOSED),
-        ("[os.dup2(1, each) for each in range(3, 30)]", "", CLOSED),
-        ("ctypes.string_at(0)", "faulthandler.enable()", "line 9, in forward"),
         ("ctypes.string_at(0)", "faulthandler.disable()", "line 9, in forward"),
+        pytest.param("[os.dup2(1, each) for each in range(3, 30)]", "", CLOSED, marks=pytest.mark.nightly),
+        pytest.param(
+            *("ctypes.string_at(0)", "faulthandler.enable()", "line 9, in forward"), marks=pytest.mark.nightly
+        ),
     ],
 )
 @awaited

@@ -35,21 +35,20 @@ def test_a_slope_across_a_jump_is_never_given_as_a_value():
         assert np.nanmax(np.abs(slopes.value)) == 0
 
 
-@pytest.mark.parametrize("place", [0.0, 0.3, 0.37, 1 / 3])
-def test_both_ends_of_a_jump_are_drawn_where_it_is(place):
-    evaluation, _ = look(op_of(lambda x: (x >= place).to(x.dtype)))
+@pytest.mark.parametrize(
+    ("place", "dtype"),
+    [
+        *((place, torch.float64) for place in (0.0, 0.3, 0.37, 1 / 3)),
+        *((0.3, dtype) for dtype in (torch.float32, torch.bfloat16, torch.float16)),
+    ],
+)
+def test_both_ends_of_a_jump_are_drawn_where_it_is(place, dtype):
+    evaluation, _ = look(op_of(lambda x: (x >= place).to(x.dtype)), dtype=dtype)
     at = evaluation.rows
-    assert at.x[at.gap] == pytest.approx([place], abs=1e-12)
+    assert at.x[at.gap] == pytest.approx([place], abs=1e-12 if dtype == torch.float64 else 2e-3)
     assert evaluation.forward[at.below].tolist() == [0.0]
     assert evaluation.forward[at.above].tolist() == [1.0]
     assert evaluation.numerical.slopes.value[at.below | at.above].tolist() == [0.0, 0.0]
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_a_jump_has_two_ends_in_every_dtype(dtype):
-    evaluation, _ = look(op_of(lambda x: (x >= 0.3).to(x.dtype)), dtype=dtype)
-    at = evaluation.rows
-    assert (evaluation.forward[at.below].tolist(), evaluation.forward[at.above].tolist()) == ([0.0], [1.0])
 
 
 def test_the_numerical_gradient_of_a_half_precision_section_is_computed_in_double():
@@ -74,17 +73,6 @@ def test_a_function_that_computes_in_float32_inside_is_not_accused():
     evaluation, verdict = look(op_of(lambda x: torch.tanh(x.float()).to(x.dtype)))
     assert evaluation.numerical.slopes.precision == 2.0**-24
     assert verdict.word == "matches"
-
-
-def test_differences_do_not_ask_beyond_the_range_what_the_function_refuses():
-    def root(x):
-        if (x < 0.5).any():
-            raise ValueError("x must be at least 0.5")
-        return torch.sqrt(x)
-
-    evaluation, verdict = look(op_of(root), 0.5, 4.0)
-    assert verdict.word == "matches"
-    assert np.isfinite(evaluation.numerical.slopes.value).all()
 
 
 def test_a_surrogate_that_raises_is_named_and_leaves_the_curves():

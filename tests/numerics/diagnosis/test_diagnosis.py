@@ -130,14 +130,14 @@ STORIES = [
     ("straight-through", torch.square, lambda x: 1e-310 * one(x), "returns 1e−310 times grad_output everywhere"),
 ]
 
-# How a story is looked at: each in the first way and, in turn, in another; in all of them nightly.
+# How a story is looked at: each for one grad_output in turn; in all of these ways nightly.
 WAYS = ({"grad_output": 1.0}, {"grad_output": -1.0}, {"grad_output": 2.5}, {"count": 101}, {"count": 1001})
 
 
 def in_turn(rows):
     """What is planted, its story, how it is looked at, and the words for it."""
     return [
-        pytest.param(*row[:3], way, row[3:], marks=() if turn in (0, 1 + at % 4) else pytest.mark.nightly)
+        pytest.param(*row[:3], way, row[3:], marks=() if turn == at % 3 else pytest.mark.nightly)
         for at, row in enumerate(rows)
         for turn, way in enumerate(WAYS)
         if "count" not in way or "1.37" not in row[-1]
@@ -157,7 +157,7 @@ def test_a_held_value_near_0_does_not_hide_the_factor(held):
     assert story(op, wrt="x")[1].startswith("backward returns 3 times")
 
 
-@pytest.mark.parametrize("row", [0, 1, 4 + 1, 9, 11, 13, 17, 19, 23, 25, 28, 30, 37, 39, 41])
+@pytest.mark.parametrize("row", [0, 5, 11, 17, 23, 28, 37, 41])
 def test_the_story_is_the_same_in_float32(row):
     kind, value, derivative = STORIES[row][:3]
     assert story(written(value, derivative), dtype="float32")[0] == kind

@@ -169,44 +169,20 @@ def test_what_computes_in_float32_inside_is_located_as_well_as_it_can_be(functio
     assert found.x == pytest.approx(place, abs=2e-6)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        torch.tanh,
-        torch.exp,
-        torch.sigmoid,
-        F.gelu,
-        F.silu,
-        F.mish,
-        F.elu,
-        F.celu,
-        F.softsign,
-        lambda x: x**3,
-        lambda x: 2 * x,
-        lambda x: 0 * x,
-        lambda x: torch.sin(50 * x),
-        lambda x: torch.sin(100 * x),
-        lambda x: torch.sin(500 * x),
-        lambda x: torch.tanh(100 * (x - 0.0123)),
-        lambda x: torch.tanh(1e5 * (x - 0.0123)),
-        lambda x: torch.tanh(1e9 * (x - 0.0123)),
-        lambda x: torch.sigmoid(200 * x),
-        lambda x: F.softplus(x, beta=1e6, threshold=1e9),
-        lambda x: torch.exp(-100 * x * x),
-        lambda x: torch.exp(-1e4 * (x - 0.1) ** 2),
-        lambda x: torch.exp(-1 / x**2),
-        lambda x: torch.exp(400 * x),
-        lambda x: x * x.abs(),
-        lambda x: x.abs() ** 1.5,
-        lambda x: (x - 0.1).abs() ** 1.5,
-        lambda x: (x - 0.1111).abs() ** 1.1,
-        lambda x: torch.relu(x) ** 2,
-        lambda x: x**1.5,
-        lambda x: torch.sin(x) / x,
-        lambda x: F.smooth_l1_loss(x, 0 * x, reduction="none", beta=0.001),
-        lambda x: torch.sin(x.float()).double(),
-    ],
+SMOOTH = (torch.tanh, torch.exp, torch.sigmoid, F.gelu, F.silu, F.mish, F.elu, F.celu, F.softsign)
+STEEP = (
+    *(lambda x, k=k: torch.sin(k * x) for k in (50, 100, 500)),
+    *(lambda x, k=k: torch.tanh(k * (x - 0.0123)) for k in (100, 1e5, 1e9)),
+    *(lambda x, k=k, at=at: torch.exp(-k * (x - at) ** 2) for k, at in ((100, 0), (1e4, 0.1))),
+    *(lambda x, p=p, at=at: (x - at).abs() ** p for p, at in ((1.5, 0), (1.5, 0.1), (1.1, 0.1111))),
+    *(lambda x: x**3, lambda x: 2 * x, lambda x: 0 * x, lambda x: torch.sigmoid(200 * x), lambda x: x * x.abs()),
+    *(lambda x: F.softplus(x, beta=1e6, threshold=1e9), lambda x: torch.exp(-1 / x**2), lambda x: torch.exp(400 * x)),
+    *(lambda x: torch.relu(x) ** 2, lambda x: x**1.5, lambda x: torch.sin(x) / x, lambda x: x.float().sin().double()),
+    lambda x: F.smooth_l1_loss(x, 0 * x, reduction="none", beta=0.001),
 )
+
+
+@pytest.mark.parametrize("function", SMOOTH + STEEP)
 def test_what_is_only_steep_or_only_bends_is_no_special_point(function):
     assert found_in(function) == ()
 

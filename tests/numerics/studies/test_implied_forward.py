@@ -25,11 +25,6 @@ def test_clamp_with_grad_implies_another_one_sided_clamp_for_each_sign(grad_outp
     assert found == pytest.approx(clamped(x), abs=1e-9)
 
 
-def test_a_surrogate_spike_implies_its_sigmoid():
-    x, _, found = implied("heaviside_sigmoid", -2.0, 2.0)
-    assert found == pytest.approx(1 / (1 + np.exp(-4 * x)), abs=1e-9)
-
-
 @pytest.mark.parametrize("grad_output", [1.0, -2.5])
 def test_it_lies_on_forward_where_the_two_agree(grad_output):
     x, forward, found = implied("incorrect_clipped_relu", -1.0, 3.0, grad_output=grad_output)
