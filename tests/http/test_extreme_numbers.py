@@ -8,17 +8,11 @@ from support.browser import alone, opened, shows
 from support.checked_files import written
 from support.own_server import Own, showing
 from support.sampling import sampled
+from support.written_functions import formula
 
 import gradloupe
 
-HALF = """
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x / 2
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output / 2 * (x < {wrong_from})
-"""
+HALF = formula("x", "x / 2", "g / 2 * (x < {wrong_from})")
 OPS = {
     "Big": "def forward(ctx, x):\n    return x * 0.5e308\ndef backward(ctx, g):\n    return g * 0.5e308",
     "WrongFar": HALF.format(wrong_from=9e299),

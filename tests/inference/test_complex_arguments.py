@@ -3,7 +3,7 @@
 import pytest
 import torch
 from functions.complex_functions import RIGHT, written
-from support.written_functions import function_of
+from support.written_functions import formula, function_of
 
 from gradloupe.ops import Op
 from gradloupe.server.inference.construction.op import op_of
@@ -20,14 +20,7 @@ COMPLEX = {
         def backward(ctx, g):
             return 1j * g
     """,
-    "backward conjugates it": """
-        def forward(ctx, z):
-            ctx.save_for_backward(z)
-            return z * z
-        def backward(ctx, g):
-            (z,) = ctx.saved_tensors
-            return 2 * g * z.conj()
-    """,
+    "backward conjugates it": formula("z", "z * z", "2 * g * z.conj()"),
     "it is viewed as real": """
         def forward(ctx, z):
             return torch.view_as_real(z).sum(-1)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.written_functions import function_of
+from support.written_functions import formula, function_of
 
 import gradloupe
 from gradloupe.server.inference.construction.op import op_of
@@ -210,14 +210,9 @@ TOO_LARGE = {
         def backward(ctx, g):
             return g * ctx.saved_tensors[0]
     """,
-    "input: float64[3,4]; weight: float64[5,4]; bias: float64[5]": """
-        def forward(ctx, input, weight, bias):
-            ctx.save_for_backward(input, weight)
-            return input @ weight.t() + bias
-        def backward(ctx, g):
-            input, weight = ctx.saved_tensors
-            return g @ weight, g.t() @ input, 0.5 * g
-    """,
+    "input: float64[3,4]; weight: float64[5,4]; bias: float64[5]": formula(
+        "input, weight, bias", "input @ weight.t() + bias", "g @ weight, g.t() @ input, 0.5 * g", saved="input, weight"
+    ),
 }
 
 

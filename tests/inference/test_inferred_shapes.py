@@ -1,7 +1,7 @@
 """Shapes that are found: those that the source says, an error hints at, or a wrong size would hide."""
 
 import pytest
-from support.written_functions import function_of
+from support.written_functions import formula, function_of
 
 from gradloupe.server.inference.infer import infer
 
@@ -14,22 +14,12 @@ SHAPES = {
         def backward(ctx, g):
             return g[..., None, None].expand(ctx.size)
     """,
-    "left: float64[3,4]; right: float64[5,4]": """
-        def forward(ctx, left, right):
-            ctx.save_for_backward(left, right)
-            return left @ right.t()
-        def backward(ctx, g):
-            left, right = ctx.saved_tensors
-            return g @ right, g.t() @ left
-    """,
-    "q: float64[2,4,6,6]; k: float64[2,4,6,6]": """
-        def forward(ctx, q, k):
-            ctx.save_for_backward(q, k)
-            return torch.einsum("bhqd,bhkd->bhqk", q, k)
-        def backward(ctx, g):
-            q, k = ctx.saved_tensors
-            return torch.einsum("bhqk,bhkd->bhqd", g, k), torch.einsum("bhqk,bhqd->bhkd", g, q)
-    """,
+    "left: float64[3,4]; right: float64[5,4]": formula("left, right", "left @ right.t()", "g @ right, g.t() @ left"),
+    "q: float64[2,4,6,6]; k: float64[2,4,6,6]": formula(
+        "q, k",
+        'torch.einsum("bhqd,bhkd->bhqk", q, k)',
+        'torch.einsum("bhqk,bhkd->bhqd", g, k), torch.einsum("bhqk,bhqd->bhkd", g, q)',
+    ),
     "a: float64[3,4]; b: float64[4,1]": """
         def forward(ctx, a, b):
             _, columns = a.shape
@@ -47,14 +37,9 @@ SHAPES = {
         def backward(ctx, g):
             return torch.cat([g[:, : ctx.m] * 2, g[:, ctx.m :]], dim=1), None
     """,
-    "q: float64[4]": """
-        def forward(ctx, q):
-            ctx.save_for_backward(q)
-            return q[..., 3:4] * q[..., :3]
-        def backward(ctx, g):
-            (q,) = ctx.saved_tensors
-            return torch.cat([g * q[..., 3:4], (g * q[..., :3]).sum(-1, keepdim=True)], -1)
-    """,
+    "q: float64[4]": formula(
+        "q", "q[..., 3:4] * q[..., :3]", "torch.cat([g * q[..., 3:4], (g * q[..., :3]).sum(-1, keepdim=True)], -1)"
+    ),
     # A quaternion and a point in homogeneous coordinates.
     "pose: float64[7]; p: float64[4]": """
         def forward(ctx, pose, p):

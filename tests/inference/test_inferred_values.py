@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from functions.basics import SquaredError
-from support.written_functions import function_of
+from support.written_functions import formula, function_of
 
 from gradloupe.server.inference.infer import InferredRecipe, infer
 
@@ -38,14 +38,9 @@ VALUES = {
             a, b = ctx.saved_tensors
             return g * b * ctx.k, g * a * ctx.k, None
     """,
-    "x: float64[7]; which: int64[7] < 2": """
-        def forward(ctx, x, which):
-            ctx.save_for_backward(x, which)
-            return x.gather(0, which)
-        def backward(ctx, g):
-            x, which = ctx.saved_tensors
-            return torch.zeros_like(x).scatter_add(0, which, g), None
-    """,
+    "x: float64[7]; which: int64[7] < 2": formula(
+        "x, which", "x.gather(0, which)", "torch.zeros_like(x).scatter_add(0, which, g), None"
+    ),
     "x: float64[7]; keep: bool[7]": """
         def forward(ctx, x, keep):
             return x.masked_fill(~keep, 0.0)
@@ -201,14 +196,11 @@ VALUES = {
         def backward(ctx, g):
             return g[ctx.saved_tensors[0]], None, None
     """,
-    "x: float64[7]; scale: float64[] positive; inv_scale: float64[] positive": """
-        def forward(ctx, x, scale, inv_scale):
-            ctx.save_for_backward(x, scale, inv_scale)
-            return x * scale * inv_scale
-        def backward(ctx, g):
-            x, scale, inv_scale = ctx.saved_tensors
-            return g * scale * inv_scale, (g * x * inv_scale).sum(), (g * x * scale).sum()
-    """,
+    "x: float64[7]; scale: float64[] positive; inv_scale: float64[] positive": formula(
+        "x, scale, inv_scale",
+        "x * scale * inv_scale",
+        "g * scale * inv_scale, (g * x * inv_scale).sum(), (g * x * scale).sum()",
+    ),
     "x: float64[7]; keep_it = True": """
         def forward(ctx, x, keep_it):
             torch.empty(1, requires_grad=keep_it)

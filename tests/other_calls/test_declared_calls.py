@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.sampling import sampled
 from support.sections import section
-from support.written_functions import function_of
+from support.written_functions import formula, function_of
 
 from gradloupe.ops import OPS, Input, Op, Parameter
 from gradloupe.server.contract import CheckRow
@@ -21,23 +21,11 @@ POWER = """
         return 2 * g * ctx.saved_tensors[0], None
 """
 # Right for a vector, and for a matrix whose rows are as many as its columns.
-SCALED_BY_ROWS = """
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.sin()
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * x.cos() / (1 if x.dim() < 2 else x.shape[1] / x.shape[0])
-"""
+SCALED_BY_ROWS = formula("x", "x.sin()", "g * x.cos() / (1 if x.dim() < 2 else x.shape[1] / x.shape[0])")
 # A difference whose step float16 cannot see.
-BY_SMALL_STEPS = """
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.sin()
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * ((x + 1e-4).sin() - (x - 1e-4).sin()) / 2e-4 if x.dtype != torch.float64 else g * x.cos()
-"""
+BY_SMALL_STEPS = formula(
+    "x", "x.sin()", "g * ((x + 1e-4).sin() - (x - 1e-4).sin()) / 2e-4 if x.dtype != torch.float64 else g * x.cos()"
+)
 # Its own rule for vmap takes it that the batch comes first.
 NORMALIZED = """
     def forward(x):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.sampling import each_fourth
 from support.sections import look, section
-from support.written_functions import function_of
+from support.written_functions import formula, function_of
 
 from gradloupe.ops import OPS
 from gradloupe.server.contract import CheckRow
@@ -65,39 +65,18 @@ HIDDEN = {
     ),
     # Right for what lies in memory without gaps.
     "inputs that have gaps in memory": (
-        """
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return 2 * g * torch.as_strided(x, x.shape, x.new_empty(x.shape).stride())
-        """,
+        formula("x", "x * x", "2 * g * torch.as_strided(x, x.shape, x.new_empty(x.shape).stride())"),
         "",
     ),
     # Right where both inputs want a gradient.
     "a gradient for a alone": (
-        """
-        def forward(ctx, a, b):
-            ctx.save_for_backward(a, b)
-            return a * b
-        def backward(ctx, g):
-            a, b = ctx.saved_tensors
-            return g * b if all(ctx.needs_input_grad) else g, g * a
-        """,
+        formula("a, b", "a * b", "g * b if all(ctx.needs_input_grad) else g, g * a"),
         "",
     ),
     "twice = True": ("def forward(ctx, x, twice: bool = False):\n    return 2 * x if twice else x * 1", ""),
     # A difference of forward, with a step that float32 cannot see.
     "float32": (
-        """
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.exp()
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * ((x + 1e-8).exp() - x.exp()) / 1e-8 if x.dtype == torch.float32 else g * x.exp()
-        """,
+        formula("x", "x.exp()", "g * ((x + 1e-8).exp() - x.exp()) / 1e-8 if x.dtype == torch.float32 else g * x.exp()"),
         "",
     ),
     # Any number of tensors times their place, of which backward knows two.
@@ -159,14 +138,11 @@ def test_a_backward_that_raises_where_all_declared_defaults_are_passed_is_an_err
 
 def test_indices_are_tried_that_are_more_than_their_range_and_as_many_as_nothing_else() -> None:
     assert "; 8 indices in index" in row_of(PICKED, "x: float64[7]; index: int64[7] < 2").seen
-    weighed = """
-        def forward(ctx, x, index, weight):
-            ctx.save_for_backward(x, index, weight)
-            return x[index] * weight
-        def backward(ctx, g):
-            x, index, weight = ctx.saved_tensors
-            return torch.zeros_like(x).index_add(0, index, g * weight), None, g * x[index]
-    """
+    weighed = formula(
+        "x, index, weight",
+        "x[index] * weight",
+        "torch.zeros_like(x).index_add(0, index, g * weight), None, g * x[index]",
+    )
     row = row_of(weighed, "x: float64[7]; index: int64[7] < 2; weight: float64[7]")
     assert row.level == "fine"
     assert "; 8 indices in index" in row.seen.partition("Not compared")[0]

@@ -7,15 +7,9 @@ from typing import Any
 import pytest
 from support.own_server import Own, showing
 from support.sampling import sampled
-from support.written_functions import class_source
+from support.written_functions import class_source, formula
 
-SINE = """
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.sin(x)
-    def backward(ctx, grad_output):
-        return grad_output * torch.cos(*ctx.saved_tensors)
-"""
+SINE = formula("x", "torch.sin(x)", "g * torch.cos(x)")
 NOISY = """
     def forward(ctx, x):
         noise = torch.rand(x.shape)

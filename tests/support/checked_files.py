@@ -10,7 +10,7 @@ from typing import Any
 
 from support.command_line import Ran, in_every_form
 from support.own_worker import LAST
-from support.written_functions import class_source
+from support.written_functions import class_source, formula
 
 HEAD = "import itertools\nimport os\n\nimport torch\n\n\n"
 CUBE = """
@@ -28,23 +28,10 @@ THROUGH = """
         return grad_output
 """
 # Beyond 5, where 25 is the slope for ever, backward still rises.
-RAMP = """
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return torch.where(x <= 5, x * x / 2, 5 * x - 12.5)
-    def backward(ctx, g):
-        return g * ctx.saved_tensors[0]
-"""
+RAMP = formula("x", "torch.where(x <= 5, x * x / 2, 5 * x - 12.5)", "g * x")
 # What is told of each of these fails nobody, but for those who are strict.
 WARNED = {
-    "Here": """
-        def forward(ctx, x, weight):
-            ctx.save_for_backward(x, weight)
-            return x * x * weight
-        def backward(ctx, grad_output):
-            x, weight = ctx.saved_tensors
-            return 2 * grad_output * x.clamp(-500, 500) * weight, grad_output * x * x
-    """,
+    "Here": formula("x, weight", "x * x * weight", "2 * g * x.clamp(-500, 500) * weight, g * x * x"),
     "Kept": """
         def forward(ctx, x):
             ctx.exp = x.exp()
@@ -52,14 +39,7 @@ WARNED = {
         def backward(ctx, grad_output):
             return grad_output * ctx.exp
     """,
-    "Nearly": """
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.exp()
-        def backward(ctx, grad_output):
-            (x,) = ctx.saved_tensors
-            return grad_output * x.exp() * 1.0000000001
-    """,
+    "Nearly": formula("x", "x.exp()", "g * x.exp() * 1.0000000001"),
     "Picky": """
         def forward(ctx, x, scale=-1.0):
             if scale < 0:
@@ -96,23 +76,9 @@ WARNED = {
             return g * ctx.s, None
     """,
     # Backward knows one number alone in the place of s: that it is as long as x would be a guess.
-    "Guessed": """
-        def forward(ctx, x, s):
-            ctx.save_for_backward(x, s)
-            return x * s
-        def backward(ctx, g):
-            x, s = ctx.saved_tensors
-            return g * s, (g * x).sum().reshape(1)
-    """,
+    "Guessed": formula("x, s", "x * s", "g * s, (g * x).sum().reshape(1)"),
     # The same for as many as there are.
-    "Column": """
-        def forward(ctx, x, s):
-            ctx.save_for_backward(x, s)
-            return x * s
-        def backward(ctx, g):
-            x, s = ctx.saved_tensors
-            return (g * s).sum_to_size(x.shape), (g * x).sum_to_size(s.shape)
-    """,
+    "Column": formula("x, s", "x * s", "(g * s).sum_to_size(x.shape), (g * x).sum_to_size(s.shape)"),
     # Its recipe says where its domain ends.
     "Share": f'"""Gradloupe: x: float64[7] positive"""\n{dedent(RAMP)}',
 }
@@ -156,14 +122,7 @@ FAILING = {
 }
 FAULTY = {
     # Right by one input and wrong by the other.
-    "Product": """
-        def forward(ctx, x, factor):
-            ctx.save_for_backward(x, factor)
-            return x * factor
-        def backward(ctx, grad_output):
-            x, factor = ctx.saved_tensors
-            return grad_output * factor, 2 * grad_output * x
-    """,
+    "Product": formula("x, factor", "x * factor", "g * factor, 2 * g * x"),
     "Crash": """
         def forward(ctx, x):
             return x * 2

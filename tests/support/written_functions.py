@@ -26,6 +26,23 @@ def class_source(methods: str, name: str = "Own", doc: str = "") -> str:
     return f"class {name}(torch.autograd.Function):\n{indent(docstring + body, '    ')}\n"
 
 
+def formula(given: str, value: str, gradients: str, saved: str = "") -> str:
+    """The methods of a Function of tensors: what forward returns, and what backward does for a grad_output ``g``.
+
+    It saves what it is given, unless that is said otherwise.
+    """
+    names = saved or given
+    unpacked = names if "," in names else f"({names},)"
+    return f"""
+        def forward(ctx, {given}):
+            ctx.save_for_backward({names})
+            return {value}
+        def backward(ctx, g):
+            {unpacked} = ctx.saved_tensors
+            return {gradients}
+    """
+
+
 def function_of(methods: str, name: str = "Own", doc: str = "") -> Any:
     """The Function of such a source."""
     text, file = class_source(methods, name, doc), f"written_{next(_numbers)}.py"

@@ -10,7 +10,7 @@ import pytest
 from functions import user_written
 from support import event_loop
 from support.command_line import NO_HURRY, bare_pytest
-from support.written_functions import class_source
+from support.written_functions import class_source, formula
 
 from gradloupe import __version__
 from gradloupe.ops import OPS
@@ -39,14 +39,7 @@ POWER = """
     def backward(ctx, g):
         return ctx.p * ctx.saved_tensors[0] ** (ctx.p - 1) * g, None
 """
-WEIGHTED = """
-    def forward(ctx, x, weight):
-        ctx.save_for_backward(x, weight)
-        return x * weight
-    def backward(ctx, g):
-        x, weight = ctx.saved_tensors
-        return g * weight, g * x
-"""
+WEIGHTED = formula("x, weight", "x * weight", "g * weight, g * x")
 # A softmax over the wrong dimension, a power that is right for its default, and what is None in backward; each with a
 # right one beside it. Neither curves nor gradcheck at the call that is shown find the first two.
 OTHERS = {
@@ -56,13 +49,7 @@ OTHERS = {
     "PowerOfTwoAlone": POWER.replace("ctx.p * ctx.saved_tensors[0] ** (ctx.p - 1)", "2 * ctx.saved_tensors[0]"),
     "Weighted": WEIGHTED,
     "WeightForgotten": WEIGHTED.replace("g * weight, g * x", "g * weight, None"),
-    "InSinglePrecision": """
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x.float().sin().to(x.dtype)
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[0].cos()
-    """,
+    "InSinglePrecision": formula("x", "x.float().sin().to(x.dtype)", "g * x.cos()"),
     "Raises": """
         def forward(ctx, x):
             return x.exp()

@@ -6,15 +6,9 @@ from typing import Any
 
 import pytest
 from support.own_worker import SQUARE, worker, written
-from support.written_functions import class_source
+from support.written_functions import class_source, formula
 
-CLAMP = """
-    def forward(ctx, x, min, max):
-        ctx.save_for_backward(x)
-        return x.clamp(min, max)
-    def backward(ctx, g):
-        return g * (ctx.saved_tensors[0].abs() < 9), None, None
-"""
+CLAMP = formula("x, min, max", "x.clamp(min, max)", "g * (x.abs() < 9), None, None", saved="x")
 CALLED = """
     def forward(ctx, index, table, weight, then):
         ctx.shape = table.shape

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 from support.command_line import Ran, ran
-from support.written_functions import class_source, function_of
+from support.written_functions import class_source, formula, function_of
 
 from gradloupe import check
 from gradloupe.server.user_code.antiderivative import antiderivative
@@ -41,13 +41,7 @@ def forward(ctx, x, slope=25.0):
 def backward(ctx, g):
     return g / (1 + ctx.slope * ctx.saved_tensors[0].abs()) ** 2, None
 """
-WINDOW = """
-def forward(ctx, x):
-    ctx.save_for_backward(x)
-    return (x > 0).to(x)
-def backward(ctx, g):
-    return g * (ctx.saved_tensors[0].abs() < 0.37).to(g)
-"""
+WINDOW = formula("x", "(x > 0).to(x)", "g * (x.abs() < 0.37).to(g)")
 GRADIENTS = [
     (SPIKE, "1 / (1 + slope * x.abs()) ** 2", True),
     (WINDOW, "(x.abs() < 0.38).to(x)", False),

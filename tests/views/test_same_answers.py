@@ -16,6 +16,7 @@ from support.busy_cpu import crowded, slowed
 from support.checked_files import written
 from support.engines import engine_of
 from support.servers import serving_in_thread
+from support.written_functions import formula
 
 from gradloupe.server.documents import json_document
 from gradloupe.server.protocol import VIEW_NAMES, Element, Question
@@ -52,14 +53,7 @@ def test_another_process_on_a_machine_half_as_fast_answers_the_same_to_the_byte(
 
 
 OWN = {
-    "Linear": """
-        def forward(ctx, x, weight, bias):
-            ctx.save_for_backward(x, weight)
-            return x @ weight.t() + bias
-        def backward(ctx, grad_output):
-            x, weight = ctx.saved_tensors
-            return grad_output @ weight, grad_output.t() @ x, grad_output.sum(0)
-    """,
+    "Linear": formula("x, weight, bias", "x @ weight.t() + bias", "g @ weight, g.t() @ x, g.sum(0)", saved="x, weight"),
     # Sines of sines: Python all the way.
     "Recurrent": """
         def forward(ctx, x, turns=20):
