@@ -6,12 +6,7 @@ from gradloupe.server.contract import contract_xray
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.recipe import parse_recipe
 
-AFFINE = """
-    def forward(ctx, x, bias):
-        return 2 * x + bias
-    def backward(ctx, g):
-        return 2 * g, {}
-"""
+AFFINE = "def forward(ctx, x, bias): return 2 * x + bias\ndef backward(ctx, g): return 2 * g, {}"
 POWERS = """
     def forward(ctx, x):
         ctx.save_for_backward(x)

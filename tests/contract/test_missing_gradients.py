@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from functions.basics import SquaredError
-from support.written_functions import function_of
+from support.written_functions import formula, function_of
 
 import gradloupe
 
@@ -39,13 +39,7 @@ QUANTISED = """
         ctx.scale = scale
         return (x / scale).tanh() * scale
 """
-NOTHING = """
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return x @ w.t()
-    def backward(ctx, g):
-        return None, None
-"""
+NOTHING = formula("x, w", "x @ w.t()", "None, None")
 # What requires grad is refused aloud.
 REFUSING = """
     def forward(ctx, x, v):

@@ -1,121 +1,54 @@
 """Functions of complex numbers, right ones and the mistakes that people make with them, by what is wrong."""
 
-from collections.abc import Callable
-from inspect import Parameter, Signature
 from typing import Any
 
-import torch
-from torch.autograd import Function
-
-from functions.basics import altered, of, saving
-
-Value = Callable[..., torch.Tensor]
-Pull = Callable[..., Any]
+from support.written_functions import formula, function_of
 
 
-def written(name: str, value: Value, pull: Pull, names: str = "z") -> type[Function]:
-    """A Function of these arguments: ``value(*tensors)``, and ``pull(grad_output, *tensors)``."""
-
-    forward = saving(value)
-    arguments = [Parameter(each, Parameter.POSITIONAL_ONLY) for each in ("ctx", *names.split(", "))]
-    forward.__signature__ = Signature(arguments)
-    return altered(Function, name, forward=forward, backward=of(pull))
+def _written(recipe: str, value: str, gradients: str, *said: str) -> tuple[Any, ...]:
+    """The Function of the arguments of a recipe, with that and what is said of it."""
+    names = ", ".join(each.partition(":")[0].strip() for each in recipe.split(";"))
+    return function_of(formula(names, value, gradients)), recipe, *said
 
 
-def _modulus(z: torch.Tensor) -> torch.Tensor:
-    return (z.real**2 + z.imag**2).sqrt()
-
-
-# Each with the recipe that calls it.
-RIGHT: dict[str, tuple[type[Function], str]] = {
-    "square": (written("Square", lambda z: z * z, lambda g, z: 2 * z.conj() * g), "z: complex128[3]"),
-    "product": (
-        written("Product", lambda z, w: z * w, lambda g, z, w: (g * w.conj(), g * z.conj()), "z, w"),
-        "z: complex128[3]; w: complex128[3]",
-    ),
-    "exponential": (written("Exp", torch.exp, lambda g, z: g * z.exp().conj()), "z: complex128[]"),
-    "modulus": (written("Modulus", _modulus, lambda g, z: g * z / _modulus(z)), "z: complex128[4]"),
-    "power": (written("Power", lambda z: (z * z.conj()).real, lambda g, z: 2 * g * z), "z: complex128[2,2]"),
-    "power, as complex": (written("Norm", lambda z: z * z.conj(), lambda g, z: 2 * g.real * z), "z: complex64[3]"),
-    "angle": (
-        written("Angle", lambda z: torch.atan2(z.imag, z.real), lambda g, z: 1j * g / z.conj()),
-        "z: complex128[3]",
-    ),
-    "conjugate": (written("Conjugate", lambda z: z.conj().resolve_conj(), lambda g, z: g.conj()), "z: complex128[3]"),
-    "Fourier transform": (
-        written("Fourier", torch.fft.fft, lambda g, z: torch.fft.ifft(g, norm="forward")),
-        "z: complex128[4]",
-    ),
-    "pairs": (
-        written("Pairs", lambda z: torch.view_as_real(z).clone(), lambda g, z: torch.view_as_complex(g.contiguous())),
-        "z: complex128[3]",
-    ),
-    "polar": (
-        written(
-            "Polar",
-            torch.polar,
-            lambda g, r, phi: tuple(
-                (g * y.conj()).real for y in (torch.polar(r * 0 + 1, phi), 1j * torch.polar(r, phi))
-            ),
-            "r, phi",
-        ),
+ONE, TWO = "z: complex128[3]", "z: complex128[3]; w: complex128[3]"
+MODULUS = "(z.real**2 + z.imag**2).sqrt()"
+# What forward and backward return, and the recipe that calls it.
+RIGHT = {
+    "square": _written(ONE, "z * z", "2 * z.conj() * g"),
+    "product": _written(TWO, "z * w", "g * w.conj(), g * z.conj()"),
+    "exponential": _written("z: complex128[]", "z.exp()", "g * z.exp().conj()"),
+    "modulus": _written("z: complex128[4]", MODULUS, f"g * z / {MODULUS}"),
+    "power": _written("z: complex128[2,2]", "(z * z.conj()).real", "2 * g * z"),
+    "power, as complex": _written("z: complex64[3]", "z * z.conj()", "2 * g.real * z"),
+    "angle": _written(ONE, "torch.atan2(z.imag, z.real)", "1j * g / z.conj()"),
+    "conjugate": _written(ONE, "z.conj().resolve_conj()", "g.conj()"),
+    "Fourier transform": _written("z: complex128[4]", "torch.fft.fft(z)", "torch.fft.ifft(g, norm='forward')"),
+    "pairs": _written(ONE, "torch.view_as_real(z).clone()", "torch.view_as_complex(g.contiguous())"),
+    "polar": _written(
         "r: float64[3] positive; phi: float64[3]",
+        "torch.polar(r, phi)",
+        "(g * torch.polar(r * 0 + 1, phi).conj()).real, (g * (1j * torch.polar(r, phi)).conj()).real",
     ),
-    "scale": (
-        written("Scale", lambda z, s: s * z, lambda g, z, s: (g * s, (g * z.conj()).real), "z, s"),
-        "z: complex128[3]; s: float64[3]",
-    ),
-    "matrix product": (
-        written("Matrices", torch.matmul, lambda g, a, b: (g @ b.mH, a.mH @ g), "a, b"),
-        "a: complex128[2,3]; b: complex128[3,2]",
-    ),
-    "real part": (written("RealPart", lambda z: z.real.clone(), lambda g, z: g), "z: complex128[3]"),
+    "scale": _written("z: complex128[3]; s: float64[3]", "s * z", "g * s, (g * z.conj()).real"),
+    "matrix product": _written("a: complex128[2,3]; b: complex128[3,2]", "a @ b", "g @ b.mH, a.mH @ g"),
+    "real part": _written(ONE, "z.real.clone()", "g + 0j"),
 }
-
-WRONG: dict[str, tuple[type[Function], str, str]] = {
-    "a conjugate forgotten": (
-        written("Square", lambda z: z * z, lambda g, z: 2 * z * g),
-        "z: complex128[3]",
-        "the complex conjugate of the slope",
-    ),
-    "one of two conjugates forgotten": (
-        written("Product", lambda z, w: z * w, lambda g, z, w: (g * w.conj(), g * z), "z, w"),
-        "z: complex128[3]; w: complex128[3]",
+# And a part of what is said of it.
+CONJUGATE = "the complex conjugate of the slope"
+WRONG = {
+    "a conjugate forgotten": _written(ONE, "z * z", "2 * z * g", CONJUGATE),
+    "one of two conjugates forgotten": _written(
+        *(TWO, "z * w", "g * w.conj(), g * z"),
         "For w backward returns minus the complex conjugate of the slope",
     ),
-    "a conjugate and a factor 2 forgotten": (
-        written("Power", lambda z: (z * z.conj()).real, lambda g, z: g * z.conj()),
-        "z: complex128[3]",
-        "0.5 times the complex conjugate of the slope",
+    "a conjugate and a factor 2 forgotten": _written(
+        ONE, "(z * z.conj()).real", "g * z.conj()", f"0.5 times {CONJUGATE}"
     ),
-    "a factor 2 forgotten": (
-        written("Power", lambda z: (z * z.conj()).real, lambda g, z: g * z),
-        "z: complex128[3]",
-        "a factor 2 is missing",
-    ),
-    "the real part alone": (
-        written("Square", lambda z: z * z, lambda g, z: 2 * (z.conj() * g).real),
-        "z: complex128[3]",
-        "returns 0 everywhere",
-    ),
-    "a conjugate not conjugated": (
-        written("Conjugate", lambda z: z.conj().resolve_conj(), lambda g, z: g),
-        "z: complex128[3]",
-        "the complex conjugate of the slope",
-    ),
-    "forward's transform in backward": (
-        written("Fourier", torch.fft.fft, lambda g, z: torch.fft.fft(g)),
-        "z: complex128[5]",
-        "the complex conjugate of the slope",
-    ),
-    "the sign of i in an angle": (
-        written("Angle", lambda z: torch.atan2(z.imag, z.real), lambda g, z: -1j * g / z),
-        "z: complex128[3]",
-        "the complex conjugate of the slope",
-    ),
-    "None for one of two": (
-        written("Product", lambda z, w: z * w, lambda g, z, w: (g * w.conj(), None), "z, w"),
-        "z: complex128[3]; w: complex128[3]",
-        "backward returns None",
-    ),
+    "a factor 2 forgotten": _written(ONE, "(z * z.conj()).real", "g * z", "a factor 2 is missing"),
+    "the real part alone": _written(ONE, "z * z", "2 * (z.conj() * g).real", "returns 0 everywhere"),
+    "a conjugate not conjugated": _written(ONE, "z.conj().resolve_conj()", "g", CONJUGATE),
+    "forward's transform in backward": _written("z: complex128[5]", "torch.fft.fft(z)", "torch.fft.fft(g)", CONJUGATE),
+    "the sign of i in an angle": _written(ONE, "torch.atan2(z.imag, z.real)", "-1j * g / z", CONJUGATE),
+    "None for one of two": _written(TWO, "z * w", "g * w.conj(), None", "backward returns None"),
 }

@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from functions.complex_functions import RIGHT, written
+from functions.basics import Double, altered
+from functions.complex_functions import RIGHT
 from support.written_functions import formula, function_of
 
 from gradloupe.ops import Op
@@ -14,19 +15,13 @@ from gradloupe.server.runtime import BoundFunction
 COPIED = "def forward(ctx, z):\n    return z * 1"
 RAISING = "def forward(ctx, z):\n    if {}:\n        raise TypeError('{}')\n    return z * 1"
 COMPLEX = {
-    "its imaginary part is read": """
-        def forward(ctx, z):
-            return torch.as_tensor(z).imag * 1
-        def backward(ctx, g):
-            return 1j * g
-    """,
+    "its imaginary part is read": (
+        "def forward(ctx, z): return torch.as_tensor(z).imag * 1\ndef backward(ctx, g): return 1j * g"
+    ),
     "backward conjugates it": formula("z", "z * z", "2 * g * z.conj()"),
-    "it is viewed as real": """
-        def forward(ctx, z):
-            return torch.view_as_real(z).sum(-1)
-        def backward(ctx, g):
-            return torch.complex(g, g)
-    """,
+    "it is viewed as real": (
+        "def forward(ctx, z): return torch.view_as_real(z).sum(-1)\ndef backward(ctx, g): return torch.complex(g, g)"
+    ),
     "forward asks for it": RAISING.format("not torch.is_complex(z)", "floats are no use here"),
     "its annotation says so": "def forward(ctx, z: 'ComplexTensor'):\n    return z * 1",
     "the docstring says so": f"'''Copies a complex-valued input.'''\n{COPIED}",
@@ -112,5 +107,6 @@ def test_what_is_held_is_complex_too() -> None:
 
 
 def test_a_function_without_a_source_is_called_as_its_recipe_says() -> None:
-    function = written("Doubled", lambda z: 2 * z, lambda g, z: 2 * g)
+    forward, backward = eval("lambda ctx, z: 2 * z"), eval("lambda ctx, g: 2 * g")  # noqa: S307
+    function = altered(Double, "Doubled", forward=forward, backward=backward)
     assert op_of(function, parse_recipe("z: complex64[3]"), "own", "own", "own").dtype == "float32"

@@ -43,12 +43,9 @@ WAYS = {
             ctx.mark_dirty(x)
             return x.mul_(3)
     """,
-    "with a default that backward has no gradient for": """
-        def forward(ctx, x, k: float = 3.0):
-            return x * k
-        def backward(ctx, g):
-            return g * 3
-    """,
+    "with a default that backward has no gradient for": (
+        "def forward(ctx, x, k: float = 3.0): return x * k\ndef backward(ctx, g): return g * 3"
+    ),
 }
 RECIPES = {"with a setup": "x: float64[7]; bound = 0.5"}
 SINGLE = """

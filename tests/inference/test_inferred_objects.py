@@ -23,10 +23,7 @@ OBJECTS = {
         def backward(ctx, g):
             return g.expand(ctx.shape), None
     """,
-    "x: float64[7]; config = {'num_steps': 10}": """
-        def forward(ctx, x, config):
-            return x * config["num_steps"]
-    """,
+    "x: float64[7]; config = {'num_steps': 10}": 'def forward(ctx, x, config): return x * config["num_steps"]',
     "x: float64[7]; f = torch.tanh": """
         def forward(ctx, x, f):
             with torch.enable_grad():
@@ -128,10 +125,7 @@ METHODS = {
             ctx.state.before_backward()
             return None, g * 2
     """,
-    "config.gain, config.shifted": """
-        def forward(ctx, x, config):
-            return x * config.gain + config.shifted(x)
-    """,
+    "config.gain, config.shifted": "def forward(ctx, x, config): return x * config.gain + config.shifted(x)",
 }
 
 
@@ -196,20 +190,8 @@ def test_a_gradient_that_is_larger_than_its_input_is_no_evidence_either():
 
 # Too large a gradient for an input whose shape is no guess: it stands alone, or forward or its name says its rank.
 TOO_LARGE = {
-    "x: float64[7]": """
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-        def backward(ctx, g):
-            return (g * ctx.saved_tensors[0]).expand(3, *g.shape)
-    """,
-    "v: float64[7]": """
-        def forward(ctx, v):
-            ctx.save_for_backward(v)
-            return torch.outer(v, v)
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[0]
-    """,
+    "x: float64[7]": formula("x", "x * x", "(g * x).expand(3, *g.shape)"),
+    "v: float64[7]": formula("v", "torch.outer(v, v)", "g * v"),
     "input: float64[3,4]; weight: float64[5,4]; bias: float64[5]": formula(
         "input, weight, bias", "input @ weight.t() + bias", "g @ weight, g.t() @ input, 0.5 * g", saved="input, weight"
     ),

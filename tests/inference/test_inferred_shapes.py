@@ -99,12 +99,10 @@ SHAPES = {
             g = torch.cat((g * 2, g * 3, g * 4), -1)
             return g @ w.t(), x.t() @ g
     """,
-    "x: float64[9]": """
-        def forward(ctx, x):
-            return x[..., ::3] * x[..., 1::3]
-        def backward(ctx, g):
-            return g.repeat_interleave(3, -1)
-    """,
+    "x: float64[9]": (
+        "def forward(ctx, x): return x[..., ::3] * x[..., 1::3]\n"
+        "def backward(ctx, g): return g.repeat_interleave(3, -1)"
+    ),
     # The size of complex numbers, each a pair.
     "x: float64[2]": """
         def forward(ctx, x):
@@ -207,13 +205,11 @@ def test_pairs_that_are_read_as_complex_numbers_are_of_single_precision() -> Non
 
 
 def test_what_only_backward_reads_is_as_large_as_backward_needs_it() -> None:
-    patterned = """
-        def forward(ctx, x, weight, pattern):
-            ctx.save_for_backward(x, weight, pattern)
-            return torch.nn.functional.linear(x, weight)
-        def backward(ctx, g):
-            return torch.nn.functional.linear(g, ctx.saved_tensors[2].t()), None, None
-    """
+    patterned = formula(
+        "x, weight, pattern",
+        "torch.nn.functional.linear(x, weight)",
+        "torch.nn.functional.linear(g, pattern.t()), None, None",
+    )
     guess = infer(function_of(patterned))
     assert not guess.trouble
     found = {each.name: each for each in guess.recipe.arguments}

@@ -41,10 +41,7 @@ VALUES = {
     "x: float64[7]; which: int64[7] < 2": formula(
         "x, which", "x.gather(0, which)", "torch.zeros_like(x).scatter_add(0, which, g), None"
     ),
-    "x: float64[7]; keep: bool[7]": """
-        def forward(ctx, x, keep):
-            return x.masked_fill(~keep, 0.0)
-    """,
+    "x: float64[7]; keep: bool[7]": "def forward(ctx, x, keep): return x.masked_fill(~keep, 0.0)",
     "x: float64[7]; how = 'hard'": """
         modes = {"soft": 1.0, "hard": 2.0}
         def forward(ctx, x, how):
@@ -65,14 +62,8 @@ VALUES = {
             return torch.round(x * levels) / levels
     """,
     # Between bounds beyond which only large numbers lie.
-    "u: float64[7]; bits = 4": """
-        def forward(ctx, u, bits):
-            return u.clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    """,
-    "x: float64[7] positive": """
-        def forward(ctx, x):
-            return x.log()
-    """,
+    "u: float64[7]; bits = 4": "def forward(ctx, u, bits): return u.clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)",
+    "x: float64[7] positive": "def forward(ctx, x): return x.log()",
     "a: float64[4,4] spd": """
         def forward(ctx, a):
             inverse = torch.inverse(a)
@@ -116,13 +107,9 @@ VALUES = {
             return out, None
     """,
     # Wrong for every permutation that is not its own inverse.
-    "x: float64[7]; permutation: int64[7] shuffled": """
-        def forward(ctx, x, permutation):
-            ctx.save_for_backward(permutation)
-            return x[..., permutation]
-        def backward(ctx, g):
-            return g[..., ctx.saved_tensors[0]], None
-    """,
+    "x: float64[7]; permutation: int64[7] shuffled": formula(
+        "x, permutation", "x[..., permutation]", "g[..., permutation], None", saved="permutation"
+    ),
     # Between two bounds in one tensor, straight through.
     "x: float64[7]; clip_val: float64[2] rising; bits = 4": """
         def forward(ctx, x, clip_val, bits):
@@ -189,13 +176,9 @@ VALUES = {
             x, w = ctx.saved_tensors
             return g @ w, g.t() @ x
     """,
-    "x: float64[7]; order: int64[7] shuffled; undo_order: int64[7] inverse": """
-        def forward(ctx, x, order, undo_order):
-            ctx.save_for_backward(undo_order)
-            return x[order]
-        def backward(ctx, g):
-            return g[ctx.saved_tensors[0]], None, None
-    """,
+    "x: float64[7]; order: int64[7] shuffled; undo_order: int64[7] inverse": formula(
+        "x, order, undo_order", "x[order]", "g[undo_order], None, None", saved="undo_order"
+    ),
     "x: float64[7]; scale: float64[] positive; inv_scale: float64[] positive": formula(
         "x, scale, inv_scale",
         "x * scale * inv_scale",
@@ -226,10 +209,7 @@ VALUES = {
                 return x * 2
             raise ValueError(mode)
     """,
-    "x: float64[7]; p = 0.5": """
-        def forward(ctx, x, p):
-            return x if p == 0.0 else x * (1 - p)
-    """,
+    "x: float64[7]; p = 0.5": "def forward(ctx, x, p): return x if p == 0.0 else x * (1 - p)",
     "x: float64[7]; power = 3": """
         def forward(ctx, x, power):
             if power == 2:
@@ -302,13 +282,9 @@ def test_a_number_beside_a_step_of_rounding_keeps_from_dividing_by_zero_or_is_th
 
 
 def test_an_inverse_permutation_undoes_the_other() -> None:
-    taken = """
-        def forward(ctx, x, order, order_inv):
-            ctx.save_for_backward(order, order_inv)
-            return x.gather(-1, order)
-        def backward(ctx, g):
-            return g.gather(-1, ctx.saved_tensors[1]), None, None
-    """
+    taken = formula(
+        "x, order, order_inv", "x.gather(-1, order)", "g.gather(-1, order_inv), None, None", saved="order, order_inv"
+    )
     guess = infer(function_of(taken))
     assert [each.fill for each in guess.recipe.arguments] == ["normal", "shuffled", "inverse"]
     assert "undoes the other" in dict(guess.because)["order_inv"]
@@ -333,14 +309,12 @@ def test_an_index_may_pick_a_place_twice_where_backward_bears_zeros() -> None:
 
 
 def test_the_lower_bound_is_below_the_upper_and_a_switch_in_a_tensor_is_on() -> None:
-    clipped = """
-        def forward(ctx, x, lower, upper, enabled: torch.Tensor):
-            ctx.save_for_backward(x, lower, upper)
-            return torch.minimum(torch.maximum(x, lower), upper) if enabled[0] == 1 else x
-        def backward(ctx, g):
-            x, lower, upper = ctx.saved_tensors
-            return g * 1, (g * (x < lower)).sum_to_size(lower.shape), (g * (x > upper)).sum_to_size(upper.shape), None
-    """
+    clipped = formula(
+        "x, lower, upper, enabled: torch.Tensor",
+        "torch.minimum(torch.maximum(x, lower), upper) if enabled[0] == 1 else x",
+        "g * 1, (g * (x < lower)).sum_to_size(lower.shape), (g * (x > upper)).sum_to_size(upper.shape), None",
+        saved="x, lower, upper",
+    )
     tensors = infer(function_of(clipped)).recipe.tensors()
     assert bool((tensors["lower"] < tensors["upper"]).all())
     assert bool(tensors["enabled"][0])

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import torch
 from support.checked_files import FAILING
-from support.written_functions import function_of
+from support.written_functions import formula, function_of
 
 from gradloupe.ops import OPS
 from gradloupe.server.inference.infer import InferredRecipe, infer
@@ -27,23 +27,16 @@ WRONG_THERE = {
             slope = (1 - p) ** gamma * (p * p.log() - (1 - p))
             return g * sign * slope / p.numel(), None, None
     """,
-    "factor = None": """
-        def forward(ctx, x, factor=None):
-            ctx.save_for_backward(x)
-            ctx.factor = factor
-            return ((0.5 if factor is None else factor) * x * x).sum()
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 2 * x * (1.0 if ctx.factor is None else ctx.factor), None
-    """,
-    "twice = False": """
-        def forward(ctx, x, twice: bool = False):
-            ctx.save_for_backward(x)
-            return (2 * x * x if twice else x * x).sum()
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 4 * x, None
-    """,
+    "factor = None": formula(
+        "x, factor=None",
+        "((0.5 if factor is None else factor) * x * x).sum()",
+        "g * 2 * x * (1.0 if ctx.factor is None else ctx.factor), None",
+        saved="x",
+        kept="factor",
+    ),
+    "twice = False": formula(
+        "x, twice: bool = False", "(2 * x * x if twice else x * x).sum()", "g * 4 * x, None", saved="x"
+    ),
     "reduction = ''": """
         def forward(ctx, x, reduction: str = ""):
             ctx.save_for_backward(x)
@@ -55,14 +48,9 @@ WRONG_THERE = {
             return g * 2 * x * ctx.share * ctx.wrong, None
     """,
     # Runs where the groups divide the length; backward is right for one group alone.
-    "groups = 4": """
-        def forward(ctx, x, groups: int = 4):
-            ctx.save_for_backward(x)
-            return (x * x).reshape(groups, -1).sum(1)
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return 2 * x * g.reshape(-1)[0], None
-    """,
+    "groups = 4": formula(
+        "x, groups: int = 4", "(x * x).reshape(groups, -1).sum(1)", "2 * x * g.reshape(-1)[0], None", saved="x"
+    ),
     # Along a dimension that a vector does not have; backward is right for a vector alone.
     "dim = 1": """
         def forward(ctx, x, dim: int = 1):
@@ -74,24 +62,16 @@ WRONG_THERE = {
             return y * (g - (g * y).sum(0, keepdim=True)), None
     """,
     # Not finite, in backward alone.
-    "p = 0.0": """
-        def forward(ctx, x, p=0.0):
-            ctx.save_for_backward(x)
-            ctx.p = p
-            return (x * x * (1 + p)).sum()
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensors
-            return g * 2 * x * (ctx.p + ctx.p * ctx.p) / x.new_tensor(ctx.p), None
-    """,
+    "p = 0.0": formula(
+        "x, p=0.0",
+        "(x * x * (1 + p)).sum()",
+        "g * 2 * x * (ctx.p + ctx.p * ctx.p) / x.new_tensor(ctx.p), None",
+        saved="x",
+        kept="p",
+    ),
     # With the default, these do nothing.
-    "gain = 1.0": """
-        def forward(ctx, x, gain: float = 1.0):
-            return x.clone() if gain == 1 else x * 2 * gain
-    """,
-    "enabled = False": """
-        def forward(ctx, x, enabled: bool = False):
-            return x * 2 if enabled else x
-    """,
+    "gain = 1.0": "def forward(ctx, x, gain: float = 1.0): return x.clone() if gain == 1 else x * 2 * gain",
+    "enabled = False": "def forward(ctx, x, enabled: bool = False): return x * 2 if enabled else x",
     "training = False": """
         def forward(ctx, x, training=False):
             ctx.training, out = training, x.clone()

@@ -15,15 +15,7 @@ from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.other_calls.check import other_calls_rows
 
 # Right for a vector: backward sums over the first dimension, where forward normalizes the last.
-SOFTMAX_OVER_ROWS = """
-    def forward(ctx, x):
-        y = x.softmax(-1)
-        ctx.save_for_backward(y)
-        return y
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return y * (g - (g * y).sum(0, keepdim=True))
-"""
+SOFTMAX_OVER_ROWS = formula("x", "x.softmax(-1)", "y * (g - (g * y).sum(0, keepdim=True))", saved="y")
 # Backward adds up what was picked twice.
 PICKED = """
     def forward(ctx, x, index):
@@ -54,13 +46,7 @@ HIDDEN = {
     "x of shape (8,) and index of shape (3,)": (PICKED_ONCE, TWO_OF_SEVEN),
     # Right for its default alone.
     "p = 3": (
-        """
-        def forward(ctx, x, p: int = 2):
-            ctx.save_for_backward(x)
-            return x**p
-        def backward(ctx, g):
-            return 2 * ctx.saved_tensors[0] * g, None
-        """,
+        formula("x, p: int = 2", "x**p", "2 * x * g, None", saved="x"),
         "",
     ),
     # Right for what lies in memory without gaps.
@@ -92,14 +78,12 @@ HIDDEN = {
     ),
     # Scales by a tensor, whose default backward forgets.
     "the default of scale": (
-        """
-        def forward(ctx, x, scale=torch.tensor(0.5)):
-            ctx.save_for_backward(x, scale)
-            return x * scale
-        def backward(ctx, g):
-            x, scale = ctx.saved_tensors
-            return g * (scale if ctx.needs_input_grad[1] else 1), (g * x).sum_to_size(scale.shape)
-        """,
+        formula(
+            "x, scale=torch.tensor(0.5)",
+            "x * scale",
+            "g * (scale if ctx.needs_input_grad[1] else 1), (g * x).sum_to_size(scale.shape)",
+            saved="x, scale",
+        ),
         "",
     ),
 }
@@ -124,12 +108,7 @@ def test_a_fault_that_one_call_hides_is_shown_by_another(changed: str) -> None:
 
 def test_a_backward_that_raises_where_all_declared_defaults_are_passed_is_an_error() -> None:
     row = row_of(
-        """
-        def forward(ctx, x, chunks: int = 4, state=None):
-            return 3 * x
-        def backward(ctx, g):
-            return 3 * g, None
-        """
+        "def forward(ctx, x, chunks: int = 4, state=None): return 3 * x\ndef backward(ctx, g): return 3 * g, None"
     )
     assert row.level == "error"
     assert row.seen.startswith("Called with state passed ")

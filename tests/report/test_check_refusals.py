@@ -27,12 +27,7 @@ from gradloupe.server.report.command import write_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection
 from gradloupe.server.url import Address, default_address
 
-MANY = """
-    def forward(ctx, a, b, c, d):
-        return a + b + c + d
-    def backward(ctx, grad_output):
-        return (grad_output,) * 4
-"""
+MANY = "def forward(ctx, a, b, c, d): return a + b + c + d\ndef backward(ctx, grad_output): return (grad_output,) * 4"
 LOCK = """
     def forward(ctx, x):
         if x.shape != (3, 5, 9, 11, 17):

@@ -21,12 +21,7 @@ CUBE = """
         (x,) = ctx.saved_tensors
         return 3 * x**2 * grad_output
 """
-THROUGH = """
-    def forward(ctx, x):
-        return torch.round(x)
-    def backward(ctx, grad_output):
-        return grad_output
-"""
+THROUGH = "def forward(ctx, x): return torch.round(x)\ndef backward(ctx, grad_output): return grad_output"
 # Beyond 5, where 25 is the slope for ever, backward still rises.
 RAMP = formula("x", "torch.where(x <= 5, x * x / 2, 5 * x - 12.5)", "g * x")
 # What is told of each of these fails nobody, but for those who are strict.
@@ -61,10 +56,7 @@ WARNED = {
             return grad_output * Late.frequency * torch.cos(Late.frequency * x)
     """,
     # Noise that is added to what it is given.
-    "Chance": """
-        def forward(ctx, x):
-            return x + torch.randn_like(x)
-    """,
+    "Chance": "def forward(ctx, x): return x + torch.randn_like(x)",
     # Its backward knows one number alone in the place of s.
     "Row": """
         def forward(ctx, x, s: torch.Tensor):
@@ -84,14 +76,7 @@ WARNED = {
 }
 FAILING = {
     # Backward forgets the scale, which is not seen where the scale is 1.
-    "Scaled": """
-        def forward(ctx, x, scale=0.5):
-            ctx.save_for_backward(x)
-            return (scale * x * x).mean()
-        def backward(ctx, grad_output):
-            (x,) = ctx.saved_tensors
-            return grad_output * 2 * x / x.numel(), None
-    """,
+    "Scaled": formula("x, scale=0.5", "(scale * x * x).mean()", "g * 2 * x / x.numel(), None", saved="x"),
     # A cube whose second derivative is stated, and is half of what is right.
     "Twice": """
         def forward(ctx, x):
@@ -131,10 +116,7 @@ FAULTY = {
                 os.kill(os.getpid(), 11)
             return 2 * grad_output
     """,
-    "Riddle": """
-        def forward(ctx, riddle):
-            return riddle.answer_that_no_tensor_has
-    """,
+    "Riddle": "def forward(ctx, riddle): return riddle.answer_that_no_tensor_has",
 }
 
 

@@ -26,21 +26,19 @@ def class_source(methods: str, name: str = "Own", doc: str = "") -> str:
     return f"class {name}(torch.autograd.Function):\n{indent(docstring + body, '    ')}\n"
 
 
-def formula(given: str, value: str, gradients: str, saved: str = "") -> str:
+def formula(given: str, value: str, gradients: str, saved: str = "", kept: str = "") -> str:
     """The methods of a Function of tensors: what forward returns, and what backward does for a grad_output ``g``.
 
-    It saves what it is given, unless that is said otherwise.
+    It saves what it is given, unless that is said otherwise, its output as ``y``; and keeps a number on ``ctx``.
     """
     names = saved or given
     unpacked = names if "," in names else f"({names},)"
-    return f"""
-        def forward(ctx, {given}):
-            ctx.save_for_backward({names})
-            return {value}
-        def backward(ctx, g):
-            {unpacked} = ctx.saved_tensors
-            return {gradients}
-    """
+    lines = (
+        [f"y = {value}"] * (names == "y") + [f"ctx.save_for_backward({names})"] + [f"ctx.{kept} = {kept}"] * bool(kept)
+    )
+    lines += [f"return {'y' if names == 'y' else value}"]
+    forward = "\n    ".join((f"def forward(ctx, {given}):", *lines))
+    return f"{forward}\ndef backward(ctx, g):\n    {unpacked} = ctx.saved_tensors\n    return {gradients}\n"
 
 
 def function_of(methods: str, name: str = "Own", doc: str = "") -> Any:

@@ -22,23 +22,8 @@ from gradloupe.server.report.result import ExaminedFunction
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 from gradloupe.server.url import default_address
 
-SOFTMAX = """
-    def forward(ctx, x):
-        y = x.softmax(-1)
-        ctx.save_for_backward(y)
-        return y
-    def backward(ctx, g):
-        (y,) = ctx.saved_tensors
-        return y * (g - (g * y).sum(-1, keepdim=True))
-"""
-POWER = """
-    def forward(ctx, x, p=2):
-        ctx.save_for_backward(x)
-        ctx.p = p
-        return x**p
-    def backward(ctx, g):
-        return ctx.p * ctx.saved_tensors[0] ** (ctx.p - 1) * g, None
-"""
+SOFTMAX = formula("x", "x.softmax(-1)", "y * (g - (g * y).sum(-1, keepdim=True))", saved="y")
+POWER = formula("x, p=2", "x**p", "ctx.p * x ** (ctx.p - 1) * g, None", saved="x", kept="p")
 WEIGHTED = formula("x, weight", "x * weight", "g * weight, g * x")
 # A softmax over the wrong dimension, a power that is right for its default, and what is None in backward; each with a
 # right one beside it. Neither curves nor gradcheck at the call that is shown find the first two.
@@ -46,7 +31,7 @@ OTHERS = {
     "Softmax": SOFTMAX,
     "SoftmaxOverRows": SOFTMAX.replace("sum(-1", "sum(0"),
     "Power": POWER,
-    "PowerOfTwoAlone": POWER.replace("ctx.p * ctx.saved_tensors[0] ** (ctx.p - 1)", "2 * ctx.saved_tensors[0]"),
+    "PowerOfTwoAlone": POWER.replace("ctx.p * x ** (ctx.p - 1)", "2 * x"),
     "Weighted": WEIGHTED,
     "WeightForgotten": WEIGHTED.replace("g * weight, g * x", "g * weight, None"),
     "InSinglePrecision": formula("x", "x.float().sin().to(x.dtype)", "g * x.cos()"),

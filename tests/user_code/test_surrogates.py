@@ -33,14 +33,7 @@ def test_the_hint_of_a_difference_can_be_pasted(tmp_path: Path) -> None:
     assert checked(tmp_path, class_source(ROUND, "Round", line)).returncode == 0
 
 
-SPIKE = """
-def forward(ctx, x, slope=25.0):
-    ctx.save_for_backward(x)
-    ctx.slope = slope
-    return (x > 0).to(x)
-def backward(ctx, g):
-    return g / (1 + ctx.slope * ctx.saved_tensors[0].abs()) ** 2, None
-"""
+SPIKE = formula("x, slope=25.0", "(x > 0).to(x)", "g / (1 + ctx.slope * x.abs()) ** 2, None", saved="x", kept="slope")
 WINDOW = formula("x", "(x > 0).to(x)", "g * (x.abs() < 0.37).to(g)")
 GRADIENTS = [
     (SPIKE, "1 / (1 + slope * x.abs()) ** 2", True),

@@ -54,10 +54,9 @@ def test_steps_that_lie_too_close_together_are_told_and_those_that_do_not_are_no
     assert (half["word"], "slope 0" in half["sentence"]) == ("differs", True)
 
 
-FAKE_QUANT = """
-    def forward(ctx, x, scale, qmin=-128, qmax=127):
-        return torch.clamp(torch.round(x / scale), qmin, qmax) * scale
-"""
+FAKE_QUANT = (
+    "def forward(ctx, x, scale, qmin=-128, qmax=127): return torch.clamp(torch.round(x / scale), qmin, qmax) * scale"
+)
 
 
 @pytest.mark.parametrize(("scale", "most"), [(0.1, 3.0), (0.5, 12.0), (20.0, 192.0)])
