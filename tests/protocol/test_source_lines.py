@@ -56,12 +56,12 @@ def test_the_source_of_an_op_of_the_gallery_ends_before_its_declaration(
     assert (op.source, op.first_line) == (CLASS, FIRST + 1)
 
 
-def test_a_fault_is_told_with_the_line_of_backward(here: Path) -> None:
+def test_a_fault_is_told_with_the_line_that_returns_it(here: Path) -> None:
     written(here, {"fed_and_wrong": FILE})
     found = gradloupe.check(importlib.import_module("fed_and_wrong").Cube)
     assert found.word == "differs"
     lines = FILE.split("\n")
-    assert lines[found.faults[0].line - 1] == "    def backward(ctx, grad_output):"
+    assert lines[found.faults[0].line - 1] == "        return 2 * x**2 * grad_output"
 
 
 def test_the_excerpt_of_a_file_that_raises_has_the_line_that_raised(here: Path) -> None:
