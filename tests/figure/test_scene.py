@@ -22,7 +22,7 @@ TICKS = """async ([files, asked]) => {
 @pytest.fixture(scope="module")
 def files(server: str) -> str:
     """Where the modules lie."""
-    found = re.search(r"/static/\w+", http.get(f"{server}/").text)
+    found = re.search(r"/static/\w+", http.get(f"{server}/ops/exp").text)
     assert found
     return found[0]
 

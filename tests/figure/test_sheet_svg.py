@@ -181,7 +181,7 @@ def set_in_its_own_faces(page: Page, text: str) -> list[tuple[str, dict[str, flo
 
 
 @pytest.mark.parametrize("layout", ["stacked", "overlaid"])
-@pytest.mark.parametrize("size", sampled(SIZES, SIZES[::2]))
+@pytest.mark.parametrize("size", sampled(SIZES, SIZES[::4]))
 def test_no_word_leaves_the_sheet_or_covers_another(
     browser: Browser, server: str, size: tuple[int, int], layout: str
 ) -> None:
