@@ -1,6 +1,7 @@
 """The log: one line a request, and not a word in it that came from a client."""
 
 import json
+import logging
 import re
 import signal
 
@@ -10,6 +11,8 @@ from support import http
 from support.raw_http import connected, read
 from support.servers import Server, serving, serving_in_thread, to_the_last, witnessed
 from support.waiting import until
+
+from gradloupe.server.http import logging_config
 
 WORD = "stranger%0d%0aX"
 
@@ -87,6 +90,20 @@ def test_no_word_of_a_client_is_written_as_json_and_the_last_line_is_there_when_
     assert len(said) > lines
     assert json.loads(said[-1])["route"] == "/docs"
     assert "stranger" not in ("".join(said) + errors.decode()).lower()
+
+
+def test_an_exception_is_a_line_with_its_kind_and_place_and_not_its_message() -> None:
+    formatter = logging_config("json")["formatters"]["one"]["()"]()
+    try:
+        raise ValueError(WORD)
+    except ValueError as problem:
+        told = (type(problem), problem, problem.__traceback__)
+    for exception, kind in ((told, "ValueError"), (None, None)):
+        record = logging.LogRecord("uvicorn", logging.ERROR, "here.py", 1, "It failed.", None, exception)
+        line = json.loads(formatter.format(record))
+        assert (line["message"], line.get("kind")) == ("It failed.", kind)
+        assert line.get("place", __file__).startswith(__file__)
+        assert WORD not in str(line)
 
 
 def test_nothing_is_written_unless_the_operator_wants_it(capsys: pytest.CaptureFixture[str]) -> None:
