@@ -144,14 +144,3 @@ def test_a_function_of_float32_alone_is_looked_at_in_float32():
 
     found = examined(with_backward(only_single, lambda g, x: 2 * x * g))
     assert (found.failure, grave(found)) == (None, set())
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        with_backward(lambda x: 2 * x, lambda g, x: (2 * g).to_sparse()),
-        with_backward(lambda x: torch.complex(x, 2 * x), lambda g, x: g.real + 2 * g.imag),
-    ],
-)
-def test_sparse_and_complex_gradients_are_borne(function):
-    assert not grave(examined(function))

@@ -4,16 +4,8 @@ import csv
 import io
 from pathlib import Path
 
-import pytest
 from support import http
 from support.own_server import showing
-
-
-@pytest.mark.parametrize("place", ["/ops/exp", "/embed/exp", "/ops/exp.json", "/ops/exp.svg"])
-def test_what_the_dtype_cannot_tell_apart_is_refused_everywhere(server: str, place: str) -> None:
-    refused = http.get(f"{server}{place}?dtype=float16&start=1&stop=1.0001&count=2")
-    assert refused.status_code == 422
-    assert "float16" in refused.text
 
 
 def test_the_numbers_name_the_shortest_address_that_asks_for_them(server: str) -> None:

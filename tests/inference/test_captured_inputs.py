@@ -22,7 +22,7 @@ def nightly(*row: Any) -> Any:
         nightly(captured.enclosed(RightScale), (X,), "matches", "w.0"),
         (captured.enclosed(WrongScale), (X,), "differs", "≤ w.0 ≤"),
         nightly(captured.wrong_by_a_global, (X,), "differs", "≤ GLOBAL ≤"),
-        (captured.called_as_its_argument, (X,), "differs", "≤ W_ ≤"),
+        nightly(captured.called_as_its_argument, (X,), "differs", "≤ W_ ≤"),
         (captured.by_a_net, (X,), "differs", "NETS.<class"),
         nightly(captured.with_a_fixed_one, (X,), "undecided", "Not every input was swept: FIXED.0 not."),
         (captured.with_a_long_one, (X,), "undecided", "Not every input was swept: LONG not."),
@@ -32,7 +32,7 @@ def nightly(*row: Any) -> Any:
             "differs",
             "forward moves with STATE.kernel, which requires grad and is no argument",
         ),
-        (captured.AsksState, (X,), "matches", ""),
+        nightly(captured.AsksState, (X,), "matches", ""),
         (captured.Residual, (X, INNER, *INNER.parameters()), "matches", "parameters1"),
     ],
 )

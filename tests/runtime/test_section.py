@@ -221,11 +221,6 @@ def test_an_element_the_output_does_not_have_is_a_failure_to_show():
             section(op_of(lambda x: x.sum().expand(2, 2)), of=element).forward(np.array([1.0]))
 
 
-def test_big_inputs_are_evaluated_in_batches():
-    op = op_of(lambda x: 2 * x, Input("x", shape=(3, 5000), value=0.0), wrt="x[1,7]", of="y[1,7]")
-    assert batched_section(section(op), T).forward(T) == pytest.approx(2 * T)
-
-
 def test_a_half_precision_section_says_what_its_dtype_can_hold():
     cut = section("exp", dtype=torch.bfloat16)
     assert cut.snap(np.array([0.3]))[0] == 0.30078125

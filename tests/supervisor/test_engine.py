@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 from functions.misbehaving_op import OWN
-from support.documents import without_results
 from support.own_server import Own, showing
 from support.servers import serving_in_thread
 from support.waiting import until
@@ -52,22 +51,6 @@ def written_in_the_log(caplog: pytest.LogCaptureFixture, ended: str) -> None:
         line = json.loads(json_lines.format(record))
         assert (line["op"], line["ended"].rpartition(", ")[2]) == ("Misbehaving", ended)
         assert f"{line['seconds']} s after" in record.getMessage()
-
-
-def test_a_function_that_raises_is_a_result_with_its_message(misbehaving: Own) -> None:
-    for ending in (".json", ".csv"):
-        response = misbehaving.get(f"/ops/Misbehaving{ending}?deed=raise")
-        assert response.status_code == 200
-        assert "half of a surrogate pair: ?" in response.text
-
-
-def test_whatever_failed_the_answer_has_the_same_shape(misbehaving: Own) -> None:
-    raised, lost = (misbehaving.get(f"/ops/Misbehaving.json?deed={deed}").json() for deed in ("raise", "exit"))
-    assert (raised["failure"]["phase"], lost["failure"]["phase"]) == ("forward", "worker")
-    assert raised.keys() == lost.keys()
-    for answer in (raised, lost):
-        nothing = without_results("curves", answer["verdict"]["sentence"], answer["failure"])
-        assert {name: answer[name] for name in nothing} == nothing
 
 
 def test_an_answer_too_large_for_the_channel_is_refused_and_the_worker_stays(misbehaving: Own) -> None:

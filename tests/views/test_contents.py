@@ -194,14 +194,6 @@ def test_areas_that_are_meant_to_differ_are_said_to_be_meant() -> None:
     assert "surrogate, as intended" in document("heaviside_sigmoid", "area")[0]["sentence"]
 
 
-def test_a_map_has_a_row_for_every_grad_output_and_its_own_among_them() -> None:
-    header, columns = document("clamp_with_grad", "map", grad_output=-0.3)
-    rows, across = header["shape"]
-    assert across <= 201
-    assert columns["ratio"].size == rows * across == columns["grad_output"].size * columns["x"].size
-    assert {-0.3, 0.0} < {*columns["grad_output"]}
-
-
 def test_a_backward_that_looks_at_the_sign_of_grad_output_shows_it_in_its_map() -> None:
     header, columns = document("clamp_with_grad", "map")
     ratio, beyond = columns["ratio"].reshape(header["shape"]), columns["x"] > 1.1

@@ -88,13 +88,10 @@ INNOCENT = RIGHT | {
 
 @pytest.mark.parametrize("name", each_fourth(INNOCENT))
 def test_a_right_gradient_is_accused_nowhere(name):
-    op, dtypes = op_of(INNOCENT[name]), (torch.float64, torch.float32, torch.bfloat16, torch.float16)
-    for dtype, grad_output, reach in (
-        (dtypes[0], 1.0, 3.0),
-        (dtypes[1], -2.5, 0.5),
-        (dtypes[2], 1.0, 3.0),
-        (dtypes[3], -2.5, 0.5),
-    ):
+    """In double precision and, in turn, in one that is shorter."""
+    op, turn = op_of(INNOCENT[name]), list(INNOCENT).index(name) // 4 % 3
+    shorter = [(torch.float32, -2.5, 0.5), (torch.bfloat16, 1.0, 3.0), (torch.float16, -2.5, 0.5)]
+    for dtype, grad_output, reach in ((torch.float64, 1.0, 3.0), shorter[turn]):
         if dtype.itemsize > 2 or name not in NOT_IN_16_BITS:
             torch.manual_seed(0)
             assert wide(op, dtype, grad_output, -reach, reach).intervals == (), (dtype, reach)
