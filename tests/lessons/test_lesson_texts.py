@@ -15,11 +15,12 @@ LESSONS = {lesson.name: lesson for lesson in all_lessons()}
 FIRST = (HERE / "templates" / "lessons" / "01_backward.toml").read_text("utf-8")
 
 
-def test_the_way_leads_from_backward_to_a_second_derivative_that_is_silently_zero() -> None:
+def test_the_way_leads_from_backward_over_a_second_derivative_that_is_silently_zero_to_ones_own_code() -> None:
     assert [lesson.number for lesson in LESSONS.values()] == [*range(1, len(LESSONS) + 1)]
     assert len(LESSONS) >= 12
     assert [*LESSONS][:1] == ["backward"]
-    assert [*LESSONS][-1:] == ["second_derivative"]
+    assert [*LESSONS][14:16] == ["second_derivative", "function"]
+    assert [*LESSONS][-1:] == ["own"]
     assert {"clamp_sign", "gradcheck", "kill_head", "bias"} < LESSONS.keys()
 
 

@@ -3,7 +3,7 @@
 # By exercise: what is replaced in its solution, by what, and the note.
 TRIES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "mask": (
-        ("& (x < ctx.clip)", "& (x < 9)", "mask-misplaced"),
+        ("& (x < ctx.clip)", "& (x < 9)", "mask-forgotten"),
         ("((x > 0) & (x < ctx.clip))", "((x < 0) | (x > ctx.clip))", "mask-reversed"),
         ("grad_output * ((x > 0) & (x < ctx.clip))", "((x > 0) & (x < ctx.clip)).double()", "forgets-grad_output"),
         ("x.clamp(0, clip)", "x.clamp(0, clip + 1)", "forward-changed"),
