@@ -4,8 +4,6 @@ import pytest
 import torch
 from support.sections import look, op_of
 
-from gradloupe.ops import Input
-
 F = torch.nn.functional
 NARROW, FAR = (-3.0, 3.0), (-100.0, 100.0)
 
@@ -58,14 +56,6 @@ def test_a_gradient_that_wavers_from_one_number_to_the_next_is_not_called_right(
 @pytest.mark.parametrize("function", [F.hardsigmoid, torch.digamma])
 def test_what_is_inexact_in_double_precision_is_right_in_single(function):
     assert look(op_of(function), 0.1, 4.0, dtype=torch.float32)[1].word == "matches"
-
-
-@pytest.mark.nightly
-def test_a_built_in_that_loses_its_digits_for_a_large_grad_output_is_caught():
-    """For grad_output 1048576 the gradient of the matrix exponential is up to 4 % off in single precision."""
-    op = op_of(torch.matrix_exp, Input("x", shape=(3, 3), value=(0.2, 0.3, -0.4, 0.3, 1.5, 0.2, -0.4, 0.2, 1.8)))
-    asked = {"wrt": "x[0,1]", "of": "y[0,1]", "dtype": torch.float32}
-    assert look(op, *NARROW, 31, grad_output=2.0**20, **asked)[1].word == "differs"
 
 
 def test_a_gradient_that_is_no_number_out_of_sight_makes_it_match_here_only():
