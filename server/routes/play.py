@@ -24,6 +24,7 @@ from ..http.cross_site_guard import PLAY, PLAY_GRADE, PLAY_PAGE
 from ..http.responses import reply, uncached_reply
 from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import BadQuestion, EngineBroken, UnknownOp, Unsolved
+from ..protocol.job import EDITED
 from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
 from ..schema.op import DeviceSummary, OpDescription
@@ -227,8 +228,14 @@ async def _result(engine: Engine, edit: _Edit, visitor: Visitor, write: _Write) 
         assert trouble is not None
         return result | {"result": "broken", "sentence": trouble["sentence"], "line": trouble["line"]}
     except Unsolved as unsolved:
-        line = unsolved.told["trouble"]["line"] if unsolved.told["trouble"] else None
-        return result | {"result": "unsolved", "sentence": str(unsolved), "line": line}
+        told, sentence = unsolved.told, str(unsolved)
+        if told["sayable"]:
+            sentence += f" A line of its docstring may say so: `Gradloupe: {told['recipe']}`."
+        return result | {
+            "result": "unsolved",
+            "sentence": sentence,
+            "line": told["trouble"]["line"] if told["trouble"] and told["trouble"]["file"] == EDITED else None,
+        }
     failure = done.answer.header["failure"]
     if failure is not None:
         line = failure["line"] and failure["line"] + done.op["first_line"] - 1

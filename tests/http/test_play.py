@@ -70,6 +70,20 @@ def test_what_is_wrong_with_a_text_is_a_result_with_its_line(
     assert found["document"] is None or found["document"]["verdict"]["word"] in ("failed", "differs")
 
 
+def test_a_call_that_the_docstring_does_not_say_whole_is_no_fault_of_a_line(running: InThread) -> None:
+    text = edited().replace("; k = 2.0", "").replace("k=2.0", "k")
+    found = played(running, {"text": text}).json()
+    assert (found["result"], found["line"]) == ("unsolved", None)
+    assert "missing 1 required positional argument: 'k'" in found["sentence"]
+
+
+def test_where_no_call_is_found_a_line_of_the_docstring_may_say_one(running: InThread) -> None:
+    text = edited("return x * {'two': 2.0}[k]", "return grad_output * 2.0, None").replace("k=2.0", "k")
+    found = played(running, {"text": text.replace("Gradloupe: x: float64[]; k = 2.0", "Doubles.")}).json()
+    assert found["result"] == "unsolved"
+    assert "`Gradloupe: x: float64" in found["sentence"]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [

@@ -71,7 +71,8 @@ function listProblems(problems) {
   const items = problems.map(({ line, message }) => {
     const place = line === null ? null : h("button", { type: "button" }, `Line ${line}`);
     place?.addEventListener("click", () => code.focus(line));
-    return h("p", {}, h("span", { class: "links" }, place), ` ${message}`);
+    const words = message.split("`").map((piece, i) => (i % 2 ? h("code", {}, piece) : piece));
+    return h("p", {}, h("span", { class: "links" }, place), " ", ...words);
   });
   find("#problems").replaceChildren(...items);
 }
