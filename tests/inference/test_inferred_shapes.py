@@ -214,3 +214,50 @@ def test_what_only_backward_reads_is_as_large_as_backward_needs_it() -> None:
     assert not guess.trouble
     found = {each.name: each for each in guess.recipe.arguments}
     assert found["pattern"].shape == found["weight"].shape
+
+
+SQUARE = {
+    # An identity of its size stands beside it.
+    "X: float64[4,4]": """
+        def forward(ctx, X):
+            n = X.size(-1)
+            A = X - X.transpose(-1, -2)
+            return torch.eye(n, dtype=X.dtype) + A
+    """,
+    # Newton's iteration for the root, which diverges but for matrices with positive eigenvalues.
+    "mat: float64[4,4] spd; count = 20": """
+        def forward(ctx, mat, count=20):
+            eye = torch.eye(mat.shape[0], dtype=mat.dtype)
+            y, z = mat / mat.norm(), eye
+            for _ in range(count):
+                t = (3 * eye - z @ y) / 2
+                y, z = y @ t, t @ z
+            return y
+    """,
+    # Of a vector it is an outer product, and no matrix.
+    "v: float64[7]": """
+        def forward(ctx, v):
+            (n,) = v.shape
+            return torch.eye(n, dtype=v.dtype) @ v
+    """,
+}
+
+
+@pytest.mark.parametrize("recipe", SQUARE)
+def test_what_has_an_identity_beside_it_is_square(recipe):
+    assert infer(function_of(SQUARE[recipe])).recipe.text() == recipe
+
+
+def test_a_call_of_single_elements_hides_no_backward_that_raises():
+    found = infer(
+        function_of("""
+            def forward(ctx, a):
+                if a.shape[0] != a.shape[-1]:
+                    raise ValueError("a square matrix is wanted")
+                ctx.size = a.shape
+                return a @ a
+            def backward(ctx, g):
+                return g.reshape(1, 1)
+        """)
+    )
+    assert found.passed_over[0] or found.trouble

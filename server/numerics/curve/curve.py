@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, Forward, finite_numbers
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, finite_numbers
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.finite_differences import (
@@ -92,19 +92,26 @@ def without_slopes(curve: Curve) -> Curve:
 
 
 def nan_outside_domain(section: Section, x: Array) -> Forward:
-    """The section's forward for points a little beyond ``x`` too: NaN there if the Function refuses them."""
+    """The section's forward for points a little beyond ``x`` too: NaN there, and at its ends, if those are refused."""
 
     def forward(t: Array) -> Array:
         try:
             return section.forward(t)
         except FunctionFailed:
-            within = (t >= x[0]) & (t <= x[-1])
-            y = np.full(t.shape, np.nan)
-            if within.any():
-                y[within] = section.forward(t[within])
-            return y
+            at = section.snap(t)  # a short dtype may round what lies inside onto an end
+            try:
+                return _forward_within(section, t, (at >= x[0]) & (at <= x[-1]))
+            except FunctionFailed:
+                return _forward_within(section, t, (at > x[0]) & (at < x[-1]))
 
     return forward
+
+
+def _forward_within(section: Section, t: Array, within: Mask) -> Array:
+    y = np.full(t.shape, np.nan)
+    if within.any():
+        y[within] = section.forward(t[within])
+    return y
 
 
 def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Array | None, grad_output: float) -> Curve:

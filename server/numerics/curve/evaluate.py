@@ -189,7 +189,12 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
 
 
 def _snapped(section: Section, grid: Grid) -> Array:
-    return grid.points() if section.dtype == torch.float64 else np.unique(section.snap(grid.points()))
+    """The points of a grid in the dtype of a section; none beyond its ends, where the domain may end, if any is left."""
+    if section.dtype == torch.float64:
+        return grid.points()
+    x = np.unique(section.snap(grid.points()))
+    within = x[(grid.start <= x) & (x <= grid.stop)]
+    return within if within.size > 1 else x
 
 
 @dataclass(frozen=True)

@@ -125,3 +125,17 @@ def test_a_function_that_refuses_its_special_point_alone_is_judged_at_the_others
     evaluation, verdict = look(op_of(strict), -1.0, 1.0, 400)
     assert verdict.word in ("matches", "undecided")
     assert [x for x, _ in evaluation.refused] in ([0.0], [])
+
+
+def _within(p):
+    if not ((p > 0) & (p < 1)).all():
+        raise ValueError("p has to lie between 0 and 1")
+    return torch.log(p) - torch.log1p(-p)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (0.001, 0.999), (0.0, 0.9999)], ids=str)
+def test_a_domain_may_refuse_its_ends_and_what_a_dtype_rounds_onto_them(ends, dtype):
+    right, wrong = lambda p: 1 / (p * (1 - p)), lambda p: 1 / p
+    words = [look(written(_within, each), *ends, dtype=dtype)[1].word for each in (right, wrong)]
+    assert words == ["matches", "differs"]
