@@ -83,6 +83,7 @@ async def editor(request: Request) -> Response:
     """The page with the editor: for the op that is named ``from``, under the rest of the query, or from scratch."""
     site = Site.serving(request)
     await check_allowed(site)
+    site.edits.prepare()
     words = parse_query(query_string(request))
     origin = words.pop("from", "")
     if origin:

@@ -177,6 +177,13 @@ def test_no_other_origin_may_do_so(public: InThread, origin: str) -> None:
     assert "access-control-allow-origin" not in reply.headers
 
 
+def test_the_description_of_the_api_says_what_code_is_answered(running: InThread) -> None:
+    described = running.get("/openapi.json").json()["info"]["description"]
+    result = played(running, {"text": "x = 1 / 0"}).json()
+    assert "POST /play.json" in described
+    assert all(f"`{field}`" in described for field in (*result, result["result"], "text", "query"))
+
+
 def test_a_frame_may_ask_for_nothing_else(public: InThread) -> None:
     for path in ("/play.html", "/ops/swish", "/PLAY.json", "/play.json/"):
         reply = httpx2.post(f"{public.url}{path}", headers={"Origin": "null"}, json={})
