@@ -31,9 +31,9 @@ With `order=2` what backward returned is looked at instead of forward, and the s
 
 `POST /play.json` takes code in the place of a name: JSON with its `text`, and perhaps the `name` of a Function in it
 and a `query`, as in an address. The answer has the names of its `functions`, the `name` that was taken, and the
-`document`, as at `/ops/{{name}}.json`. `result` is `answered`, `failed` (the Function raises), `unsolved` (no
-call of it is known) or `broken` (the text cannot be run); then there are a `sentence` and the `line` of the text. Code runs in a
-sandbox: 403 where the server has none, or where another site asks, and 503 with `Retry-After` where too many do.
+`document`, as at `/ops/{{name}}.json`. `result` is `answered`, `failed` (the Function raises), `unsolved` (no call of
+it is known) or `broken` (the text cannot be run); then there are a `sentence` and the `line` of the text. Code runs in
+a sandbox: 403 where the server has none, or where another site asks, and 503 with `Retry-After` where too many do.
 
 What is left out has its default. A name that is unknown, given twice or out of bounds is refused in one sentence, and
 so is what this representation cannot show. A Function that raises, crashes or never returns is a result (200, see
