@@ -189,7 +189,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
 
 
 def _snapped(section: Section, grid: Grid) -> Array:
-    """The points of a grid in the dtype of a section; none beyond its ends, where the domain may end, if any is left."""
+    """The points of a grid in the dtype of a section; none beyond its ends, where a domain may end, if any is left."""
     if section.dtype == torch.float64:
         return grid.points()
     x = np.unique(section.snap(grid.points()))
