@@ -205,8 +205,8 @@ async def _asked(request: Request, fields: tuple[str, ...]) -> _Edit:
     text = given.get("text", "")
     if not text.strip():
         raise BadQuestion("text: there is none; send the code of a torch.autograd.Function.", "text")
-    if len(text.encode()) > MAX_TEXT:
-        raise HTTPException(413, f"A text may have {MAX_TEXT} bytes, and this has {len(text.encode())}.")
+    if (size := max(len(text.encode()), len(given.get("original", "").encode()))) > MAX_TEXT:
+        raise HTTPException(413, f"A text may have {MAX_TEXT} bytes, and this has {size}.")
     return _Edit(**{"text": text} | given)
 
 

@@ -124,3 +124,16 @@ def test_an_unknown_lesson_is_told_the_nearest_name(server: str) -> None:
 def test_a_malformed_lesson_is_refused_by_name(file: str, content: str, complaint: str) -> None:
     with pytest.raises(BadLesson, match=re.escape(complaint)):
         read_lesson(file, content)
+
+
+def test_the_numbers_of_the_lessons_on_code_are_measured(server: str) -> None:
+    slopes = [http.get(f"{server}/ops/softmax.json?of=y[0,{i}]").json()["columns"]["analytical"] for i in range(4)]
+    assert max(abs(sum(row)) for row in zip(*slopes, strict=True)) < 1e-12
+    course = http.get(f"{server}/ops/round_straight_through.json?view=descent").json()
+    assert "from 9 to 0 in 7 steps" in course["sentence"]
+    assert (course["lr"], course["true"]["last"]) == (0.125, 9.0)
+    ends = http.get(f"{server}/ops/exp.json?stop=12&dtype=float16").json()["columns"]
+    last = max(x for x, y in zip(ends["x"], ends["forward"], strict=True) if y is not None)
+    assert 11.0 < last < 11.1
+    contract = http.get(f"{server}/ops/input_changed_in_place.json?view=contract").json()
+    assert contract["note"] == "in-place"
