@@ -47,10 +47,10 @@ def source_text(op: OpDescription) -> str:
 def _without_claims(text: str) -> str:
     """The text of an op of the gallery without what it says of its bug: that is not so any more once it is edited."""
     lines = text.splitlines(keepends=True)
-    keywords = [each for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) for each in node.keywords]
-    for each in sorted(keywords, key=lambda each: -each.lineno):
-        if each.arg in _CLAIMS:
-            del lines[each.lineno - 1 : each.value.end_lineno]
+    keywords = [word for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) for word in node.keywords]
+    for keyword in sorted(keywords, key=lambda keyword: -keyword.lineno):
+        if keyword.arg in _CLAIMS:
+            del lines[keyword.lineno - 1 : keyword.value.end_lineno]
     return "".join(lines)
 
 

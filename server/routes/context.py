@@ -88,8 +88,8 @@ class Site:
     @property
     def editable(self) -> bool:
         """Whether code may be edited here, as far as that is known by now."""
-        found = self.edits.found
-        return self.settings.play and (found is None or not found.refusal(self.settings.public))
+        known = self.edits.known_confinement
+        return self.settings.play and (known is None or not known.refusal(self.settings.public))
 
     async def is_current(self, op: OpDescription) -> bool:
         """Whether the code of this op is still what is loaded."""

@@ -229,13 +229,13 @@ async def _result(engine: Engine, edit: _Edit, visitor: Visitor, write: _Write) 
         assert trouble is not None
         return result | {"result": "broken", "sentence": trouble["sentence"], "line": trouble["line"]}
     except Unsolved as unsolved:
-        told, sentence = unsolved.told, str(unsolved)
-        if told["sayable"]:
-            sentence += f" A line of its docstring may say so: `Gradloupe: {told['recipe']}`."
+        problem, sentence, trouble = unsolved.told, str(unsolved), unsolved.told["trouble"]
+        if problem["sayable"]:
+            sentence += f" A line of its docstring may say so: `Gradloupe: {problem['recipe']}`."
         return result | {
             "result": "unsolved",
             "sentence": sentence,
-            "line": told["trouble"]["line"] if told["trouble"] and told["trouble"]["file"] == EDITED else None,
+            "line": trouble["line"] if trouble and trouble["file"] == EDITED else None,
         }
     failure = done.answer.header["failure"]
     if failure is not None:

@@ -136,10 +136,10 @@ class Edits:
         return await asyncio.shield(self._confinement)
 
     @property
-    def found(self) -> Confinement | None:
+    def known_confinement(self) -> Confinement | None:
         """The same, None as long as it is not known."""
-        done = self._confinement is not None and self._confinement.done()
-        return self._confinement.result() if done and self._confinement is not None else None
+        examined = self._confinement
+        return examined.result() if examined is not None and examined.done() else None
 
     @property
     def alive(self) -> int:

@@ -31,9 +31,9 @@ const PYTHON = [
  * `redo()` and `focus(line)`.
  */
 export function codeEditor(parent, { text, caret, label, hint, changed }) {
-  const said = { "aria-label": label, "aria-describedby": hint, tabindex: "0" };
-  const told = EditorView.updateListener.of((update) => update.docChanged && changed());
-  const extensions = [PYTHON, EditorView.contentAttributes.of(said), told];
+  const attributes = { "aria-label": label, "aria-describedby": hint, tabindex: "0" };
+  const listener = EditorView.updateListener.of((update) => update.docChanged && changed());
+  const extensions = [PYTHON, EditorView.contentAttributes.of(attributes), listener];
   const selection = { anchor: caret };
   const view = new EditorView({ parent, state: EditorState.create({ doc: text, selection, extensions }) });
   const lineOf = (number) => view.state.doc.line(Math.max(1, Math.min(view.state.doc.lines, number)));

@@ -80,7 +80,7 @@ function listProblems(problems) {
 /** Those of several Functions can be chosen from. */
 function offer(names, shown) {
   find(".choose").hidden = names.length < 2;
-  find("#function").replaceChildren(...names.map((each) => new Option(each, each, false, each === shown)));
+  find("#function").replaceChildren(...names.map((option) => new Option(option, option, false, option === shown)));
 }
 
 function showChanges() {
@@ -124,7 +124,7 @@ async function openLink(write) {
 async function start() {
   await openLink((text) => (find("#code").value = text));
   showChanges();
-  if (isEdited()) for (const each of [find("#answer"), find("#still")]) each?.remove(); // they are of the original
+  if (isEdited()) for (const part of [find("#answer"), find("#still")]) part?.remove(); // they are of the original
   session.start();
 }
 
