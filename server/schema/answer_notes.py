@@ -20,6 +20,7 @@ _NOTES = {
     "reversed": "sign",
     "swapped": "gradients-swapped",
     "SWAPPED": "gradients-swapped",
+    "of another input": "gradients-swapped",
     "sign of grad_output": "sign-of-grad_output",
     "grad_output forgotten": "forgets-grad_output",
     "power of grad_output": "power-of-grad_output",

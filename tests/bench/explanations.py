@@ -14,7 +14,7 @@ SIGNS = {"a gradient negated", "a sign flipped", "a product turned round", *ADDI
 OF_SUMS = {"a sum forgotten", "another dim", "mean for sum", "sum for mean", "a transpose dropped"}
 NONE = "No simple explanation"
 _MASK = re.compile(r"[<>]|\b\w*mask\w*\b|\b(where|clamp\w*|tril|triu|relu|inside|outside|sign)\b")
-_GRAD = re.compile(r"\b(g|grad\w*|dy|dout\w*|d?result|gy|gO)\b")
+_GRAD = re.compile(r"\b(g|grad\w*|dy|d[A-Z]\w*|dout\w*|d?result|gy|gO)\b")
 
 
 def _of_a_mask(mutation: Mutation) -> bool:
@@ -33,6 +33,10 @@ def _of_kinds(*kinds: str) -> Callable[[Mutation], bool]:
     return lambda mutation: mutation.kind in kinds
 
 
+def _of_what_is_left_out(mutation: Mutation) -> bool:
+    return _of_a_mask(mutation) or mutation.kind in (*ADDITIVE, "a factor dropped")
+
+
 def _never(mutation: Mutation) -> bool:
     """Not of one change to a right backward."""
     return False
@@ -41,16 +45,19 @@ def _never(mutation: Mutation) -> bool:
 # What an explanation names as the cause, and of which changes that can be true. What it measures is true of any.
 CAUSES: tuple[tuple[str, Callable[[Mutation], bool]], ...] = (
     (r"straight-through estimator|: a window|times a bump|step size, where|is declared", _never),
-    (r"gradients are (swapped|in the wrong order)|is the gradient of [^:]*\.$|weight decay", _never),
+    (r"gradients are swapped|weight decay", _never),
     (r"sign reversed", _of_kinds(*SIGNS)),
     (r"mask (is missing|leaks|is reversed)", _of_a_mask),
     (r"border of the mask", _of_a_number),
     (r"factor .+ (is missing|is too many)", lambda mutation: mutation.kind not in ADDITIVE | REMOVING),
-    (r"adds a term|forgets grad_output|clips|normalises|sign of grad_output|power of grad_output", _of_grad_output),
+    (
+        r"does not come from the loss|forgets grad_output|clips|normalises|sign of grad_output|power of grad_output",
+        _of_grad_output,
+    ),
     (r"sum over it is missing|silently summed|grad_output of \S+ for all", _of_kinds(*OF_SUMS, "a factor dropped")),
     (
         r"no gradient gets through|None for an input|treated as a constant",
-        _of_kinds(*REMOVING, *ADDITIVE, "a factor dropped"),
+        _of_what_is_left_out,
     ),
     (r"complex conjugate", _of_kinds("a transpose dropped", *SIGNS)),
 )

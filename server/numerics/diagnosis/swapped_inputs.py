@@ -44,7 +44,7 @@ def swapped_inputs(data: Evidence) -> Hypothesis | None:
         sentence = f"What backward returns for {data.wrt} is the derivative of forward with respect to {name}"
         if both:
             return "swapped", f"{sentence}, and the other way round: the two gradients are swapped."
-        return "swapped", f"{sentence}: the gradients are in the wrong order."
+        return "of another input", f"{sentence}."
     return None
 
 
