@@ -26,7 +26,7 @@ from .wire import PREFIX, BadReply, Reading, packed, parsed, sizes
 _SECONDS = 2.0  # for one call of edited code, in which waiting for a processor does not count
 _PATIENCE = 2.0  # times as long it may take by the clock, which is less than a question may
 _START = 20.0  # seconds to be forked and confined
-_MUCH, _LAST = 0.5, 19  # seconds of a processor in all, and the priority from then on
+_MUCH, _LAST = 0.3, 19  # seconds of a processor for one call, and the priority from then on
 _MOST_GUESTS = 8  # forked for one question
 _MOST_RECEIVED = 2**18  # bytes at once
 _PULSE, _DUMP_TIME, _MAX_DUMP = 0.05, 2.0, 2**15
@@ -234,7 +234,8 @@ class GuestProcess:
         return taken
 
     def _begin_limit(self, seconds: float) -> None:
-        self._limit, self._began, self._waited = seconds, time.monotonic(), -1.0
+        self._limit, self._began = seconds, time.monotonic()
+        self._at_first: tuple[float, float] | None = None
 
     def _within_limit(self, act: Callable[[], _Result]) -> _Result:
         """What an act on the channel returns, which is tried until the time is up. Raises ``TimedOut``."""
@@ -246,10 +247,10 @@ class GuestProcess:
 
     def _check_time(self) -> None:
         ran, waited = self._scheduled()
-        if ran > _MUCH:  # others come first
+        self._at_first = self._at_first or (ran, waited)
+        if ran - self._at_first[0] > _MUCH:  # others come first
             os.setpriority(os.PRIO_PROCESS, self.pid, _LAST)
-        self._waited = waited if self._waited < 0 else self._waited
-        more = min(waited - self._waited, (_PATIENCE - 1) * self._limit)
+        more = min(waited - self._at_first[1], (_PATIENCE - 1) * self._limit)
         if time.monotonic() - self._began > self._limit + more:
             raise TimedOut(f"it did not return within {self._limit:g} s", self._stack())
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -117,10 +117,9 @@ class Reading:
             if not all(isinstance(each, list) and len(each) == 2 and type(each[0]) in (str, int) for each in parts):
                 raise BadReply("a key is no name")
             return dict(parts) if kind == "dict" else SimpleNamespace(**{str(name): each for name, each in parts})
-        makers: dict[str, Callable[[Any], Any]] = {"tuple": tuple, "list": list}
-        if kind not in makers:
+        if kind not in ("tuple", "list"):
             raise BadReply("there is no such value")
-        return makers[kind](parts)
+        return parts if kind == "list" else tuple(parts)
 
     def tensor(self, plain: Any) -> torch.Tensor:
         """The next tensor of the payload, in memory of its own."""
@@ -141,14 +140,13 @@ class Reading:
         return (memory != 0 if dtype is torch.bool else memory).as_strided(shape, strides)
 
     def _layout(self, plain: Any) -> tuple[torch.dtype, list[int], list[int]]:
-        if not isinstance(plain, dict) or set(plain) != {"dtype", "shape", "strides"}:
-            raise BadReply("a tensor has no such description")
-        name, shape, strides = plain["dtype"], plain["shape"], plain["strides"]
-        if not isinstance(name, str) or name not in _DTYPES or not (_are_sizes(shape) and _are_sizes(strides)):
-            raise BadReply("a tensor has no such description")
-        if len(shape) != len(strides):
-            raise BadReply("a tensor has no such description")
-        return _DTYPES[name], shape, strides
+        if isinstance(plain, dict):
+            said: list[Any] = [plain.get(each) for each in ("dtype", "shape", "strides")]
+            name, shape, strides = said
+            known = isinstance(name, str) and name in _DTYPES
+            if known and _are_sizes(shape) and _are_sizes(strides) and len(shape) == len(strides):
+                return _DTYPES[name], shape, strides
+        raise BadReply("a tensor has no such description")
 
 
 def tensors_in(value: Any) -> Iterator[torch.Tensor]:

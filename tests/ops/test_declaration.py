@@ -37,6 +37,7 @@ REFUSED = [
     ),
     ({"of": "z"}, "of='z' is not an element of its outputs"),
     ({"inputs": (Input("x", shape=(1000, 1000)),)}, "'x' has 1000000 elements, and at most 131072 can be looked at"),
+    ({"inputs": (Input("x", shape=(131072,) * 9),)}, "elements, and at most 131072 can be looked at"),
     ({"inputs": (Input("x", shape=(0,), value=()),)}, "double: 'x' has no elements, so there is nothing to sweep"),
     ({"inputs": (), "parameters": (Parameter("min", -1.0),)}, "no input to sweep"),
     ({"check": "CTX-CYCLE"}, "check='CTX-CYCLE' is for a specimen, say what is broken"),

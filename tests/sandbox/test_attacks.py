@@ -1,3 +1,4 @@
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -50,6 +51,13 @@ def test_guests_leave_nothing_behind(count: int) -> None:
     """Neither process, descriptor nor memory, which the arena looks at when it ends."""
     with arena() as guests:
         assert {guests.outcome(f"x = bytearray({number})") for number in range(count)} == {"loaded"}
+
+
+@pytest.mark.parametrize(("seconds", "priority"), [(0.0, os.getpriority(os.PRIO_PROCESS, 0)), (0.8, 19)])
+def test_what_computes_long_comes_after_all_other(guests: Arena, seconds: float, priority: int) -> None:
+    spins = f"import os, time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass\n"
+    told = "raise ValueError(os.getpriority(os.PRIO_PROCESS, 0))"
+    assert guests.outcome(spins + told, ALL, 30.0) == f"raised {priority}"
 
 
 def test_what_hangs_is_told_with_its_line(guests: Arena) -> None:
