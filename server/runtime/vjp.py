@@ -80,7 +80,17 @@ def pull_back(
         allow_unreachable=True,
         accumulate_grad=False,
     )
-    return [each if each is None or each.layout == torch.strided else each.to_dense() for each in found]
+    return [each if each is None else _stored(each) for each in found]
+
+
+def _stored(gradient: torch.Tensor) -> torch.Tensor:
+    """A gradient in memory of its own: of a sparse one all elements, of zeros that torch has not written the zeros.
+
+    As an array of NumPy the latter are whatever the memory holds, up to torch 2.4.
+    """
+    if gradient._is_zerotensor():
+        return gradient.clone()
+    return gradient if gradient.layout == torch.strided else gradient.to_dense()
 
 
 def float64_array(tensor: torch.Tensor) -> Array:
