@@ -47,13 +47,13 @@ def test_what_is_listed_fails_nobody_wherever_it_moves_in_its_file(place: Path) 
 
 
 def test_another_input_another_check_and_another_function_are_new(place: Path) -> None:
-    both = PRODUCT.replace("grad_output * factor,", "3 * grad_output * factor,")
+    both = PRODUCT.replace("return g", "return 3 * g")
     (place / "products.py").write_text(written({"Product": both, "Through": THROUGH}))
     found = report_of(place, f"products.py rounds.py {BASELINE}")
     faults = [(each["file"], each["name"], fault["input"]) for each in found["functions"] for fault in each["faults"]]
     assert faults == [("products.py", "Product", "x"), ("products.py", "Through", "x")]  # and not that of rounds.py
     assert found["exit_code"] == 1
-    failing = PRODUCT.replace("return grad_output", "raise ValueError; return grad_output")
+    failing = PRODUCT.replace("return g", "raise ValueError; return g")
     (place / "products.py").write_text(written({"Product": failing}))
     (product,) = report_of(place, f"products.py {BASELINE}")["functions"]
     assert (product["word"], product["ok"]) == ("failed", False)
