@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, FrameLocator, Page, expect
+from playwright.sync_api import FrameLocator, Page, expect
 from support.browser import resized
 from support.edits import edited
 from support.embedding_site import Host, visiting
@@ -41,11 +41,9 @@ def write(page: Page, text: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["inside", "attribute"])
-def test_code_on_a_course_page_is_mended_and_its_note_told(
-    browser: Browser, server: str, host: Host, place: str
-) -> None:
+def test_code_on_a_course_page_is_mended_and_its_note_told(window: Page, server: str, host: Host, place: str) -> None:
     html = json.dumps(WRONG)
-    with visiting(browser, host, script(server)) as page:
+    with visiting(window, host, script(server)) as page:
         page.evaluate(HEAR)
         resized(page, 390, 844)
         page.evaluate(
@@ -68,9 +66,9 @@ def test_code_on_a_course_page_is_mended_and_its_note_told(
         assert heard(page, "solved") == {"note": "solved", "solved": True}
 
 
-def test_an_exercise_goes_into_a_course_page_without_what_would_tell(browser: Browser, server: str, host: Host) -> None:
+def test_an_exercise_goes_into_a_course_page_without_what_would_tell(window: Page, server: str, host: Host) -> None:
     words = 'edit exercise="mask" hide="numerical,implied,shading,hint,open"'
-    with visiting(browser, host, f"{script(server)}<grad-loupe {words}></grad-loupe>") as page:
+    with visiting(window, host, f"{script(server)}<grad-loupe {words}></grad-loupe>") as page:
         inner = drawn(page)
         expect(inner.get_by_role("heading", name="Repair the mask")).to_be_visible()
         shown = inner.locator("[data-curve]:not([hidden])").evaluate_all("all => all.map(({dataset}) => dataset.curve)")
