@@ -396,3 +396,16 @@ def test_a_name_may_say_what_the_values_are_to_each_other(name: str, value: str,
     guess = of_one_argument(name, value)
     assert {each.name: each.fill for each in guess.recipe.inputs}[name] == fill
     assert "as its name says" in dict(guess.because)[name]
+
+
+@pytest.mark.parametrize(
+    ("demand", "message"), [("(x > 0) & (x < 1)", "x lies between 0 and 1"), ("x.abs() < 1", "|x| < 1")]
+)
+def test_what_has_to_lie_between_0_and_1_does(demand, message):
+    bounded = f"""
+        def forward(ctx, x):
+            if not ({demand}).all():
+                raise ValueError("{message}")
+            return torch.atanh(x)
+    """
+    assert infer(function_of(bounded)).recipe.text() == "x: float64[7] simplex"

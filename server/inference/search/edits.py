@@ -224,6 +224,7 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
         r"finite|domain|positive|probab|greater than|> 0|>= 0|division|did not return",
         _tensors(definite, positive),
     ),
+    (r"\b0\b.*\b1\b|< ?=? ?1\b|probab", _tensors(lambda each: replace(each, fill="simplex"))),
     (r"-1\b.*\b1\b|±\s?1|\+/-\s?1|\b1 (?:and|or) -1\b", _tensors(lambda each: replace(each, fill="signs"))),
     (r"square|same size.*last two|definite|[Ss]ingular|invertible|[Cc]holesky", square),
     (_RANK_WORDS, other_ranks),
