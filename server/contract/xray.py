@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 
 import torch
 
 from ...ops import Op
+from ..numerics.tolerance import USUAL, Allowance
 from ..runtime import timing
 from ..runtime.arrays import dtype_name
 from ..runtime.failure import Failure, failure_of
@@ -88,13 +89,19 @@ class ContractResult:
     delivers: bool = True
 
 
-def contract_xray(section: Section, reach: tuple[float, float] | None = None, compiled: bool = False) -> ContractResult:
+def contract_xray(
+    section: Section,
+    reach: tuple[float, float] | None = None,
+    compiled: bool = False,
+    allowance: Allowance = USUAL,
+) -> ContractResult:
     """Run every check and badge on the op of a section. Exceptions of the Function become rows.
 
     All calls are made in float64 on the CPU, whatever the dtype and device of the section, with the other inputs at
     the values that the section holds them at. ``reach`` is the interval from which values of the swept input are
-    taken. torch.compile is tried only with ``compiled``. A Function that hangs is interrupted: the whole takes at most
-    about 8.5 seconds. Its output to stdout and stderr is dropped.
+    taken. Gradients may differ from slopes by the ``allowance``. torch.compile is tried only with ``compiled``. A
+    Function that hangs is interrupted: the whole takes at most about 8.5 seconds. Its output to stdout and stderr is
+    dropped.
     """
     if not (isinstance(section.op.function, type) and issubclass(section.op.function, torch.autograd.Function)):
         return ContractResult((_no_function(section.op),), (), ())
@@ -103,7 +110,7 @@ def contract_xray(section: Section, reach: tuple[float, float] | None = None, co
     until = timing.now() + _COMPILE_SECONDS
     with quietly():
         _load(section.op.function)
-        session = CheckSession(section, _call(section, reach), reach or domain)
+        session = CheckSession(section, replace(_call(section, reach), allowance=allowance), reach or domain)
         rows = run_checks(session)
         given = capability_badges(
             session.section, session.call, until if compiled else min(until, timing.now() + _BADGE_SECONDS), compiled

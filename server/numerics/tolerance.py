@@ -51,6 +51,9 @@ class Allowance:
         return Tolerance(usual.atol if self.atol is None else self.atol, usual.rtol if self.rtol is None else self.rtol)
 
 
+USUAL = Allowance(torch.float64)  # unit: what is allowed in double precision where nothing was asked for
+
+
 def tolerance_for(largest_gradient: float, dtype: torch.dtype) -> Tolerance:
     """The default tolerance of a dtype; the largest visible ``grad_input`` sets the scale of atol."""
     precision = TOLERANCE_ULPS[dtype.itemsize] * torch.finfo(dtype).eps

@@ -18,6 +18,7 @@ from ..inference.recipe.recipe import OBJECT_TEXT, Constant, Recipe, TensorArgum
 from ..inference.source.collect import collect_evidence
 from ..inference.source.function_source import source_tree
 from ..inference.source.signature import signature_of
+from ..numerics.tolerance import USUAL, Allowance
 from ..protocol.listed import listed
 from ..protocol.suggest import first_few
 from ..runtime import timing
@@ -58,12 +59,15 @@ class _Tried:
     result: DirectionalResult
 
 
-def other_calls_rows(section: Section, wrong: Collection[str] = ()) -> tuple[CheckRow, ...]:
+def other_calls_rows(
+    section: Section, wrong: Collection[str] = (), allowance: Allowance = USUAL
+) -> tuple[CheckRow, ...]:
     """What calls other than that of a section show: of an inferred op beside its recipe, of one that declares its call
     or its surrogate within what it is called with; none of a specimen, or of a plain function. Raises nothing.
 
     ``wrong`` are the inputs whose gradient is wrong in the call of the section already. Of those it is told where it is
-    no number, where backward raises, and where it depends on what does not change the numbers.
+    no number, where backward raises, and where it depends on what does not change the numbers. Gradients may differ
+    from slopes by the ``allowance``.
     """
     op = section.op
     inferred = isinstance(op, InferredOp) and op.claim == "exact"
@@ -71,9 +75,9 @@ def other_calls_rows(section: Section, wrong: Collection[str] = ()) -> tuple[Che
         return ()
     with quietly():
         others = _calls_of_inferred(op, wrong) if inferred else calls_of_declared(section, wrong)  # type: ignore[arg-type]
-        tried = list(_tried(others))
+        tried = list(_tried(others, allowance))
         found = next((each for each in tried if each.result.wrong), None)
-        as_shown = bool(wrong) or (found is not None and _shown_is_wrong(section))
+        as_shown = bool(wrong) or (found is not None and _shown_is_wrong(section, allowance))
     if not tried:
         return ()
     rows = (_wrong(found, tried, as_shown) if found else None, _raising(tried))
@@ -82,10 +86,10 @@ def other_calls_rows(section: Section, wrong: Collection[str] = ()) -> tuple[Che
     return tuple(each for each in rows if each) or (fine,)
 
 
-def _shown_is_wrong(section: Section) -> bool:
+def _shown_is_wrong(section: Section, allowance: Allowance) -> bool:
     """Whether the call of the section, compared like the others, shows a wrong gradient as well."""
     shown = OtherCall("", lambda: Call.plain(section.at(torch.float64, "cpu")), compare_along_directions)
-    return bool(_compared(shown, _CALL_SECONDS).wrong)
+    return bool(_compared(shown, _CALL_SECONDS, allowance).wrong)
 
 
 def _wrong(found: _Tried, tried: list[_Tried], as_shown: bool) -> CheckRow:
@@ -127,18 +131,18 @@ def _sentence(compared: list[_Tried], tried: list[_Tried], wrong: Collection[str
     return f"{said} Not compared: {first_few(missed, _MOST_NAMED, '; ')}.".lstrip() if missed else said
 
 
-def _tried(others: Iterable[OtherCall]) -> Iterator[_Tried]:
+def _tried(others: Iterable[OtherCall], allowance: Allowance) -> Iterator[_Tried]:
     until = timing.now() + _TOTAL_SECONDS
     for each in others:
-        yield _Tried(each, _compared(each, until - timing.now()))
+        yield _Tried(each, _compared(each, until - timing.now(), allowance))
 
 
-def _compared(other: OtherCall, left: float) -> DirectionalResult:
+def _compared(other: OtherCall, left: float, allowance: Allowance) -> DirectionalResult:
     if left <= 0:
         return DirectionalResult(unknown="there was no time left")
     try:
         with time_limit(min(left, _CALL_SECONDS)):
-            return other.compare(other.call())
+            return other.compare(replace(other.call(), allowance=allowance))
     except TookTooLong as error:
         return DirectionalResult(unknown=f"it takes too long{error.place}")
     except Exception as error:  # noqa: BLE001 a call that cannot be made proves nothing

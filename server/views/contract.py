@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+import torch
+
 from ..contract.examination.contract_check import CHECK_LEVELS, CheckRow
 from ..contract.xray import NO_FUNCTION, contract_xray
+from ..numerics.tolerance import Allowance
 from ..other_calls.check import other_calls_rows
 from ..protocol.question import Question
 from ..runtime.section import Section
@@ -21,8 +24,9 @@ _DTYPE_NOTE = "The contract is checked in float64 on the CPU."
 
 def contract_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: a header alone, with the most serious rows first, and no columns."""
-    xray = contract_xray(section, _swept_range(section, question), question.compile)
-    rows = (*xray.checks, *(other_calls_rows(section, xray.wrong) if xray.delivers else ()))
+    allowance = Allowance(torch.float64, question.atol, question.rtol)
+    xray = contract_xray(section, _swept_range(section, question), question.compile, allowance)
+    rows = (*xray.checks, *(other_calls_rows(section, xray.wrong, allowance) if xray.delivers else ()))
     checks = sorted(rows, key=lambda each: CHECK_LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
     header: ContractRecord = {

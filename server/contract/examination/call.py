@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from ....ops import Input, Op
+from ...numerics.tolerance import USUAL, Allowance
 from ...runtime import rng
 from ...runtime.arguments import input_shape, tensors_of
 from ...runtime.batching import GOLDEN_RATIO
@@ -71,7 +72,8 @@ class Call:
     """An op with the tensors and parameters to call it with.
 
     ``callee`` is what is called: the op, or the op rebound to a subclass of its Function. ``stacked`` names the inputs
-    that hold several independent numbers; before every run all generators get the ``seed``.
+    that hold several independent numbers; before every run all generators get the ``seed``. Its gradients are compared
+    with slopes within the ``allowance``.
     """
 
     op: Op
@@ -80,6 +82,7 @@ class Call:
     callee: Callable[..., Any]
     stacked: tuple[str, ...] = ()
     seed: int = rng.SEED
+    allowance: Allowance = USUAL
 
     @classmethod
     def of(cls, section: Section, reach: tuple[float, float] | None = None) -> Call:

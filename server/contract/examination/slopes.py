@@ -16,7 +16,7 @@ from ...numerics.differentiation.finite_differences import (
     PointKind,
     widest_step,
 )
-from ...numerics.tolerance import REMARK_SHARE, T, tolerance_for
+from ...numerics.tolerance import REMARK_SHARE, Allowance, T
 from ...runtime.arguments import BoundFunction, ConstantArgument
 from ...runtime.arrays import EPSILON
 from ...runtime.call_cost import estimated_seconds
@@ -35,12 +35,13 @@ class TensorSlopes:
     """The derivative by each element of a tensor, its error bound, and whether it is ``known``, in the tensor's shape.
 
     It is not known at kinks, jumps and the edge of a domain, nor for elements that were not measured. The bound counts
-    no noise of forward but the rounding of its result.
+    no noise of forward but the rounding of its result. ``allowance`` is the tolerance that was asked for.
     """
 
     value: torch.Tensor
     error: torch.Tensor
     known: torch.Tensor
+    allowance: Allowance
 
     def differs(self, gradient: torch.Tensor | None) -> torch.Tensor:
         """Where a gradient differs from a known slope by more than the tolerance."""
@@ -57,12 +58,12 @@ class TensorSlopes:
 
     def allowed(self, slope: T, error: T) -> T:
         """The largest difference of a right gradient from a ``slope`` with this error bound."""
-        return tolerance_for(self.largest, self.value.dtype).margin(slope) + EVIDENCE_BOUNDS * error
+        return self.allowance.tolerance(self.largest).margin(slope) + EVIDENCE_BOUNDS * error
 
     def remarks(self, apart: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
         """Where a difference in float64 is a remark: by the slope at its place, by the largest if that is nothing."""
         scale = torch.where(slope.abs() > REMARK_SHARE * self._largest(), slope.abs(), self._largest())
-        return (apart <= REMARK_SHARE * scale) & (self.value.dtype == torch.float64)
+        return (apart <= REMARK_SHARE * scale) & self.allowance.remarks
 
     def agrees(self, gradient: torch.Tensor | None) -> bool:
         """Whether some slopes are known, and a gradient equals all of those."""
@@ -105,6 +106,7 @@ def tensor_slopes(call: Call, name: str, weights: TensorsByName) -> TensorSlopes
     None is known where an output has 16 bits: its steps are as large as what a difference could tell.
     """
     slopes = slopes_of_function(total_of(call, name, weights), call.tensors[name])
+    slopes = replace(slopes, allowance=replace(call.allowance, dtype=slopes.value.dtype))
     short = any(out.is_floating_point() and out.dtype.itemsize <= _SHORT for out in call.value().values())
     return replace(slopes, known=torch.zeros_like(slopes.known)) if short else slopes
 
@@ -156,7 +158,8 @@ def slopes_of_function(total: Callable[[torch.Tensor], float], held: torch.Tenso
     known = (slopes.kind == PointKind.SMOOTH) & (slopes.error <= _KNOWN * (np.abs(slopes.value) + 1))
     typical = np.abs(slopes.value[known]).max(initial=0.0)
     known &= np.abs(slopes.value) <= 1e8 * (1 + typical)
-    return TensorSlopes(*(tensor_of_elements(each, places, held) for each in (slopes.value, slopes.error, known)))
+    value, error, is_known = (tensor_of_elements(each, places, held) for each in (slopes.value, slopes.error, known))
+    return TensorSlopes(value, error, is_known, Allowance(held.dtype))
 
 
 def _count(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> int:

@@ -28,7 +28,7 @@ SHARE_SEEN = 1e-3  # bound: how precisely a slope is seen where nothing is known
 # ulps: a piece this narrow, as a share of the numbers in sight, may be a step of float32; pattern: and is one if beyond
 # it the slope changes by more than so many times as much as a curve would that has changed by so much before.
 _FLOAT32_STEP, _GRADUAL = 2.0**-21, 5.0
-_AGREEING = 3  # pattern: so many scales, the widest on which it is straight, must agree about what may be rounding
+_AGREEING = 3  # pattern: so many scales on which it is straight, and all of those, agree about what may be rounding
 # bound: steps of forward up to this share of its size may be the rounding of float32, and no shape of its own.
 _ROUNDED_INSIDE = 2.0**-22
 # budget: the windows around a point in which backward is averaged, each a fourth (a sample) of the last, and the nodes
@@ -191,19 +191,19 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     known = np.isfinite(low)
     first: NDArray[np.intp] = (known & ~small).argmax(axis=0)
     above = contradicts[first, n] & ~small[first, n]
-    widest = known & small & (np.cumsum((known & small)[::-1], axis=0)[::-1] <= _AGREEING)
-    persistent = (contradicts | ~widest).all(axis=0) & (widest.sum(axis=0) == _AGREEING)
+    vague = known & small
+    persistent = (contradicts | ~vague).all(axis=0) & (vague.sum(axis=0) >= _AGREEING)
     # It is straight from the smallest scale on, which contradicts, and once it bends it is straight no more.
     plainly = contradicts[known.argmax(axis=0), n] & known[:2].any(axis=0)
     plainly &= np.count_nonzero(known[1:] & ~known[:-1], axis=0) + known[0] == 1
-    return ~within & (persistent & _is_no_step(closeness, seen, widest) | above), within, plainly
+    return ~within & (persistent & _is_no_step(closeness, seen, vague) | above), within, plainly
 
 
-def _is_no_step(closeness: Closeness, seen: _Seen, widest: Mask) -> Mask:
-    """Whether the ``widest`` straight scales are wider than a step of float32, or end as gradually as a curve bends."""
-    wide = (widest & (seen.runs[0, : len(widest)] >= _FLOAT32_STEP * closeness.reach)).any(axis=0)
-    last = len(widest) - 1 - widest[::-1].argmax(axis=0)
-    n, after = np.arange(last.size), np.minimum(last + 1, len(widest) - 1)
+def _is_no_step(closeness: Closeness, seen: _Seen, vague: Mask) -> Mask:
+    """Whether straight scales that may be rounding are wider than a step of float32, or end as a curve bends."""
+    wide = (vague & (seen.runs[0, : len(vague)] >= _FLOAT32_STEP * closeness.reach)).any(axis=0)
+    last = len(vague) - 1 - vague[::-1].argmax(axis=0)
+    n, after = np.arange(last.size), np.minimum(last + 1, len(vague) - 1)
     ratio = seen.runs[0, 1] / seen.runs[0, 0]
     gradual = seen.changes[after, n] <= _GRADUAL * ratio**2 * seen.changes[last, n]
     return wide | gradual | np.isfinite(seen.slopes[0, after, n]) | np.isnan(seen.changes[after, n])

@@ -3,8 +3,8 @@
 import { h, opensElsewhere, withCode } from "../dom.js";
 
 /**
- * Returns `tell(contract, answer)`, which writes into `box`, or nowhere if there is none; `contract` is null while it is
- * not open. `link(wrt)` is the address of the Jacobian by that element, `follow(wrt)` goes there, `open()` opens the contract.
+ * Returns `tell(contract, answer)`, which writes into `box`, or nowhere if there is none; `contract` is null while it
+ * is not known. `link(wrt)` is the address of the Jacobian by that element, `follow(wrt)` goes there, `open()` opens the contract.
  */
 export function otherInputs(box, { link, follow, open }) {
   if (!box) return () => {};

@@ -13,7 +13,7 @@ import { copyText, testDialog } from "../share/clipboard.js";
 import { shareButton } from "../share/button.js";
 import { editAddress, isOfView, joinQueries, showInAddressBar } from "../state/address.js";
 import { PLACED, WRITTEN } from "../state/parameters.js";
-import { askServer } from "../state/question.js";
+import { askServer, latestOnly } from "../state/question.js";
 import { Session } from "../state/session.js";
 import { companion } from "../views/companion.js";
 import { descentStrip } from "../views/descent_strip.js";
@@ -56,6 +56,8 @@ const tellOtherInputs = otherInputs(find("#pair"), {
   follow: (wrt) => session.move(jacobianBy(wrt)),
   open: () => find("[name=view][value=contract]").click(),
 });
+let contract = null; // of the call that the page came with, or that was saved last
+const askContract = latestOnly(askServer, keepContract, () => {});
 const jacobianBy = (wrt) => ({ wrt, view: "jacobian" });
 
 const tellStrip = find("#strip") && descentStrip(find("#strip"), { source: askServer, address: descentAddress });
@@ -75,11 +77,22 @@ session.on("control", (name) => {
   if (coming) reveal();
 });
 
-/** What the contract, if that is open, says of inputs that are not drawn. */
+/** Ask the contract, as a report does, of inputs and calls that are not drawn. */
+function lookAtOthers() {
+  const { section: said, view } = session.parts({ view: "contract" });
+  askContract(`${session.path}.page.json${joinQueries(said, view)}`);
+}
+
+function keepContract(answer) {
+  contract = answer;
+  compareInputs();
+}
+
+/** What the contract says of inputs and calls that are not drawn. */
 function compareInputs() {
-  const contract = closeLook.state()?.answer;
+  const open = closeLook.state()?.answer;
   const drawn = figure.plot.state()?.answer;
-  if (drawn) tellOtherInputs(contract?.view === "contract" ? contract : null, drawn);
+  if (drawn) tellOtherInputs(open?.view === "contract" ? open : contract, drawn);
 }
 
 /** The address of the page and those of the files beside it. */
@@ -121,6 +134,13 @@ function reveal() {
   scrollBy(0, Math.max(above, least - innerHeight));
 }
 
+/** The file has been saved: what was said of it holds no longer. */
+function expire() {
+  closeLook.expire();
+  contract = null;
+  if (find("#pair")) lookAtOthers();
+}
+
 /** What the answer says of the source and of the fields that were left empty. */
 function annotate({ failure, numerical, tolerance }) {
   for (const line of document.querySelectorAll(".source .failed")) line.classList.remove("failed");
@@ -159,4 +179,5 @@ testDialog(find("#py"), find("#pytest"));
 shareButton(find("#share"), find("#sharing"), () => session.query);
 plotly().catch(() => {}); // whoever draws says that it is not there
 session.start();
-if (find("#following")) import("../own/refresh.js").then(({ refreshOnSave }) => refreshOnSave(session, closeLook));
+if (find("#pair")) lookAtOthers();
+if (find("#following")) import("../own/refresh.js").then(({ refreshOnSave }) => refreshOnSave(session, { expire }));
