@@ -1,4 +1,4 @@
-"""Area view: the rise of forward over each cell against the integral of the returned gradient (fundamental theorem)."""
+"""Area view: the rise of forward, or of its surrogate, over each cell against the integral of the returned gradient."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..numerics.formatting.numbers import format_number
 from ..numerics.status import Status
 from ..numerics.verdict.point_judge import allowed_residual
 from ..numerics.verdict.slope_judge import Statuses
-from ..numerics.verdict.verdict import Verdict
+from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question
 from ..runtime.arrays import Interval
 from ..runtime.section import Section
@@ -25,7 +25,7 @@ _NEAR_ZERO = 1e-9
 def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: one row for each cell between neighbouring x. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
-    area, cells = evaluation.area, verdict.forward.cells
+    area, cells = _judged(evaluation, verdict)
     header: AreaRecord = {
         **asked,
         "view": "area",
@@ -47,9 +47,14 @@ def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewA
     }
 
 
+def _judged(evaluation: Evaluation, verdict: Verdict) -> tuple[IntegralCheck | None, Statuses]:
+    """The cells of the comparison on which the verdict rests: with forward, or with the surrogate."""
+    return evaluation.area_under(judged_curve(evaluation, verdict)), verdict.against.cells
+
+
 def area_summary(evaluation: Evaluation, verdict: Verdict) -> CellsRecord | None:
     """The summary for the curves: how many cells differ, and the worst one; None if there is no gradient."""
-    area, cells = evaluation.area, verdict.forward.cells
+    area, cells = _judged(evaluation, verdict)
     if area is None:
         return None
     differs = cells == Status.DIFFERS
@@ -79,8 +84,8 @@ def _intervals(area: IntegralCheck, cells: Statuses) -> list[Interval]:
 
 
 def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
-    """Whether the areas equal the rise of forward, and where they are farthest from it."""
-    area, cells = evaluation.area, verdict.forward.cells
+    """Whether the areas equal the rise of forward, or of its surrogate, and where they are farthest from it."""
+    area, cells = _judged(evaluation, verdict)
     if evaluation.failure:
         return f"There is no area: {evaluation.failure.brief}."
     if evaluation.grad_output == 0:
@@ -91,7 +96,8 @@ def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
     judged = differs + int((cells == Status.AGREES).sum())
     if not judged:
         return f"Rounding hides what there is to see: none of {cells.size} cells between the points could be checked."
-    rise = "forward changes by" if evaluation.grad_output == 1 else "grad_output times the change of forward is"
+    owner = "forward" if verdict.against is verdict.forward else "its surrogate"
+    rise = f"{owner} changes by" if evaluation.grad_output == 1 else f"grad_output times the change of {owner} is"
     if not differs:
         return (
             f"Between neighbouring points {rise} the integral of what backward returned, in all {judged} cells checked."
@@ -99,12 +105,10 @@ def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
     low, high, rise_there, area_there = _farthest(area, cells)
     place = f"from {wrt} = {_place(low, evaluation.grid.span)} to {_place(high, evaluation.grid.span)}"
     count = f"all {judged}" if differs == judged else f"{differs} of {judged}"
-    sentence = (
-        f"In {count} cells the integral of what backward returned is not the change of forward:"
+    return (
+        f"In {count} cells the integral of what backward returned is not the change of {owner}:"
         f" {place} {rise} {format_number(rise_there)}, and the integral is {format_number(area_there)}."
     )
-    remark = " It equals the change of the surrogate, as intended." if verdict.word == "matches its surrogate" else ""
-    return sentence + remark
 
 
 def _place(x: float, span: float) -> str:

@@ -190,8 +190,10 @@ def test_an_area_that_is_another_is_named_with_both_numbers_and_counted_beside_t
     assert abs(told["worst"]["rise"] - told["worst"]["area"]) == pytest.approx(np.nanmax(np.abs(columns["residual"])))
 
 
-def test_areas_that_are_meant_to_differ_are_said_to_be_meant() -> None:
-    assert "surrogate, as intended" in document("heaviside_sigmoid", "area")[0]["sentence"]
+def test_where_a_surrogate_is_meant_the_areas_are_compared_with_what_that_rises_by() -> None:
+    header, columns = document("heaviside_sigmoid", "area", -1.0, 2.0)
+    assert (header["intervals"], "its surrogate changes by" in header["sentence"]) == ([], True)
+    assert np.nansum(columns["rise"]) == pytest.approx(np.ptp(1 / (1 + np.exp([4.0, -8.0]))), rel=1e-9)
 
 
 def test_a_backward_that_looks_at_the_sign_of_grad_output_shows_it_in_its_map() -> None:
