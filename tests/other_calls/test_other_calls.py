@@ -264,3 +264,18 @@ def test_what_differs_anyhow_is_called_in_other_ways_too(methods: str, seen: str
     rows = other_calls_rows(section(op_of(function, infer(function).recipe, "f", "f", "own")), wrong={"x"})
     assert [row.level for row in rows] == ["error" if seen else "fine"]
     assert rows[0].seen.startswith(seen)
+
+
+def test_what_is_drawn_in_another_order_where_the_input_is_laid_out_otherwise_is_no_difference() -> None:
+    dropped = """
+        def forward(ctx, x):
+            mask = 2.0 * (torch.rand_like(x) > 0.5)
+            ctx.save_for_backward(mask)
+            return x * mask
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+    """
+    op = op_of(function_of(dropped), parse_recipe("x: float64[3,4]", ["x"]), "f", "f", "own")
+    (row,) = other_calls_rows(section(op), {"x"})
+    assert row.level == "fine"
+    assert "inputs that are transposed in memory" in row.seen
