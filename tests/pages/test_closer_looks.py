@@ -33,7 +33,9 @@ def drawn(page: Page) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in page.evaluate(traces)}
 
 
-def test_every_look_opens_below_the_figure_and_in_the_address_and_shows_what_is_wrong(page: Page) -> None:
+def test_every_look_opens_below_the_figure_and_in_the_address_shows_what_is_wrong_and_follows_a_slider(
+    page: Page,
+) -> None:
     opened(page, WRONG)
     expect(page.locator("#companion")).to_be_hidden()
     shown = {}
@@ -98,7 +100,9 @@ def test_the_map_shows_what_depends_on_grad_output_and_dragging_in_it_sets_that(
     expect(page.locator("#field-grad_output")).to_have_value("−2")
 
 
-def test_a_click_and_enter_choose_where_the_steps_are_looked_at(page: Page) -> None:
+def test_a_click_and_enter_choose_where_one_looks_and_the_last_good_look_stays_and_can_be_saved(
+    page: Page,
+) -> None:
     def click() -> None:
         box = place_of(page.locator("#canvas .nsewdrag[data-subplot='xy']"))
         page.mouse.click(box["x"] + box["width"] * 0.75, box["y"] + 40)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
+from support import http
 from support.browser import here, opened, shows, withheld
 
 WRITES = "/ops/gradient_changed_in_place?view=contract"
@@ -67,3 +68,9 @@ def test_without_javascript_a_link_opens_it(plain: Page, view: str, said: str) -
     expect(plain.locator("#companion-sentence")).not_to_be_empty()
     expect(plain.locator("#companion-plot")).to_be_hidden()
     assert plain.url.endswith(f"/ops/incorrect_clipped_relu?clip=1.5&view={view}")
+
+
+def test_what_the_engine_changed_is_marked(server: str) -> None:
+    panel = http.get(f"{server}/ops/functional_linear.page.json?view=contract").json()["html"]
+    returned = panel.partition("What backward returned")[2].partition("</table>")[0]
+    assert ["changed" in row for row in returned.split("<tr")[1:]] == [False, False, True, True]

@@ -1,8 +1,9 @@
 import re
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
-from support.browser import curves, enter, opened, shows, visitor, zoom
+from playwright.sync_api import Page, expect
+from support.browser import curves, enter, opened, shows, zoom
 
 
 def test_refused_values_keep_the_last_good_curves_and_are_told_each_beside_its_field(page: Page) -> None:
@@ -58,29 +59,34 @@ def test_until_a_zoom_is_answered_the_hairline_keeps_to_the_axis_that_is_shown(p
     assert now == pytest.approx((start + stop) / 2, abs=0.02)
 
 
-def test_a_page_that_fails_once_says_so_and_goes_on(browser: Browser, server: str) -> None:
-    with visitor(browser, server) as page:
-        opened(page, "/ops/exp")
-        page.evaluate(
-            "() => { const react = Plotly.react;"
-            " Plotly.react = () => { Plotly.react = react; throw new Error('a drawing went wrong') } }"
-        )
-        page.get_by_role("button", name="Flip sign").click()
-        expect(page.locator("#trouble")).to_contain_text("a drawing went wrong")
-        page.route("**/exp.page.json", lambda route: route.fulfill(json={"address": "/ops/exp", "marks": 1}))
-        page.get_by_role("button", name="Flip sign").click()
-        expect(page.locator("#trouble")).to_contain_text("failed to show it")
-        page.unroute("**/exp.page.json")
-        page.get_by_role("button", name="Set grad_output to −1").click()
-        shows(page, "/ops/exp?grad_output=-1")
-        expect(page.locator("#trouble")).to_be_empty()
+FAILS_ONCE = """() => { const react = Plotly.react;
+Plotly.react = () => { Plotly.react = react; throw new Error('a drawing went wrong') } }"""
 
 
-def test_without_plotly_the_page_says_that_it_cannot_draw(browser: Browser, server: str) -> None:
-    with visitor(browser, server) as page:
-        page.route("**/plotly*.min.js", lambda route: route.abort())
-        page.goto("/ops/exp")
-        expect(page.locator("#verdict .word")).to_have_text("matches")
-        said = re.compile(r"plotly\S*\.min\.js, could not be loaded")
-        expect(page.locator("#trouble")).to_contain_text(said)
-        expect(page.locator("#still .panel").first).to_be_visible()
+@pytest.fixture
+def unwatched(window: Page) -> Iterator[Page]:
+    """The page of all tests, in which things may go wrong."""
+    yield window
+    window.unroute_all()
+
+
+def test_a_page_that_fails_once_says_so_and_goes_on(unwatched: Page) -> None:
+    page, trouble = opened(unwatched, "/ops/exp"), unwatched.locator("#trouble")
+    page.evaluate(FAILS_ONCE)
+    page.get_by_role("button", name="Flip sign").click()
+    expect(trouble).to_contain_text("a drawing went wrong")
+    page.route("**/exp.page.json", lambda route: route.fulfill(json={"address": "/ops/exp", "marks": 1}))
+    page.get_by_role("button", name="Flip sign").click()
+    expect(trouble).to_contain_text("failed to show it")
+    page.unroute("**/exp.page.json")
+    page.get_by_role("button", name="Set grad_output to −1").click()
+    shows(page, "/ops/exp?grad_output=-1")
+    expect(trouble).to_be_empty()
+
+
+def test_without_plotly_the_page_says_that_it_cannot_draw(unwatched: Page) -> None:
+    unwatched.route("**/plotly*.min.js", lambda route: route.abort())
+    unwatched.goto("/ops/exp")
+    expect(unwatched.locator("#verdict .word")).to_have_text("matches")
+    expect(unwatched.locator("#trouble")).to_contain_text(re.compile(r"plotly\S*\.min\.js, could not be loaded"))
+    expect(unwatched.locator("#still .panel").first).to_be_visible()

@@ -35,6 +35,7 @@ def test_every_op_has_a_card_with_its_curves_and_its_verdict_and_a_phone_shows_t
 
 def test_a_search_shows_what_the_server_finds_best_first(page: Page, server: str) -> None:
     page.goto("/")
+    shows(page, "/ops/clamp_with_grad")
     search = page.get_by_role("searchbox")
     page.keyboard.press("/")
     expect(search).to_be_focused()

@@ -20,7 +20,9 @@ MOVED = """async () => { for (let i = 0; i < 2; i += 1) await new Promise(reques
 window.told(window.shifts.takeRecords()); return window.moves.reduce((sum, each) => sum + each, 0); }"""
 
 
-def test_back_undoes_each_deed_and_no_step_of_a_slider(browser: Browser, server: str) -> None:
+def test_back_undoes_each_deed_and_no_step_of_a_slider_and_buttons_leave_a_zoom_and_hide_a_curve(
+    browser: Browser, server: str
+) -> None:
     with alone(browser, server) as page:  # the history of a tab holds 50 entries
         opened(page, HOME)
         deeds = page.evaluate(HISTORY)

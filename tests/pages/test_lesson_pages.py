@@ -1,6 +1,5 @@
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 from support.browser import HIDDEN, curves, drag, enter, opened, resized, settles, shows, visited
 
@@ -45,32 +44,21 @@ def test_in_a_lesson_the_curve_moves_and_not_its_axis(page: Page) -> None:
     assert page.evaluate(FRAME)[0] == [-20, 20]
 
 
-def test_a_lesson_in_the_frame_of_a_course_page_has_its_words_its_figure_and_its_control(page: Page) -> None:
-    page.goto("/embed/lessons/gradcheck")
+def test_a_lesson_in_a_frame_has_its_words_its_figure_and_its_control_and_fills_its_height(page: Page) -> None:
+    page.goto("/embed/lessons/gradcheck?theme=dark&height=920")
     begins = "/ops/incorrect_clipped_relu?clip="
     shows(page, f"{begins}1.5")
+    expect(page).to_have_url("/embed/lessons/gradcheck?theme=dark&height=920")
+    for width in (320, 704, 1000):
+        resized(page, width, 920)
+        settles(lambda: page.evaluate(HIDDEN), [0, 0])
+        expect(page.locator("#canvas")).to_be_in_viewport(ratio=1)
     page.get_by_role("slider", name="clip").press("Home")
     shows(page, f"{begins}0")
+    expect(page).to_have_url("/embed/lessons/gradcheck?clip=0&theme=dark&height=920")
     page.get_by_role("button", name="Reset clip to 1.5").click()  # where the lesson begins, not where its Function does
     shows(page, f"{begins}1.5")
     expect(page.get_by_role("navigation")).to_have_count(0)
-
-
-@pytest.mark.nightly
-def test_a_lesson_fills_the_height_it_is_given_in_every_column(page: Page) -> None:
-    for name, opening in (("backward", "/ops/snake"), ("gradcheck", "/ops/incorrect_clipped_relu?clip=1.5")):
-        page.goto(f"/embed/lessons/{name}?theme=dark&height=920")
-        page.locator(f'html[data-ready="{opening}"]').wait_for()
-        expect(page).to_have_url(f"/embed/lessons/{name}?theme=dark&height=920")
-        for width in (320, 704, 1000):
-            resized(page, width, 920)
-            settles(lambda: page.evaluate(HIDDEN), [0, 0])
-            expect(page.locator("#canvas")).to_be_in_viewport(ratio=1)
-    page.get_by_role("slider", name="clip").press("Home")
-    expect(page).to_have_url("/embed/lessons/gradcheck?clip=0&theme=dark&height=920")
-    resized(page, 320, 920)
-    page.locator("#reveal > summary").click()
-    expect(page.locator("#canvas")).to_be_in_viewport(ratio=1)
 
 
 def test_a_term_says_what_it_means_to_pointer_keyboard_and_finger(page: Page) -> None:

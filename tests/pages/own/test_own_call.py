@@ -250,6 +250,7 @@ def test_every_function_can_be_taken_along_as_a_test(mine: Page) -> None:
     expect(test).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_a_function_that_cannot_be_called_yet_says_why_and_how(my_ops: Own, mine: Page) -> None:
     refused = my_ops.get("/ops/Configured.json")
     assert (refused.status_code, refused.headers["content-type"]) == (422, "application/problem+json")
