@@ -137,7 +137,7 @@ def _subject(
 
 def _source_of(op: Op) -> tuple[str, int, str]:
     """The file (empty for a cell), the first line and the text of the source."""
-    custom = isinstance(op, InferredOp) and op.called and op.function.__module__.startswith("torch.")
+    custom = isinstance(op, InferredOp) and op.called and (op.function.__module__ or "").startswith("torch.")
     function = inspect.unwrap(op.called if custom else op.function)  # type: ignore[attr-defined]
     code = code_of(function)
     if code is None:

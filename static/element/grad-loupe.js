@@ -112,7 +112,8 @@ class GradLoupe extends HTMLElement {
 
   #changed(names) {
     if (names.has("title")) this.#frame.title = this.title;
-    if (names.has("theme")) this.#tell({ type: "gradloupe:theme", theme: this.getAttribute("theme") ?? "auto" });
+    if (names.has("theme") && !this.#speaks) this.#open(); // whoever does not listen yet would not hear of it
+    else if (names.has("theme")) this.#tell({ type: "gradloupe:theme", theme: this.getAttribute("theme") ?? "auto" });
     const said = [...names].filter((name) => OTHERS.includes(name) || (name !== "theme" && isWord(name)));
     const moved = said.filter((name) => !DRESS.includes(name)).map((name) => [name, this.getAttribute(name)]);
     if (moved.some(([name, text]) => OTHERS.includes(name) || text === null)) {

@@ -140,7 +140,6 @@ def test_its_theme_is_the_one_asked_for_or_else_that_of_the_page(window: Page, s
     body = f'{script(server)}<grad-loupe op="exp" theme="dark"></grad-loupe>'
     with visiting(window, host, body) as page:
         page.emulate_media(color_scheme="null")
-        shows(page, "/ops/exp")
         paper = figure(page).locator("html")
         for theme, scheme, color in (
             ("light", "dark", "rgb(255, 255, 255)"),
