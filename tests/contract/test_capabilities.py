@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import torch
-from functions.basics import altered, with_backward
+from functions.basics import SquaredError, altered, with_backward
 from functions.user_written import Doubled
 from support.sampling import sampled
 from support.sections import section
@@ -187,7 +187,8 @@ def test_a_function_of_float64_alone_is_said_to_refuse_float32():
 
 
 COMPILED = [
-    (OPS["functional_linear"], "yes", "compiles as one graph"),
+    (op_with(SquaredError, Input("x"), Input("target")), "yes", "compiles as one graph"),
+    pytest.param(OPS["functional_linear"], "yes", "compiles as one graph", marks=pytest.mark.nightly),
     pytest.param(op_with(new_style(jvp=times(3))), "no", "jvp", marks=pytest.mark.nightly),
     pytest.param(op_with(Doubled), "wrong", "the gradients are different", marks=pytest.mark.nightly),
 ]
