@@ -51,6 +51,7 @@ def first_cells():
 def test_a_gradloupe_command_that_is_shown_runs(line, tmp_path):
     (tmp_path / "my_package").mkdir()
     (tmp_path / "my_package" / "kernels.py").write_text(f"import torch\n{class_source(MINE, 'FusedSwish')}")
+    (tmp_path / "gradloupe.json").write_text('{"schema": 1, "findings": []}')
     for folder in (tmp_path, tmp_path / "src"):
         folder.mkdir(exist_ok=True)
         (folder / "my_ops.py").write_text(f"import torch\n{class_source(MINE, 'Mine')}")
