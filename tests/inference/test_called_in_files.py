@@ -171,6 +171,7 @@ def test_a_number_that_a_call_passes_is_passed(tmp_path, factor, ok):
             "x: float64[2,3,4]; u: float64[3,4]",
         ),
         ("Expected shape [T, N, 5]. u: (N, 5).", "x: float64[2,3,5]; u: float64[3,5]"),
+        ("x: [T, D], u: [D], and the state [D - 1].", "x: float64[3,4]; u: float64[4]"),
         ("x (Tensor) is scanned, and u (Tensor, optional) is kept.", "x: float64[7]; u: float64[]"),
     ],
 )
@@ -197,3 +198,18 @@ def test_a_message_and_a_comment_say_shapes_too():
             return g, g
     """
     assert [each.shape for each in infer(function_of(said)).recipe.inputs] == [(2, 3, 4), (3, 5)]
+
+
+def test_a_size_that_is_less_than_another_is_so():
+    said = """
+        def forward(ctx, x, w, state):
+            full = torch.cat([state.t(), x], 0)
+            ctx.sizes = x.shape, w.shape
+            return sum(full[k : k + len(x)] * w[:, k] for k in range(w.shape[1]))
+        def backward(ctx, g):
+            w = torch.zeros(ctx.sizes[1], dtype=g.dtype)
+            return g, w, w[:, 1:]
+    """
+    found = infer(function_of(said, doc="x [T, D], w [D, W], state [D, W - 1]"))
+    shapes = [each.shape for each in found.recipe.inputs]
+    assert shapes == [(3, 4), (4, 5), (4, 4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import io
 import re
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 
 from .name_binding import ReadingState
 from .signature import Signature
+from .written_values import Scope, written_value
 
 # A size: a letter or a name, a number, or a sum or product of those; and what stands for any number of them.
 _SIZE = r"(?:[A-Za-z]\w*|\d+)(?:\s*[-+*/]+\s*(?:[A-Za-z]\w*|\d+))*"
@@ -47,6 +49,17 @@ def note_documented_shapes(signature: Signature, notes: ReadingState) -> None:
                 notes.relations.tie(sizes[size], (name, place), said)
             elif size.isidentifier():
                 sizes[size] = name, place
+            elif sizes.keys() >= set(re.findall(r"[A-Za-z]\w*", size)):
+                _settle(size, (name, place), sizes, notes)
+
+
+def _settle(size: str, place: tuple[str, int], sizes: dict[str, tuple[str, int]], notes: ReadingState) -> None:
+    """Fix what a size such as ``W - 1`` is made of, and so that size."""
+    fixed = notes.relations.fixed
+    known = {each: fixed.setdefault(sizes[each], 5) for each in re.findall(r"[A-Za-z]\w*", size)}
+    number = written_value(ast.parse(size, mode="eval").body, Scope(ast.Module([], []), given=known))
+    if isinstance(number, int) and number > 0:
+        fixed.setdefault(place, number)
 
 
 def _said(signature: Signature, names: list[str]) -> Iterator[tuple[str, list[str], str]]:
