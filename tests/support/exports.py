@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Frame, Page
 from support import http
 from support.browser import POLICY, WINDOW
 
+HELD = "data:", "blob:", "about:srcdoc"  # what a page holds itself
 # What of the words around the plot lies outside the figure, or on a panel of the plot.
 ASTRAY = """() => {
   const shown = (selector) => [...document.querySelectorAll(selector)].filter((element) => element.checkVisibility());
@@ -54,7 +55,7 @@ def from_disk(browser: Browser, path: Path, **options: Any) -> Iterator[Page]:
     page.goto(path.as_uri())
     yield page
     assert complaints == []
-    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
+    assert [url for url in asked if not url.startswith(HELD)] == [path.as_uri()]
     context.close()
 
 
