@@ -44,7 +44,7 @@ def simplest_number(low: float, high: float) -> float:
     """The number with the fewest significant digits in ``[low, high]``: a bound of 1.37 is found as 1.37."""
     if low <= 0 <= high:
         return 0.0
-    middle = Decimal((low + high) / 2)
+    middle = Decimal(low + (high - low) / 2)  # whose sum may be more than a number can hold
     for digits in range(1, 18):
         near = float(f"{middle:.{digits}g}")
         if low <= near <= high:

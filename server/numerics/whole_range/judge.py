@@ -222,7 +222,7 @@ def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Arr
         answer = confirmed(closeness, at)
         far = abs(data.x[row]) == size
         contradicted[index] = answer.contradicts[0] or (far and not answer.follows[0])
-        if contradicted[index] and data.section.stacked:
+        if contradicted[index] and data.section.stacked and not answer.plainly[0]:
             contradicted[index] = not averages(closeness, returned_at, at)[0]
     disputes = Dispute(data.x[rows], data.analytical[rows], off / abs(grad_output))
     return contradicted & ~wavers(returned_at, disputes, eps)

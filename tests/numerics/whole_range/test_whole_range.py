@@ -150,6 +150,11 @@ def test_an_edge_out_of_sight_is_the_number_it_is(name):
     assert edges <= {end for interval in wide(op).intervals for end in interval}
 
 
+def test_an_edge_beside_the_largest_number_is_the_number_it_is():
+    op = otherwise(lambda x: x / 2, lambda x: 0.5 + 0 * x, lambda x: 0.25 + 0 * x, lambda x: x > 1.3e308)
+    assert [low for low, _ in wide(op).intervals] == [1.3e308]
+
+
 @pytest.mark.parametrize("clip", [1.31, 2.0])
 def test_an_edge_out_of_sight_at_a_kink_is_not_moved_by_the_step_of_the_differences(clip):
     seen = wide(written(lambda x: x.clamp(max=clip), torch.ones_like))
