@@ -57,7 +57,7 @@ def function_meant(function: Any) -> Any:
 def without_apply(function: Any) -> Any:
     """The class behind the ``apply`` of a Function, the function of a custom operator; anything else as it is."""
     function = as_function(function)
-    owner = function.__self__ if inspect.ismethod(function) and function.__name__ == "apply" else None
+    owner = getattr(function, "__self__", None) if getattr(function, "__name__", "") == "apply" else None
     return owner if isinstance(owner, type) and issubclass(owner, Function) else function
 
 
