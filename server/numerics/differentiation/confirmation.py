@@ -35,6 +35,7 @@ _ROUNDED_INSIDE = 2.0**-22
 # of C. F. Gauss in each; bound: a wave makes it vary by at least this share of what is contested, and swing (a pattern)
 # about its trend so often.
 _WINDOWS, _NODES, _WAVES, _SWINGS = 8, 64, 0.5, 6
+_GAUSS = np.polynomial.legendre.leggauss(_NODES)
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def averages(closeness: Closeness, returned_at: Forward, dispute: Dispute) -> Ma
     """
     x = dispute.x
     widths = np.maximum(closeness.widest * 4.0 ** -np.arange(_WINDOWS)[:, None], 64 * closeness.eps * np.abs(x))
-    nodes, weights = (each[:, None, None] for each in np.polynomial.legendre.leggauss(_NODES))
+    nodes, weights = (each[:, None, None] for each in _GAUSS)
     returned = returned_at((x + widths * nodes).ravel()).reshape(_NODES, *widths.shape)
     mean, trend = (weights * returned).sum(axis=0) / 2, 3 * (weights * returned * nodes).sum(axis=0) / 2
     waves = returned - mean - trend * nodes
