@@ -136,6 +136,15 @@ def test_refusals_pass_and_are_not_kept(front: Front, address: str) -> None:
         assert refused.headers["x-cache-status"] != "HIT"
 
 
+@pytest.mark.parametrize(("path", "status"), [("/play.json", 403), ("/play.page.json", 403), ("/ops/exp.json", 413)])
+def test_a_text_that_was_edited_passes_where_it_is_asked_for_and_nothing_else_so_large(
+    front: Front, path: str, status: int
+) -> None:
+    reply = httpx2.post(front.url + path, content=b"x" * 2**16, timeout=60)
+    assert reply.status_code == status
+    assert ("--play" in reply.text) == (status == 403)
+
+
 def test_the_metrics_stay_inside(front: Front) -> None:
     assert front.get("/metrics").status_code == 404
 
@@ -205,12 +214,3 @@ def test_when_nobody_is_there_nginx_says_so_in_a_sentence(front: Front) -> None:
     assert refused.headers["content-type"] == "application/problem+json"
     assert refused.json()["detail"].endswith("ask again in a second.")
     assert front.get("/ops/exp.json").content == kept
-
-
-@pytest.mark.parametrize(("path", "status"), [("/play.json", 403), ("/play.page.json", 403), ("/ops/exp.json", 413)])
-def test_a_text_that_was_edited_passes_where_it_is_asked_for_and_nothing_else_so_large(
-    front: Front, path: str, status: int
-) -> None:
-    reply = httpx2.post(front.url + path, content=b"x" * 2**16, timeout=60)
-    assert reply.status_code == status
-    assert ("--play" in reply.text) == (status == 403)

@@ -172,19 +172,31 @@ def leaping_nodes(section: Section, at: Rows, gradient: Array, inside: Array) ->
 
     There it may be wrong between two rows. ``gradient`` is what it returned at the rows, ``inside`` at the nodes.
     """
-    five = np.concatenate((gradient[:-1, None], inside, gradient[1:, None]), axis=1)
-    with np.errstate(all="ignore"):
-        # How far the middle node is off the cubic through the ends and the other two nodes.
-        share, rtol = (2 * NODES[-1] - 1) ** 2, tolerance_for(0.0, section.dtype).rtol
-        off = np.abs(five[:, 2] - (five[:, 1] + five[:, 3] - share * (five[:, 0] + five[:, 4])) / (2 * (1 - share)))
-        size = np.abs(five).max(axis=1)
-        off[~np.isfinite(off)] = 0.0
-        near = min(_NEAR, off.size - 1)
-        around = np.lib.stride_tricks.sliding_window_view(np.pad(off, near, mode="reflect"), 2 * near + 1)
-        usual = np.median(around, axis=1)
-        leaps = np.flatnonzero((off > _LEAP * usual) & (off > rtol * size) & ~at.gap[1:] & ~at.gap[:-1])
+    size = np.abs(np.concatenate((gradient[:-1, None], inside, gradient[1:, None]), axis=1)).max(axis=1)
+    off = np.stack(
+        [_off_parabola(end, side) for end, side in ((gradient[:-1], inside), (gradient[1:], inside[:, ::-1]))]
+    )
+    # Where an end alone is off backward leaps at a row, and the parabola that leaves it out passes through the nodes.
+    leaps = np.all([_unlike_nearby(each, size * tolerance_for(0.0, section.dtype).rtol) for each in off], axis=0)
+    off, leaps = off.min(axis=0), np.flatnonzero(leaps & ~at.gap[1:] & ~at.gap[:-1])
     leaps = leaps[np.argsort(-off[leaps], kind="stable")[:_MOST_LEAPS]]
     return np.unique(gauss_nodes(section, at.x[leaps], at.x[leaps + 1]))
+
+
+def _off_parabola(end: Array, nodes: Array) -> Array:
+    """How far the middle one of three Gauss nodes of each cell is off the parabola through the others and an end."""
+    share = 2 * NODES[-1] - 1
+    with np.errstate(all="ignore"):
+        beside = (nodes[:, 0] / (1 - share) + nodes[:, 2] / (1 + share)) / 2
+        return np.abs(nodes[:, 1] - beside + end * share**2 / (1 - share**2))
+
+
+def _unlike_nearby(off: Array, negligible: Array) -> NDArray[np.bool_]:
+    """Whether it is much farther ``off`` in a cell than in the cells nearby, and not negligible."""
+    off = np.where(np.isfinite(off), off, 0.0)
+    near = min(_NEAR, off.size - 1)
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(off, near, mode="reflect"), 2 * near + 1)
+    return (off > _LEAP * np.median(around, axis=1)) & (off > negligible)
 
 
 def _cell_ends(section: Section, at: Rows) -> NDArray[np.intp]:
