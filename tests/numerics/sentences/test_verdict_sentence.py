@@ -93,14 +93,19 @@ SENTENCES = {
         ", off by 0.9, 15 % of the slope there.",
     ),
     "a difference between the points": (
-        (written(torch.sin, lambda x: torch.cos(x) + 3.0 * ((x - 0.1075).abs() < 0.002)),),
+        (written(torch.sin, lambda x: torch.cos(x) + 1e-7 * ((x - 0.1075).abs() < 0.002)),),
         {},
-        "between the points: over 0.105 ≤ x ≤ 0.12 forward changes by 0.01491, and the integral of what backward "
-        "returns is 0.02643, off by 0.012, 77 % of that change.",
+        "between the points: over 0.105 ≤ x ≤ 0.12 forward changes by 0.01490503846",
+        ", and the integral of what backward returns is 0.01490503884",
+        ", off by 3.8e−10, 2.6e−8 of that change.",
     ),
     "differences between the points in two places": (
-        (written(torch.exp, lambda x: torch.exp(x) * (1 + ((x - 1.01).abs() < 0.003) + ((x + 2.01).abs() < 0.003))),),
-        {"stop": 5.0},
+        (
+            written(
+                torch.sin, lambda x: torch.cos(x) + 1e-7 * (((x - 0.1075).abs() < 0.002) | ((x + 0.4125).abs() < 0.002))
+            ),
+        ),
+        {},
         "between the points: over ",
     ),
     "a difference far away": (
