@@ -26,7 +26,7 @@ _FRAME_SOURCE = re.compile(
 _URL = "must be the address people use, like https://gradloupe.example.org or https://example.org/gradloupe"
 _ROOT = re.compile(r"(/(?!\.\.?(/|$))[A-Za-z0-9._~-]+)*")
 # What stands at the top of a site: under such a path nobody could tell whether a proxy has taken the path off.
-OWN_FOLDERS = ("embed", "lessons", "ops", "static")
+OWN_FOLDERS = ("embed", "exercises", "lessons", "ops", "static")
 OWN_PAGES = ("compare", "docs", "events", "glossary", "healthz", "metrics", "oembed", "own", "play", "reload")
 # A name, a colon, and the first argument of a recipe behind it.
 _RECIPE = re.compile(r"\s*([\w.]+)\s*:\s*((?:like\s+)?\w+\s*[:=].*)", re.DOTALL)

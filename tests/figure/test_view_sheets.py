@@ -18,7 +18,7 @@ def words(svg: str) -> list[str]:
 
 
 WORDS = {
-    "area": ["rise − area per cell", "differs", "allowed", "input"],
+    "area": ["rise − area per cell", "allowed", "input"],
     "map": ["grad_output", "0", "input"],
     "precision": ["error of forward in units in the last place", "float16"],
     "wide": ["relative difference", "matches surrogate", "range of the figure"],

@@ -81,6 +81,11 @@ def descendants(pid: int) -> list[Process]:
     return Process(pid).children(recursive=True)
 
 
+def forked() -> set[int]:
+    """The processes of all workers of this process."""
+    return {each.pid for server in children(os.getpid(), "worker.forkserver") for each in descendants(server)}
+
+
 async def traces(edits: Edits, count: int) -> tuple[int, int, int]:
     """Workers, descriptors and threads of this process after so many edits, each of another text."""
     for number in range(count):
@@ -111,9 +116,9 @@ def test_a_text_keeps_its_worker_and_the_oldest_makes_room() -> None:
 @pytest.mark.parametrize("count", [1, pytest.param(200, marks=pytest.mark.nightly)])
 def test_edits_leave_no_process_descriptor_or_thread(count: int) -> None:
     async def asked() -> tuple[tuple[int, int, int], tuple[int, int, int], set[int]]:
-        edits = Edits(EditLimits(alive=2, deadline=60.0))
+        edits, others = Edits(EditLimits(alive=2, deadline=60.0)), forked()
         first = await traces(edits, 3)
-        guests = {each.pid for server in children(os.getpid(), "worker.forkserver") for each in descendants(server)}
+        guests = forked() - others
         later = await traces(edits, count)
         await edits.close()
         return first, later, guests
@@ -123,7 +128,7 @@ def test_edits_leave_no_process_descriptor_or_thread(count: int) -> None:
     assert later[1] <= first[1] + 2
     assert later[2] <= first[2] + 2
     assert len(guests) >= 4  # two workers with a guest each, and those that are spare
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in guests))
+    assert until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in guests))
 
 
 def test_nobody_waits_behind_one_who_loops() -> None:
@@ -161,7 +166,7 @@ def test_the_next_edit_finds_a_worker_and_a_guest_that_know_no_other() -> None:
     spares, served, word = run(asked())
     assert served == spares
     assert word == "matches"
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in (*spares, *served)))
+    assert until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in (*spares, *served)))
     assert not any(Path(f"/proc/{pid}").exists() for pid in (*spares, *served))
 
 

@@ -112,7 +112,7 @@ LONG = {"faster than any grid"}
 
 
 # A game of chance, of which nothing can be said: no draw repeats, or its draws are right on average alone.
-CHANCE = {"noisy now and then", "counting by 1", "nothing but chance"}
+CHANCE = {"counting by 1", "nothing but chance"}
 
 
 def word(name, dtype, factor):

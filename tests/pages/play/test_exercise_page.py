@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.axe import violations
 from support.browser import alone, curves, resized, value_at
+from support.waiting import until
 
 from gradloupe.server.exercises.exercise import all_exercises
 
@@ -50,8 +51,7 @@ def test_a_student_solves_an_exercise_by_its_hints_on_a_narrow_page(visit: Page)
     expect(visit.locator("#grade")).to_have_text("")
     tried(visit, "solved")
     expect(visit.locator("#hints dd")).to_have_count(0)
-    visit.locator("html[data-ready]").wait_for()
-    assert value_at(curves(visit)["analytical"], 2.5) == 0.0
+    assert until(lambda: value_at(curves(visit)["analytical"], 2.5) == 0.0)
     visit.get_by_role("button", name="Back to the start").press("Enter")
     tried(visit, "mask-forgotten")
 
