@@ -26,7 +26,7 @@ run: $(VENV)/app
 	@PIP_RETRIES=0 npm_config_fetch_retries=0 $(MAKE) --silent $(VENV)/light >/dev/null 2>&1 || true
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
 
-PYTEST := $(BIN)/python -m pytest -n 4 --dist worksteal --durations 0 --durations-min 0.5
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal --durations 0 --durations-min 0.5
 PREPARE = $(MAKE) -j 3 lint $(VENV)/browser $(VENV)/light
 
 test: $(VENV)/node
