@@ -34,7 +34,8 @@ from ..tolerance import tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
 from .curve import Curve, measure_curve, nan_outside_domain, remeasure_doubtful, without_slopes
 from .evaluation import Evaluation
-from .integral_check import Antiderivative, cell_areas, check_integrals, leaping_nodes
+from .integral_check import Antiderivative, cell_areas, check_integrals
+from .row_values import RowValues, backward_or_failure
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
 
 __all__ = ["Evaluation", "Grid", "evaluate"]
@@ -91,7 +92,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
     if not deterministic and (same_draw := with_one_draw(section, x)):
         section, reference, one_draw = same_draw, same_draw, True
         y = section.forward(x)
-        returned, failure = _backward(section, x, y, grad_output)
+        returned, failure = backward_or_failure(section, x, y, grad_output)
     precision = relative_precision(nan_outside_domain(reference, x), x, y)
     if linearity is None or one_draw:
         linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
@@ -104,7 +105,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
     jumps = gradient_jumps(section, x, returned.grad_input, special, grad_output) if repeats else ()
     at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
     at = at.joined(also)
-    rows = _RowValues(section, reference, grad_output, x, y, returned, failure, first.inside)
+    rows = RowValues(section, reference, grad_output, x, y, returned, failure, first.inside)
     if at.x is not x:
         at = at.joined(kink_sides(section, at, special)) if repeats else at
         rows = rows.at(at.x)
@@ -114,6 +115,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
         if extra.size and not is_rough(reference, x, y, _REFINEMENT_NOISE):
             at = at.joined(extra)
             rows = rows.at(at.x)
+        rows = rows.looked_inside()
         leaps = rows.leaps(at)
         at = at.joined(leaps)
         rows = rows.at(at.x) if leaps.size else rows
@@ -198,71 +200,6 @@ def _snapped(section: Section, grid: Grid) -> Array:
 
 
 @dataclass(frozen=True)
-class _RowValues:
-    """What a section's backward returned at the points ``x``, increasing, and its reference's forward there.
-
-    ``inside`` is what it returned at the Gauss nodes of the cells between them, where that was asked too.
-    """
-
-    section: Section
-    reference: Section
-    grad_output: float
-    x: Array
-    y: Array
-    returned: BackwardResult
-    failure: Failure | None
-    inside: Array | None
-
-    def at(self, x: Array) -> _RowValues:
-        """The same at these points, calling the Function for those only that are new."""
-        place = np.minimum(np.searchsorted(self.x, x), self.x.size - 1)
-        new = self.x[place] != x
-        if self.failure or self.section.one_draw:
-            return self._again(x)
-        y, known, inside, count = self.y[place], self.returned.at(place), self.inside, np.count_nonzero(new)
-        if not count:
-            return replace(self, x=x, y=y, returned=known, inside=None)
-        cells = np.flatnonzero(new[1:] | new[:-1] | (place[1:] - place[:-1] != 1))
-        nodes = np.empty(0) if inside is None else gauss_nodes(self.section, x[cells], x[cells + 1])
-        try:
-            more, failure = _backward(self.section, np.concatenate((x[new], nodes)), y[new], self.grad_output)
-            same = self.reference is self.section
-            y[new] = more.values[:count] if same else self.reference.forward(x[new])
-        except FunctionFailed:  # among so few points none may be rejected
-            return self._again(x)
-        if failure or (more.grad_input is None) is not (known.grad_input is None):
-            return self._again(x)
-        values, gradient = known.values, known.grad_input
-        values[new] = more.values[:count]
-        if gradient is not None and more.grad_input is not None:
-            gradient[new] = more.grad_input[:count]
-            if inside is not None:
-                inside = inside[np.minimum(place[:-1], len(inside) - 1)]
-                inside[cells] = more.grad_input[count:].reshape(-1, NODES.size)
-        returned = BackwardResult(values, gradient, known.none or more.none)
-        return replace(self, x=x, y=y, returned=returned, inside=inside)
-
-    def leaps(self, at: Rows) -> Array:
-        """Points between the rows ``at``, which are these, where backward leaps; none where each is a call."""
-        gradient, inside = self.returned.grad_input, self.inside
-        if gradient is None or self.failure or not self.section.stacked or self.x.size < 2:
-            return np.empty(0)
-        if inside is None:
-            found, failure = _backward(
-                self.section, gauss_nodes(self.section, self.x[:-1], self.x[1:]), self.y, self.grad_output
-            )
-            if failure or found.grad_input is None:
-                return np.empty(0)
-            inside = found.grad_input.reshape(-1, NODES.size)
-        return leaping_nodes(self.section, at, gradient, inside)
-
-    def _again(self, x: Array) -> _RowValues:
-        y = self.reference.forward(x)
-        returned, failure = _backward(self.section, x, y, self.grad_output)
-        return replace(self, x=x, y=y, returned=returned, failure=failure, inside=None)
-
-
-@dataclass(frozen=True)
 class _FirstReturned:
     """What backward returned at the points of the grid, and which laws it breaks where that is known.
 
@@ -293,16 +230,7 @@ def _first_returned(
                 return _FirstReturned(returned, None, linearity, inside, (ladder, heights[0]))
         except FunctionFailed:
             pass  # as it does then by itself
-    return _FirstReturned(*_backward(section, x, np.empty(0), grad_output))
-
-
-def _backward(section: Section, x: Array, values: Array, grad_output: float) -> tuple[BackwardResult, Failure | None]:
-    try:
-        return section.backward(x, grad_output), None
-    except FunctionFailed as error:
-        if error.failure.phase == "forward":
-            raise
-        return BackwardResult(values, None, False), error.failure
+    return _FirstReturned(*backward_or_failure(section, x, np.empty(0), grad_output))
 
 
 def _without_gaps(curve: Curve, at: Rows) -> Curve:
