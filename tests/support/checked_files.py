@@ -2,13 +2,21 @@
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from textwrap import dedent
 from types import MappingProxyType
 from typing import Any
 
-from support.command_line import Ran, in_every_form
+from gradloupe import __version__
+from gradloupe.server.config import parse_settings
+from gradloupe.server.protocol import Job
+from gradloupe.server.report.command import examine_targets
+from gradloupe.server.report.result import ExaminedFunction
+from gradloupe.server.supervisor.worker_process import WorkerProcess
+from support import event_loop
+from support.command_line import NO_HURRY, Ran, in_every_form
 from support.own_worker import LAST
 from support.written_functions import class_source, formula
 
@@ -153,3 +161,25 @@ class Reports:
 
 def ids(failures: list[dict[str, Any]]) -> list[str]:
     return [each["id"] for each in failures]
+
+
+def checked_functions(folder: Path, *targets: str) -> list[ExaminedFunction]:
+    """What `gradloupe TARGETS --check` finds of each Function."""
+    chosen = parse_settings([*targets, "--check", *NO_HURRY], {}, __version__)
+    with chdir(folder):
+        process = WorkerProcess(Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory))
+        report = event_loop.run(examine_targets(process, (), lambda *_: None, True, {}))
+    assert not report.troubles, report.troubles
+    return list(report.found)
+
+
+def green(text: str) -> bool:
+    """Whether the tests in this text pass."""
+    there: dict[str, Any] = {}
+    exec(text, there)  # noqa: S102
+    try:
+        for test in [value for name, value in there.items() if name.startswith("test_")]:
+            test()
+    except AssertionError:
+        return False
+    return True

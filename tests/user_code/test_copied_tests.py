@@ -2,24 +2,17 @@ import re
 import shutil
 import subprocess
 import sys
-from contextlib import chdir
 from pathlib import Path
-from typing import Any
 
 import pytest
 from functions import user_written
-from support import event_loop
-from support.command_line import NO_HURRY, bare_pytest
+from support.checked_files import checked_functions, green
+from support.command_line import bare_pytest
 from support.written_functions import class_source, formula
 
-from gradloupe import __version__
 from gradloupe.ops import OPS
-from gradloupe.server.config import parse_settings
 from gradloupe.server.documents import pytest_source
-from gradloupe.server.protocol import Job
-from gradloupe.server.report.command import examine_targets
 from gradloupe.server.report.result import ExaminedFunction
-from gradloupe.server.supervisor.worker_process import WorkerProcess
 from gradloupe.server.url import default_address
 
 SOFTMAX = formula("x", "x.softmax(-1)", "y * (g - (g * y).sum(-1, keepdim=True))", saved="y")
@@ -72,16 +65,6 @@ MISTAKES = (
 )
 
 
-def examined(folder: Path, *targets: str) -> list[ExaminedFunction]:
-    """What `gradloupe TARGETS --check` finds of each Function."""
-    chosen = parse_settings([*targets, "--check", *NO_HURRY], {}, __version__)
-    with chdir(folder):
-        process = WorkerProcess(Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory))
-        report = event_loop.run(examine_targets(process, (), lambda *_: None, True, {}))
-    assert not report.troubles, report.troubles
-    return list(report.found)
-
-
 def copied(function: ExaminedFunction) -> str:
     """The test that its page offers."""
     return pytest_source(function.op, default_address(function.op))
@@ -98,19 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sample(folder: Path) -> list[ExaminedFunction]:
-    return examined(folder, *(f"others.py:{name}" for name in SAMPLE), "gradloupe.ops.clamp_with_grad")
-
-
-def green(text: str) -> bool:
-    """Whether the tests in this text pass."""
-    there: dict[str, Any] = {}
-    exec(text, there)  # noqa: S102
-    try:
-        for test in [value for name, value in there.items() if name.startswith("test_")]:
-            test()
-    except AssertionError:
-        return False
-    return True
+    return checked_functions(folder, *(f"others.py:{name}" for name in SAMPLE), "gradloupe.ops.clamp_with_grad")
 
 
 def test_a_copied_test_is_green_where_the_verdict_is(
@@ -127,7 +98,7 @@ def test_each_copied_test_is_green_exactly_where_the_verdict_is_and_as_a_formatt
     functions = [f"functions/contract_broken.py:{name}" for name in BREACHES]
     functions += [f"functions/mistakes.py:{name}" for name in MISTAKES]
     gallery = [f"gradloupe.ops.{name}" for name in dict.fromkeys((*GALLERY, *list(OPS)[::24]))]
-    found = [each for each in examined(folder, "others.py", *functions, *gallery) if each.curves]
+    found = [each for each in checked_functions(folder, "others.py", *functions, *gallery) if each.curves]
     tests = {folder / f"test_{each.op['name'].replace('.', '_')}.py": each for each in found}
     for path, function in tests.items():
         path.write_text(copied(function), encoding="utf-8")
@@ -156,7 +127,7 @@ def test_a_line_pasted_into_the_docstring_is_the_same_call(folder: Path, sample:
         text = text.replace(f'"""{each.op["doc"]}"""', f'"""{each.op["doc"]}\n\n    {line}\n    """')
     assert text.count("Gradloupe: like ") == len(SAMPLE)
     (folder / "pasted.py").write_text(text, encoding="utf-8")
-    pasted = examined(folder, *(f"pasted.py:{name}" for name in SAMPLE))
+    pasted = checked_functions(folder, *(f"pasted.py:{name}" for name in SAMPLE))
     assert judged(pasted) == judged(sample)
     assert all(each.op["written"] for each in pasted)
     assert copied(pasted[0]).count("gradloupe.check(Softmax)\n") == 1
@@ -167,7 +138,7 @@ def test_a_declaration_pasted_behind_its_function_is_the_same_call(
     folder: Path, sample: list[ExaminedFunction]
 ) -> None:
     (folder / "declared.py").write_text("\n\n".join([TEXT, *(each.op["block"] for each in sample[:-1])]))
-    declared = examined(folder, *(f"declared.py:{name}" for name in SAMPLE))
+    declared = checked_functions(folder, *(f"declared.py:{name}" for name in SAMPLE))
     assert all(each.op["declared"] for each in declared)
     words, before = judged(declared), judged(sample)
     # An Op says in which shapes and with which values its Function is called, and these two are right so.

@@ -2,21 +2,16 @@
 
 import importlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from support import event_loop
-from support.command_line import NO_HURRY
+from support.checked_files import checked_functions, green
 from support.own_server import Own, showing
 from support.written_functions import class_source
 
 import gradloupe
-from gradloupe import __version__
-from gradloupe.server.config import parse_settings
 from gradloupe.server.documents import pytest_source
-from gradloupe.server.protocol import Job
-from gradloupe.server.report.command import examine_targets
-from gradloupe.server.supervisor.worker_process import WorkerProcess
 from gradloupe.server.url import parse_query, read_address
 from gradloupe.server.worker.answer import device_summary
 
@@ -73,22 +68,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
 @pytest.fixture(scope="module")
 def reports(own: Own) -> dict[str, Any]:
     """What ``--check`` finds, by name."""
-    chosen = parse_settings(["my_ops.py", "--check", *NO_HURRY], {}, __version__)
-    process = WorkerProcess(Job(chosen.deadline, chosen.targets, chosen.loading, chosen.memory))
-    report = event_loop.run(examine_targets(process, (), lambda *_: None, True, {}))
-    return {each.op["name"]: each for each in report.found}
-
-
-def is_green(text: str) -> bool:
-    """Whether the tests in this text pass."""
-    there: dict[str, Any] = {}
-    exec(text, there)  # noqa: S102
-    try:
-        for test in [value for name, value in there.items() if name.startswith("test_")]:
-            test()
-    except AssertionError:
-        return False
-    return True
+    return {each.op["name"]: each for each in checked_functions(Path(), "my_ops.py")}
 
 
 def test_a_function_has_one_verdict_through_all_doors(own: Own, reports: dict[str, Any]) -> None:
@@ -102,7 +82,7 @@ def test_a_function_has_one_verdict_through_all_doors(own: Own, reports: dict[st
             found.checked.ok,
             gradloupe.check(function).ok,
             gradloupe.look(function).checked.ok,
-            is_green(pytest_source(found.op, query)),
+            green(pytest_source(found.op, query)),
             page and not elsewhere,  # what the page says beside its verdict
         )
     assert verdicts == {name: (right,) * 5 for name, (_, right) in FUNCTIONS.items()}
@@ -118,5 +98,5 @@ def test_what_an_address_allows_holds_through_all_doors(own: Own, reports: dict[
     assert answer["verdict"]["word"] == word
     assert gradloupe.check(function, **{option: value}).word == word
     assert gradloupe.look(function, **{option: value}).checked.word == word
-    assert is_green(pytest_source(op, read_address(op, device_summary(), parse_query(query)))) == (word == "matches")
+    assert green(pytest_source(op, read_address(op, device_summary(), parse_query(query)))) == (word == "matches")
     assert bool(area["intervals"]) == (word == "differs")
