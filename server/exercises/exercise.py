@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..numbered_files import read_folder, read_numbered
 from ..paths import TEMPLATES
 from ..protocol.listed import listed
 from .readings import READINGS
 
 _FOLDER = Path(TEMPLATES, "exercises")
 WORD_BOUNDS = (25, 120)  # of the text of a task
+_NAMED = "an exercise is called by its number and its name, as in 01_mask.toml"
 _TEXTS = ("title", "goal", "task", "start", "solution")
 _OPTIONAL: dict[str, type] = {
     "lesson": str,
@@ -74,21 +75,12 @@ class Exercise:
 @cache
 def all_exercises() -> dict[str, Exercise]:
     """Every exercise by name, in order; raises ``BadExercise``."""
-    read = [read_exercise(path.name, path.read_text("utf-8")) for path in sorted(_FOLDER.glob("*.toml"))]
-    if [exercise.number for exercise in read] != list(range(1, len(read) + 1)):
-        raise BadExercise(f"the files of the exercises are not numbered 1 to {len(read)}, each once")
-    return {exercise.name: exercise for exercise in read}
+    return {exercise.name: exercise for exercise in read_folder(_FOLDER, read_exercise, "exercises", BadExercise)}
 
 
 def read_exercise(file: str, content: str) -> Exercise:
     """The exercise in a file called ``NN_name.toml``; raises ``BadExercise``."""
-    number, _, name = file.removesuffix(".toml").partition("_")
-    if not number.isdecimal() or not name.isidentifier():
-        raise BadExercise(f"{file}: an exercise is called by its number and its name, as in 01_mask.toml")
-    try:
-        said = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
-        raise BadExercise(f"{file}: {error}") from None
+    number, name, said = read_numbered(file, content, _NAMED, BadExercise)
     _check(file, said)
     asks, clean, spares = (
         tuple(said.get(key, usual)) for key, usual in (("asks", [""]), ("clean", []), ("spares", []))
@@ -96,7 +88,7 @@ def read_exercise(file: str, content: str) -> Exercise:
     goal = Goal(said["goal"], said["solution"], asks, clean, said.get("appended", ""), said.get("catches", {}), spares)
     texts = {key: said[key] for key in ("title", "start", "solution")}
     hints, lesson = tuple(said.get("hints", ())), said.get("lesson", "")
-    return Exercise(name, int(number), task=said["task"].strip(), **texts, goal=goal, lesson=lesson, hints=hints)
+    return Exercise(name, number, task=said["task"].strip(), **texts, goal=goal, lesson=lesson, hints=hints)
 
 
 def _check(file: str, said: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from ..numbered_files import read_folder, read_numbered
 from ..paths import TEMPLATES
 from ..schema.op import OpDescription
 from ..url.address import GRAD_OUTPUT_RANGE, default_ranges
@@ -20,6 +20,7 @@ WORD_BOUNDS = (40, 120)  # of the text of a lesson
 _LONGEST_REVEAL = 120  # words
 _TEXTS = ("title", "part", "address", "control", "expect", "text", "reveal")
 _OPTIONAL = ("choices",)
+_NAMED = "a lesson is called by its number and its name, as in 01_backward.toml"
 
 
 class BadLesson(ValueError):
@@ -67,10 +68,7 @@ class LessonPlace:
 @cache
 def all_lessons() -> tuple[Lesson, ...]:
     """Every lesson, in order; raises ``BadLesson``."""
-    found = [read_lesson(path.name, path.read_text("utf-8")) for path in sorted(_FOLDER.glob("*.toml"))]
-    if [each.number for each in found] != list(range(1, len(found) + 1)):
-        raise BadLesson(f"the files of the lessons are not numbered 1 to {len(found)}, each once")
-    return tuple(found)
+    return read_folder(_FOLDER, read_lesson, "lessons", BadLesson)
 
 
 def lesson_place(name: str) -> LessonPlace | None:
@@ -99,13 +97,7 @@ def control_positions(lesson: Lesson, op: OpDescription) -> tuple[str, ...]:
 
 def read_lesson(file: str, content: str) -> Lesson:
     """The lesson in a file called ``NN_name.toml``; raises ``BadLesson``."""
-    number, _, name = file.removesuffix(".toml").partition("_")
-    if not number.isdecimal() or not name.isidentifier():
-        raise BadLesson(f"{file}: a lesson is called by its number and its name, as in 01_backward.toml")
-    try:
-        said = tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
-        raise BadLesson(f"{file}: {error}") from None
+    number, name, said = read_numbered(file, content, _NAMED, BadLesson)
     _check_names(file, said)
     texts = {key: _text(file, key, said[key]) for key in _TEXTS}
     place, _, query = texts.pop("address").partition("?")
@@ -116,7 +108,7 @@ def read_lesson(file: str, content: str) -> Lesson:
     choices = said.get("choices", [])
     if not isinstance(choices, list) or not all(isinstance(each, str) for each in choices):
         raise BadLesson(f"{file}: choices is not a list of texts")
-    return Lesson(name, int(number), op=place.removeprefix("/ops/"), query=query, choices=tuple(choices), **texts)
+    return Lesson(name, number, op=place.removeprefix("/ops/"), query=query, choices=tuple(choices), **texts)
 
 
 def word_count(text: str) -> int:
