@@ -79,7 +79,7 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
             prepared.cancel()
             await site.thumbnails.close()
             await site.own_thumbnails.close()
-            await site.rasterizer.close()
+            site.rasterizer.close()
             await site.edits.close()
             await engine.close()
             if log is not None:

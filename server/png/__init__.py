@@ -1,4 +1,5 @@
-"""Rasterization of SVG to PNG in a child process, and the client of that process.
+"""Pixels, and pages to print, of the SVG that ``figure`` writes."""
 
-What the pictures show is in ``figure``. This file is empty of imports, so that the process loads nothing else.
-"""
+from .rasterizer import LONGEST_QUEUE, Rasterizer
+
+__all__ = ["LONGEST_QUEUE", "Rasterizer"]

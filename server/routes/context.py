@@ -21,7 +21,7 @@ from ..http.connection_limits import client_of_address
 from ..http.responses import EncodedBody
 from ..http.security_headers import OWN_SITE_ANCESTORS
 from ..paths import TEMPLATES
-from ..png.client import Rasterizer
+from ..png import Rasterizer
 from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.listed import listed

@@ -1,5 +1,6 @@
 """The pictures in pixels and for print: of the size that was asked for, the same everywhere."""
 
+import asyncio
 import struct
 import zlib
 from io import BytesIO
@@ -8,22 +9,24 @@ import pytest
 from functions.seeds import SEEDS
 from pypdf import PdfReader
 from support import event_loop, http
+from support.event_loop import awaited
 from support.sampling import sampled
 from support.scenes import MADE_UP, address, frame, made_up
 
 from gradloupe.server.figure import DARK_PALETTE, LIGHT_PALETTE, preview_svg, print_svg
-from gradloupe.server.png.client import Rasterizer
+from gradloupe.server.png import LONGEST_QUEUE, Rasterizer
+from gradloupe.server.protocol import EngineBusy
 
 
 def drawn(*pictures: str, kind: str = "png") -> list[bytes]:
-    """These pictures, in this order, by one process."""
+    """These pictures, in this order."""
 
     async def scene() -> list[bytes]:
-        rasterizer = Rasterizer(60.0)
+        rasterizer = Rasterizer()
         try:
             return [await getattr(rasterizer, kind)(svg) for svg in pictures]
         finally:
-            await rasterizer.close()
+            rasterizer.close()
 
     return event_loop.run(scene())
 
@@ -49,6 +52,7 @@ def corner(picture: bytes) -> str:
     return "#" + zlib.decompress(chunk(picture, b"IDAT"))[1:4].hex()
 
 
+SMALL = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 SIZES = {"width=600": (600, 315), "width=200&height=150": (200, 150), "width=2400&height=2400": (2400, 2400)}
 
 
@@ -104,3 +108,33 @@ def test_the_fonts_are_in_the_page_as_far_as_they_are_needed_the_same_every_time
     assert {name.partition("+")[2] for name in fonts if "+" in name} == {
         *("DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"),
     }
+
+
+@awaited
+async def test_one_picture_that_many_ask_for_at_once_is_drawn_once_and_too_many_are_refused() -> None:
+    rasterizer = Rasterizer()
+    pictures = await asyncio.gather(*(rasterizer.png(SMALL) for _ in range(4 * LONGEST_QUEUE)))
+    assert len({id(each) for each in pictures}) == 1
+    others = (rasterizer.png(SMALL.replace("9", f"{9 + n}")) for n in range(LONGEST_QUEUE + 3))
+    refused = [each for each in await asyncio.gather(*others, return_exceptions=True) if isinstance(each, EngineBusy)]
+    assert len(refused) == 3
+    rasterizer.close()
+
+
+def test_the_web_goes_on_while_a_picture_is_drawn() -> None:
+    """The longest picture there is takes many turns of the event loop, none of which waits for it."""
+    largest = preview_svg(frame(made_up()), address(width=2400, height=2400))
+
+    async def scene() -> tuple[float, float]:
+        rasterizer = Rasterizer()
+        await rasterizer.png(SMALL)
+        began = last = asyncio.get_running_loop().time()
+        drawing, longest = asyncio.ensure_future(rasterizer.png(largest)), 0.0
+        while not drawing.done():
+            await asyncio.sleep(0.001)
+            longest, last = max(longest, (now := asyncio.get_running_loop().time()) - last), now
+        rasterizer.close()
+        return longest, last - began
+
+    longest, whole = event_loop.run(scene())
+    assert longest < whole / 2

@@ -17,20 +17,11 @@ def loaded_by(module: str) -> set[str]:
 
 
 def test_the_web_is_up_without_torch() -> None:
-    assert not {"torch", "numpy", "plotly", "resvg_py"} & loaded_by("gradloupe.server.app")
+    assert not {"torch", "numpy", "plotly", "typst"} & loaded_by("gradloupe.server.app")
 
 
 def test_the_worker_is_started_before_the_web_is_imported() -> None:
     assert not {"torch", "numpy", "asyncio", "fastapi", "jinja2", "uvicorn"} & loaded_by("gradloupe.server.cli")
-
-
-def test_the_process_that_draws_pixels_loads_nothing_else_and_not_before_it_draws() -> None:
-    loaded = loaded_by("gradloupe.server.png.process")
-    assert not {"numpy", "resvg_py"} & loaded
-    assert {name for name in loaded if name.startswith("gradloupe")} == {
-        *("gradloupe", "gradloupe.server", "gradloupe.server.paths"),
-        *("gradloupe.server.png", "gradloupe.server.png.process", "gradloupe.server.png.pdf_document"),
-    }
 
 
 def test_what_is_imported_is_declared() -> None:
