@@ -28,9 +28,10 @@ WITNESS_SHARES = np.array([0.13, 0.41, 0.87])
 _TENSOR_WITNESS_SHARES = np.array([0.03, 0.13, 0.19, 0.29, 0.41, 0.52, 0.58, 0.67, 0.74, 0.87, 0.94])
 # budget: this many copies of one point must give equal results, whatever their position in the batch.
 _EQUAL_COPIES = 16
-# budget: the most points whose outer product is no burden; sample: the largest factor of grad_output, and a bound: what
-# is beyond this size, or below its inverse, would leave the numbers of the dtype when multiplied.
-_MAX_VARIED, _LARGE, _FAR = 1 << 11, 2.0**20, 1e100
+# budget: the most points whose outer product is no burden; sample: the largest factor of grad_output.
+_MAX_VARIED, _LARGE = 1 << 11, 2.0**20
+# bound: a grad_output beyond this size, or below its inverse, would leave the numbers of the dtype when multiplied.
+_FAR = {torch.float64: 1e100, torch.float32: 1e15}
 # unit: the golden ratio; sorting by multiples of it modulo 1 shuffles the points so that no neighbours stay neighbours.
 GOLDEN_RATIO = (5**0.5 - 1) / 2
 _TOLERANCE = {8: 1e-11, 4: 1e-5, 2: 1e-2}  # bound: by the size of the dtype: its last places may be rounded otherwise
@@ -200,8 +201,8 @@ def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | 
     ``grad_output``. An elementwise backward does not care, and so its linearity is seen in passing. None also where
     that cannot be expected, or could not be compared.
     """
-    comparable = alone.dtype == torch.float64 and alone.device == "cpu" and t.size <= _MAX_VARIED
-    if not (comparable and _of_single_numbers(alone) and 1 / _FAR < abs(grad_output) < _FAR):
+    comparable = alone.dtype in _FAR and alone.device == "cpu" and t.size <= _MAX_VARIED
+    if not (comparable and _of_single_numbers(alone) and 1 < abs(grad_output) * _FAR[alone.dtype] < _FAR[alone.dtype] ** 2):
         return None
     witnesses, wanted, together = _lone_witnesses(alone, grad_output)
     if wanted is None:

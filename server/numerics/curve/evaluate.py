@@ -121,7 +121,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
         rows = rows.at(at.x) if leaps.size else rows
     y, returned, failure = rows.y, rows.returned, rows.failure
 
-    known = first.ladder if at.x is x and precision == EPSILON else None
+    known = first.ladder if at.x is x and reference == section and precision == EPSILON else None
     numerical = measure_curve(reference, at, y, grid.span, step, precision, known)
     numerical = _without_gaps(remeasure_doubtful(reference, at, numerical, returned.grad_input, grad_output), at)
     numerical = numerical if deterministic or one_draw else without_slopes(numerical)
