@@ -201,8 +201,8 @@ def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | 
     ``grad_output``. An elementwise backward does not care, and so its linearity is seen in passing. None also where
     that cannot be expected, or could not be compared.
     """
-    comparable = alone.dtype in _FAR and alone.device == "cpu" and t.size <= _MAX_VARIED
-    if not (comparable and _of_single_numbers(alone) and 1 < abs(grad_output) * _FAR[alone.dtype] < _FAR[alone.dtype] ** 2):
+    far = _FAR.get(alone.dtype, 0.0) if alone.device == "cpu" and t.size <= _MAX_VARIED else 0.0
+    if not (_of_single_numbers(alone) and 1 < abs(grad_output) * far < far**2):
         return None
     witnesses, wanted, together = _lone_witnesses(alone, grad_output)
     if wanted is None:
