@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .server.notebook import check, fill_tensor, look
+    from .server.watch.seen import watch
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "check", "fill_tensor", "look"]
+__all__ = ["__version__", "check", "fill_tensor", "look", "watch"]
 
 
 def __getattr__(name: str) -> Any:
     """They load torch, so they are there when they are asked for."""
+    if name == "watch":
+        from .server.watch.seen import watch
+
+        return watch
     if name in __all__[1:]:
         from .server import notebook
 

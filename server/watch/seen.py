@@ -1,0 +1,105 @@
+"""What ``gradloupe.watch`` returns: a block in which every custom Function is recorded, and what was seen in it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..capture.file import SUFFIX, written
+from ..capture.record import Capture
+from ..report.atomic_write import atomic_write
+from . import hooks
+from .recorder import BEFORE, Recorder
+from .table import seen_html, seen_text
+from .to_capture import capture_of
+
+_MIB = 1 << 20
+_EAGER = "What torch.compile has compiled runs eagerly in the block, so that its Functions can be seen."
+_BREAKS = "torch.compile has broken its graph {}: {}."
+_MOST_BREAKS, _LONGEST = 3, 160
+
+
+def watch(model: torch.nn.Module | None = None, *, sample: int = 512, memory: float = 64, exact: bool = False) -> Seen:
+    """Record what passes through every custom Function in a block: ``with gradloupe.watch(model) as seen:``.
+
+    Without a ``model`` that is every one that runs, in all threads; with one those that its modules call, and
+    ``seen`` knows by which. Of every tensor of a call ``sample`` numbers are kept, at the same places of all tensors of
+    one size; of the first call of each site the tensors, too, in at most ``memory`` MiB (of a tensor with more than
+    16384 elements as many rows). With ``exact`` the extremes of all numbers are taken, NaN included, which takes
+    longer. Losses, gradients and random numbers stay what they are, to the bit. Raises ``TypeError`` for what is no
+    module, and ``RuntimeError`` where this torch cannot be watched.
+    """
+    if model is not None and not isinstance(model, torch.nn.Module):
+        raise TypeError(f"{type(model).__name__} is no torch.nn.Module; watch a model, or nothing: watch().")
+    paths = None
+    if model is not None:
+        paths = {id(each): name for name, each in model.named_modules()}
+    return Seen(model, Recorder(paths, int(sample), int(memory * _MIB), exact), memory)
+
+
+class Seen:
+    """What was seen; several blocks and steps add up. ``print`` it for a table."""
+
+    def __init__(self, model: torch.nn.Module | None, recorder: Recorder, memory: float) -> None:
+        self._model, self._recorder, self._memory = model, recorder, memory
+        self._stance: AbstractContextManager[Any] = nullcontext()
+
+    def __enter__(self) -> Seen:
+        if "torch._dynamo" in sys.modules:  # else nothing is compiled, and its import takes seconds
+            self._stance = torch.compiler.set_stance("force_eager")
+        hooks.observe(self._recorder)
+        self._stance.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        self._stance.__exit__(*raised)
+        self._stance = nullcontext()
+        hooks.forget(self._recorder)
+
+    @property
+    def capture(self) -> Capture:
+        """All that was recorded, as plain data."""
+        return capture_of(self._recorder, list(self._said()))
+
+    def save(self, path: str | Path, values: bool = True) -> Path:
+        """Write a file that holds no code, and is safe to load from anybody; returns where it is.
+
+        Without ``values`` it has quantiles in the place of numbers, and no tensors. A path without an ending gets
+        ``.gradloupe``. Raises ``OSError``.
+        """
+        where = Path(path)
+        where = where if where.suffix else where.with_suffix(SUFFIX)
+        atomic_write(where, written(capture_of(self._recorder, list(self._said()), values)))
+        return where
+
+    def __repr__(self) -> str:
+        return seen_text(self.capture)
+
+    def _repr_html_(self) -> str:
+        return seen_html(self.capture)
+
+    def _said(self) -> Iterator[str]:
+        """The notes on the recording."""
+        if "torch._dynamo" in sys.modules:
+            yield _EAGER
+            breaks = list(_graph_breaks())
+            if breaks:
+                where = "once" if len(breaks) == 1 else f"at {len(breaks)} places"
+                yield _BREAKS.format(where, "; ".join(each[:_LONGEST] for each in breaks[:_MOST_BREAKS]))
+        if any(site.line == BEFORE for site in self._recorder.sites.values()):
+            yield "Some forwards ran before the block, so of these only the gradients were seen."
+        for said, count in self._recorder.problems.items():
+            yield f"{count} tensors could not be recorded: {said}"
+        held = self._recorder.held / _MIB
+        yield f"The tensors of first calls take {held:.2g} of {self._memory:g} MiB."
+
+
+def _graph_breaks() -> dict[str, int]:
+    """The reasons for which torch.compile has broken a graph in this process."""
+    counters = sys.modules["torch._dynamo"].utils.counters
+    return {" ".join(str(reason).split()): count for reason, count in counters.get("graph_break", {}).items()}
