@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from .. import __version__
 from .config.settings import Settings, end_with, parse_settings
-from .config.target import BadTarget, expand_folders, parse_target
+from .config.target import BadTarget, course_folders, expand_folders, parse_target
 from .protocol.job import Job
 from .standard_streams import lead_stdout_nowhere, open_closed_streams
 from .supervisor.worker_process import WorkerProcess
@@ -96,7 +96,7 @@ def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
         from .reload.composite_engine import CompositeEngine
         from .reload.reloader import Reloader
 
-        own = Reloader(_job(chosen))
+        own = Reloader(_job(chosen), course_folders(chosen.lessons, chosen.targets))
         return lambda: CompositeEngine(own, Job(deadline=chosen.deadline))
     process = WorkerProcess(_job(chosen))
 

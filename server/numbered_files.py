@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -20,28 +24,68 @@ class Numbered(Protocol):
 _Item = TypeVar("_Item", bound=Numbered)
 
 
-def read_folder(
-    folder: Path, read: Callable[[str, str], _Item], things: str, error: type[ValueError]
-) -> tuple[_Item, ...]:
+class BadFile(ValueError):
+    """A file that cannot be what it should: its name, the ``line`` at fault where one is, and the ``sentence``."""
+
+    def __init__(self, file: str, sentence: str, line: int | None = None) -> None:
+        super().__init__(f"{file}{f', line {line}' if line else ''}: {sentence}")
+        self.file, self.sentence, self.line = file, sentence, line
+
+
+@dataclass(frozen=True)
+class NumberedFolders:
+    """Folders with such files of a user; of one that has others as well, only those that begin with a number."""
+
+    folders: tuple[Path, ...] = ()
+    mixed: bool = True
+
+    def files(self) -> list[Path]:
+        """The files, in order; a folder that cannot be read has none."""
+        found = list[Path]()
+        for folder in self.folders:
+            with suppress(OSError):
+                found += sorted(folder.glob("[0-9]*_*.toml" if self.mixed else "*.toml"))
+        return found
+
+    def digest(self) -> str:
+        """Text that differs when one of the files was written, added or taken away; "" without folders."""
+        digest = blake2b(digest_size=8)
+        for path in self.files():
+            with suppress(OSError):
+                stat = path.stat()
+                digest.update(f"{path} {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}\n".encode(errors="replace"))
+        return digest.hexdigest() if self.folders else ""
+
+
+def read_folder(folder: Path, read: Callable[[str, str], _Item], error: type[BadFile]) -> tuple[_Item, ...]:
     """What ``read`` makes of the name and the content of each file, in order.
 
-    Raises ``error`` where the numbers are not 1, 2, 3 and so on; ``things`` is what its message calls them.
+    Raises ``error`` where the numbers are not 1, 2, 3 and so on.
     """
     items = tuple(read(path.name, path.read_text("utf-8")) for path in sorted(folder.glob("*.toml")))
     if [item.number for item in items] != list(range(1, len(items) + 1)):
-        raise error(f"the files of the {things} are not numbered 1 to {len(items)}, each once")
+        raise error(folder.name, f"the files are not numbered 1 to {len(items)}, each once.")
     return items
 
 
-def read_numbered(file: str, content: str, rule: str, error: type[ValueError]) -> tuple[int, str, dict[str, Any]]:
+def read_numbered(file: str, content: str, rule: str, error: type[BadFile]) -> tuple[int, str, dict[str, Any]]:
     """Number and name of a file called ``NN_name.toml``, and its keys.
 
     Raises ``error``: with the ``rule`` by which files are called, or with what is wrong in its TOML.
     """
     number, _, name = file.removesuffix(".toml").partition("_")
-    if not number.isdecimal() or not name.isidentifier():
-        raise error(f"{file}: {rule}")
+    if not number.isdecimal() or not name.isidentifier() or not name.isascii():
+        raise error(file, rule)
     try:
         return int(number), name, tomllib.loads(content)
-    except tomllib.TOMLDecodeError as problem:
-        raise error(f"{file}: {problem}") from None
+    except (ValueError, RecursionError) as problem:  # of its syntax, of a number with thousands of digits, of its depth
+        sentence, _, place = str(problem).partition(" (at ")
+        line = re.match(r"line (\d+)", place)
+        last = max(1, content.count("\n") + (not content.endswith("\n")))
+        raise error(file, f"{sentence}.", int(line[1]) if line else last if place else None) from None
+
+
+def line_of(content: str, key: str) -> int | None:
+    """The line on which a key stands, None where none does."""
+    found = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*=", content, re.MULTILINE)
+    return content.count("\n", 0, found.start()) + 1 if found else None

@@ -150,6 +150,13 @@ def _file(text: str) -> str:
     return text
 
 
+def _folder(text: str) -> str:
+    """The name of a folder that can be read."""
+    if not os.path.isdir(text) or not os.access(text, os.R_OK | os.X_OK):
+        raise BadSetting("must be a folder that is there and can be read")
+    return text
+
+
 def function_names(text: str) -> tuple[str, ...]:
     """Names of Functions, separated by spaces or commas."""
     names = tuple(filter(None, re.split(r"[\s,]+", text)))
@@ -212,6 +219,9 @@ OPTIONS = {
     "write_baseline": Option(boolean, "with --baseline: write that file from what is found now", "", _OWN),
     "strict": Option(boolean, "with --check: warnings and remarks fail, too", "", _OWN),
     "save_html": Option(_file, "no server: write the report as one page that needs no other file", "FILE", _OWN),
+    "lessons": Option(
+        _folder, "a folder with lessons and exercises of your own (default: those beside your files)", "FOLDER", _OWN
+    ),
     "open": Option(boolean, "open the browser", "", _OWN),
     "token": Option(
         token, "the token that a request for a change must carry (default: a new random one)", "TEXT", _OWN

@@ -59,8 +59,9 @@ class Settings:
 
     ``targets`` are the files and modules with the user's own Functions; without any there is the gallery alone. Their
     workers may hold ``memory`` MiB (0: no limit), and take ``loading`` seconds to import them; ``token`` authorises
-    requests that change something; ``recipe`` has names of Functions, each with how it is called. ``next_port`` says
-    whether another port may be used where ``port`` is taken.
+    requests that change something; ``recipe`` has names of Functions, each with how it is called. ``lessons`` is a
+    folder with lessons and exercises, empty for those beside the files. ``next_port`` says whether another port may be
+    used where ``port`` is taken.
     With ``play``, code that was edited in a page is run, in a sandbox.
     With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
     differences are then no failure; with ``strict`` warnings and remarks are failures, too. ``baseline`` is the file of
@@ -90,6 +91,7 @@ class Settings:
     save_html: str = ""
     allow: tuple[str, ...] = ()
     recipe: tuple[tuple[str, str], ...] = ()
+    lessons: str = ""
     strict: bool = False
     verbose: bool = False
     baseline: str = ""

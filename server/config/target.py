@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from pkgutil import iter_modules
 
+from ..numbered_files import NumberedFolders
 from ..protocol.suggest import closest_match
 
 _MAX_FILES, _MAX_BYTES = 300, 2**20
@@ -141,6 +142,14 @@ def target_path(text: str) -> str:
     """The absolute path that a target may stand for, whether or not it is there; empty for a module."""
     place = text if text.endswith(".py") else text.rpartition(":")[0]
     return os.path.abspath(place) if place.endswith(".py") else ""
+
+
+def course_folders(named: str, targets: Iterable[str]) -> NumberedFolders:
+    """Where lessons and exercises of one's own lie: in the folder that is named, else beside the files."""
+    if named:
+        return NumberedFolders((Path(named).absolute(),), mixed=False)
+    files = filter(None, map(target_path, targets))
+    return NumberedFolders(tuple(dict.fromkeys(Path(each).parent for each in files)))
 
 
 def _split(text: str, cwd: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The exercises, and the format of their files: what a teacher writes of one."""
+"""The exercises, and the format of their files, ours and those of others: what a teacher writes of one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..numbered_files import read_folder, read_numbered
+from ..numbered_files import BadFile, line_of, read_folder, read_numbered
 from ..paths import TEMPLATES
 from ..protocol.listed import listed
 from .readings import READINGS
 
 _FOLDER = Path(TEMPLATES, "exercises")
-WORD_BOUNDS = (25, 120)  # of the text of a task
-_NAMED = "an exercise is called by its number and its name, as in 01_mask.toml"
+WORD_BOUNDS = (25, 120)  # of the text of a task of ours
+_OWN_BOUNDS = (1, 400)  # budget: words of somebody's own
+_LONGEST_TITLE = 200  # budget: characters
+_NAMED = "an exercise is called by its number and its name, as in 01_mask.toml."
 _TEXTS = ("title", "goal", "task", "start", "solution")
 _OPTIONAL: dict[str, type] = {
     "lesson": str,
@@ -31,8 +33,8 @@ GOALS = {"matches": "matches", "surrogate": "matches its surrogate", "check": ""
 OPEN_GOALS = ("matches", "surrogate")  # those that need nothing but the text that an edit began as
 
 
-class BadExercise(ValueError):
-    """The file of an exercise that cannot be one; the message names the file and what is wrong with it."""
+class BadExercise(BadFile):
+    """The file of an exercise that cannot be one."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Goal:
 class Exercise:
     """One exercise: a ``task``, the code it ``start``s with, a ``solution`` and what the code has to reach.
 
-    ``lesson`` is the name of the lesson that it belongs to; ``hints`` are told after those that the verdict gives.
+    ``lesson`` is the name of the lesson that it belongs to; ``hints`` are told after those that the verdict gives;
+    ``own`` where it is not ours.
     """
 
     name: str
@@ -70,46 +73,54 @@ class Exercise:
     goal: Goal
     lesson: str = ""
     hints: tuple[str, ...] = ()
+    own: bool = False
 
 
 @cache
 def all_exercises() -> dict[str, Exercise]:
-    """Every exercise by name, in order; raises ``BadExercise``."""
-    return {exercise.name: exercise for exercise in read_folder(_FOLDER, read_exercise, "exercises", BadExercise)}
+    """Every exercise of ours by name, in order; raises ``BadExercise``."""
+    return {exercise.name: exercise for exercise in read_folder(_FOLDER, read_exercise, BadExercise)}
 
 
-def read_exercise(file: str, content: str) -> Exercise:
-    """The exercise in a file called ``NN_name.toml``; raises ``BadExercise``."""
+def read_exercise(file: str, content: str, own: bool = False) -> Exercise:
+    """The exercise in a file called ``NN_name.toml``, ``own`` where it is not ours; raises ``BadExercise``."""
     number, name, said = read_numbered(file, content, _NAMED, BadExercise)
-    _check(file, said)
+    if found := _trouble(said, own):
+        key, sentence = found
+        raise BadExercise(file, sentence, line_of(content, key))
     asks, clean, spares = (
         tuple(said.get(key, usual)) for key, usual in (("asks", [""]), ("clean", []), ("spares", []))
     )
     goal = Goal(said["goal"], said["solution"], asks, clean, said.get("appended", ""), said.get("catches", {}), spares)
     texts = {key: said[key] for key in ("title", "start", "solution")}
     hints, lesson = tuple(said.get("hints", ())), said.get("lesson", "")
-    return Exercise(name, number, task=said["task"].strip(), **texts, goal=goal, lesson=lesson, hints=hints)
+    task = said["task"].strip()
+    return Exercise(name, number, task=task, **texts, goal=goal, lesson=lesson, hints=hints, own=own)
 
 
-def _check(file: str, said: Mapping[str, Any]) -> None:
+def _trouble(said: Mapping[str, Any], own: bool) -> tuple[str, str] | None:
+    """The key at fault and the sentence that says so, None where all is well."""
     if lacking := [key for key in _TEXTS if not isinstance(said.get(key), str) or not said[key].strip()]:
-        raise BadExercise(f"{file} lacks {listed(lacking)}, or it is no text")
+        return lacking[0], f"it lacks {listed(lacking)}, or that is no text."
     if unknown := sorted(said.keys() - {*_TEXTS, *_OPTIONAL}):
         allowed = listed([*_TEXTS, *_OPTIONAL])
-        raise BadExercise(f"{file}: {listed(unknown)} is no key of an exercise; it may have {allowed}")
+        return unknown[0], f"{listed(unknown)} is no key of an exercise; it may have {allowed}."
     for key, kind in _OPTIONAL.items():
         values = said.get(key, kind())
         inner = values.values() if kind is dict and isinstance(values, dict) else values
         if not isinstance(values, kind) or not all(isinstance(value, str) for value in inner):
-            raise BadExercise(f"{file}: {key} must be a {kind.__name__} of texts")
+            return key, f"{key} must be a {'text' if kind is str else f'{kind.__name__} of texts'}."
     for key, values, names in (
         ("goal", [said["goal"]], [*GOALS]),
         ("clean", said.get("clean", []), [*READINGS]),
     ):
         if not set(values).issubset(names):
-            raise BadExercise(f"{file}: {key} must be of {listed(names)}")
+            return key, f"{key} must be of {listed(names)}."
     if (said["goal"] == "check") != bool(said.get("catches") and said.get("spares")):
-        raise BadExercise(f"{file}: catches and spares go with the goal check, and both are needed there")
-    least, most = WORD_BOUNDS
+        return "goal", "catches and spares go with the goal check, and both are needed there."
+    least, most = _OWN_BOUNDS if own else WORD_BOUNDS
     if not least <= (count := len(said["task"].split())) <= most:
-        raise BadExercise(f"{file}: task has {count} words, and {least} to {most} are allowed")
+        return "task", f"task has {count} words, and {least} to {most} are allowed."
+    if len(said["title"]) > _LONGEST_TITLE:
+        return "title", f"title has {len(said['title'])} characters, and {_LONGEST_TITLE} are allowed."
+    return None

@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..exercises.exercise import Exercise, all_exercises
+from ..exercises.exercise import Exercise
 from ..url.parse import parse_query
-from .lessons import all_lessons
+from .course import Course
 from .play_page import unanswered
 from .social_tags import plain_tags
-
-
-def lesson_exercises(lesson: str) -> list[Exercise]:
-    """The exercises that belong to the lesson of this name."""
-    return [exercise for exercise in all_exercises().values() if exercise.lesson == lesson]
 
 
 @dataclass(frozen=True)
@@ -26,12 +21,14 @@ class FrameDress:
     height: str = ""
 
 
-def exercise_context(exercise: Exercise, base: str, indexed: bool, dress: FrameDress | None = None) -> dict[str, Any]:
-    """The context of the page of an exercise, or with a ``dress`` that of its frame on another page.
+def exercise_context(
+    exercise: Exercise, course: Course, base: str, indexed: bool, dress: FrameDress | None = None
+) -> dict[str, Any]:
+    """The context of the page of an exercise of ``course``, or with a ``dress`` that of its frame on another page.
 
     ``asked`` are the words of the query that it begins with, which its form does not have before the first answer.
     """
-    others = [*all_exercises().values()] if exercise.name else []
+    others = course.beside(exercise) if exercise.name else []
     before, after = others[: exercise.number - 1], others[exercise.number :]
     text, query = " ".join(exercise.task.replace("`", "").split()), exercise.goal.asks[0]
     address, blank = f"{base}/exercises/{exercise.name}", unanswered()
@@ -41,7 +38,8 @@ def exercise_context(exercise: Exercise, base: str, indexed: bool, dress: FrameD
         "social": plain_tags(address, exercise.title, text, indexed and dress is None),
         "exercise": exercise,
         "framed": dress is not None,
-        "lesson": next((lesson for lesson in all_lessons() if lesson.name == exercise.lesson), None),
+        "lesson": next((lesson for lesson in course.lessons if lesson.name == exercise.lesson), None),
+        "course": course.digest if exercise.own else "",
         "count": len(others),
         "previous": before[-1:],
         "next": after[:1],

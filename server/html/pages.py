@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from itertools import groupby
@@ -68,12 +68,13 @@ from ..url.address import (
 from ..url.representations import PICTURES, REPRESENTATIONS
 from .assets import SHARED_SCRIPT, Assets
 from .controls_digest import controls_digest
+from .course import Course
 from .example_inputs_code import example_inputs_code
-from .exercise_page import FrameDress, exercise_context, lesson_exercises
+from .exercise_page import FrameDress, exercise_context
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
 from .glossary import GlossaryEntry, termed, unlinked
 from .inline_bundle import Bundle
-from .lessons import Lesson, LessonPlace
+from .lessons import LessonPlace
 from .op_markup import highlighted_source, inline_code, load_markup_libraries, mathml, prose
 from .page_document import page_document
 from .play_page import SKELETON, name_in_text, source_text, unanswered
@@ -127,14 +128,14 @@ class Pages:
 
     @classmethod
     @cache
-    def shared(cls, own: bool = False, framed: bool = True, root: str = "") -> Pages:
+    def shared(cls, own: str = "", framed: bool = True, root: str = "") -> Pages:
         """One with the static files of this process, made once: compiling the templates takes 0.1 s."""
         return cls(Assets.shared(), own, framed, root)
 
-    def __init__(self, assets: Assets, own: bool = False, framed: bool = True, root: str = "") -> None:
-        """``own``: the app shows a visitor's own Functions; ``framed``: other sites may embed figures.
+    def __init__(self, assets: Assets, own: str = "", framed: bool = True, root: str = "") -> None:
+        """``own``: the visitor's own files, where the app shows their Functions.
 
-        ``root`` stands before the addresses of this site in links.
+        ``framed``: other sites may embed figures; ``root`` stands before the addresses of this site in links.
         """
         sheets = {name: f"css/views/{name}.css" for name in VIEWS}
         self._environment = Environment(
@@ -239,33 +240,38 @@ class Pages:
         answer = view.answer and without_hidden(view.answer, view.address.hide)
         return self._render("pages/embed.html", _context(replace(view, answer=answer, indexed=False), "/embed/{name}"))
 
-    def lesson(self, view: SectionPage, place: LessonPlace, framed: bool) -> bytes:
-        """A lesson with its figure; ``framed`` for a frame of another page."""
+    def lesson(self, view: SectionPage, place: LessonPlace, course: Course, framed: bool) -> bytes:
+        """A lesson of the course with its figure; ``framed`` for a frame of another page."""
         address = f"/lessons/{place.lesson.name}"
         context = _context(replace(view, indexed=False), f"/embed{address}" if framed else address)
         text = " ".join(place.lesson.text.replace("`", "").split())
         social = plain_tags(view.base + address, place.lesson.title, text, view.indexed and not framed)
         context |= {"place": place, "lesson": place.lesson, "framed": framed, "ranges": None}
-        context["exercises"] = lesson_exercises(place.lesson.name) if view.editable else []
+        context["exercises"] = course.exercises_of(place.lesson) if view.editable else []
+        context["course"] = course.digest if place.lesson.own else ""
         if view.held is not None:
             context["ranges"] = dict(zip(("upper", "lower"), view.held.of(view.address.layout), strict=True))
         return self._render("pages/lesson.html", context | {"social": replace(social, image=context["social"].image)})
 
-    def lessons(self, lessons: Sequence[Lesson], editable: bool, base: str, indexed: bool) -> bytes:
+    def lessons(self, course: Course, editable: bool, base: str, indexed: bool) -> bytes:
         """The list of the lessons, by their questions, in parts; and where code is ``editable`` a way to exercises."""
         social = plain_tags(f"{base}/lessons", "Lessons", LESSONS_DESCRIPTION, indexed)
-        parts = [(part, list(members)) for part, members in groupby(lessons, lambda lesson: lesson.part)]
-        context = {"lessons": lessons, "parts": parts, "social": social, "editable": editable}
-        return self._render("pages/lessons.html", context)
+        grouped = groupby(course.lessons, lambda lesson: (lesson.own, lesson.part))
+        parts = [(own, part, list(members)) for (own, part), members in grouped]
+        context = {"lessons": course.lessons, "parts": parts, "social": social, "editable": editable}
+        return self._render("pages/lessons.html", context | _told_of(course, "lessons"))
 
-    def exercises(self, exercises: Collection[Exercise], base: str, indexed: bool) -> bytes:
+    def exercises(self, course: Course, base: str, indexed: bool) -> bytes:
         """The list of the exercises."""
         social = plain_tags(f"{base}/exercises", "Exercises", EXERCISES_DESCRIPTION, indexed)
-        return self._render("pages/exercises.html", {"exercises": exercises, "social": social})
+        context = {"exercises": [*course.exercises.values()], "social": social}
+        return self._render("pages/exercises.html", context | _told_of(course, "exercises"))
 
-    def exercise(self, exercise: Exercise, base: str, indexed: bool, dress: FrameDress | None = None) -> bytes:
+    def exercise(
+        self, exercise: Exercise, course: Course, base: str, indexed: bool, dress: FrameDress | None = None
+    ) -> bytes:
         """An exercise, with a ``dress`` for the frame of another page; its curves are drawn by its script."""
-        return self._render("pages/exercise.html", exercise_context(exercise, base, indexed, dress))
+        return self._render("pages/exercise.html", exercise_context(exercise, course, base, indexed, dress))
 
     def glossary(self, entries: Sequence[GlossaryEntry], base: str, indexed: bool) -> bytes:
         """The terms, each with its definition and a figure."""
@@ -341,6 +347,11 @@ class Pages:
         """Why the visitor's ``file`` cannot be loaded; the page updates itself with the next load."""
         return self._render("pages/own_file.html", {"trouble": trouble, "file": file, "generation": generation})
 
+    def broken_file(self, trouble: LoadError, course: str, framed: bool) -> bytes:
+        """Why a file of a course with this digest is no lesson or exercise; the page updates by itself."""
+        context = {"trouble": trouble, "file": trouble["file"], "course": course, "framed": framed}
+        return self._render("pages/own_file.html", context)
+
     def unsolved(self, problem: UnsolvedOp) -> bytes:
         """A visitor's Function whose arguments could not be inferred: why, and how to declare them."""
         examples = example_inputs_code(problem["title"], problem["recipe"], problem["argument"])
@@ -388,6 +399,11 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
         "packed": "" if answer is None else script_json(page_document(answer, view.figure, view.held)),
         "still": "" if answer is None else static_figure(answer, address.layout, view.held),
     }
+
+
+def _told_of(course: Course, kind: str) -> dict[str, Any]:
+    """What a list says of the files of somebody's own: those of this ``kind`` that are broken."""
+    return {"broken": [each for each in course.broken if each.kind == kind], "course": course.digest}
 
 
 def _with_recipe(address: Address, recipe: str) -> Address:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from ..config.target import BadTarget, parse_target
+from ..numbered_files import NumberedFolders
 from ..protocol.errors import EngineBroken, EngineBusy
 from ..protocol.job import Job
 from ..protocol.load_error import load_error
@@ -25,13 +26,16 @@ _LOG = logging.getLogger("gradloupe")
 _ERROR_DELAY = 0.4  # seconds before a load error is shown: the save may be incomplete
 _SAVE_DELAY = 0.06  # seconds to notice a save during the load
 _SLOW = 0.4  # seconds after which a load is shown as slow
+_COURSE_INTERVAL = 0.4  # seconds between two looks at the files of lessons
+_NO_COURSE = NumberedFolders()
 _TIMESTAMP_LAG = 0.05  # seconds by which the time stamps of a file system may be behind
 
 
 class ReloadState(TypedDict):
     """How many loads are finished, the ``trouble`` of the newest one, and whether the present one is slow.
 
-    ``digests`` by name, and the name of the ``first`` op, are those of the last good load.
+    ``digests`` by name, and the name of the ``first`` op, are those of the last good load; ``course`` is the digest of
+    the files of lessons and exercises.
     """
 
     generation: int
@@ -39,6 +43,7 @@ class ReloadState(TypedDict):
     digests: dict[str, str]
     first: str | None
     loading: bool
+    course: str
 
 
 class Reloader:
@@ -48,8 +53,8 @@ class Reloader:
     load, and ``generation`` the number of finished loads.
     """
 
-    def __init__(self, job: Job) -> None:
-        self._job = job
+    def __init__(self, job: Job, course: NumberedFolders = _NO_COURSE) -> None:
+        self._job, self._folders, self._course = job, course, course.digest()
         self._target_paths = _target_files(job.targets)
         self._watcher = FileWatcher(self._target_paths)
         self._began = time.time()
@@ -74,6 +79,8 @@ class Reloader:
         await self.engine.connect()
         self._start(self._load(self.engine, self._watcher.stirs, self._began))
         self._start(self._reload_after_saves())
+        if self._folders.folders:
+            self._start(self._follow_course())
 
     def end(self) -> None:
         """End all iterations over ``changes``."""
@@ -113,6 +120,7 @@ class Reloader:
             "digests": self._digests,
             "first": next(iter(self._digests), None),
             "loading": self._is_slow,
+            "course": self._course,
         }
 
     async def changes(self) -> AsyncGenerator[ReloadState, None]:
@@ -132,6 +140,15 @@ class Reloader:
                     await self._finish()
                 else:
                     await self._begin()
+
+    async def _follow_course(self) -> None:
+        """Tell when the files of lessons and exercises are others; they are few, and need no worker."""
+        while not self._ended:
+            await asyncio.sleep(_COURSE_INTERVAL)
+            now = await asyncio.to_thread(self._folders.digest)
+            if now != self._course:
+                self._course = now
+                await self._notify()
 
     async def _begin(self) -> None:
         """Start a load, and drop the one under way, if there is one."""

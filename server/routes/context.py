@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,10 @@ from ..cache.mark_cache import MarkCache
 from ..cache.thumbnails import OWN_TIMEOUT, ThumbnailCache
 from ..cache.visitor import Shares, Visitor
 from ..config.settings import Settings
+from ..config.target import course_folders
 from ..exercises.grader import Grader
 from ..html.assets import Assets
+from ..html.course import Course, CourseFolders
 from ..html.pages import Pages
 from ..http.connection_limits import client_of_address
 from ..http.responses import EncodedBody
@@ -57,6 +60,7 @@ class Site:
     grader: Grader
     build: str
     settings: Settings
+    folders: CourseFolders
 
     @classmethod
     def of(cls, engine: AnyEngine, settings: Settings) -> Site:
@@ -65,16 +69,21 @@ class Site:
         templates = (path.read_bytes() for path in sorted(Path(TEMPLATES).rglob("*.*")) if path.suffix in _SOURCES)
         build = fingerprint(__version__, source_digest(), settings.root, *templates)
         answers, streams = AnswerCache(engine, settings.requests_per_peer), Shares(settings.requests_per_peer, _STREAMS)
-        own = bool(settings.targets)
+        own = ", ".join(settings.targets)
         framed = not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS
         pages = Pages.shared(own, framed, settings.root)
         exports = ExportWriter(answers, pages, assets)
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
         caches = answers, MarkCache(engine), SingleFlight[tuple[EncodedBody, bool]](), streams
         edits = Edits(EditLimits(deadline=settings.deadline, waiting=max(1, settings.requests_per_peer // 2)))
+        grader, folders = Grader(edits), CourseFolders(course_folders(settings.lessons, settings.targets))
         return cls(
-            engine, *caches, exports, assets, pages, *thumbnails, Rasterizer(), edits, Grader(edits), build, settings
+            engine, *caches, exports, assets, pages, *thumbnails, Rasterizer(), edits, grader, build, settings, folders
         )
+
+    async def course(self) -> Course:
+        """The lessons and exercises, read again where a file was saved."""
+        return await asyncio.to_thread(self.folders.course)
 
     def base(self, request: Request) -> str:
         """The base URL of this site, without a slash at the end."""

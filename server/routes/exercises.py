@@ -8,9 +8,10 @@ import asyncio
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from ..exercises.exercise import OPEN_GOALS, Exercise, Goal, all_exercises
+from ..exercises.exercise import OPEN_GOALS, Exercise, Goal
+from ..html.course import Course
 from ..html.exercise_page import FrameDress
-from ..http.responses import reply
+from ..http.responses import reply, uncached_reply
 from ..protocol.errors import BadQuestion
 from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
@@ -30,21 +31,21 @@ async def exercise_list(request: Request) -> Response:
     """All exercises, in order."""
     site = Site.serving(request)
     await check_allowed(site)
-    listed = all_exercises().values()
-    body = await asyncio.to_thread(site.pages.exercises, listed, site.base(request), site.settings.public)
+    course = await site.course()
+    body = await asyncio.to_thread(site.pages.exercises, course, site.base(request), site.settings.public)
     return reply(request, body, "text/html")
 
 
 @router.get("/exercises/{exercise}", include_in_schema=False)
 async def exercise_page(request: Request) -> Response:
     """One exercise: its task, its code, its curves."""
-    return await _page(request, _exercise(request.path_params["exercise"]))
+    return await _named(request)
 
 
 @router.get("/embed/exercises/{exercise}", include_in_schema=False)
 async def framed_exercise(request: Request) -> Response:
     """One exercise for the frame of another page."""
-    return await _page(request, _exercise(request.path_params["exercise"]), parse_query(query_string(request)))
+    return await _named(request, parse_query(query_string(request)))
 
 
 @router.get("/embed/play/edit", include_in_schema=False)
@@ -59,11 +60,21 @@ async def framed_edit(request: Request) -> Response:
     return await _page(request, Exercise("", 0, "Code to edit", "", "", "", Goal(goal, "", asks)), dress)
 
 
+async def _named(request: Request, words: dict[str, str] | None = None) -> Response:
+    site, name = Site.serving(request), request.path_params["exercise"]
+    course = await site.course()
+    trouble = course.trouble("exercises", name)
+    if trouble is not None:
+        page = site.pages.broken_file(trouble, course.digest, words is not None)
+        return uncached_reply(request, page, "text/html", 422)
+    return await _page(request, _exercise(name, course), words)
+
+
 async def _page(request: Request, exercise: Exercise, words: dict[str, str] | None = None) -> Response:
     site = Site.serving(request)
     await check_allowed(site)
     dress = None if words is None else _dress(words)
-    around = site.base(request), site.settings.public, dress
+    around = await site.course(), site.base(request), site.settings.public, dress
     return reply(request, await asyncio.to_thread(site.pages.exercise, exercise, *around), "text/html")
 
 
@@ -86,8 +97,8 @@ def _dress(words: dict[str, str]) -> FrameDress:
     return FrameDress(hide, theme, height)
 
 
-def _exercise(name: str) -> Exercise:
-    exercises = all_exercises()
+def _exercise(name: str, course: Course) -> Exercise:
+    exercises = course.exercises
     if name not in exercises:
         close = closest_match(name, exercises)
         hint = f"did you mean {close}? " if close else ""

@@ -10,10 +10,12 @@ from functools import partial
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from ..html.course import Course, trouble_of
 from ..html.glossary import glossary_entries
-from ..html.lessons import Lesson, LessonPlace, all_lessons, control_positions, lesson_place
+from ..html.lessons import BadLesson, Lesson, LessonPlace, control_positions
 from ..html.pages import Pages, SectionPage
-from ..http.responses import cached_reply
+from ..http.responses import cached_reply, uncached_reply
+from ..protocol.errors import BadQuestion, UnknownOp
 from ..protocol.fingerprint import fingerprint
 from ..protocol.question import Question
 from ..protocol.suggest import closest_match
@@ -36,8 +38,9 @@ router = APIRouter()
 async def lesson_list(request: Request) -> Response:
     """All lessons, in order."""
     site = Site.serving(request)
-    render = partial(site.pages.lessons, all_lessons(), site.editable)
-    return await _words(request, f"lessons {site.editable}", render)
+    course = await site.course()
+    render = partial(site.pages.lessons, course, site.editable)
+    return await _words(request, f"lessons {site.editable} {course.digest}", render)
 
 
 @router.get("/glossary", include_in_schema=False)
@@ -75,14 +78,29 @@ async def _words(request: Request, kind: str, render: Callable[[str, bool], byte
 
 
 async def _lesson(request: Request, framed: bool) -> Response:
-    place = _place(request.path_params["lesson"])
-    figure = SectionPlace(place.lesson.op, _query(place.lesson, query_string(request)))
+    site, name = Site.serving(request), request.path_params["lesson"]
+    course = await site.course()
+    trouble = course.trouble("lessons", name)
+    if trouble is None:
+        place, asked = _place(name, course), query_string(request)
+        try:
+            return await _section(request, place, course, asked, framed)
+        except BadLesson as problem:
+            trouble = trouble_of(problem, "")
+        except (BadQuestion, UnknownOp) as problem:
+            if not place.lesson.own or undressed_query(asked):
+                raise
+            trouble = trouble_of(place.lesson.misplaced(str(problem)), "")
+    return uncached_reply(request, site.pages.broken_file(trouble, course.digest, framed), "text/html", 422)
+
+
+async def _section(request: Request, place: LessonPlace, course: Course, asked: str, framed: bool) -> Response:
     return await section_page(
         request,
-        figure,
+        SectionPlace(place.lesson.op, _query(place.lesson, asked)),
         EMBED,
-        f"lesson {framed}",
-        partial(_render, place=place, framed=framed),
+        f"lesson {place.lesson.name} {framed} {course.digest}",
+        partial(_render, place=place, course=course, framed=framed),
         _PATIENCE,
         partial(_at_every_position, place.lesson),
     )
@@ -93,23 +111,29 @@ def _query(lesson: Lesson, asked: str) -> str:
     return asked if undressed_query(asked) else "&".join(filter(None, (lesson.query, asked)))
 
 
-def _render(pages: Pages, view: SectionPage, place: LessonPlace, framed: bool) -> bytes:
-    return pages.lesson(view, place, framed)
+def _render(pages: Pages, view: SectionPage, place: LessonPlace, course: Course, framed: bool) -> bytes:
+    return pages.lesson(view, place, course, framed)
 
 
 def _at_every_position(lesson: Lesson, op: OpDescription, device: DeviceSummary, address: Address) -> list[Question]:
-    """The questions of the figure with the control of the lesson at each of its positions, for axes that hold still."""
+    """The questions of the figure with the control of the lesson at each of its positions, for axes that hold still.
+
+    Raises ``BadLesson`` for a control that cannot be there.
+    """
     _, _, query = canonical_address(op, curves_only(address)).partition("?")
-    words = parse_query(query)
-    return [
-        read_address(op, device, {**words, lesson.control: text}).question for text in control_positions(lesson, op)
-    ]
+    words, places = parse_query(query), control_positions(lesson, op, address.question.wrt.name)
+    try:
+        return [read_address(op, device, {**words, lesson.control: text}).question for text in places]
+    except BadQuestion as problem:
+        if not lesson.own:
+            raise
+        raise lesson.uncontrolled(str(problem)) from None
 
 
-def _place(name: str) -> LessonPlace:
-    place = lesson_place(name)
+def _place(name: str, course: Course) -> LessonPlace:
+    place = course.lesson(name)
     if place is None:
-        close = closest_match(name, [each.name for each in all_lessons()])
+        close = closest_match(name, [each.name for each in course.lessons])
         hint = f"did you mean {close}? " if close else ""
         raise HTTPException(404, f"There is no lesson {printable_excerpt(name)!r}; {hint}/lessons lists them all.")
     return place

@@ -5,7 +5,7 @@ of the sandbox; ``POST /play.page.json``, the same for that page; and ``POST /pl
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from ..cache.visitor import Visitor
 from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_ending
-from ..exercises.exercise import OPEN_GOALS, Goal, all_exercises
+from ..exercises.exercise import OPEN_GOALS, Exercise, Goal
 from ..exercises.grade import graded_text
 from ..figure.hidden_curves import without_hidden
 from ..html.controls_digest import controls_digest
@@ -140,7 +140,7 @@ async def play_grade(request: Request) -> Response:
     site = Site.serving(request)
     await check_allowed(site)
     edit = await _asked(request, ("text", "exercise", "goal", "original"))
-    goal, hints = _goal(edit)
+    goal, hints = _goal(edit, (await site.course()).exercises)
     visitor = site.visitor(request)
     grade = await site.grader.grade(edit.text, goal, visitor.address, visitor.gone)
     told = [] if grade.solved else [*map(tuple, grade.hints), *(("A hint?", hint) for hint in hints)]
@@ -148,9 +148,8 @@ async def play_grade(request: Request) -> Response:
     return uncached_reply(request, orjson.dumps(result), "application/json")
 
 
-def _goal(edit: _Edit) -> tuple[Goal, tuple[str, ...]]:
+def _goal(edit: _Edit, exercises: Mapping[str, Exercise]) -> tuple[Goal, tuple[str, ...]]:
     """The goal of an edit, and the hints of its exercise. Raises ``BadQuestion``."""
-    exercises = all_exercises()
     if edit.exercise in exercises:
         return exercises[edit.exercise].goal, exercises[edit.exercise].hints
     if edit.exercise:
@@ -168,7 +167,9 @@ async def _reply(request: Request, fields: tuple[str, ...], write: _Write) -> Re
     await check_allowed(site)
     edit = await _asked(request, fields)
     visitor = site.visitor(request)
-    text = graded_text(edit.text, _goal(edit)[0]) if edit.exercise else edit.text
+    text = edit.text
+    if edit.exercise:
+        text = graded_text(text, _goal(edit, (await site.course()).exercises)[0])
     async with site.edits.engine(text, visitor.address, visitor.gone) as engine:
         result = await _result(engine, edit, visitor, write)
     return uncached_reply(request, orjson.dumps(result), "application/json")

@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from ..html.lessons import all_lessons
 from ..http.responses import reply
 from ..url.representations import REPRESENTATIONS
 from .context import Site
@@ -43,7 +42,7 @@ async def sitemap(request: Request) -> Response:
         raise HTTPException(404, "This site has no map: it is not public, and search engines are asked to stay away.")
     base = site.base(request)
     ops = [f"/ops/{name}" for name in await site.engine.catalogue()]
-    taught = [f"/lessons/{lesson.name}" for lesson in all_lessons()]
+    taught = [f"/lessons/{lesson.name}" for lesson in (await site.course()).lessons]
     body = _listed(base + path for path in ("/", *ops, "/lessons", *taught, "/glossary"))
     return reply(request, body, "application/xml")
 

@@ -31,7 +31,7 @@ def test_a_file_needs_five_keys_and_takes_more() -> None:
     ("file", "content", "words"),
     [
         ("a.toml", written(), "its number and its name"),
-        ("01_a.toml", "title", "01_a.toml: Expected"),
+        ("01_a.toml", "title", "01_a.toml, line 1: Expected"),
         ("01_a.toml", written(start=""), "lacks start"),
         ("01_a.toml", written(task='"short"'), "task has 1 words"),
         ("01_a.toml", written(goal='"match"'), "goal must be of matches, surrogate and check"),

@@ -111,10 +111,10 @@ def test_an_unknown_lesson_is_told_the_nearest_name(server: str) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "complaint"),
     [
-        ("backward.toml", FIRST, "called by its number"),
-        ("01_backward.toml", "title = ", "01_backward.toml: "),
-        ("01_backward.toml", FIRST.replace("control = ", "handle = "), "lacks control"),
-        ("01_backward.toml", FIRST + 'colour = "blue"', "has unknown keys: colour"),
+        ("backward.toml", FIRST, "is called by its number"),
+        ("01_backward.toml", "title = ", "01_backward.toml, line 1: Invalid value."),
+        ("01_backward.toml", FIRST.replace("control = ", "handle = "), "it lacks control"),
+        ("01_backward.toml", FIRST + 'colour = "blue"', "colour is no key of a lesson"),
         ("01_backward.toml", FIRST.replace("/ops/snake", "/compare"), "is not that of an op"),
         ("01_backward.toml", FIRST.replace('control = "a"', "control = 1"), "control is not a text"),
         ("01_backward.toml", FIRST.replace("expect =", "choices = 3\nexpect ="), "choices is not a list"),

@@ -62,10 +62,11 @@ export async function reloadWhenReady(address, refused, later = LATER) {
   else setTimeout(() => mine === latest && reloadWhenReady(address, refused, 2 * later), later);
 }
 
-/** The figure in a frame follows the visitor's file, with all others of its page; `numbers()` is their address. */
-export function followInFrame({ shown, digest }, numbers) {
+/** A frame follows the visitor's file and its lesson, with all others of its page; `numbers()` is their address. */
+export function followInFrame({ shown, digest, course }, numbers) {
   let asked = digest;
-  listenTogether(({ digests: { [shown]: now } }) => {
+  listenTogether(({ digests: { [shown]: now }, course: files }) => {
+    if (course && files !== course) location.reload();
     if (now === undefined || now === asked) return;
     asked = now;
     reloadWhenReady(numbers(), () => {}); // what was drawn last stays

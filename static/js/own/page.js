@@ -1,9 +1,9 @@
 // A page that follows the visitor's file by being opened anew: short pages, and that of a pair.
 
 import { reloadWhenReady } from "./events.js";
-import { followFile, showFailure, showIfMissing, troubleElements } from "./follow.js";
+import { followFile, showFailure, showIfMissing, showNote, troubleElements } from "./follow.js";
 
-const { name, digest, digests, generation } = document.querySelector("#following").dataset;
+const { name, digest, digests, generation, course } = document.querySelector("#following").dataset;
 if (digests) followPair(JSON.parse(digests));
 else followPage();
 
@@ -12,8 +12,11 @@ function followPage() {
   let leaving = false;
   followFile((state) => {
     if (name) showIfMissing(state, [name]);
-    const old = name ? name in state.digests && state.digests[name] !== digest : String(state.generation) !== generation;
-    if (old && !leaving) {
+    const loaded = generation !== undefined && String(state.generation) !== generation;
+    const old = name ? name in state.digests && state.digests[name] !== digest : loaded;
+    const other = course !== undefined && state.course !== course;
+    if (other && document.querySelector("#back:enabled")) showNote("The files were saved; what you typed stays until you load this page again.");
+    else if ((old || other) && !leaving) {
       leaving = true;
       location.reload();
     }

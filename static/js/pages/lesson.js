@@ -52,6 +52,8 @@ if (parent !== window) {
   });
   const measure = () => around.resized(Math.ceil(document.body.getBoundingClientRect().height));
   if (!page.dataset.high) new ResizeObserver(measure).observe(document.body);
+  const numbers = () => `${session.path}.json${session.parts().section}`;
+  if ("course" in page.dataset) import("../own/events.js").then(({ followInFrame }) => followInFrame(page.dataset, numbers));
 } else showDefinitions(); // in a frame a term opens the glossary
 
 if (find("#share")) shareButton(find("#share"), find("#sharing"), () => session.parts().section || queryOfPage());
