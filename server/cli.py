@@ -11,13 +11,16 @@ import sys
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from ipaddress import ip_address
+from pathlib import Path
 from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, NoReturn
 
 from .. import __version__
+from .capture.file import SUFFIX, BadCapture, read_capture
 from .config.settings import Settings, end_with, parse_settings
-from .config.target import BadTarget, course_folders, expand_folders, parse_target
+from .config.target import BadTarget, course_folders, defines_function, expand_folders, parse_target
 from .protocol.job import Job
+from .protocol.listed import listed
 from .standard_streams import lead_stdout_nowhere, open_closed_streams
 from .supervisor.worker_process import WorkerProcess
 
@@ -63,7 +66,7 @@ def run(arguments: Sequence[str]) -> None:
 
     Ends with ``SystemExit`` for a report, and where nothing can be served.
     """
-    chosen = parse_settings(arguments, os.environ, __version__)
+    chosen = _with_data(parse_settings(arguments, os.environ, __version__))
     if chosen.reports:
         found = expand_folders(chosen.targets)
         _report(replace(chosen, targets=found or chosen.targets), _target_problem(found), nothing=not found)
@@ -90,6 +93,40 @@ def run(arguments: Sequence[str]) -> None:
         _serve(listener, make_engine, chosen)
 
 
+def _with_data(chosen: Settings) -> Settings:
+    """The settings with the Functions that a capture has seen in the place of one that is a target.
+
+    Of the files that it names only those below this folder that define a Function count: it may be from a stranger.
+    Ends the process with a sentence where it cannot be read, or none of them is here.
+    """
+    captures = [each for each in chosen.targets if each.endswith(SUFFIX)]
+    data = [*captures, *filter(None, [chosen.data])]
+    if chosen.everywhere and not data:
+        end_with("--everywhere is for --check --data step.gradloupe, which else fails for what the data touch alone.")
+    if not data:
+        return chosen
+    if len(data) > 1:
+        end_with(f"{listed(data)} are {len(data)} captures; give one of them.")
+    try:
+        seen = dict.fromkeys((each["file"], each["function"]) for each in read_capture(data[0]).record["sites"])
+    except BadCapture as problem:
+        end_with(str(problem))
+    files = {file for file, _ in seen if _is_here(file) and defines_function(Path(file))}
+    found = [f"{file}:{name}" for file, name in seen if file in files and "<" not in name]
+    targets = [*(each for each in chosen.targets if each not in captures), *(found if captures else ())]
+    if not targets:
+        names = listed(list(dict.fromkeys(file or "no file" for file, _ in seen)) or ["no Function"])
+        end_with(
+            f"{data[0]} has seen {names}, and none is in this folder; name it: gradloupe my_ops.py --data {data[0]}."
+        )
+    return replace(chosen, targets=tuple(targets), data=data[0])
+
+
+def _is_here(file: str) -> bool:
+    inside = Path(os.path.realpath(file))
+    return file.endswith(".py") and inside.is_file() and inside.is_relative_to(os.path.realpath(os.curdir))
+
+
 def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
     """Start the first worker; the function returned makes the engine, once the web is imported."""
     if chosen.targets:
@@ -110,7 +147,8 @@ def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
 
 def _job(chosen: Settings) -> Job:
     limits = (chosen.deadline, chosen.targets, chosen.loading, chosen.memory)
-    return Job(*limits, report=chosen.reports, recipes=chosen.recipe)
+    data = os.path.abspath(chosen.data) if chosen.data else ""
+    return Job(*limits, report=chosen.reports, recipes=chosen.recipe, data=data)
 
 
 def _target_problem(targets: tuple[str, ...]) -> str:

@@ -15,6 +15,38 @@ _MOST_REPEATED = 5
 
 
 @dataclass(frozen=True)
+class FunctionData:
+    """What a capture has of one Function: its call sites, the busiest first."""
+
+    capture: Capture
+    sites: tuple[SiteRecord, ...]
+
+    def index(self, site: SiteRecord, name: str, place: int) -> int:
+        """Which argument of a call is the input of this name, which is at this ``place`` among the tensors."""
+        names = [each["name"] for each in site["arguments"]]
+        tensors = sorted(
+            each["index"] for each in site["slots"] if each["role"] == "input" and each["values"]["length"]
+        )
+        return names.index(name) if name in names else tensors[place] if place < len(tensors) else -1
+
+    def inputs(self, name: str, place: int) -> NDArray[np.float64]:
+        """The sample of an input, of all sites."""
+        return np.concatenate(
+            [sample_of(self.capture, [each], "input", self.index(each, name, place)) for each in self.sites]
+        )
+
+
+def attach_data(op: object, data: FunctionData) -> None:
+    """Keep what was seen of an op with it."""
+    vars(op)["_data"] = data
+
+
+def data_of(op: object) -> FunctionData | None:
+    """What was seen of an op in a step; None where nothing was."""
+    return getattr(op, "_data", None)
+
+
+@dataclass(frozen=True)
 class Summary:
     """What a sample says of one place of a call.
 

@@ -214,6 +214,10 @@ OPTIONS = {
         _OWN,
         between="\n",
     ),
+    "data": Option(
+        str, "what gradloupe.watch saved: your numbers under the curves, in the calls of your step", "FILE", _OWN
+    ),
+    "everywhere": Option(boolean, "with --check --data: fail for what your data do not touch, too", "", _OWN),
     "verbose": Option(boolean, "with --check: say the notes of the X-ray, too", "", _OWN),
     "baseline": Option(_file, "with --check: a file of findings that are known; only new ones fail", "FILE", _OWN),
     "write_baseline": Option(boolean, "with --baseline: write that file from what is found now", "", _OWN),

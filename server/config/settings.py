@@ -40,6 +40,7 @@ examples:
   gradloupe my_ops.py --check                    no server: a table, and exit code 1 where something differs
   gradloupe my_ops.py --check --format junit     the same for a CI server
   gradloupe my_ops.py --save-html report.html    the same as a page to keep or to send
+  gradloupe my_ops.py --data step.gradloupe      with the numbers that gradloupe.watch has saved under the curves
 
 Every option may also be given in the environment: --port as GRADLOUPE_PORT, and so on.
 """
@@ -66,7 +67,8 @@ class Settings:
     With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
     differences are then no failure; with ``strict`` warnings and remarks are failures, too. ``baseline`` is the file of
     findings that are known and no failure either, which is written first with ``write_baseline``; ``verbose`` says the
-    notes, too.
+    notes, too. ``data`` is the file of a capture, whose calls are looked at; what it does not touch fails no check,
+    unless ``everywhere``.
     """
 
     host: str = "127.0.0.1"
@@ -96,6 +98,8 @@ class Settings:
     verbose: bool = False
     baseline: str = ""
     write_baseline: bool = False
+    data: str = ""
+    everywhere: bool = False
     next_port: bool = False
 
     @property
@@ -156,9 +160,11 @@ def _check_combination(chosen: Settings, arguments: Mapping[str, Any]) -> None:
         end_with(f"{flag} needs the file or module to look at, like gradloupe my_ops.py {flag}.")
     if chosen.recipe and not chosen.targets:
         end_with("--recipe needs the file or module of the Function, like gradloupe my_ops.py --recipe ...")
+    if chosen.data and not chosen.targets:
+        end_with("--data needs the file or module of the Functions, like gradloupe my_ops.py --data step.gradloupe.")
     if chosen.write_baseline and not chosen.baseline:
         end_with("--write-baseline needs the file to write, like --baseline gradloupe.json --write-baseline.")
-    for name in ("format", "allow", "baseline", "strict", "verbose"):
+    for name in ("format", "allow", "baseline", "strict", "verbose", "everywhere"):
         if arguments[name] is not None and not chosen.check:
             end_with(f"--{name} is for --check, which reports in the terminal; add it, or leave --{name} out.")
 

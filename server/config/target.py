@@ -24,7 +24,7 @@ _SIGNS = (_BASE.encode(), b"backward", _REGISTERED.encode())  # without any of t
 
 def file_with_functions(folder: Path) -> Path | None:
     """The first file in a folder, or below, with a class that inherits from ``Function``; None without one."""
-    return next((path for path in islice(_files(folder), _MAX_FILES) if _defines_function(path)), None)
+    return next((path for path in islice(_files(folder), _MAX_FILES) if defines_function(path)), None)
 
 
 def expand_folders(targets: Iterable[str]) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def expand_folders(targets: Iterable[str]) -> tuple[str, ...]:
 
 
 def _files_with_functions(folder: Path) -> list[Path]:
-    return [path for path in _files(folder) if _defines_function(path, unreadable=True)]
+    return [path for path in _files(folder) if defines_function(path, unreadable=True)]
 
 
 def _modules_of(package: str) -> list[str]:
@@ -62,7 +62,7 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(here, name) for name in sorted(names) if name.endswith(".py"))
 
 
-def _defines_function(path: Path, unreadable: bool = False) -> bool:
+def defines_function(path: Path, unreadable: bool = False) -> bool:
     """Whether a class inherits from ``Function``, or has a forward and a backward, or a custom operator has one.
 
     Where that is not known, ``unreadable``.

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ..capture.samples import FunctionData
 from ..inference.construction.op import free_names
 from ..inference.source.signature import Signature
 from ..protocol.errors import BadQuestion
@@ -32,7 +33,7 @@ class CheckArguments:
     """The arguments of ``check``: how the Function is called, and which section is asked for.
 
     ``positional`` are those behind the Function. Once sorted, ``recipe`` or ``example_inputs`` has them, and
-    ``tensors`` are those that were given by name.
+    ``tensors`` are those that were given by name. ``data`` is what was seen of the Function in a step.
     """
 
     recipe: str = ""
@@ -46,6 +47,7 @@ class CheckArguments:
     positional: tuple[Any, ...] = ()
     height: int | None = None
     tensors: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    data: FunctionData | None = None
 
     @property
     def somewhere(self) -> bool:

@@ -17,6 +17,7 @@ from ..protocol.answer import Answer
 from ..protocol.frames import Frame
 from ..protocol.question import Question
 from ..schema.op import OpDescription, OpStub
+from ..user_code.captured_calls import with_data
 from ..user_code.definition_lines import SourceFile, code_of
 from ..user_code.discover import declaration_of, is_user_function
 from ..user_code.left_defaults import left_defaults
@@ -114,6 +115,7 @@ def _subject(
     passed_over: str = "",
     made_up: tuple[str, ...] = (),
 ) -> Subject:
+    op = with_data(op, wanted.data)
     file, first, source = _source_of(op)
     vars(op)["_written"] = (first or 1, source)  # the source of a class in a notebook cell comes from linecache
     text = recipe.text() if recipe else ""

@@ -26,7 +26,7 @@ class Job:
     is sent when the worker is connected; until then it may be "", and the worker is a spare one. None without any.
     ``again`` counts explicit reloads, which also invalidate what is read beside the source. ``report`` says that all
     its Functions are looked at once, in every view, and nobody waits for a single answer. ``recipes`` are names of
-    Functions, each with how it is called.
+    Functions, each with how it is called. ``data`` is the file of a capture, whose calls are the recipes of others.
     """
 
     deadline: float = 10.0
@@ -37,6 +37,7 @@ class Job:
     report: bool = False
     text: str | None = None
     recipes: tuple[tuple[str, str], ...] = ()
+    data: str = ""
 
     @property
     def foreign(self) -> tuple[str, ...]:

@@ -16,15 +16,19 @@ from pathlib import Path
 from types import ModuleType
 
 from ...ops import OPS, BadDeclaration
+from ..capture.file import BadCapture, read_capture
+from ..capture.record import Capture
 from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..protocol.errors import LoadFailed
+from ..protocol.load_error import load_error
 from ..protocol.suggest import no_such_function
 from ..sandbox.edited_module import edited_module
 from ..sandbox.guest import FILE, Claims
 from ..sandbox.guest_process import GuestProcess
 from ..schema.op import OpStub
 from ..url.representations import REPRESENTATIONS
+from .captured_calls import capture_notes, source_digest
 from .discover import FoundFunction, abstract_method, find_functions, is_abstract_base
 from .example_inputs import unknown_example_names
 from .import_errors import display_path, encodable, import_error_report
@@ -74,14 +78,21 @@ class Load:
     notes: list[str]
     reading: UserFileFinder
     recipes: Mapping[str, str]
+    capture: Capture | None = None
 
 
-def load_targets(targets: Sequence[str], again: int = 0, recipes: Mapping[str, str] | None = None) -> Load:
+def load_targets(
+    targets: Sequence[str], again: int = 0, recipes: Mapping[str, str] | None = None, data: str = ""
+) -> Load:
     """Import the targets, in this process and for good; raises ``LoadFailed``.
 
-    ``recipes`` are those of the command line, by name of the Function.
+    ``recipes`` are those of the command line, by name of the Function; ``data`` is the file of a capture.
     """
-    reading, recipes = UserFileFinder(), recipes or {}
+    reading, recipes, captured = UserFileFinder(), recipes or {}, [data] if data else []
+    try:
+        capture = read_capture(data) if data else None
+    except BadCapture as problem:
+        raise LoadFailed(load_error(str(problem), "BadCapture"), files_to_watch(reading, captured)) from None
     sys.meta_path.insert(0, reading)
     loaded: list[_LoadedFunction] = []
     notes: list[str] = []
@@ -106,10 +117,13 @@ def load_targets(targets: Sequence[str], again: int = 0, recipes: Mapping[str, s
     notes += [
         each for module in dict.fromkeys(module for _, module, _ in loaded) for each in unknown_example_names(module)
     ]
-    files = files_to_watch(reading, [path for path in reading.named if path.endswith(".py")])
+    files = files_to_watch(reading, [*captured, *(path for path in reading.named if path.endswith(".py"))])
     entries = _entries(loaded, _content_digest(reading, files, f"{again}{sorted(recipes.items())}"), reading)
     notes += [no_such_function(f"--recipe {each}", [*entries]) for each in recipes if each not in entries]
-    return Load(tuple(targets), entries, files, notes, reading, recipes)
+    if capture:
+        sources = {each.function.__qualname__: source_digest(each.source) for _, _, each in loaded}
+        notes += capture_notes(capture, sources)
+    return Load(tuple(targets), entries, files, notes, reading, recipes, capture)
 
 
 def load_text(text: str, guest: GuestProcess) -> Load:

@@ -25,6 +25,7 @@ from ..protocol.errors import BadQuestion, Unsolved
 from ..runtime.captured import captured_names
 from ..sandbox.guest_process import GuestProcess
 from ..schema.op import OpDescription, UnsolvedOp
+from .captured_calls import captured_override, data_of_function, with_data
 from .codegen import declaration_source
 from .example_inputs import Override, has_example, override_for, reasons
 from .import_errors import encodable, exception_message, import_error_report
@@ -149,7 +150,8 @@ class UserFunctions:
         definition = entry.definition
         declared = definition.op
         if declared and declared.says_the_call and not text:
-            return _SolvedOp(with_scalar_inputs(replace(declared, name=entry.name, group=entry.group)), None)
+            op = with_scalar_inputs(replace(declared, name=entry.name, group=entry.group))
+            return _SolvedOp(with_data(op, data_of_function(self._load.capture, definition.function)), None)
         override = self._override(entry, forgiving=bool(text))
         known = self._defaults.get(entry.name)
         if text and known and text == known.recipe.text():
@@ -168,19 +170,23 @@ class UserFunctions:
                 raise
             raise _broken_since_save(problem.error, before) from None
         op = with_declared(found, declared) if declared and not declared.says_the_call else found
+        op = with_data(op, data_of_function(self._load.capture, definition.function))
         if definition.custom:  # what the graph has is a class that torch has made
             vars(op)["_written"] = (definition.lines.first, definition.source)
         return _SolvedOp(op, recipe)
 
     def _override(self, entry: CatalogueEntry, forgiving: bool) -> Override | None:
         """The override in the user's file; raises ``NotInferred`` if it cannot be used, unless ``forgiving``."""
-        function = entry.definition.function
+        function, data = entry.definition.function, data_of_function(self._load.capture, entry.definition.function)
         names, namespace = signature_of(function).names, vars(entry.module)
         if function.__module__ in sys.modules and not has_example(function, namespace):
             namespace = vars(sys.modules[function.__module__])
         alone = sum(each.definition.file == entry.definition.file for each in self._load.entries.values()) == 1
+        recipe = self._load.recipes.get(entry.name, "")
+        if data and not recipe and (captured := captured_override(data, names)):
+            return captured
         try:
-            return override_for(function, names, namespace, alone, self._load.recipes.get(entry.name, ""))
+            return override_for(function, names, namespace, alone, recipe)
         except BadRecipe as problem:
             if forgiving:
                 return None

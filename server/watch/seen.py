@@ -12,8 +12,11 @@ import torch
 
 from ..capture.file import SUFFIX, written
 from ..capture.record import Capture
+from ..protocol.listed import listed
 from ..report.atomic_write import atomic_write
+from ..report.result import CheckResult
 from . import hooks
+from .judged import SeenResults, check_seen, look_at_seen
 from .recorder import BEFORE, Recorder
 from .table import seen_html, seen_text
 from .to_capture import capture_of
@@ -76,6 +79,36 @@ class Seen:
         where = where if where.suffix else where.with_suffix(SUFFIX)
         atomic_write(where, written(capture_of(self._recorder, list(self._said()), values)))
         return where
+
+    def check(self, function: Any = None) -> CheckResult | SeenResults:
+        """The check of a Function, by its class or name, in the call of the step; of all Functions without any.
+
+        True where all is well: what differs where none of your numbers lie is no failure. Raises ``ValueError`` for a
+        Function that was not called.
+        """
+        if function is not None:
+            return check_seen(self._named(function), self.capture)
+        capture = self.capture
+        return SeenResults(tuple(check_seen(each, capture) for each in self._classes()))
+
+    def look(self, function: Any = None) -> Any:
+        """The live figure of a Function with your numbers under its curves, for the cell of a notebook.
+
+        Without ``function``, of the only one that was called. Raises ``ValueError`` for one that was not.
+        """
+        return look_at_seen(self._named(function), self.capture)
+
+    def _classes(self) -> dict[type, None]:
+        return dict.fromkeys(site.cls for site in self._recorder.sites.values())
+
+    def _named(self, function: Any) -> type:
+        classes, name = list(self._classes()), getattr(function, "__qualname__", function)
+        found = [each for each in classes if function in (None, each) or name in (each.__name__, each.__qualname__)]
+        if len(found) == 1:
+            return found[0]
+        names = listed([each.__qualname__ for each in classes], "or") if classes else ""
+        asked = f"{name} was not called in the block" if function is not None else "The block has called several"
+        raise ValueError(f"{asked}; name one of {names}." if names else "No custom Function was called in the block.")
 
     def __repr__(self) -> str:
         return seen_text(self.capture)

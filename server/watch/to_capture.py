@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import os
 import sys
@@ -17,6 +16,7 @@ from ..inference.recipe.grammar import is_literal
 from ..inference.recipe.recipe import NotInferred
 from ..inference.source.signature import signature_of
 from ..runtime.arrays import dtype_name
+from ..user_code.captured_calls import source_digest
 from ..user_code.definition_lines import SourceFile
 from .recorder import Held, Recorder, Site
 from .sampler import Slot
@@ -57,11 +57,6 @@ def capture_of(recorder: Recorder, notes: list[str], values: bool = True) -> Cap
         "sites": [_site(each, blob, values) for each in list(recorder.sites.values())],
     }
     return Capture(record, bytes(blob.parts))
-
-
-def source_digest(source: str) -> str:
-    """The fingerprint of the source of a class."""
-    return hashlib.sha256(source.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _site(site: Site, blob: _Blob, values: bool) -> SiteRecord:

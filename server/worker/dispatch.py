@@ -185,7 +185,7 @@ def _collection(job: Job, text: Callable[[], str]) -> Gallery | UserFunctions:
 
     if job.text is not None:
         return EditedFunctions(text)
-    return UserFunctions(load_targets(job.targets, job.again, dict(job.recipes)))
+    return UserFunctions(load_targets(job.targets, job.again, dict(job.recipes), job.data))
 
 
 class Gallery:

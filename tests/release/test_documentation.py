@@ -2,15 +2,19 @@ import html
 import re
 import shlex
 import subprocess
+from contextlib import chdir
 from typing import get_args
 
 import pytest
+import torch
 from support import http
 from support.command_line import ran
 from support.sections import look
+from support.seen_step import functions_of
 from support.servers import HERE, serving_in_thread
 from support.written_functions import class_source
 
+import gradloupe
 from gradloupe.ops import OPS
 from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.protocol import VIEW_NAMES
@@ -55,7 +59,11 @@ def test_a_gradloupe_command_that_is_shown_runs(line, tmp_path):
     for folder in (tmp_path, tmp_path / "src"):
         folder.mkdir(exist_ok=True)
         (folder / "my_ops.py").write_text(f"import torch\n{class_source(MINE, 'Mine')}")
-    if "--" in line:
+    if "step.gradloupe" in line:
+        with chdir(tmp_path), gradloupe.watch() as seen:
+            functions_of(tmp_path).Mine.apply(torch.ones(3, requires_grad=True)).sum().backward()
+        seen.save(tmp_path / "step.gradloupe")
+    if "--check" in line or ("--" in line and "--data" not in line):
         done = ran(tmp_path, line)
         assert done.returncode == 0, done.stderr
     else:

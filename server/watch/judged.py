@@ -1,0 +1,60 @@
+"""What was seen, judged in this process: the figure and the check of a Function in the calls of the step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..capture.record import Capture
+from ..inference.recipe.recipe import NotInferred
+from ..inference.source.signature import signature_of
+from ..notebook import process_restored
+from ..notebook.arguments import CheckArguments
+from ..notebook.figure import notebook_figure
+from ..notebook.run import run_check
+from ..report.result import CheckResult
+from ..user_code.captured_calls import captured_call, data_of_function
+
+
+@dataclass(frozen=True, repr=False)
+class SeenResults:
+    """The results of several Functions; true where all are ``ok``."""
+
+    results: tuple[CheckResult, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether none differs where the data touch it."""
+        return all(each.ok for each in self.results)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __iter__(self) -> Iterator[CheckResult]:
+        return iter(self.results)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.results))
+
+
+def check_seen(cls: type, capture: Capture) -> CheckResult:
+    """The check of a Function with what was seen of it."""
+    with process_restored():
+        return run_check(cls, _call_seen(cls, capture)).checked
+
+
+def look_at_seen(cls: type, capture: Capture) -> Any:
+    """The live figure of a Function with what was seen of it."""
+    with process_restored():
+        return notebook_figure(cls, _call_seen(cls, capture))
+
+
+def _call_seen(cls: type, capture: Capture) -> CheckArguments:
+    """The arguments of a check with the call, and the numbers, that a capture has of a Function."""
+    data = data_of_function(capture, cls)
+    try:
+        names = signature_of(cls).names
+    except NotInferred:  # what follows says why
+        names = ()
+    return CheckArguments(example_inputs=captured_call(data, names) if data else None, data=data)
