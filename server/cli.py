@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> None:
 
     Ends with ``SystemExit`` for a report, and where nothing can be served.
     """
-    chosen = _with_data(parse_settings(arguments, os.environ, __version__))
+    chosen = with_data(parse_settings(arguments, os.environ, __version__))
     if chosen.reports:
         found = expand_folders(chosen.targets)
         _report(replace(chosen, targets=found or chosen.targets), _target_problem(found), nothing=not found)
@@ -93,7 +93,7 @@ def run(arguments: Sequence[str]) -> None:
         _serve(listener, make_engine, chosen)
 
 
-def _with_data(chosen: Settings) -> Settings:
+def with_data(chosen: Settings) -> Settings:
     """The settings with the Functions that a capture has seen in the place of one that is a target.
 
     Of the files that it names only those below this folder that define a Function count: it may be from a stranger.

@@ -17,7 +17,7 @@ import httpx2
 from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 
 from gradloupe import __version__
-from gradloupe.server.cli import make_server, start_engine
+from gradloupe.server.cli import make_server, start_engine, with_data
 from gradloupe.server.config import parse_settings
 from gradloupe.server.reload import AnyEngine, CompositeEngine
 from support import http
@@ -83,6 +83,7 @@ def serving_in_thread(*arguments: str, cwd: Path = HERE) -> Iterator[InThread]:
     """What ``gradloupe --port 0`` serves, started in ``cwd``, from this process: nothing is imported again."""
     chosen = parse_settings(["--port", "0", *arguments], os.environ, __version__)
     with chdir(cwd), socket.create_server((chosen.host, 0), backlog=2048) as listener:
+        chosen = with_data(chosen)
         door = start_engine(chosen)()
         web = make_server(door, chosen)
         thread = Thread(target=web.run, kwargs={"sockets": [listener]}, name="server")
