@@ -145,6 +145,11 @@ class Assets:
             raise KeyError(f"there is no static file {name}")
         return f"/static/{self.digest}/{name}"
 
+    @property
+    def widget(self) -> str:
+        """The element as a module in the form of anywidget."""
+        return "".join(self.read(f"element/{name}.js").decode() for name in ("grad-loupe", "widget"))
+
     def find(self, name: str) -> Asset | None:
         """The file of this name, None when there is none."""
         return self._assets.get(name)

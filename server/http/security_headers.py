@@ -38,7 +38,7 @@ SHARED = _FRAMED | {
     "access-control-allow-origin": "*",
     "access-control-expose-headers": "retry-after",  # read by a figure in a sandboxed frame, too
 }
-UNSPECIFIC_PATHS = re.compile(r"/static/|/grad-loupe\.js$")  # the same on every server
+UNSPECIFIC_PATHS = re.compile(r"/static/|/grad-loupe\.m?js$")  # the same on every server
 OWN_SITE_ANCESTORS = ("'self'", "'none'")  # values of --frame-ancestors that exclude other sites
 
 
@@ -104,5 +104,5 @@ def sharing_at(path: str) -> Sharing:
 
 def headers_for(path: str) -> dict[str, str]:
     """The headers for responses at this path, unless it is a figure to embed."""
-    of_all = path.startswith("/static/") or path in ("/oembed", "/grad-loupe.js")
+    of_all = path.startswith("/static/") or path in ("/oembed", "/grad-loupe.js", "/grad-loupe.mjs")
     return HEADERS | SHARED if of_all or sharing_at(path) in ("read", "show") else HEADERS

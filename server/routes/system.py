@@ -58,6 +58,13 @@ async def element_module(request: Request) -> Response:
     return reply(request, assets.read(_ELEMENT), assets.media_type(_ELEMENT), assets.digest)
 
 
+@router.get("/grad-loupe.mjs", include_in_schema=False)
+async def widget_module(request: Request) -> Response:
+    """The same module in the form of anywidget, for MyST and for notebooks."""
+    assets = Site.serving(request).assets
+    return reply(request, assets.widget.encode(), assets.media_type(_ELEMENT), assets.digest)
+
+
 @router.get("/static/{digest}/{path:path}", include_in_schema=False)
 async def static_file(request: Request) -> Response:
     """A static file; its address changes with its content, so it is kept for ever."""

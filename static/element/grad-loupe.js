@@ -44,6 +44,7 @@ class GradLoupe extends HTMLElement {
   #speaks = false;
   #state = null;
   #owed = null; // what the frame is told as soon as it listens
+  #page = ""; // its HTML, where it comes from no server
 
   connectedCallback() {
     addEventListener("message", this);
@@ -67,6 +68,19 @@ class GradLoupe extends HTMLElement {
     this.#settle();
   }
 
+  /** The HTML of a figure whose questions are heard as `ask` and told by `answer({ id, reply })`; "" for one of a server. */
+  get page() {
+    return this.#page;
+  }
+  set page(html) {
+    if (html === this.#page) return;
+    this.#page = html;
+    if (this.isConnected) this.#open();
+  }
+  answer(said) {
+    this.#tell({ type: "gradloupe:answer", ...said });
+  }
+
   #words() {
     const said = [...this.attributes].filter(({ name }) => isWord(name)).map(({ name, value }) => [name, value]);
     return new URLSearchParams([...new URLSearchParams(this.dataset.query), ...said]);
@@ -87,11 +101,16 @@ class GradLoupe extends HTMLElement {
     if (this.hasAttribute("allow")) this.#frame.allow = this.getAttribute("allow");
     this.#frame.style.height = `${clamped(Number(height) || USUAL)}px`;
     this.#frame.style.maxWidth = Number(width) ? `${Number(width)}px` : "";
+    this.#speaks = false;
+    this.#room.replaceChildren(this.#slot);
+    if (this.#page) {
+      this.#frame.setAttribute("sandbox", "allow-scripts"); // of no origin, which would be that of the page around
+      this.#frame.srcdoc = this.#page;
+      return this.#room.append(this.#frame);
+    }
     const place = this.#place(op);
     const path = place.split("/").map(encodeURIComponent).join("/"); // that of a lesson is lessons/backward
     const src = new URL(`embed/${path}?${this.#words()}`, this.#origin()).href.replace(/\?$/, "");
-    this.#speaks = false;
-    this.#room.replaceChildren(this.#slot);
     if (place === FREE) this.#showWithCode(this.#frame, src);
     else if (place) this.#show(this.#frame, src);
   }
@@ -128,9 +147,11 @@ class GradLoupe extends HTMLElement {
     if (!source || source !== this.#frame.contentWindow) return;
     const height = heightIn(data);
     if (height > 0) this.#frame.style.height = `${clamped(height)}px`;
+    if (data?.type === "gradloupe:ask") return this.dispatchEvent(new CustomEvent("ask", { detail: data }));
     const said = /^gradloupe:(ready|change|resize|tried)$/.exec(data?.type)?.[1];
     if (!said) return;
     if (said === "tried") return this.#tried(data);
+    if (this.#page && !this.#speaks && this.hasAttribute("theme")) this.#tell({ type: "gradloupe:theme", theme: this.getAttribute("theme") });
     this.#slot.hidden = this.#speaks = true;
     this.#state = data.state ?? this.#state;
     const detail = { address: data.address, state: this.state, verdict: data.verdict };

@@ -111,7 +111,7 @@ def test_two_words_for_one_site_are_none(own: Own) -> None:
 def test_what_is_the_same_on_every_server_is_everybodys(own: Own) -> None:
     page = own.get("/ops/Clamp").text
     static = page.partition('<link rel="stylesheet" href="')[2].partition('"')[0]
-    for address in (static, "/grad-loupe.js"):
+    for address in (static, "/grad-loupe.js", "/grad-loupe.mjs"):
         shared = got(own, address, OUGHT_NOT[0])
         assert (shared.status_code, shared.headers["access-control-allow-origin"]) == (200, "*")
 

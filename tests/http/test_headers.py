@@ -44,7 +44,10 @@ KINDS = {
     "a file": (["/ops/exp.html", f"/compare.json?{PAIR}"], {}),
     "what is said of the server": (["/healthz", "/metrics", "/openapi.json", "/nothing"], {}),
     "numbers": (["/ops/exp.json", "/ops/exp.csv", "/ops/exp.py", "/ops/exp.page.json", "/ops/nope.json"], READ),
-    "what every server has": (["/static/0/none.js", "/grad-loupe.js", "/oembed?url={server}/ops/exp"], READ),
+    "what every server has": (
+        ["/static/0/none.js", "/grad-loupe.js", "/grad-loupe.mjs", "/oembed?url={server}/ops/exp"],
+        READ,
+    ),
     "a picture": (PICTURES, READ | {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}),
     "a figure": (
         ["/embed/exp", "/embed/exp?theme=dark"],
