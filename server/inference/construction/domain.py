@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..search.trial import RepeatableCall
+from ...runtime.arrays import Array, Forward
+from ..search.trial import TRIAL_SEED, RepeatableCall
+from .elementwise import all_close
 from .swept_element import ElementPair
 
 _Interval = tuple[float, float]
@@ -57,21 +60,15 @@ def swept_domain(
     pair: ElementPair,
     usual: _Interval = USUAL_DOMAIN,
     within: _Interval = _ANYWHERE,
+    numbers: Collection[str] = (),
 ) -> _Interval:
     """The interval to sweep: the usual one, or one around the current value if forward is not finite there.
 
-    It never leaves the one ``within`` which the values have a meaning.
+    It never leaves the one ``within`` which the values have a meaning. ``numbers`` are inputs of one element each that
+    may be longer vectors.
     """
     held = float(attempt.tensor(pair.wrt)[pair.wrt_index])
-
-    def at(t: float) -> float:
-        outputs = attempt.with_element(pair.wrt, pair.wrt_index, t).outputs()
-        out = outputs[pair.output] if outputs and pair.output < len(outputs) else None
-        try:
-            return math.nan if out is None else float(out[pair.of_index])
-        except IndexError:
-            return math.nan
-
+    at = _Sweep(attempt, pair, tuple(numbers) if pair.wrt in numbers and _repeats(attempt) else ())
     main = attempt.recipe.inputs[0].name == pair.wrt
     wide = _with_limits(usual, attempt) if main else usual
     wide = max(wide[0], within[0]), min(wide[1], within[1])
@@ -88,6 +85,40 @@ def swept_domain(
         return wide
     found = _narrowed_if_steep(at, *_widened_if_constant(at, *_without_fine_steps(at, start, stop, usual), low, high))
     return _rounded_inward(start, stop) if attempt.out_of_time else found
+
+
+def _repeats(attempt: RepeatableCall) -> bool:
+    """Whether forward returns the same whatever is drawn at random."""
+    return all_close(attempt.outputs(), replace(attempt, seed=TRIAL_SEED + 1).outputs())
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """What forward returns for the pair along ``t`` (1-D), NaN where it fails; in one call if ``numbers`` allow it."""
+
+    attempt: RepeatableCall
+    pair: ElementPair
+    numbers: tuple[str, ...]
+
+    def __call__(self, t: Array) -> Array:
+        if self.numbers and t.size > 1:
+            vectors = {name: self.attempt.tensor(name).repeat(t.size) for name in self.numbers}
+            swept = torch.from_numpy(t).to(vectors[self.pair.wrt].dtype)
+            out = self._output(self.attempt.with_values({**vectors, self.pair.wrt: swept}))
+            if out is not None and out.shape == t.shape:
+                return out.numpy()
+        return np.array([self._alone(float(each)) for each in t])
+
+    def _alone(self, t: float) -> float:
+        out = self._output(self.attempt.with_element(self.pair.wrt, self.pair.wrt_index, t))
+        try:
+            return math.nan if out is None else float(out[self.pair.of_index])
+        except IndexError:
+            return math.nan
+
+    def _output(self, call: RepeatableCall) -> torch.Tensor | None:
+        outputs = call.outputs()
+        return outputs[self.pair.output] if outputs and self.pair.output < len(outputs) else None
 
 
 def _with_limits(usual: _Interval, attempt: RepeatableCall) -> _Interval:
@@ -108,12 +139,12 @@ def _scaled(usual: _Interval, reach: float) -> _Interval:
     return (usual[0] if usual[0] > 0 else -reach, reach)
 
 
-def _finite_interval(at: Callable[[float], float], held: float, far: float) -> _Interval:
+def _finite_interval(at: Forward, held: float, far: float) -> _Interval:
     """The interval around ``held`` in which forward is finite; a single pole does not end it."""
     t = np.linspace(-far, far, _POINTS)
     if not abs(held) <= far:
         t = t + held
-    fine = np.array([math.isfinite(at(float(each))) for each in t])
+    fine = np.isfinite(at(t))
     fine[1:-1] |= fine[:-2] & fine[2:]
     runs = _runs(fine)
     if not runs:
@@ -129,27 +160,26 @@ def _runs(fine: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(a), int(b) - 1) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _finite_end(at: Callable[[float], float], inside: float, outside: float) -> float:
+def _finite_end(at: Forward, inside: float, outside: float) -> float:
     """The end of the finite interval by bisection, rounded if it is within 1e-6 of a round number."""
     for _ in range(_BISECTIONS):
         middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if math.isfinite(at(middle)) else (inside, middle)
+        inside, outside = (middle, outside) if np.isfinite(at(np.array([middle]))[0]) else (inside, middle)
     near = round(inside, 6)
     return near if abs(near - inside) <= 1e-6 else inside
 
 
-def _without_fine_steps(at: Callable[[float], float], start: float, stop: float, usual: _Interval) -> _Interval:
+def _without_fine_steps(at: Forward, start: float, stop: float, usual: _Interval) -> _Interval:
     """The interval, or a narrower one where the steps of a staircase would be too fine to see."""
     while stop - start > usual[1] - usual[0] and _is_fine_staircase(at, start, stop):
         start, stop = max(start, min(usual[0], start / 2)), min(stop, max(usual[1], stop / 2))
     return start, stop
 
 
-def _is_fine_staircase(at: Callable[[float], float], start: float, stop: float) -> bool:
+def _is_fine_staircase(at: Forward, start: float, stop: float) -> bool:
     """Whether forward is a staircase with a step between most of the points."""
     t = np.linspace(start, stop, _POINTS)
-    values = np.array([at(float(each)) for each in t])
-    nearby = np.array([at(float(each) + _FLAT_STEP * (stop - start)) for each in t])
+    values, nearby = at(t), at(t + _FLAT_STEP * (stop - start))
     still = (values == nearby)[np.isfinite(values)]
     moves = np.flatnonzero(np.diff(values) != 0)
     if not moves.size or still.mean() <= _STEP_SHARE:
@@ -157,7 +187,7 @@ def _is_fine_staircase(at: Callable[[float], float], start: float, stop: float) 
     return moves.size > max(_STEP_SHARE * (moves[-1] + 1 - moves[0]), _MIN_STEPS)  # beyond the steps it may be clamped
 
 
-def _widened_if_constant(at: Callable[[float], float], start: float, stop: float, low: float, high: float) -> _Interval:
+def _widened_if_constant(at: Forward, start: float, stop: float, low: float, high: float) -> _Interval:
     """The interval, or a wider one if forward is constant in it."""
     if _varies(at, start, stop):
         return start, stop
@@ -168,17 +198,17 @@ def _widened_if_constant(at: Callable[[float], float], start: float, stop: float
     return start, stop
 
 
-def _varies(at: Callable[[float], float], start: float, stop: float) -> bool:
-    values = [at(float(each)) for each in np.linspace(start, stop, _POINTS)]
-    finite = [each for each in values if math.isfinite(each)]
-    return bool(finite) and max(finite) > min(finite)
+def _varies(at: Forward, start: float, stop: float) -> bool:
+    values = at(np.linspace(start, stop, _POINTS))
+    finite = values[np.isfinite(values)]
+    return bool(finite.size and np.ptp(finite))
 
 
-def _narrowed_if_steep(at: Callable[[float], float], start: float, stop: float) -> _Interval:
+def _narrowed_if_steep(at: Forward, start: float, stop: float) -> _Interval:
     """A narrower interval where the curve is too steep at one end."""
     a, b = start, stop
     for _ in range(_MAX_NARROWINGS):
-        sizes = np.abs([at(float(each)) for each in np.linspace(a, b, _POINTS)])
+        sizes = np.abs(at(np.linspace(a, b, _POINTS)))
         sizes = sizes[np.isfinite(sizes)]
         if not sizes.size or sizes.max() <= _STEEP_RATIO * (1 + np.median(sizes)):
             break

@@ -33,7 +33,7 @@ def elementwise_inputs(attempt: RepeatableCall, base: OptionalTensors) -> tuple[
     rows = {name: _row(attempt.tensor(name), place) for place, name in enumerate(names)}
     row = attempt.with_values(rows)
     out = row.outputs()
-    deterministic = _all_close(replace(row, seed=TRIAL_SEED + 1).outputs(), out)
+    deterministic = all_close(replace(row, seed=TRIAL_SEED + 1).outputs(), out)
     fits = (
         out is not None
         and all(each is not None and each.shape == (_LENGTH,) for each in out)
@@ -69,7 +69,7 @@ def _forward_is_elementwise(row: RepeatableCall, out: OptionalTensors, names: tu
                 found = row.with_element(name, (element,), held + step).outputs()
                 if found is None:
                     continue  # rejected, such as by a sqrt that raises for negative numbers
-                if not _all_close([_part(each, others) for each in found], [_part(each, others) for each in out]):
+                if not all_close([_part(each, others) for each in found], [_part(each, others) for each in out]):
                     return False
     return True
 
@@ -77,10 +77,10 @@ def _forward_is_elementwise(row: RepeatableCall, out: OptionalTensors, names: tu
 def _any_index(row: RepeatableCall, out: OptionalTensors, names: tuple[str, ...]) -> bool:
     """Whether the results are the same in reverse order, and in shorter vectors, down to length 1."""
     backwards = row.with_values({name: row.tensor(name).flip(0) for name in names}).outputs()
-    if not _all_close(backwards, [None if each is None else each.flip(0) for each in out]):
+    if not all_close(backwards, [None if each is None else each.flip(0) for each in out]):
         return False
     return all(
-        _all_close(
+        all_close(
             row.with_values({name: row.tensor(name)[:length] for name in names}).outputs(),
             [None if each is None else each[:length] for each in out],
         )
@@ -94,7 +94,7 @@ def _same_values(out: OptionalTensors, base: OptionalTensors, size: int, determi
     flat = [None if each is None else each.reshape(-1) for each in base]
     if any(each is None or each.numel() != size for each in flat):
         return False
-    return not deterministic or _all_close(
+    return not deterministic or all_close(
         [_part(each, slice(count)) for each in flat], [_part(each, slice(count)) for each in out]
     )
 
@@ -153,7 +153,7 @@ def _part(tensor: torch.Tensor | None, index: torch.Tensor | slice) -> torch.Ten
     return None if tensor is None else tensor[index] if tensor.dim() else tensor
 
 
-def _all_close(some: OptionalTensors | None, others: OptionalTensors | None) -> bool:
+def all_close(some: OptionalTensors | None, others: OptionalTensors | None) -> bool:
     if some is None or others is None or len(some) != len(others):
         return False
     return all(

@@ -238,7 +238,7 @@ def _input(analysis: _Analysis, each: TensorArgument) -> Input:
     values = tuple(float(number) for number in tensor.reshape(-1).double())
     pair = analysis.pairs.get(each.name)
     usual, within = usual_domain(each.fill, tensor, pair.wrt_index if pair else ())
-    domain = swept_domain(analysis.attempt, pair, usual, within) if pair else usual
+    domain = swept_domain(analysis.attempt, pair, usual, within, analysis.numbers) if pair else usual
     shape = () if each.name in analysis.numbers else each.shape
     same = len(set(values)) == 1
     return Input(analysis.names[each.name], shape=shape, domain=domain, value=values[0] if same else values)

@@ -8,7 +8,7 @@ where forward follows what was returned over a longer way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,15 +52,16 @@ class Closeness:
     """How closely ``forward`` is looked at: from its rounding up to the ``widest`` step.
 
     ``precision`` is half a unit in the last place of what forward computes in, ``eps`` that of the dtype in which
-    backward knows x; ``height`` and ``reach`` are the largest values of forward and of x in sight.
+    backward knows x; ``height`` and ``reach`` are the largest values of forward and of x in sight. What is one number
+    for each x of a dispute is an array.
     """
 
     forward: Forward
-    widest: float
+    widest: float | Array
     precision: float
     eps: float
-    height: float
-    reach: float
+    height: float | Array
+    reach: float | Array
     snap: Forward | None = None
     """Rounds points to those that forward can tell apart, if it is not in double precision."""
 
@@ -118,7 +119,7 @@ def wavers(returned_at: Forward, dispute: Dispute, eps: float) -> Mask:
 
 
 @np.errstate(all="ignore")
-def averages(closeness: Closeness, returned_at: Forward, dispute: Dispute) -> Mask:
+def averages(closeness: Closeness, dispute: Dispute, returned_at: Forward) -> Mask:
     """Whether what is returned varies around x by as much as is disputed, and is on average what forward rises by.
 
     A slope that is measured is a mean over a step, which contradicts nothing but the mean of what is returned there.
@@ -215,7 +216,8 @@ def _explained_by_blur(closeness: Closeness, dispute: Dispute) -> Mask:
     blurs = _BLUR_ULPS * closeness.eps * (2 * (np.arange(_BLUR_POINTS) / 1.618 % 1) - 1)  # in no step with a wave
     x = dispute.x + blurs[:, None] * np.abs(dispute.x)
     others = Dispute(x.ravel(), *(np.tile(each, blurs.size) for each in (dispute.returned, dispute.distance)))
-    slopes = _seen(closeness, others).slopes
+    widest = np.tile(closeness.widest, blurs.size) if isinstance(closeness.widest, np.ndarray) else closeness.widest
+    slopes = _seen(replace(closeness, widest=widest), others).slopes
     first = np.isfinite(slopes).all(axis=0).argmax(axis=0)
     low, high = (each[first, np.arange(x.size)].reshape(x.shape) for each in (slopes.min(axis=0), slopes.max(axis=0)))
     least, most = np.fmin.reduce(low), np.fmax.reduce(high)

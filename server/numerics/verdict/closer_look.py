@@ -141,7 +141,7 @@ def _contradicted(evaluation: Evaluation, closeness: Closeness, dispute: Dispute
     asked = np.flatnonzero(against & ~answer.plainly)
     if asked.size and evaluation.section.stacked:
         doubt = Dispute(dispute.x[asked], dispute.returned[asked], dispute.distance[asked])
-        against[asked[averages(closeness, returned_at, doubt)]] = False
+        against[asked[averages(closeness, doubt, returned_at)]] = False
     return against
 
 

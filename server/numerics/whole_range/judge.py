@@ -208,23 +208,24 @@ def judge_range(data: RangeMeasurements) -> RangeJudgement:
 def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Array) -> Mask:
     """Which of these rows, where backward is ``off``, differ at the smallest scale on which forward is straight."""
     grad_output, forward = data.grad_output, forward_within(data.reference, data.reach)
-    eps, contradicted = torch.finfo(data.section.dtype).eps, np.ones(rows.size, bool)
+    eps = torch.finfo(data.section.dtype).eps
 
     def returned_at(x: Array) -> Array:
         returned = data.section.backward(data.section.snap(x), grad_output).grad_input
         return np.zeros(x.size) if returned is None else returned / grad_output
 
-    for index, row in enumerate(rows):
-        size = max(abs(float(data.x[row])), data.seen)
-        at = Dispute(data.x[[row]], data.analytical[[row]] / grad_output, off[[index]] / abs(grad_output))
-        height = float(abs(data.measured.y[row]))
+    def looked_at(some: NDArray[np.intp] | slice) -> tuple[Closeness, Dispute]:
+        x, height = data.x[rows[some]], np.abs(data.measured.y[rows[some]])
+        size = np.maximum(np.abs(x), data.seen)
         closeness = Closeness(forward, _CLOSELY * size, data.measured.precision, eps, height, size)
-        answer = confirmed(closeness, at)
-        far = abs(data.x[row]) == size
-        contradicted[index] = answer.contradicts[0] or (far and not answer.follows[0])
-        if contradicted[index] and data.section.stacked and not answer.plainly[0]:
-            contradicted[index] = not averages(closeness, returned_at, at)[0]
-    disputes = Dispute(data.x[rows], data.analytical[rows], off / abs(grad_output))
+        return closeness, Dispute(x, data.analytical[rows[some]] / grad_output, off[some] / abs(grad_output))
+
+    closeness, disputes = looked_at(slice(None))
+    answer = confirmed(closeness, disputes)
+    contradicted: Mask = answer.contradicts | ((np.abs(disputes.x) == closeness.reach) & ~answer.follows)
+    vague = np.flatnonzero(contradicted & ~answer.plainly)
+    if data.section.stacked and vague.size:
+        contradicted[vague] = ~averages(*looked_at(vague), returned_at)
     return contradicted & ~wavers(returned_at, disputes, eps)
 
 
