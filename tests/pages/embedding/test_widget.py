@@ -1,4 +1,4 @@
-"""The module in the form of anywidget, in the page of a host that speaks its protocol, as MyST does without a kernel."""
+"""The module in the form of anywidget, in the page of a host that speaks its protocol, as MyST does."""
 
 from collections.abc import Iterator
 
