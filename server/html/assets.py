@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ STYLE_SHEETS = {
     "own_file": (*_COMMON, "op", "copied", "own"),
     "own_function": (*_COMMON, "result", "op", "copied", "own", "highlight", "no_script"),
     "framed": (*_COMMON, "framed", "embed"),
-    "export": ("base", "contrast", *_FIGURE, "op", "highlight", "export", "print"),
+    "published": (*_COMMON, *_FIGURE, "framed", "embed", "highlight", "gallery", "published", "no_script"),
     "report": ("base", "contrast", "result", "views/contract", "report", "highlight", "print"),
 }
 
@@ -75,9 +76,8 @@ def script(path: str) -> bytes:
     return bundled_script(path, _source, SHARED_SCRIPT).encode()
 
 
-def whole_script(path: str) -> bytes:
-    """A script of ours with all that it imports."""
-    return bundled_script(path, _source).encode()
+_COMMENTS = re.compile(r"^\s*(?://.*|/\*\*(?:.|\n)*?\*/)?\n|^[ ]+", re.M)  # and what is indented
+_STYLE_COMMENTS = re.compile(r"/\*.*?\*/", re.S)
 
 
 _PACKAGE_FILES = {
@@ -149,6 +149,15 @@ class Assets:
     def widget(self) -> str:
         """The element as a module in the form of anywidget."""
         return "".join(self.read(f"element/{name}.js").decode() for name in ("grad-loupe", "widget"))
+
+    def classic_script(self, path: str) -> str:
+        """A script of ours with all that it imports, without comments; no module, which no page on a disk may load."""
+        module = bundled_script(path, _source).rpartition("export const")[0]
+        return f"(() => {{\n{_COMMENTS.sub('', module)}}})();\n"
+
+    def dense_style(self, page: str) -> str:
+        """The style sheet of a kind of page, without comments and needless spaces."""
+        return " ".join(_STYLE_COMMENTS.sub("", style_sheet(page).decode()).split())
 
     def find(self, name: str) -> Asset | None:
         """The file of this name, None when there is none."""

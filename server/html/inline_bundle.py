@@ -8,11 +8,12 @@ import gzip
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from .assets import EMPTY_STYLE_HASH, Assets, whole_script
+from .assets import EMPTY_STYLE_HASH
 
 _UNPACK = """async function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -28,29 +29,31 @@ _UNPACK = """async function unpacked(text) {
 
 @dataclass(frozen=True)
 class Bundle:
-    """The contents of the script and style elements of a page, and its Content Security Policy."""
+    """The contents of the script and style elements of a page, and its Content Security Policy.
 
+    ``dress`` runs before the page is seen, ``library`` draws and may be empty, ``entry`` runs at last.
+    """
+
+    dress: Markup
     library: Markup
     entry: Markup
     style: Markup
     policy: str
 
 
-def build_bundle(assets: Assets, entry: str, library: str, style: str) -> Bundle:
-    """The bundle of a module ``entry``, a script ``library`` and a style sheet ``style``, names of static files."""
-    scripts = [_escaped(each.decode()) for each in (assets.read(library), whole_script(entry))]
-    sheet = assets.read(style).decode()
+def build_bundle(scripts: Sequence[Markup], sheet: str) -> Bundle:
+    """The bundle of three scripts, made by ``inline_script``, and a style sheet."""
     policy = {
         "default-src": ["'none'"],
-        "script-src": list(map(csp_hash, scripts)),
+        "script-src": [csp_hash(str(each)) for each in scripts if each],
         "style-src": [EMPTY_STYLE_HASH, csp_hash(sheet)],
         "img-src": ["data:", "blob:"],
         "base-uri": ["'none'"],
         "form-action": ["'none'"],
     }
     said = "; ".join(" ".join([name, *sources]) for name, sources in policy.items())
-    plotly, start = map(Markup, scripts)
-    return Bundle(plotly, start, Markup(sheet), said)  # noqa: S704 - our own files
+    dress, library, entry = scripts
+    return Bundle(dress, library, entry, Markup(sheet), said)  # noqa: S704 - our own files
 
 
 def with_gzipped_library(whole: Bundle) -> Bundle:
@@ -63,9 +66,10 @@ def with_gzipped_library(whole: Bundle) -> Bundle:
     return replace(whole, library=Markup(script), policy=policy)  # noqa: S704 - letters and digits
 
 
-def _escaped(script: str) -> str:
+def inline_script(script: str) -> Markup:
     """``script`` escaped for a script element: nothing in it ends the element or opens an HTML comment."""
-    return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", r"\x3c!--")
+    escaped = re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE).replace("<!--", r"\x3c!--")
+    return Markup(escaped)  # noqa: S704 - our own files
 
 
 def csp_hash(text: str) -> str:

@@ -53,6 +53,7 @@ from ..schema.views import ContractRecord
 from ..url.address import (
     GRAD_OUTPUT_RANGE,
     HEIGHT_BOUNDS,
+    MOST_SECTIONS,
     PARAMETERS,
     SLIDER_VALUE_BOUNDS,
     WIDTH_BOUNDS,
@@ -73,7 +74,6 @@ from .example_inputs_code import example_inputs_code
 from .exercise_page import FrameDress, exercise_context
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
 from .glossary import GlossaryEntry, termed, unlinked
-from .inline_bundle import Bundle
 from .lessons import LessonPlace
 from .op_markup import highlighted_source, inline_code, load_markup_libraries, mathml, prose
 from .page_document import page_document
@@ -183,6 +183,7 @@ class Pages:
             "view_fields": [each for each in PARAMETERS.values() if each.hint],
             "bounds": {
                 **{"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
+                "sections": MOST_SECTIONS,
                 "grad_output": GRAD_OUTPUT_RANGE,
             },
             "exported": {ending: shown.gist for ending, shown in REPRESENTATIONS.items() if shown.exported},
@@ -278,10 +279,10 @@ class Pages:
         social = plain_tags(f"{base}/glossary", "Glossary", GLOSSARY_DESCRIPTION, indexed)
         return self._render("pages/glossary.html", {"entries": entries, "social": social})
 
-    def export(self, view: SectionPage, axes: list[dict[str, Any]], answers: str, bundle: Bundle) -> bytes:
-        """The figure as a stand-alone file: its sliders by their ``axes``, and their ``answers`` as JSON."""
-        context = {"axes": axes, "answers": Markup(answers), "bundle": bundle}  # noqa: S704
-        return unlinked(self._render("files/export.html", _context(view) | context).decode()).encode()
+    def published_figure(self, view: SectionPage, axes: Sequence[Any], **parts: Any) -> bytes:
+        """The frame of a figure that needs no server, with a control for each of its ``axes``."""
+        context = _context(view) | {"axes": axes} | parts
+        return unlinked(self._render("published/figure.html", context).decode()).encode()
 
     def words(self, answer: CurvesAnswer, address: str, names: Iterable[str] = FRAGMENTS) -> dict[str, str]:
         """What is said of an answer, as HTML by the id of the element of a page that it fills."""

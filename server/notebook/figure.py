@@ -1,4 +1,4 @@
-"""The live figure of ``gradloupe.look``: a standalone page in an iframe of a notebook cell, which needs no server."""
+"""The live figure of ``gradloupe.look``: one file in an iframe of a notebook cell, which needs no server."""
 
 from __future__ import annotations
 
@@ -6,36 +6,29 @@ import math
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 from markupsafe import Markup
 
-from ..html.assets import Assets
-from ..html.inline_bundle import Bundle, with_gzipped_library
-from ..html.pages import Pages, SectionPage
-from ..protocol.answer import CurvesAnswer, curves_of
+from ..publish.figure import measured_figure
+from ..publish.files import one_file
+from ..publish.sliders import SliderAxis, section_count, slider_axes
 from ..report.atomic_write import atomic_write
 from ..report.result import CheckResult, ExaminedFunction
 from ..schema.op import OpDescription
-from ..schema.page import PageSectionRecord
 from ..schema.verdict_words import FAILING_WORDS
-from ..standalone.export import export_bundle, export_page
-from ..standalone.sliders import SliderAxis, address_at, section_addresses, section_count, slider_axes
-from ..standalone.string_pool import StringPool
-from ..standalone.string_pool import document_parts as parts_of
-from ..url.address import Address, SliderCount, canonical_address
+from ..url.address import Address, SliderCount
 from ..worker.answer import device_summary
 from .arguments import CheckArguments
-from .run import examine_subject, subject_or_error
+from .run import examine_subject, run_to_end, subject_or_error
 from .subject import Subject
 
-_HEIGHT = 800  # pixels
+_HEIGHT = 560  # pixels
 _WIDTH = 96  # columns of its text, as those of a result
-_HIDDEN = ("source", "reading")  # parts of the page that are hidden in a cell
-_MAX_BYTES = 1_000_000  # bytes of answers; the page itself is as large again, with the full plotly.js twice
+_HIDDEN = ("source",)  # parts of the figure that are hidden in a cell
+_MAX_BYTES = 600_000  # bytes of sections; the page itself is as large again, with the full plotly.js twice
 _MAX_SECONDS = 6.0  # seconds for computing all answers of the sliders
 _COUNTS = (9, 7, 5, 3)  # values of a slider, tried in this order until size and time suffice
 _MAX_SLIDERS = 3  # sliders
@@ -92,8 +85,9 @@ def notebook_figure(function: Any, wanted: CheckArguments) -> _Look:
     examined = examine_subject(subject)
     if examined.curves is None or not examined.curves.columns:
         return _Look(examined.checked)
-    page, remark = _page(subject, subject.wanted.address(subject.told), examined.curves, _caveat(examined.checked))
-    return _Look(examined.checked, page, subject.wanted.height or _HEIGHT, remark)
+    height = subject.wanted.height or _HEIGHT
+    page, remark = _page(subject, subject.wanted.address(subject.told), height, _caveat(examined.checked))
+    return _Look(examined.checked, page, height, remark)
 
 
 def _caveat(checked: CheckResult) -> str:
@@ -104,25 +98,17 @@ def _caveat(checked: CheckResult) -> str:
     return f"That is of {shown.of} by {shown.wrt} alone. {checked.sentence}"
 
 
-def _page(subject: Subject, address: Address, curves: CurvesAnswer, beside: str) -> tuple[bytes, str]:
-    """The page, with as many answers as size and time allow, ``beside`` by the verdict; and the sentence on sliders."""
-    began, op = time.monotonic(), subject.told
-    present = address_at(address, {})
-    each = sum(map(len, parts_of(_document(subject, present)).values()))
+def _page(subject: Subject, address: Address, height: int, beside: str) -> tuple[bytes, str]:
+    """The file, with as many sections as size and time allow, and the sentence on its sliders."""
+    op, device, began = subject.told, device_summary(), time.monotonic()
+    each = len(run_to_end(measured_figure(subject.answer, op, device, address, ())).sections)
     seconds = time.monotonic() - began
-    most = min(_MAX_BYTES // each, int(_MAX_SECONDS / seconds))
-    address, grid = next(_grids(op, address, most))
+    sliding, grid = next(_grids(op, address, min(_MAX_BYTES // each, int(_MAX_SECONDS / seconds))))
     cost = f"{seconds:.1g} s" if _MAX_SECONDS / seconds < _MAX_BYTES / each else f"{each / 1e3:.0f} kB"
-    remark = _unslid(_slidable(op, address), [axis.name for axis in grid], cost)
-    pool = StringPool()
-    for section in section_addresses(address, grid):
-        pool.add(_document(subject, section))
-    shown = replace(address, hide=_HIDDEN)
-    view = SectionPage(
-        op, device_summary(), shown, canonical_address(op, present), curves, "", beside=beside, remark=remark
-    )
-    pages, bundle = _page_parts()
-    return export_page(pages, view, grid, pool, bundle), remark
+    remark = _unslid(_slidable(op, sliding), [axis.name for axis in grid], cost)
+    shown = replace(sliding, hide=_HIDDEN, height=height)
+    figure = run_to_end(measured_figure(subject.answer, op, device, shown, grid))
+    return one_file(replace(figure, beside=beside, remark=remark), packed=True), remark
 
 
 def _slidable(op: OpDescription, address: Address) -> dict[str, str]:
@@ -153,13 +139,3 @@ def _grids(op: OpDescription, address: Address, limit: int) -> Iterator[tuple[Ad
                 if section_count(grid) <= limit:
                     yield sliding, grid
     yield replace(address, sliders=()), ()
-
-
-def _document(subject: Subject, section: Address) -> PageSectionRecord:
-    answer = curves_of(subject.frame(section.question))
-    return Pages.shared().document(answer, canonical_address(subject.told, section))
-
-
-@cache
-def _page_parts() -> tuple[Pages, Bundle]:
-    return Pages.shared(), with_gzipped_library(export_bundle(Assets.shared()))

@@ -43,7 +43,7 @@ def examine_subject(subject: Subject) -> ExaminedFunction:
     """The sweeps and the contract X-ray of a subject."""
     description, chosen = subject.told, subject.wanted.address if subject.wanted.somewhere else None
     try:
-        return with_advice(_run_to_end(examine_function(subject, description["name"], chosen=chosen)), _ADVICE)
+        return with_advice(run_to_end(examine_function(subject, description["name"], chosen=chosen)), _ADVICE)
     except (Exception, SystemExit) as problem:  # noqa: BLE001 in this process there is no supervisor to report it
         return ExaminedFunction(summarize_uncalled(description, _error_sentence(problem), "failed"), description)
 
@@ -53,7 +53,7 @@ def _error_sentence(problem: BaseException) -> str:
     return f"Looking at it raised {kind}: {problem}" if str(problem) else f"Looking at it raised {kind}."
 
 
-def _run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
+def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
     """The result of a coroutine that never suspends."""
     try:
         work.send(None)

@@ -29,9 +29,9 @@ from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
+from ..publish.export import FileWriter
 from ..reload.composite_engine import AnyEngine
 from ..schema.op import OpDescription
-from ..standalone.export import ExportWriter
 from ..supervisor.edits import EditLimits, Edits
 from ..supervisor.single_flight import SingleFlight
 from ..url.numbers import printable_excerpt
@@ -50,7 +50,7 @@ class Site:
     marks: MarkCache
     replies: SingleFlight[tuple[EncodedBody, bool]]
     streams: Shares
-    exports: ExportWriter
+    exports: FileWriter
     assets: Assets
     pages: Pages
     thumbnails: ThumbnailCache
@@ -72,7 +72,7 @@ class Site:
         own = ", ".join(settings.targets)
         framed = not own or settings.frame_ancestors not in OWN_SITE_ANCESTORS
         pages = Pages.shared(own, framed, settings.root)
-        exports = ExportWriter(answers, pages, assets)
+        exports = FileWriter(answers)
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
         caches = answers, MarkCache(engine), SingleFlight[tuple[EncodedBody, bool]](), streams
         edits = Edits(EditLimits(deadline=settings.deadline, waiting=max(1, settings.requests_per_peer // 2)))

@@ -15,7 +15,7 @@ from ..http.responses import reply, uncached_reply
 from ..protocol.errors import BadQuestion
 from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
-from ..url.address import HEIGHT_BOUNDS, HIDEABLE_PARTS, THEMES, encoded_query
+from ..url.address import FRAME_PARTS, HEIGHT_BOUNDS, THEMES, encoded_query
 from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query
 from .context import Site, query_string
@@ -84,7 +84,7 @@ def _dress(words: dict[str, str]) -> FrameDress:
     theme, height = words.get("theme", THEMES[0]), words.get("height", "")
     low, high = HEIGHT_BOUNDS
     for name, fits, allowed in (
-        ("hide", {*hide} <= {*HIDEABLE_PARTS}, f"may name {listed(HIDEABLE_PARTS)}"),
+        ("hide", {*hide} <= {*FRAME_PARTS}, f"may name {listed(FRAME_PARTS)}"),
         ("theme", theme in THEMES, f"is {listed(THEMES, 'or')}"),
         ("height", not height or (height.isdecimal() and low <= int(height) <= high), f"is from {low} to {high}"),
     ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from inspect import cleandoc
@@ -27,7 +26,6 @@ from ..http.openapi import (
     QUERY_PARAMETERS,
     component_name,
     content_response,
-    json_response,
     page_responses,
     problem_responses,
     view_responses,
@@ -155,13 +153,6 @@ async def test(asked: _Asked) -> tuple[bytes, bool]:
     return pytest_source(asked.op, asked.address).encode(), True
 
 
-@_represented("size.json", "How large the file of a section will be", json_response("Size"))
-async def size(asked: _Asked) -> tuple[bytes, bool]:
-    """How many sections `/ops/{name}.html` computes for these `sliders`, and about how many bytes it will have."""
-    estimate, lasting = await asked.site.exports.size(asked.op, asked.device, asked.address, asked.visitor)
-    return json.dumps(estimate).encode(), lasting
-
-
 @_represented("page.json", "What the page of a section draws and says", _PAGE_DOCUMENTS)
 async def page_numbers(asked: _Asked) -> tuple[bytes, bool]:
     """The numbers of the `curves` as far as they can be seen, the `scene` drawn from them, and their `words` as
@@ -179,7 +170,7 @@ async def page_numbers(asked: _Asked) -> tuple[bytes, bool]:
 @_represented("html", "A section as one file that works offline")
 async def file(asked: _Asked) -> tuple[bytes, bool]:
     """The figure with everything that it needs, its `sliders` live on answers that were computed beforehand."""
-    return await asked.site.exports.file(asked.op, asked.device, asked.address, asked.base, asked.visitor)
+    return await asked.site.exports.file(asked.op, asked.device, asked.address, asked.visitor)
 
 
 @_represented("json", "The numbers of a section", _DOCUMENTS)

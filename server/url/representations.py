@@ -11,9 +11,9 @@ from ..protocol.listed import listed
 from ..protocol.views import DRAWN_VIEWS, VIEW_NAMES, WRITTEN_VIEWS
 from .address import (
     CURVE_PARTS,
+    FRAME_PARTS,
     HIDEABLE_PARTS,
     LAYOUTS,
-    PAGE_PARTS,
     PARAMETERS,
     Address,
     curves_only,
@@ -67,7 +67,7 @@ _PAGE_JSON = Representation(
     "application/json",
     views=("curves", *WRITTEN_VIEWS),
     dress=("hide",),
-    parts=HIDEABLE_PARTS,
+    parts=FRAME_PARTS,
     strict=False,
     instead="take it from .json",
     sharing="read",
@@ -77,7 +77,7 @@ _FILE = Representation(
     "text/html",
     "one file that works offline",
     dress=("theme", "hide", "sliders"),
-    parts=PAGE_PARTS,
+    parts=HIDEABLE_PARTS,
     of_site=True,
 )
 # The page takes everything, because it hands on what it does not show.
@@ -88,7 +88,7 @@ EMBED = Representation(
     "an embed",
     "text/html",
     dress=("theme", "hide", "width", "height"),
-    parts=HIDEABLE_PARTS,
+    parts=FRAME_PARTS,
     sharing="frame",
     of_site=True,
 )
@@ -103,7 +103,6 @@ REPRESENTATIONS = {
     ),
     "page.json": _PAGE_JSON,
     "html": _FILE,
-    "size.json": replace(_FILE, media_type="application/json", gist=""),
     "py": Representation("the test", "text/x-python", "a test for pytest", sharing="read"),
 }
 PICTURES = tuple(ending for ending, shown in REPRESENTATIONS.items() if shown.sharing == "show")
@@ -139,6 +138,8 @@ def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
             "hide",
             f"hide={','.join(parts)} names what {shown.said} does not have; it can hide {listed(shown.parts)}.",
         )
+    if "zoom" in address.hide and "sliders" in shown.dress and address.sliders:
+        yield Refusal("hide", "hide=zoom makes a picture that stands still; leave the sliders out, or zoom in.")
     measured = [part for part in address.hide if part in CURVE_PARTS]
     if measured and asked.view != "curves" and shown.strict:
         yield Refusal("hide", f"hide={','.join(measured)} has no effect on view={asked.view}; leave it out.")

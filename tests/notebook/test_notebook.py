@@ -209,7 +209,7 @@ def test_an_exported_notebook_draws_the_live_figure_and_shows_the_verdict_and_th
     expect(card).to_contain_text("Bent: differs")
     expect(card).to_contain_text("GRADIENT")
     expect(notebook.locator("pre").last).to_contain_text("Bent: differs")
-    assert (outer.get_attribute("sandbox"), outer.get_attribute("height")) == ("allow-scripts", "800")
+    assert (outer.get_attribute("sandbox"), outer.get_attribute("height")) == ("allow-scripts", "560")
     frame = outer.content_frame
     expect(frame.locator("html")).to_have_attribute("data-ready", "/ops/Bent?start=-2&stop=2")
     expect(frame.locator("#verdict .word")).to_have_text("differs")

@@ -35,11 +35,11 @@ def got(server: str, address: str, **headers: str) -> httpx2.Response:
 
 
 def stored(html: str) -> dict[str, Any]:
-    """What the page holds beside the figure that it opens with."""
-    found = re.search(r'<script type="application/json" id="answers">(.*?)</script>', html)
+    """The sections that the file holds."""
+    found = re.search(r'<script type="application/json" id="sections">(.*?)</script>', html)
     assert found is not None
-    answers: dict[str, Any] = json.loads(found[1])
-    return answers
+    sections: dict[str, Any] = json.loads(found[1])
+    return sections
 
 
 @contextmanager

@@ -110,6 +110,12 @@ export function ticks([low, high], count) {
   return { tickvals, ticktext: labels(tickvals, step) };
 }
 
+/** About `count` labels between two `ends`, as a scene has them. */
+export function labelsFor(ends, count) {
+  const { tickvals, ticktext } = ticks(ends, count);
+  return tickvals.map((value, i) => [value, ticktext[i]]);
+}
+
 /** `ticks`, but the power of ten that the labels share apart, as `unit`: "" where there is none. */
 export function ticksAndUnit(range, count) {
   const { tickvals, ticktext } = ticks(range, count);

@@ -4,7 +4,7 @@ import { figure, panelPlaces } from "./figure.js";
 import { updateLegend } from "./words.js";
 
 /**
- * `load()` brings Plotly; `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a
+ * `load()` brings Plotly, or nothing, and then the picture that is there stays; `zoomed(start, stop)` is called when a part of the x-axis was chosen, `widened()` on a
  * double click. The curves that are `hidden`, by their names in the legend, are not seen. Pale behind the others are those of the answer
  * `behind()`, if there is one, on whose axes they lie. What the server has drawn makes way for the first live figure.
  */
@@ -34,11 +34,13 @@ export function plotter(canvas, { load, zoomed, widened, drawn, behind = () => n
     const { data, layout: frame, ranges } = figure(answer, seen, palette());
     late = !hasRoom(frame.margin, seen);
     if (late) return; // nobody sees it, in a tab that is not open: when somebody does it has a size
-    const first = !element.classList.contains("js-plotly-plot");
-    await plotly.react(element, data, frame, PLOTLY_CONFIG);
-    if (first) listenToPlotly();
-    scaleWithPage(element, seen);
-    canvas.querySelector(".still")?.remove();
+    if (plotly) {
+      const first = !element.classList.contains("js-plotly-plot");
+      await plotly.react(element, data, frame, PLOTLY_CONFIG);
+      if (first) listenToPlotly();
+      scaleWithPage(element, seen);
+      canvas.querySelector(".still")?.remove();
+    } // else what the server has drawn lies in the same place
     const { l: left, r: right } = frame.margin;
     shown = { ...mine, view: seen, ranges, span: [answer.start, answer.stop], left, right, plotly };
     drawn();
@@ -122,9 +124,10 @@ export const hasRoom = ({ l, r, t, b }, { width, height }) => width - l - r >= L
 const PLACES = { curves: "plotlyCurves", maps: "plotlyMaps" };
 const loading = new Map();
 
-/** The Plotly that draws "curves" or "maps", loaded once; one that is in the page, or packed into it, serves for both. */
+/** The Plotly that draws "curves" or "maps", loaded once; one that is in the page, or packed into it, serves for both. The address "" is that of none. */
 export function loadPlotly(kind) {
   const address = document.documentElement.dataset[PLACES[kind]];
+  if (address === "") return Promise.resolve(null);
   if (!address) return Promise.resolve(window.plotlyUnpacked ?? window.Plotly);
   if (!loading.has(address)) loading.set(address, load(address));
   return loading.get(address);

@@ -1,7 +1,7 @@
 // The numbers at the cursor: as cells under the figure, and as a sentence for a screen reader.
 
 import { h } from "../dom.js";
-import { fixed, format } from "../number.js";
+import { fixed, format, nearest } from "../number.js";
 
 /**
  * Shows a row of `answer` in `element`, if there is one; the hint comes back with row null. Returns the words for it from
@@ -27,6 +27,19 @@ export function readout(element, answer) {
 
 function cell(name, term, text) {
   return h("div", { "data-name": name }, h("dt", {}, term), h("dd", {}, text));
+}
+
+const CELLS = 20; // of a table of values, between evenly spaced points
+
+/** The rows of `table`, an element: what is read of `answer` at evenly spaced points and at each mark. */
+export function writeValues(table, answer) {
+  const { columns, marks, start, stop } = answer;
+  const even = Array.from({ length: CELLS + 1 }, (_, cell) => start + (cell / CELLS) * (stop - start));
+  const places = [...even, ...marks.map(({ x }) => x)].map((x) => nearest(columns.x, x)).sort((a, b) => a - b);
+  const rows = [...new Set(columns.x.length > 0 ? places : [])].map((row) => readingCells(answer, row));
+  const heads = (rows[0] ?? []).map(({ term }) => h("th", { scope: "col" }, term));
+  const lines = rows.map(([first, ...others]) => h("tr", {}, h("th", { scope: "row" }, first.text), ...others.map(({ text }) => h("td", {}, text))));
+  table.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...lines)));
 }
 
 /** The cells of row `row`: [{name, term, text}]. */

@@ -9,7 +9,6 @@ import { frame, picture, placesFor, SANDBOX, whole } from "./snippets.js";
 const STRICT = SANDBOX.replace(" allow-same-origin", ""); // here the frame would have the origin of the page
 const USUAL = 480; // pixels, until the frame has told its height
 const LESSON = 920; // pixels that a lesson needs on a phone
-const PATIENCE = 150; // milliseconds without a change, before the server is asked
 
 /** Returns `open()`, which shows the dialog for the section that `query()` says. */
 export function shareDialog(dialog, query) {
@@ -17,7 +16,6 @@ export function shareDialog(dialog, query) {
   const find = (selector) => dialog.querySelector(selector);
   const form = find("form");
   const sight = preview(find(".preview"), () => refresh());
-  const sizes = sizer(find(".weight [role=status]"), find(".fetch"));
   const places = placesFor({ lesson });
   addPlaces(find(".places"), places);
 
@@ -27,7 +25,7 @@ export function shareDialog(dialog, query) {
     const dress = {
       theme: chosen.get("theme") === "auto" ? "" : chosen.get("theme"),
       hide: parts
-        .filter(({ checked }) => !checked)
+        .filter(({ checked, value }) => !checked && (value !== "zoom" || chosen.get("way") === "file"))
         .map(({ value }) => value)
         .join(","),
       ...pixels(form),
@@ -59,7 +57,7 @@ export function shareDialog(dialog, query) {
 
   function show(way, shown, ending, [, hint, write]) {
     const here = { ...shown, base: ROOT };
-    sizes.stop();
+    find(".fetch").hidden = false;
     const pictured = dialog.dataset[ending.slice(1)].split(" ");
     const usual = { live: ["all", here.height], picture: pictured, file: ["", ""] }[way];
     for (const [place, name] of ["width", "height"].entries()) form.elements[name].placeholder = usual[place];
@@ -83,10 +81,15 @@ export function shareDialog(dialog, query) {
   }
 
   function file(here) {
-    const sliders = chosenSliders(form);
-    const sliding = sliders ? { ...here, said: [...here.said, ["sliders", sliders]] } : here;
-    fetchable(whole(sliding, ".html"), `${here.op}.html`);
-    sizes.ask(whole(sliding, ".size.json"));
+    const moving = form.querySelector("[value=zoom]").checked;
+    for (const field of find(".live-sliders").elements) field.disabled = !moving;
+    const [sliders, count] = moving ? chosenSliders(form) : ["", 1];
+    const most = Number(find(".weight").dataset.most);
+    const status = find(".weight [role=status]");
+    status.textContent = `${count} section${count === 1 ? "" : "s"}${count > most ? `: at most ${most} are allowed, so give fewer values.` : ""}`;
+    status.classList.toggle("trouble", count > most);
+    fetchable(whole(sliders ? { ...here, said: [...here.said, ["sliders", sliders]] } : here), `${here.op}.html`);
+    find(".fetch").hidden = count > most;
   }
 
   function fetchable(href, name) {
@@ -132,13 +135,14 @@ function pixels(form) {
   return Object.fromEntries(fields.map((field) => [field.name, field.validity.valid ? text(field) : ""]));
 }
 
-/** The sliders as the address has them: `min:9,grad_output:3`. */
+/** The sliders as the address has them, `min:9,grad_output:3`, and how many sections they reach. */
 function chosenSliders(form) {
-  const boxes = [...form.querySelectorAll("[name=slider]:checked")];
-  return boxes
-    .map(({ value }) => [value, form.elements[`values-${value}`]])
-    .map(([name, field]) => (field ? `${name}:${field.validity.valid && field.value ? field.value : field.defaultValue}` : name))
-    .join(",");
+  const boxes = [...form.querySelectorAll("[name=slider]:checked")].map(({ value, dataset }) => {
+    const field = form.elements[`values-${value}`];
+    const count = field && (field.validity.valid && field.value ? field.value : field.defaultValue);
+    return [field ? `${value}:${count}` : value, Number(count ?? dataset.count)];
+  });
+  return [boxes.map(([text]) => text).join(","), boxes.reduce((sum, [, count]) => sum * count, 1)];
 }
 
 /** What is shown beside the choices: the frame as others will see it, or the picture. */
@@ -175,38 +179,3 @@ function preview(place, resized) {
     still: (address, title) => put("img", { src: address, alt: title }),
   };
 }
-
-/** Asks how large a file would be, and says it; only the last question counts. */
-function sizer(place, link) {
-  let [later, asked] = [0, null];
-  const say = (text, wrong = false) => {
-    place.textContent = text;
-    place.classList.toggle("trouble", wrong);
-    link.hidden = wrong;
-  };
-  const stop = () => {
-    clearTimeout(later);
-    asked?.abort();
-  };
-  async function ask(address) {
-    asked = new AbortController();
-    try {
-      const response = await fetch(address, { signal: asked.signal });
-      const told = await response.json();
-      const count = told.sections === 1 ? "1 section" : `${told.sections} sections`;
-      say(response.ok ? `${count}, ${bytes(told.bytes)}` : told.detail, !response.ok);
-    } catch (error) {
-      if (error.name !== "AbortError") say("The server did not answer, so the size is unknown.", true);
-    }
-  }
-  return {
-    stop,
-    ask(address) {
-      say("Estimating the size…");
-      later = setTimeout(ask, PATIENCE, address);
-    },
-  };
-}
-
-const bytes = (count) =>
-  count < 1e6 ? `${Math.max(1, Math.round(count / 1e3))} kB` : `${(count / 1e6).toFixed(1)} MB`;

@@ -47,8 +47,8 @@ export const frame = (figure) => addressOf(figure, `embed/${embedded(figure)}`, 
 const filling = (figure) => frame({ ...figure, dress: { ...figure.dress, height: String(figure.height) } });
 export const picture = (figure, ending, dressed = ["theme", "hide"]) =>
   addressOf(asPicture(figure), `ops/${figure.op}${ending}`, dressed);
-/** The file that works offline (`ending` ".html"), or its size. */
-export const whole = (figure, ending) => addressOf(figure, `ops/${figure.op}${ending}`, ["theme", "hide"]);
+/** The file that works offline. */
+export const whole = (figure) => addressOf(figure, `ops/${figure.op}.html`, ["theme", "hide"]);
 const pasted = (figure) => addressOf(figure, `ops/${figure.op}`, ["theme", "hide", "width", "height"]);
 const oembed = (figure) => `${figure.base}/oembed?format=json&url=${encodeURIComponent(pasted(figure))}`;
 

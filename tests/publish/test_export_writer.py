@@ -1,4 +1,4 @@
-"""Files with sliders: what they share is kept once, and they have places, patience and seconds of their own."""
+"""Files with sliders: what sections share is kept once, and they have places, patience and seconds of their own."""
 
 import asyncio
 import json
@@ -15,9 +15,8 @@ from support.exports import got, stored
 from support.own_server import showing
 
 from gradloupe.server.cache import AnswerCache, Visitor
-from gradloupe.server.html import Assets, Pages
 from gradloupe.server.protocol import EngineBusy
-from gradloupe.server.standalone.export import CONCURRENT_ESTIMATES, CONCURRENT_FILES, ExportWriter
+from gradloupe.server.publish.export import CONCURRENT_FILES, FileWriter
 from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.url import Address, BadQuery, default_address
 
@@ -25,33 +24,28 @@ from gradloupe.server.url import Address, BadQuery, default_address
 def test_what_sections_share_is_kept_once(server: str) -> None:
     answers = stored(got(server, "/ops/clamp_with_grad.html?sliders=grad_output:9").text)
     forward = answers["parts"].index("columns.forward")
-    assert len({document[forward] for document in answers["documents"]}) == 1
+    assert len({section[forward] for section in answers["sections"]}) == 1
     assert len({json.dumps(each) for each in answers["pool"]}) == len(answers["pool"])
 
 
-def test_a_file_and_its_size_are_not_sent_twice_and_the_size_is_nobody_elses(server: str) -> None:
+def test_a_file_is_not_sent_twice(server: str) -> None:
     file = got(server, "/ops/sinh.html")
     assert got(server, "/ops/sinh.html", **{"if-none-match": file.headers["etag"]}).status_code == 304
-    address = "/ops/sinh.size.json?sliders=grad_output:3"
-    told = got(server, address, origin="https://school.example")
-    assert "access-control-allow-origin" not in told.headers
-    assert told.headers["cache-control"] == "public, max-age=0, s-maxage=60"
-    assert got(server, address, **{"if-none-match": told.headers["etag"]}).status_code == 304
 
 
-Run = Callable[[ExportWriter, dict[str, Any], dict[str, Any], Address], Awaitable[None]]
+Run = Callable[[FileWriter, dict[str, Any], dict[str, Any], Address], Awaitable[None]]
 
 
 def with_exports(run: Run, seconds: float, patience: float = 60, values: int = 3) -> None:
     """Calls ``run`` with what has ``seconds`` for each file, and the question for a file with two sliders."""
 
     async def main() -> None:
-        engine, assets = Engine.spawn(), Assets()
+        engine = Engine.spawn()
         await engine.connect()
         try:
             op, device = (await engine.catalogue())["clamp_with_grad"], await engine.device()
             address = replace(default_address(op), sliders=(("min", values), ("grad_output", values)))
-            await run(ExportWriter(AnswerCache(engine), Pages(assets), assets, seconds, patience), op, device, address)
+            await run(FileWriter(AnswerCache(engine), seconds, patience), op, device, address)
         finally:
             await engine.close()
 
@@ -66,15 +60,13 @@ def visitor(number: int) -> Visitor:
     return Visitor(f"192.0.2.{number}", stays)
 
 
-def test_a_file_and_its_size_have_so_many_seconds_and_no_more() -> None:
-    async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
-        for _ in range(CONCURRENT_ESTIMATES + 1):  # each place is free again
+def test_a_file_has_so_many_seconds_and_no_more() -> None:
+    async def run(exports: FileWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        for _ in range(CONCURRENT_FILES + 1):  # each place is free again
             with pytest.raises(BadQuery, match=r"could not be computed in 0\.05 s; give fewer values"):
-                await exports.size(op, device, address, visitor(1))
-            with pytest.raises(BadQuery, match="give fewer values"):
-                await exports.file(op, device, address, "", visitor(1))
+                await exports.file(op, device, address, visitor(1))
         with pytest.raises(EngineBusy):  # without a slider there is nothing to give less of
-            await exports.file(op, device, replace(default_address(op), question=slow(op)), "", visitor(1))
+            await exports.file(op, device, replace(default_address(op), question=slow(op)), visitor(1))
 
     def slow(op: dict[str, Any]) -> Any:
         return replace(default_address(op).question, count=5001)
@@ -82,24 +74,23 @@ def test_a_file_and_its_size_have_so_many_seconds_and_no_more() -> None:
     with_exports(run, 0.05, values=9)
 
 
-def test_there_are_places_for_so_many_files_and_sizes_at_once() -> None:
-    async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
-        asked = [exports.file(op, device, address, "", visitor(n)) for n in range(CONCURRENT_FILES + 1)]
-        asked += [exports.size(op, device, address, visitor(n)) for n in range(CONCURRENT_ESTIMATES + 1)]
+def test_there_are_places_for_so_many_files_at_once() -> None:
+    async def run(exports: FileWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+        asked = [exports.file(op, device, address, visitor(n)) for n in range(CONCURRENT_FILES + 1)]
         found = await asyncio.gather(*asked, return_exceptions=True)
         refused = [place for place, each in enumerate(found) if isinstance(each, EngineBusy)]
-        assert refused == [CONCURRENT_FILES, CONCURRENT_FILES + 1 + CONCURRENT_ESTIMATES]
-        assert len([each for each in found if isinstance(each, tuple)]) == CONCURRENT_FILES + CONCURRENT_ESTIMATES
+        assert refused == [CONCURRENT_FILES]
+        assert len([each for each in found if isinstance(each, tuple)]) == CONCURRENT_FILES
 
     with_exports(run, 60, patience=0.0)
 
 
 def test_a_visitor_has_one_place_and_who_finds_none_waits() -> None:
-    async def run(exports: ExportWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
+    async def run(exports: FileWriter, op: dict[str, Any], device: dict[str, Any], address: Address) -> None:
         plain, ended = replace(address, sliders=()), []
 
         async def file(whose: Visitor, of: Address) -> None:
-            assert (await exports.file(op, device, of, "", whose))[1]
+            assert (await exports.file(op, device, of, whose))[1]
             ended.append(whose.address)
 
         await asyncio.gather(*(file(visitor(1), each) for each in (address, address)), file(visitor(2), plain))
@@ -113,9 +104,7 @@ def test_a_file_of_a_failure_is_not_kept(tmp_path: Path) -> None:
     with showing(tmp_path, text=OWN) as server:
         file = server.get("/ops/Misbehaving.html?deed=raise&sliders=grad_output:2")
         assert file.headers["cache-control"] == "no-store"
-        assert stored(file.text)["documents"]
-        size = server.get("/ops/Misbehaving.size.json?deed=raise&sliders=grad_output:2")
-        assert size.headers["cache-control"] == "no-store"
+        assert stored(file.text)["sections"]
 
 
 def test_others_are_served_while_a_file_is_made(server: str) -> None:

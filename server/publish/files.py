@@ -1,0 +1,122 @@
+"""A figure as files: beside the scripts that all share, or as one that holds everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from urllib.parse import quote
+
+from ..documents.csv_table import csv_table
+from ..documents.json_document import json_document
+from ..figure.hidden_curves import without_hidden
+from ..figure.sheet_svg import figure_svg
+from ..html.assets import EMPTY_STYLE_HASH, Assets
+from ..html.inline_bundle import Bundle, build_bundle, inline_script, with_gzipped_library
+from ..html.pages import Pages, SectionPage
+from ..url.address import canonical_address, curves_only, without_display_options
+from .figure import Figure
+
+SHARED = "gradloupe"  # the folder of what all figures share
+SITE_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        f"style-src 'self' {EMPTY_STYLE_HASH}",
+        "img-src 'self' data: blob:",
+        "frame-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+)
+_DRESS, _SCRIPT, _STYLE, _ELEMENT = "js/published/dress.js", "js/published/figure.js", "published", "grad-loupe.js"
+_PLAIN = re.compile(r"[^\w.-]+|^\.+")
+
+
+@dataclass(frozen=True)
+class Linked:
+    """Where the frame of a figure finds its scripts, and the ``page`` of the Function, if there is one."""
+
+    shared: str
+    sections: str
+    library: str
+    page: str
+    policy: str = SITE_POLICY
+
+
+def shared_files() -> dict[str, bytes]:
+    """What all figures of a folder share, by path: plotly.js, two scripts, a style sheet, the element."""
+    assets = Assets.shared()
+    library = assets.plotly("curves").rpartition("/")[2]
+    element = assets.read(f"element/{_ELEMENT}").decode().replace("import.meta.url", "document.baseURI")
+    return {
+        f"{SHARED}/{library}": assets.read(library),
+        f"{SHARED}/dress.js": assets.classic_script(_DRESS).encode(),
+        f"{SHARED}/figure.js": assets.classic_script(_SCRIPT).encode(),
+        f"{SHARED}/figure.css": assets.dense_style(_STYLE).encode(),
+        _ELEMENT: f"{{\n{element}}}\n".encode(),  # no module: other sites may not load modules from any host
+    }
+
+
+def figure_files(figure: Figure, name: str, page: bool = False) -> dict[str, bytes]:
+    """The files of one figure, by path: its frame ``NAME.html``, and in the folder ``NAME`` sections, picture, numbers.
+
+    ``page`` says that the folder gets a page of the Function, to which the frame has a link.
+    """
+    folder = quote(name)
+    linked = Linked(
+        shared=SHARED,
+        sections=f"{folder}/sections.js",
+        library=f"{SHARED}/{Assets.shared().plotly('curves').rpartition('/')[2]}",
+        page=f"{folder}/index.html" if page else "",
+    )
+    answer, plain = figure.answer, without_display_options(curves_only(figure.address))
+    numbers = json_document(answer, canonical_address(figure.op, plain))
+    return {
+        f"{name}.html": _frame(figure, linked=linked),
+        f"{name}/sections.js": f"globalThis.gradloupeSections = {figure.sections};\n".encode(),
+        f"{name}/{name}.svg": figure_svg(answer, plain),
+        f"{name}/{name}.json": numbers,
+        f"{name}/{name}.csv": csv_table(answer),
+    }
+
+
+def one_file(figure: Figure, still: bool = False, packed: bool = False) -> bytes:
+    """The figure as one file of HTML that asks for nothing.
+
+    A ``still`` one is not zoomed, and has no plotly.js; ``packed``, that is gzipped, a third of the size.
+    """
+    return _frame(figure, inline=_inline(still, packed))
+
+
+def file_names(names: Collection[str]) -> dict[str, str]:
+    """A name for the files of each Function: without signs that a host may refuse, and no two alike but for case."""
+    taken, found = {SHARED, "index", "lessons", "exercises"}, dict[str, str]()
+    for name in names:
+        plain = _PLAIN.sub("-", name).strip("-.") or "function"
+        chosen, number = plain, 2
+        while chosen.lower() in taken:
+            chosen, number = f"{plain}-{number}", number + 1
+        taken.add(chosen.lower())
+        found[name] = chosen
+    return found
+
+
+def _frame(figure: Figure, inline: Bundle | None = None, linked: Linked | None = None) -> bytes:
+    address = canonical_address(figure.op, without_display_options(curves_only(figure.address)))
+    answer = without_hidden(figure.answer, figure.address.hide)
+    view = SectionPage(figure.op, figure.device, figure.address, address, answer, "", beside=figure.beside)
+    sections = figure.sections.replace("<", "\\u003c") if inline else ""
+    return Pages.shared().published_figure(
+        view, figure.axes, sections=sections, remark=figure.remark, inline=inline, linked=linked
+    )
+
+
+@cache
+def _inline(still: bool, packed: bool) -> Bundle:
+    assets = Assets.shared()
+    library = "" if still else assets.read(assets.plotly("curves").rpartition("/")[2]).decode()
+    scripts = [assets.classic_script(_DRESS), library, assets.classic_script(_SCRIPT)]
+    bundle = build_bundle([inline_script(each) for each in scripts], assets.dense_style(_STYLE))
+    return with_gzipped_library(bundle) if packed else bundle

@@ -1,0 +1,160 @@
+"""The sliders of a figure that needs no server: the positions of each, and the addresses of all their combinations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from ..protocol.listed import listed
+from ..schema.op import DeviceSummary, OpDescription
+from ..url.address import (
+    GRAD_OUTPUT_RANGE,
+    MOST_SECTIONS,
+    Address,
+    SliderCount,
+    curves_only,
+    default_query_values,
+    default_ranges,
+    query_values,
+    value_text,
+    without_display_options,
+)
+from ..url.numbers import BadQuery
+from ..url.parse import read_address
+
+_FINEST = 500  # unit: the resolution to which values of a slider are rounded, as parts of the extent
+USUAL_VALUES = {"grad_output": 3, "": 9}  # sample: positions of a slider where nobody says how many
+
+
+@dataclass(frozen=True)
+class SliderAxis:
+    """A control and its values as an address has them, in the order of the slider.
+
+    ``at`` is the index of the present one, ``usual`` the text that an address leaves out.
+    """
+
+    name: str
+    kind: str
+    values: tuple[str, ...]
+    at: int
+    usual: str
+
+
+def usual_sliders(op: OpDescription, address: Address) -> Address:
+    """The address with sliders for the first parameter that is not swept and for ``grad_output``."""
+    first = [each for each in op["parameters"] if each["name"] != address.question.wrt.name][:1]
+    counts = [SliderCount(each["name"], USUAL_VALUES[""] if each["kind"] in ("float", "int") else 0) for each in first]
+    return replace(address, sliders=(*counts, SliderCount("grad_output", USUAL_VALUES["grad_output"])))
+
+
+def slider_axes(op: OpDescription, address: Address) -> tuple[SliderAxis, ...]:
+    """The axis of each slider of ``address``; raises ``BadQuery`` where it is swept, or sections are too many."""
+    found = tuple(_axis(op, address, name, count) for name, count in address.sliders)
+    if section_count(found) > MOST_SECTIONS:
+        factors = " × ".join(f"{len(axis.values)} of {axis.name}" for axis in found)
+        culprit = f"sliders: {factors} make {section_count(found)} sections, and at most {MOST_SECTIONS} are allowed"
+        raise BadQuery(f"{culprit}; {_fitting(found)}.", "sliders")
+    return found
+
+
+def worded_axis(op: OpDescription, address: Address, name: str, texts: tuple[str, ...]) -> SliderAxis:
+    """The axis of any parameter of the address, at these ``texts`` and at the present one."""
+    present = query_values(address)[name]
+    values = texts if present in texts else (present, *texts)
+    return SliderAxis(name, "choice", values, values.index(present), _usual(op, address, name))
+
+
+def section_count(axes: tuple[SliderAxis, ...]) -> int:
+    """The number of sections on the grid of these axes."""
+    return math.prod(len(axis.values) for axis in axes)
+
+
+def section_addresses(
+    op: OpDescription, device: DeviceSummary, address: Address, axes: tuple[SliderAxis, ...]
+) -> Iterator[Address]:
+    """The address of every section, without display options; the last axis varies fastest. Raises ``BadQuery``."""
+    plain = curves_only(without_display_options(address))
+    usual = default_query_values(op, plain.question.wrt)
+    said = {name: text for name, text in query_values(plain).items() if text != usual[name]}
+    for texts in product(*(axis.values for axis in axes)):
+        moved = {axis.name: text for axis, text in zip(axes, texts, strict=True)}
+        yield read_address(op, device, said | moved)
+
+
+def _fitting(axes: tuple[SliderAxis, ...]) -> str:
+    """The numbers that would fit, those of the longest sliders lowered, as an address has them."""
+    counts = [len(axis.values) for axis in axes]
+    numeric = [i for i, axis in enumerate(axes) if axis.kind in ("float", "int")]
+    while math.prod(counts) > MOST_SECTIONS:
+        longest = max(numeric, key=lambda i: counts[i], default=None)
+        if longest is None or counts[longest] <= 2:
+            return f"leave out one of {listed([axis.name for axis in axes])}"
+        counts[longest] -= 1
+    said = [
+        str(SliderCount(axis.name, n if i in numeric else 0))
+        for i, (axis, n) in enumerate(zip(axes, counts, strict=True))
+    ]
+    return f"{','.join(said)} would fit, which are {math.prod(counts)}"
+
+
+def _axis(op: OpDescription, address: Address, name: str, count: int) -> SliderAxis:
+    asked = address.question
+    if name == asked.wrt.name:
+        culprit = f"sliders: the curves are drawn along {name}, so it cannot be a slider too"
+        raise BadQuery(f"{culprit}; leave it out.", "sliders")
+    values: list[Any]
+    if name == "grad_output":
+        kind, present = "float", asked.grad_output
+        values = _signed(_numeric(kind, GRAD_OUTPUT_RANGE, present, count), present, count)
+    else:
+        parameter = next(each for each in op["parameters"] if each["name"] == name)
+        kind, given = parameter["kind"], asked.parameters[name]
+        if kind in ("float", "int"):
+            values = _numeric(kind, default_ranges(op)[name], float(given), count)
+            present = round(float(given)) if kind == "int" else float(given)
+        else:
+            values, present = [False, True] if kind == "switch" else [*parameter["choices"]], given  # type: ignore[assignment]
+    texts = tuple(map(value_text, values))
+    return SliderAxis(name, kind, texts, values.index(present), _usual(op, address, name))
+
+
+def _usual(op: OpDescription, address: Address, name: str) -> str:
+    return default_query_values(op, address.question.wrt)[name]
+
+
+def _numeric(kind: str, extent: tuple[float, float], present: float, count: int) -> list[Any]:
+    """``count`` evenly spaced values, fewer if there are not so many; the present one replaces its neighbour."""
+    low, high = extent
+    inner = [low + i / (count - 1) * (high - low) for i in range(1, count - 1)] if low < high else []
+    even = [low, *(_tidy(value, high - low) for value in inner), high]
+    if kind == "int":
+        return _including(sorted({*map(round, even)}), round(present))
+    return _including(sorted({*even}), present + 0.0)
+
+
+def _signed(values: list[float], present: float, count: int) -> list[float]:
+    """The values with the negative of the present one included, to show whether backward is odd in grad_output."""
+    others = [value for value in values if value != present]
+    if present and -present not in others:
+        others = sorted(others, key=lambda value: abs(value + present))[1 if len(others) == count - 1 else 2 :]
+        others.append(-present)
+    return sorted([*others, present])
+
+
+def _including(values: list[Any], present: float) -> list[Any]:
+    if present in values:
+        return values
+    ends = [0] if present < values[0] else [-1] if present > values[-1] else []
+    places = ends or range(1, len(values) - 1)  # the ends stay, unless the value lies beyond them
+    if not places:
+        return sorted([*values, present])
+    nearest = min(places, key=lambda place: abs(values[place] - present))
+    return sorted([each for each in values if each != values[nearest]] + [present])
+
+
+def _tidy(value: float, span: float) -> float:
+    """``value`` rounded to ``_FINEST`` of ``span``."""
+    return round(value, -math.floor(math.log10(span / _FINEST))) + 0.0
