@@ -177,7 +177,7 @@ def of_gallery(names: list[str], known: dict[str, list[str]]) -> Iterator[Ask]:
         yield from (Ask(f"/ops/{name}{ending}?view={view}") for view in known["view"] for ending in ("", ".csv"))
         yield from (Ask(f"/ops/{name}.png{query}") for query in ("", "?width=640&height=480&theme=dark"))
         yield Ask(f"/embed/{name}?hide=source,verdict&height=400&theme=dark")
-        yield from (Ask(f"/ops/{name}{file}?sliders=grad_output:3") for file in (".html", ".size.json"))
+        yield Ask(f"/ops/{name}.html?sliders=grad_output:3")
         yield Ask(f"/ops/{name}.html")
         yield from (Ask(f"/oembed?url=URL%2Fops%2F{name}&format={form}") for form in ("json", "xml", "yaml"))
     yield Ask("/oembed?url=URL%2Fembed%2Fclamp_with_grad%3Fmin%3D-0.5&maxwidth=500&maxheight=300")

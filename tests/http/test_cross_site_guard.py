@@ -17,7 +17,7 @@ from support.raw_http import connected, read
 READ = [
     *("/?wait=1", "/own", "/ops/exp.json", "/embed/Clamp", "/compare?left=Clamp&right=Cube", "/healthz"),
     *("/openapi.json", "/compare.json?left=Clamp&right=Cube", "/oembed?url={url}%2Fops%2FClamp"),
-    *(f"/ops/Clamp{ending}" for ending in ("", ".json", ".csv", ".svg", ".html", ".size.json", ".py")),
+    *(f"/ops/Clamp{ending}" for ending in ("", ".json", ".csv", ".svg", ".html", ".py")),
 ]
 OUGHT_NOT = [
     {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest}

@@ -25,7 +25,7 @@ ADDRESSES = (
     *("/", "/?q=ste", "/docs", "/glossary", "/lessons", "/lessons/backward", "/embed/lessons/backward"),
     *("/openapi.json", "/metrics", "/oembed?url=http://localhost/ops/exp", "/grad-loupe.js", "/own", "/nothing"),
     *("/ops/exp", "/ops/exp?view=node", "/ops/exp?view=contract", "/ops/exp?start=k", "/embed/exp", "/ops/none"),
-    *(f"/ops/exp.{ending}" for ending in ("json", "page.json", "csv", "py", "svg", "png", "pdf", "html", "size.json")),
+    *(f"/ops/exp.{ending}" for ending in ("json", "page.json", "csv", "py", "svg", "png", "pdf", "html")),
     *("/compare", "/compare?left=exp&right=cube", "/compare?left=Clamp&right=exp"),
     *("/compare.json?left=exp&right=cube", "/compare.svg?left=exp&right=cube"),
     *("/ops/Clamp", "/ops/Configured", "/embed/Clamp", "/ops/Clamp?view=node"),

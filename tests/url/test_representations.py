@@ -11,7 +11,7 @@ OPTIONS = {
     **{"at": "1", "compile": "true", "lr": "0.1", "steps": "3", "goal": "2"},
     **{"wrt2": "min", "start2": "-1", "stop2": "1"},
 }
-FILES = ("html", "size.json")
+FILES = ("html",)
 
 
 def place(ending: str) -> str:
