@@ -1,0 +1,38 @@
+"""Proofs: that backward is the derivative of forward for every real number of a range, by ball arithmetic.
+
+The Function runs unchanged, on what stands in for a tensor. What that does not know exactly is refused: a proof is
+sound or silent. It is about the text of the Function over the real numbers, not about rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+from ..runtime import Section
+from .record import Proof, Witness
+
+AVAILABLE = find_spec("flint") is not None  # python-flint, which not every machine has
+AT_FIRST, AT_MOST = 500, 8000  # budget: boxes
+
+__all__ = ["AT_FIRST", "AT_MOST", "AVAILABLE", "Proof", "Witness", "prove"]
+
+
+def prove(
+    section: Section,
+    surrogate: Callable[..., Any] | None,
+    start: float,
+    stop: float,
+    grad_output: float = 1.0,
+    boxes: int = AT_FIRST,
+) -> Proof | None:
+    """What can be proved of a section for t from ``start`` to ``stop``, with so many boxes; None where flint is not.
+
+    ``surrogate`` is the function whose derivative is meant, if it is not forward's. The same call has the same answer.
+    """
+    if not AVAILABLE:
+        return None
+    from .prove import searched  # which imports flint
+
+    return searched(section, surrogate, start, stop, grad_output, boxes)

@@ -1,0 +1,129 @@
+"""Backward and the derivative of a curve in one box: how far they are apart, by Taylor's theorem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from flint import arb, arb_series
+
+from .call import Box, centre
+from .enclosure import TERMS, Value, head
+
+EPSILONS = (1e-12, 1e-9)  # bound: of the difference, relative to the slope at its place
+
+Coefficient = Callable[[Any, Any, int], arb]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is known in a box and in the middle of it, of the ``curve`` and of the ``gradient`` for ``grad_output``.
+
+    With h analytic in the box around m: h(x) = Σ hₖ(m) (x − m)ᵏ + h_K(ξ) (x − m)ᴷ, with ξ in the box.
+    """
+
+    curve: Value
+    gradient: Value
+    curve_middle: Value
+    gradient_middle: Value
+    box: Box
+    grad_output: float
+
+    @cached_property
+    def is_smooth(self) -> bool:
+        """Whether backward is analytic in the box, as the curve must be."""
+        return isinstance(self.gradient, arb_series) and isinstance(self.gradient_middle, arb_series)
+
+    @cached_property
+    def slope(self) -> arb:
+        """An enclosure of grad_output · curve′ in all of the box."""
+        return self._enclosed(lambda curve, gradient, k: self._slope(curve, k))
+
+    @cached_property
+    def backward(self) -> arb:
+        """An enclosure of what backward returns in all of the box."""
+        return self._enclosed(lambda curve, gradient, k: gradient[k]) if self.is_smooth else head(self.gradient)
+
+    @cached_property
+    def difference(self) -> arb:
+        """An enclosure of the difference of the two in all of the box."""
+        return self._enclosed(self._off) if self.is_smooth else head(self.gradient) - self._slope(self.curve, 0)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether anything is known in all of the box."""
+        return isinstance(self.curve, arb_series) and bool(self.difference.is_finite() and self.slope.is_finite())
+
+    @property
+    def is_finite_in_the_middle(self) -> bool:
+        """Whether anything is known in the middle."""
+        return bool(head(self.curve_middle).is_finite() and head(self.gradient_middle).is_finite())
+
+    def epsilon(self, wide: bool) -> float | None:
+        """The share of the slope that the difference nowhere exceeds: 0, or one of ``EPSILONS``; else None.
+
+        In a box that is not ``wide``, of a slope that may be 0 in it, it is a share of the slope at the middle. The
+        larger one is taken where the difference in the middle is more than the smaller.
+        """
+        scale = self.slope.abs_lower()
+        if not scale > 0 and not wide:
+            scale = self._middle_slope
+        size = self.difference.abs_upper()
+        if size.is_zero():
+            return 0.0
+        off = self._middle_off.abs_lower() if self.is_smooth else arb(0)
+        apart = bool(off > self._middle_slope * arb(EPSILONS[0]))
+        return next((each for each in EPSILONS[: 1 + apart] if size <= scale * arb(each)), None)
+
+    @property
+    def is_refuted(self) -> bool:
+        """Whether they differ by more in all of the box."""
+        return bool(self.difference.abs_lower() > self.slope.abs_upper() * arb(EPSILONS[-1]))
+
+    @property
+    def is_blurred(self) -> bool:
+        """Whether the middle alone is not known well enough to tell, for want of bits."""
+        off = self._middle_off if self.is_smooth else arb(0)
+        return bool(off.contains(0) and not off.abs_upper() <= self._middle_slope * arb(EPSILONS[0]) / 16)
+
+    def zeros(self) -> list[arb]:
+        """Where the difference may change its sign, if that is one place."""
+        slope = self._off(self.curve, self.gradient, 1) if self.is_smooth else arb(0)
+        if not (slope > 0 or slope < 0) or not self._middle_off.is_finite():
+            return []
+        zero = arb(centre(self.box)) - self._middle_off / slope
+        return [zero] if zero.overlaps(arb(self.box[0]).union(arb(self.box[1]))) else []
+
+    @cached_property
+    def _middle_off(self) -> arb:
+        return self._off(self.curve_middle, self.gradient_middle, 0)
+
+    @cached_property
+    def _middle_slope(self) -> arb:
+        return self._slope(self.curve_middle, 0).abs_lower()
+
+    def _slope(self, curve: Any, k: int) -> arb:
+        return curve[k + 1] * (arb(k + 1) * arb(self.grad_output))
+
+    def _off(self, curve: Any, gradient: Any, k: int) -> arb:
+        return gradient[k] - self._slope(curve, k)
+
+    def _enclosed(self, coefficient: Coefficient) -> arb:
+        direct = coefficient(self.curve, self.gradient, 0)
+        off = arb(self.box[0]).union(arb(self.box[1])) - arb(centre(self.box))
+        total = coefficient(self.curve, self.gradient, TERMS - 2)
+        for k in reversed(range(TERMS - 2)):
+            total = total * off + coefficient(self.curve_middle, self.gradient_middle, k)
+        if not total.is_finite():
+            return direct
+        return total if not direct.is_finite() or total.rad() < direct.rad() else direct
+
+
+def floats_around(ball: arb) -> tuple[float, float]:
+    """Floats on both sides of a ball."""
+    low, high = float(ball.lower()), float(ball.upper())
+    low = low if arb(low) <= ball.lower() else math.nextafter(low, -math.inf)
+    return low, high if arb(high) >= ball.upper() else math.nextafter(high, math.inf)

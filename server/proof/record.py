@@ -1,0 +1,66 @@
+"""What a proof says, as plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Stretch = tuple[float, float]
+Word = Literal["proved", "refuted", "in part", "nothing"]
+Given = Literal["every", "every positive", "every negative", "this"]
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A box in all of which backward and the slope differ, and the ranges of both in it, which share no number."""
+
+    start: float
+    stop: float
+    backward_low: float
+    backward_high: float
+    slope_low: float
+    slope_high: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is proved of a section from ``start`` to ``stop``: stretches in order, which share their ends alone.
+
+    For every real t of ``proved`` what backward returns and grad_output times the derivative of the curve differ by no
+    more than ``epsilon`` times the slope: that at t, or in a box around a zero of the slope that at its middle. In all
+    of each stretch of ``refuted`` they differ by more, as in the box of the ``witness``. ``points`` enclose where a
+    curve may bend or leap; of
+    ``undecided`` nothing is said. ``grad_output`` says for which of them this holds. ``reason`` is why nothing could be
+    asked at all.
+    """
+
+    word: Word
+    start: float
+    stop: float
+    proved: tuple[Stretch, ...] = ()
+    refuted: tuple[Stretch, ...] = ()
+    witness: Witness | None = None
+    points: tuple[Stretch, ...] = ()
+    undecided: tuple[Stretch, ...] = ()
+    epsilon: float = 0.0
+    grad_output: Given = "this"
+    boxes: int = 0
+    bits: int = 0
+    reason: str = ""
+
+    @property
+    def share(self) -> float:
+        """The share of the range that is proved."""
+        return min(1.0, sum(stop - start for start, stop in self.proved) / (self.stop - self.start))
+
+
+def merged(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """The same, with those that touch as one."""
+    joined: list[Stretch] = []
+    for start, stop in sorted(stretches):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
+        else:
+            joined.append((start, stop))
+    return joined

@@ -1,0 +1,153 @@
+"""The search: the range is cut into boxes until in each backward and the derivative are near, or differ, or bend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from flint import arb, arb_series
+
+from ..runtime.section import Section
+from .call import Box, Enclosed, centre, enclose, precision
+from .comparison import Comparison, floats_around
+from .decisions import Parted, Undecided
+from .enclosure import head
+from .record import Witness, merged
+
+NARROW = 2.0**-39  # bound: half of the width to which a kink, a jump or an edge is enclosed
+# budget: bits, and whether each step is tightened, which costs as much again
+_EFFORTS = ((128, False), (128, True), (320, True), (800, True))
+_FIRST_PARTS = 8  # budget: boxes that the range is cut into before anything is known
+_AT_ONCE = 64  # budget: boxes in one call
+_WIDE = 1 / 16  # bound: of the range; a box with a zero of the slope in it is no wider
+_NARROWER = 1 / 64  # pattern: of the range; where such a box is not decided, each step is tightened
+_WITNESSES = (2.0**-10, 2.0**-15, 2.0**-25, 2.0**-35)  # sample: half of the width of one, of the range
+_CONTROLS = 16  # sample: of the boxes that are decided
+
+
+@dataclass
+class Search:
+    """What is known so far, and what is left to look at: boxes with the place of their effort.
+
+    Of ``points`` a curve bends or leaps in each, of ``unknown`` nothing is known. ``refuted`` has how far the two
+    differ in each at least, ``largest`` is a lower bound of the largest slope.
+    """
+
+    section: Section
+    surrogate: Callable[..., Any] | None
+    grad_output: float
+    start: float
+    stop: float
+    left: int
+    todo: list[tuple[Box, int]] = field(default_factory=list)
+    proved: list[Box] = field(default_factory=list)
+    refuted: list[tuple[float, Box]] = field(default_factory=list)
+    largest: float = 0.0
+    points: list[Box] = field(default_factory=list)
+    unknown: list[Box] = field(default_factory=list)
+    epsilon: float = 0.0
+    bits: int = 0
+    boxes: int = 0
+    signed: bool = False
+    mixed: bool = False
+    draws: tuple[tuple[float, ...], ...] | None = None
+
+    def run(self) -> None:
+        """Look at boxes, many at once, until none is left or the budget is. Raises ``Undecided``."""
+        width = self.stop - self.start
+        edges = [self.start + width * part / _FIRST_PARTS for part in range(_FIRST_PARTS)] + [self.stop]
+        self.todo = [(box, 0) for box in pairwise(edges)]
+        while self.todo and self.left > 0:
+            self.todo.sort(key=lambda each: (each[1], each[0][0] - each[0][1], each[0]))
+            effort = self.todo[0][1]
+            batch = [box for box, needed in self.todo if needed == effort][: min(_AT_ONCE, self.left)]
+            self.todo = self.todo[len(batch) :]
+            with precision(_EFFORTS[effort][0]):
+                self._look(batch, effort)
+
+    def _look(self, boxes: list[Box], effort: int) -> None:
+        self.left -= len(boxes)
+        self.boxes += len(boxes)
+        try:
+            found = enclose(self.section, self.surrogate, boxes, self.grad_output, _EFFORTS[effort][1])
+        except Parted as parted:
+            self._part(boxes, effort, parted)
+            return
+        if self.draws not in (None, found.draws):
+            raise Undecided("it draws other random numbers in each call")
+        self.draws = found.draws
+        self.signed |= found.signed
+        self.mixed |= found.mixed
+        for lane, box in enumerate(boxes):
+            self._judge(found, lane, box, effort)
+
+    def _part(self, boxes: list[Box], effort: int, parted: Parted) -> None:
+        """Boxes that go different ways are looked at again in groups; those that go no one way are cut."""
+        ways: dict[Hashable, list[Box]] = {}
+        for lane, (box, way) in enumerate(zip(boxes, parted.ways, strict=True)):
+            if way is None:
+                self._cut(box, effort, parted.turns[lane], bent=True)
+            else:
+                ways.setdefault(way, []).append(box)
+        for group in ways.values():
+            self._look(group, effort)
+
+    def _judge(self, found: Enclosed, lane: int, box: Box, effort: int) -> None:
+        turns, middle = found.lanes.turns[lane], lane + len(found.lanes.balls)
+        curve, gradient = found.curve[lane], found.gradient[lane]
+        known = Comparison(curve, gradient, found.curve[middle], found.gradient[middle], box, self.grad_output)
+        if not isinstance(curve, arb_series) or not known.is_finite:
+            lost = not ((head(curve).is_finite() and head(gradient).is_finite()) or known.is_finite_in_the_middle)
+            self._cut(box, effort, turns, True, lost)
+            return
+        self.largest = max(self.largest, float(known.slope.abs_lower()))
+        epsilon = known.epsilon(box[1] - box[0] > (self.stop - self.start) * _WIDE)
+        if epsilon is not None:
+            self.epsilon, self.bits = max(self.epsilon, epsilon), max(self.bits, _EFFORTS[effort][0])
+            self.proved.append(box)
+        elif known.is_refuted:
+            self.refuted.append((float(known.difference.abs_lower()), box))
+        elif known.is_blurred and effort + 1 < len(_EFFORTS):
+            self.todo.append((box, max(effort + 1, 2)))
+        else:
+            self._cut(box, effort, [*turns, *known.zeros()], not isinstance(gradient, arb_series))
+
+    def witness(self) -> Witness | None:
+        """A box around the middle of the one with the largest difference, narrow enough to tell the two apart."""
+        if not self.refuted:
+            return None
+        start, stop = max(self.refuted)[1]
+        for part in _WITNESSES:
+            half = min((stop - start) / 2, (self.stop - self.start) * part)
+            box = centre((start, stop)) - half, centre((start, stop)) + half
+            with precision(_EFFORTS[0][0]):
+                found = enclose(self.section, self.surrogate, [box], self.grad_output, tight=True)
+                known = Comparison(
+                    found.curve[0], found.gradient[0], found.curve[1], found.gradient[1], box, self.grad_output
+                )
+                if known.is_finite and not known.backward.overlaps(known.slope):
+                    return Witness(*box, *floats_around(known.backward), *floats_around(known.slope))
+        return None
+
+    def _cut(self, box: Box, effort: int, turns: Iterable[arb], bent: bool, lost: bool = False) -> None:
+        """Cut a box at the turns in it, each enclosed narrowly, or in the middle; ``bent`` says that a curve may be."""
+        width = min(NARROW, NARROW * (self.stop - self.start))
+        around = []
+        for place in (float(turn.mid()) for turn in turns if turn.is_finite() and turn.rad() < width / 2):
+            margin = max(width, 4 * math.ulp(place))
+            around.append((max(box[0], place - margin), min(box[1], place + margin)))
+        around = merged(each for each in around if each[0] < each[1])
+        effort = max(effort, int(box[1] - box[0] <= (self.stop - self.start) * _NARROWER))
+        if box[1] - box[0] <= 2.5 * max(width, 4 * math.ulp(box[0]), 4 * math.ulp(box[1])):
+            (self.points if bent else self.unknown).append(box)
+        elif around:
+            ends = sorted({box[0], *(end for each in around for end in each), box[1]})
+            self.todo += [(each, effort) for each in pairwise(ends)]
+        elif lost:
+            self.unknown.append(box)
+        else:
+            middle = centre(box)
+            self.todo += [((box[0], middle), effort), ((middle, box[1]), effort)]

@@ -1,0 +1,154 @@
+"""What stands in for a tensor: shape, strides and dtype are torch's own, the numbers are columns of enclosures.
+
+It is a subclass of tensors without memory, so that ``isinstance``, autograd and the real ``ctx`` work as ever, and
+every operation, however it is called, arrives in ``Interpreter`` as one of torch's primitive operations, or is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Never
+
+import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+from .decisions import Column, Lanes, Parted, Truths, Undecided, numbers
+from .enclosure import constant, exact_number
+
+MOST_ELEMENTS = 4096  # budget: of one tensor
+Degree = int | None  # of grad_output in all elements; None where they are 0
+
+
+@dataclass
+class Store:
+    """The memory of stand-ins: a column for each element, written by all that view it."""
+
+    columns: list[Column | Truths]
+    degree: Degree = 0
+
+
+class StandIn(torch.Tensor):
+    """A tensor whose element i is the column ``store.columns[places[i]]``."""
+
+    store: Store
+    places: torch.Tensor
+
+    @staticmethod
+    def __new__(cls, store: Store, index: torch.Tensor, dtype: torch.dtype) -> StandIn:
+        made: StandIn = torch.Tensor._make_wrapper_subclass(
+            cls, index.shape, strides=index.stride(), dtype=dtype, device=torch.device("cpu")
+        )
+        made.store, made.places = store, index
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
+        if func is torch.ops.aten.detach.default:  # what autograd keeps of an output
+            return args[0].viewed(args[0].places)
+        raise Undecided(f"{func} is called where nobody looks")
+
+    def viewed(self, index: torch.Tensor) -> StandIn:
+        """Another view of the same memory."""
+        return StandIn(self.store, index, self.dtype)
+
+    def elements(self) -> list[Column | Truths]:
+        """The columns of all elements, in row-major order."""
+        return [self.store.columns[each] for each in self.places.reshape(-1).tolist()]
+
+
+setattr(StandIn, "__torch_function__", torch._C._disabled_torch_function_impl)  # noqa: B010 - as its types do not say
+
+
+def _refusing(name: str) -> Any:
+    def refused(*_: Any, **__: Any) -> Never:
+        signal = Undecided(f"{name} leaves torch")
+        for mode in _get_current_dispatch_mode_stack():
+            mode.refused = getattr(mode, "refused", None) or signal  # type: ignore[attr-defined]
+        raise signal
+
+    return refused
+
+
+for _name in (
+    *("numpy", "tolist", "data_ptr", "storage", "untyped_storage", "storage_offset", "set_", "apply_", "map_", "map2_"),
+    *("__array__", "__dlpack__", "__dlpack_device__", "__reduce_ex__", "__deepcopy__", "__repr__", "__str__"),
+    *("__format__", "share_memory_", "resize_", "resize_as_", "type_", "__cuda_array_interface__"),
+):
+    setattr(StandIn, _name, _refusing(_name))
+StandIn.data = property(_refusing("data"), _refusing("data"))  # type: ignore[assignment]
+
+
+@lru_cache(maxsize=512)
+def positions(shape: tuple[int, ...], stride: tuple[int, ...] | None = None) -> torch.Tensor:
+    """0, 1, 2, … in row-major order, laid out in memory with these strides; to be read alone."""
+    plain = torch.arange(torch.Size(shape).numel()).reshape(shape)
+    if plain.numel() > MOST_ELEMENTS:
+        raise Undecided(f"a tensor has {plain.numel()} elements, and at most {MOST_ELEMENTS} are enclosed")
+    if stride is None or stride == plain.stride():
+        return plain
+    return torch.empty_strided(shape, stride, dtype=torch.int64).copy_(plain)
+
+
+def new_tensor(
+    columns: Sequence[Column | Truths], shape: Sequence[int], dtype: torch.dtype, degree: Degree, like: Any = None
+) -> StandIn:
+    """A stand-in with memory of its own, strided as ``like`` is."""
+    stride = None if like is None else tuple(like)
+    return StandIn(Store(list(columns), degree), positions(tuple(shape), stride), dtype)
+
+
+def columns_of(tensor: Any, lanes: Lanes) -> list[Column | Truths]:
+    """The columns of a stand-in, or those of the constants in a tensor of torch or a number of Python."""
+    if isinstance(tensor, StandIn):
+        return tensor.elements()
+    values = tensor.detach().reshape(-1).tolist() if isinstance(tensor, torch.Tensor) else [tensor]
+    if len(values) > MOST_ELEMENTS or any(isinstance(each, complex) for each in values):
+        raise Undecided("complex numbers, or too many constants")
+    truth = isinstance(tensor, bool) or (isinstance(tensor, torch.Tensor) and tensor.dtype == torch.bool)
+    return [[each if truth else constant(each)] * lanes.count for each in values]
+
+
+def as_numbers(column: Column | Truths) -> Column:
+    """Truths as ones and zeros; numbers as they are."""
+    return numbers(column) if column[0] is None or isinstance(column[0], bool) else column
+
+
+def concrete(tensor: Any, lanes: Lanes) -> Any:
+    """A tensor of torch with the whole numbers or truths of a stand-in, if all lanes have the same.
+
+    Raises ``Parted`` if they have not. Anything else is returned as it is.
+    """
+    if not isinstance(tensor, StandIn):
+        return tensor
+    if tensor.is_floating_point():
+        raise Undecided("a place that depends on a real number")
+    columns = tensor.elements()
+    ways = [_way(tuple(column[lane] for column in columns)) for lane in range(len(lanes.balls))]
+    if ways[0] is None or any(each != ways[0] for each in ways):
+        raise Parted(list(ways))
+    return torch.tensor(ways[0], dtype=tensor.dtype).reshape(tensor.shape)
+
+
+def _way(values: tuple[Any, ...]) -> tuple[int, ...] | None:
+    found = []
+    for each in values:
+        number = each if isinstance(each, bool) or each is None else exact_number(each)
+        if number is None:
+            return None
+        found.append(int(number) if isinstance(number, bool) else int(number.unique_fmpz() or 0))
+    return tuple(found)
+
+
+def python_number(tensor: StandIn, lanes: Lanes) -> bool | int | float:
+    """``item()``: a truth or a whole number that is the same in all lanes, or a constant that a float holds."""
+    if not tensor.is_floating_point():
+        return concrete(tensor, lanes).item()
+    (column,) = tensor.elements()
+    exact = [exact_number(each) for each in column if not isinstance(each, bool) and each is not None]
+    found = {float(each) if each is not None else None for each in exact}
+    value = found.pop()
+    if found or value is None or constant(value)[0] != exact[0]:
+        raise Undecided("a number of it is asked for (item, float, a condition)")
+    return value
