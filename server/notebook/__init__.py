@@ -85,9 +85,10 @@ def look(
 ) -> Any:
     """The live figure of a Function, and the verdict, for the cell of a notebook; ``save(path)`` keeps it as a page.
 
-    The figure needs neither a server nor ipywidgets. Its sliders are those of the parameters and of ``grad_output``,
-    with as many values as have room in about 2 MB. It says which have none, and why. ``height`` is in pixels. All else
-    is as in ``check``; a Function that cannot be called is shown as what was found of it.
+    The figure needs no server. Where anywidget is installed, its controls ask the running kernel. Else, and in
+    ``save``, its sliders are those of the parameters and of ``grad_output``, with as many values as have room in about
+    2 MB. It says which have none, and why. ``height`` is in pixels. All else is as in ``check``; a Function that cannot
+    be called is shown as what was found of it.
     """
     with process_restored():
         from .arguments import CheckArguments

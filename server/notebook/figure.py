@@ -1,4 +1,4 @@
-"""The live figure of ``gradloupe.look``: one file in an iframe of a notebook cell, which needs no server."""
+"""The live figure of ``gradloupe.look``: a widget of the kernel, or one file in an iframe; both need no server."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import math
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 from markupsafe import Markup
 
-from ..publish.figure import measured_figure
+from ..publish.figure import Figure, measured_figure
 from ..publish.files import one_file
 from ..publish.sliders import SliderAxis, section_count, slider_axes
 from ..report.atomic_write import atomic_write
@@ -21,9 +22,11 @@ from ..schema.op import OpDescription
 from ..schema.verdict_words import FAILING_WORDS
 from ..url.address import Address, SliderCount
 from ..worker.answer import device_summary
+from . import process_restored
 from .arguments import CheckArguments
 from .run import examine_subject, run_to_end, subject_or_error
 from .subject import Subject
+from .widget import is_watched, kernel_widget
 
 _HEIGHT = 560  # pixels
 _WIDTH = 96  # columns of its text, as those of a result
@@ -41,40 +44,81 @@ _FRAME = Markup(
 
 @dataclass(frozen=True, repr=False)
 class _Look:
-    """A figure to show: ``checked`` is the result, ``page`` its HTML, empty where nothing could be drawn.
+    """A figure to show: ``checked`` is the result; without a ``subject`` nothing could be drawn.
 
-    ``remark`` is the sentence on what has no slider.
+    ``beside`` is what is to be said by the verdict on what is drawn.
     """
 
     checked: CheckResult
-    page: bytes = b""
-    height: int = _HEIGHT
-    remark: str = ""
+    subject: Subject | None = None
+    beside: str = ""
 
     def __repr__(self) -> str:
-        if not self.page:
+        if self.subject is None:
             return repr(self.checked)
-        said = f'A notebook draws the figure in its cell, and save("figure.html") writes it as a page. {self.remark}'
-        return f"{self.checked!r}\n{fill(said, _WIDTH, initial_indent='  ', subsequent_indent='  ')}"
+        said = 'A notebook draws the figure in its cell, and save("figure.html") writes it as a page.'
+        told = said if is_watched() else f"{said} {self.remark}"
+        return f"{self.checked!r}\n{fill(told, _WIDTH, initial_indent='  ', subsequent_indent='  ')}"
+
+    @cached_property
+    def page(self) -> bytes:
+        """The figure as a file with as many sections as have room; empty where there is none."""
+        return one_file(self._stored, packed=True) if self.subject else b""
+
+    @property
+    def remark(self) -> str:
+        """The sentence on what has no slider in the file."""
+        return self._stored.remark
+
+    @cached_property
+    def widget(self) -> Any:
+        """The figure as a widget of anywidget, which it needs: its controls ask this process.
+
+        Raises ``ImportError``, and ``ValueError`` where there is no figure.
+        """
+        return kernel_widget(self._drawn(), one_file(self._present, packed=True, kernel=True), self._height)
 
     def _repr_html_(self) -> str:
-        if not self.page:
+        if self.subject is None:
             return self.checked._repr_html_()
-        title = f"{self.checked.name}, a live figure"
-        return str(_FRAME.format(self.page.decode(), title, self.height))
+        page = one_file(self._present, still=True) if is_watched() else self.page
+        return str(_FRAME.format(page.decode(), f"{self.checked.name}, a live figure", self._height))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """The widget where somebody is there to move it, and beside it what is left when the kernel is gone."""
+        live = self.widget._repr_mimebundle_()[0] if self.subject and is_watched() else {}
+        return {**live, "text/html": self._repr_html_(), "text/plain": repr(self)}
 
     def save(self, path: str | Path) -> Path:
         """Write the page, which works from a disk; returns where it is. Raises ``OSError``.
 
         Raises ``ValueError`` where there is no figure, because the Function could not be called.
         """
-        if not self.page:
-            raise ValueError(f"There is no figure to save. {self.checked.sentence}")
+        self._drawn()
         atomic_write(Path(path), self.page)
         return Path(path)
+
+    def _drawn(self) -> Subject:
+        if self.subject is None:
+            raise ValueError(f"There is no figure to save. {self.checked.sentence}")
+        return self.subject
+
+    @property
+    def _height(self) -> int:
+        return self._drawn().wanted.height or _HEIGHT
+
+    @cached_property
+    def _stored(self) -> Figure:
+        with process_restored():
+            return _with_sliders(self._drawn(), self._height, self.beside)
+
+    @cached_property
+    def _present(self) -> Figure:
+        subject = self._drawn()
+        address = replace(subject.wanted.address(subject.told), hide=_HIDDEN)
+        with process_restored():
+            figure = run_to_end(measured_figure(subject.answer, subject.told, device_summary(), address, ()))
+        return replace(figure, beside=self.beside)
 
 
 def notebook_figure(function: Any, wanted: CheckArguments) -> _Look:
@@ -85,9 +129,7 @@ def notebook_figure(function: Any, wanted: CheckArguments) -> _Look:
     examined = examine_subject(subject)
     if examined.curves is None or not examined.curves.columns:
         return _Look(examined.checked)
-    height = subject.wanted.height or _HEIGHT
-    page, remark = _page(subject, subject.wanted.address(subject.told), height, _caveat(examined.checked))
-    return _Look(examined.checked, page, height, remark)
+    return _Look(examined.checked, subject, _caveat(examined.checked))
 
 
 def _caveat(checked: CheckResult) -> str:
@@ -98,17 +140,16 @@ def _caveat(checked: CheckResult) -> str:
     return f"That is of {shown.of} by {shown.wrt} alone. {checked.sentence}"
 
 
-def _page(subject: Subject, address: Address, height: int, beside: str) -> tuple[bytes, str]:
-    """The file, with as many sections as size and time allow, and the sentence on its sliders."""
-    op, device, began = subject.told, device_summary(), time.monotonic()
+def _with_sliders(subject: Subject, height: int, beside: str) -> Figure:
+    """The figure with as many sections as size and time allow, and the sentence on its sliders."""
+    op, device, address, began = subject.told, device_summary(), subject.wanted.address(subject.told), time.monotonic()
     each = len(run_to_end(measured_figure(subject.answer, op, device, address, ())).sections)
     seconds = time.monotonic() - began
     sliding, grid = next(_grids(op, address, min(_MAX_BYTES // each, int(_MAX_SECONDS / seconds))))
     cost = f"{seconds:.1g} s" if _MAX_SECONDS / seconds < _MAX_BYTES / each else f"{each / 1e3:.0f} kB"
     remark = _unslid(_slidable(op, sliding), [axis.name for axis in grid], cost)
     shown = replace(sliding, hide=_HIDDEN, height=height)
-    figure = run_to_end(measured_figure(subject.answer, op, device, shown, grid))
-    return one_file(replace(figure, beside=beside, remark=remark), packed=True), remark
+    return replace(run_to_end(measured_figure(subject.answer, op, device, shown, grid)), beside=beside, remark=remark)
 
 
 def _slidable(op: OpDescription, address: Address) -> dict[str, str]:

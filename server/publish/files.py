@@ -82,12 +82,12 @@ def figure_files(figure: Figure, name: str, page: bool = False) -> dict[str, byt
     }
 
 
-def one_file(figure: Figure, still: bool = False, packed: bool = False) -> bytes:
-    """The figure as one file of HTML that asks for nothing.
+def one_file(figure: Figure, still: bool = False, packed: bool = False, kernel: bool = False) -> bytes:
+    """The figure as one file of HTML that asks for nothing; with a ``kernel`` the page around it is asked.
 
     A ``still`` one is not zoomed, and has no plotly.js; ``packed``, that is gzipped, a third of the size.
     """
-    return _frame(figure, inline=_inline(still, packed))
+    return _frame(figure, inline=_inline(still, packed), kernel=kernel)
 
 
 def file_names(names: Collection[str]) -> dict[str, str]:
@@ -103,13 +103,13 @@ def file_names(names: Collection[str]) -> dict[str, str]:
     return found
 
 
-def _frame(figure: Figure, inline: Bundle | None = None, linked: Linked | None = None) -> bytes:
+def _frame(figure: Figure, inline: Bundle | None = None, linked: Linked | None = None, kernel: bool = False) -> bytes:
     address = canonical_address(figure.op, without_display_options(curves_only(figure.address)))
     answer = without_hidden(figure.answer, figure.address.hide)
     view = SectionPage(figure.op, figure.device, figure.address, address, answer, "", beside=figure.beside)
     sections = figure.sections.replace("<", "\\u003c") if inline else ""
     return Pages.shared().published_figure(
-        view, figure.axes, sections=sections, remark=figure.remark, inline=inline, linked=linked
+        view, figure.axes, sections=sections, remark=figure.remark, inline=inline, linked=linked, kernel=kernel
     )
 
 
