@@ -12,7 +12,7 @@ HOSTS = {
     "traitlets",
     "docutils",
     "sphinx",
-}  # whose guests we are where they are there, with what they bring
+}  # we are their guests; with what they bring
 MODULES = [path for folder in ("ops", "server") for path in (HERE / folder).rglob("*.py")]
 
 
