@@ -15,7 +15,7 @@ from ..runtime.vjp import pull_back
 from .decisions import Column, Lanes, Parted, ProofSignal, Undecided
 from .enclosure import TERMS, constant
 from .interpreter import Interpreter
-from .stand_in import StandIn, as_numbers, columns_of, new_tensor
+from .stand_in import StandIn, as_numbers, columns_of, new_tensor, positions
 from .structure import HANDLERS
 
 Box = tuple[float, float]
@@ -67,12 +67,11 @@ def enclose(
     try:
         with run:
             curve, gradient = _called(run, section, surrogate, grad_output)
-    except ProofSignal as signal:
+    except (ProofSignal, Exception) as error:
+        signal = run.refused or Undecided(f"it raises {type(error).__name__} here")
         if isinstance(signal, Parted):
             signal.turns = lanes.turns
-        raise
-    except Exception as error:
-        raise run.refused or Undecided(f"it raises {type(error).__name__} here") from error
+        raise signal from error
     if run.refused:  # it was raised, and somebody has caught it
         raise Undecided("it catches what is raised in it")
     return Enclosed(curve, gradient, lanes, run.signed, run.mixed, tuple(run.draws))
@@ -96,8 +95,7 @@ def _called(
     zeros: Column = [constant(0.0)] * run.lanes.count
     if gradient is None:
         return curve, zeros
-    if isinstance(gradient, StandIn):
-        run.mixed |= gradient.store.degree not in (1, None)
+    run.mixed |= (gradient.store.degree if isinstance(gradient, StandIn) else 0) not in (1, None)
     return curve, as_numbers(columns_of(gradient, run.lanes)[_place(section.shape(section.wrt), section.wrt_index)])
 
 
@@ -115,7 +113,7 @@ def _arguments(run: Interpreter, section: Section) -> tuple[list[Any], StandIn]:
         columns: list[Any] = [[constant(each)] * run.lanes.count for each in values]
         if name == section.wrt:
             columns[_place(section.shape(name), section.wrt_index)] = _swept(run.lanes)
-        arguments.append(new_tensor(columns, section.shape(name), section.dtype, 0))
+        arguments.append(new_tensor(run.lanes, columns, positions(section.shape(name)), 0, section.dtype))
     swept = next(each for each, (name, _) in zip(arguments, section.inputs, strict=True) if name == section.wrt)
     return [*arguments, *(value for _, value in section.parameters)], swept
 
@@ -142,4 +140,4 @@ def _element(run: Interpreter, section: Section, out: Any) -> Column:
 def _cotangent(run: Interpreter, section: Section, out: Any, grad_output: float) -> StandIn:
     columns: list[Any] = [[constant(0.0)] * run.lanes.count for _ in range(out.numel())]
     columns[_place(tuple(out.shape), section.of_index)] = [constant(grad_output)] * run.lanes.count
-    return new_tensor(columns, out.shape, out.dtype, 1 if grad_output else None)
+    return new_tensor(run.lanes, columns, positions(tuple(out.shape)), 1 if grad_output else None, out.dtype)

@@ -55,7 +55,13 @@ class Comparison:
     @property
     def is_finite(self) -> bool:
         """Whether anything is known in all of the box."""
-        return isinstance(self.curve, arb_series) and bool(self.difference.is_finite() and self.slope.is_finite())
+        if not isinstance(self.curve, arb_series) or any(each.prec < TERMS for each in self._series()):
+            return False
+        return bool(self.difference.is_finite() and self.slope.is_finite())
+
+    def _series(self) -> list[arb_series]:
+        values = (self.curve, self.gradient, self.curve_middle, self.gradient_middle)
+        return [each for each in values if isinstance(each, arb_series)]
 
     @property
     def is_finite_in_the_middle(self) -> bool:
@@ -77,6 +83,11 @@ class Comparison:
         off = self._middle_off.abs_lower() if self.is_smooth else arb(0)
         apart = bool(off > self._middle_slope * arb(EPSILONS[0]))
         return next((each for each in EPSILONS[: 1 + apart] if size <= scale * arb(each)), None)
+
+    @property
+    def middle(self) -> tuple[float, float, float]:
+        """t, the curve and what backward returns, in the middle."""
+        return centre(self.box), float(head(self.curve_middle)), float(head(self.gradient_middle))
 
     @property
     def is_refuted(self) -> bool:

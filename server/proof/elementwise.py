@@ -8,9 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 import torch
+from flint import arb_series
 
 from . import decisions as kinks
-from .decisions import Column, Lanes, Truths, Undecided
+from .decisions import Column, Lanes, Parted, Truths, Undecided
 from .enclosure import (
     SMOOTH,
     Value,
@@ -71,6 +72,46 @@ def checked(run: Interpreter, dtype: torch.dtype, columns: list[Any]) -> list[An
     if all(abs(head(each)) < _LARGEST_WHOLE for column in columns for each in as_numbers(column)):
         return columns
     raise Undecided("large whole numbers")
+
+
+def is_rounded(run: Interpreter, dtype: torch.dtype) -> bool:
+    """Whether a dtype holds real numbers with fewer digits."""
+    return dtype.is_floating_point and dtype != run.real
+
+
+def folded(run: Interpreter, func: Any, args: Any, kwargs: Any, out: Any) -> StandIn:
+    """Torch's own result, rounded as it is, of numbers that are known exactly; else it is refused."""
+    lanes, known = run.lanes, dict[Any, list[float]]()
+    given = [columns_of(each, lanes) if isinstance(each, torch.Tensor) else None for each in args]
+    keys = [
+        tuple(each and _exactly([column[lane] for column in each]) for each in given) for lane in range(lanes.count)
+    ]
+    undecided = [any(each and None in each for each in key) for key in keys]
+    if any(undecided):
+        raise Parted([None if each else 0 for each in undecided[: len(lanes.balls)]])
+    for key in set(keys):
+        tensors = [
+            each if values is None else torch.tensor(values, dtype=each.dtype).reshape(each.shape)
+            for each, values in zip(args, key, strict=True)
+        ]
+        known[key] = func(*tensors, **kwargs).double().reshape(-1).tolist()
+    no_degree(run, args)
+    columns: list[Any] = [[constant(known[key][place]) for key in keys] for place in range(out.numel())]
+    return new_tensor(lanes, columns, out, 0)
+
+
+def _exactly(values: list[Any]) -> tuple[float | None, ...]:
+    """The numbers as floats; None of a truth that is not decided."""
+    found: list[float | None] = []
+    for each in values:
+        exact = each if isinstance(each, bool) or each is None else exact_number(each)
+        if exact is None and isinstance(each, arb_series):
+            raise Undecided("it computes with fewer digits")
+        number = None if exact is None else float(exact)
+        if number is not None and not isinstance(exact, bool) and constant(number)[0] != exact:
+            raise Undecided("it computes with fewer digits")
+        found.append(number)
+    return tuple(found)
 
 
 # ---------------------------------------------------------------- degrees of grad_output
@@ -147,6 +188,8 @@ def _elementwise(kernel: Kernel, degree: Callable[..., Degree], truths: bool = F
 
     def handler(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         out = meta(func, args, kwargs)
+        if is_rounded(run, out.dtype):
+            return folded(run, func, args, kwargs, out)
         named = {name: each for name, each in kwargs.items() if not isinstance(each, torch.dtype) and each is not None}
         ready = (lambda column: column) if truths else as_numbers
         columns = [
@@ -157,7 +200,7 @@ def _elementwise(kernel: Kernel, degree: Callable[..., Degree], truths: bool = F
             columns = [truths_of(run.lanes, each) for each in columns]
         elif run.lanes.tight:
             columns = [run.lanes.tightened(each) for each in columns]
-        return new_tensor(checked(run, out.dtype, columns), out.shape, out.dtype, degree(run, args), out.stride())
+        return new_tensor(run.lanes, checked(run, out.dtype, columns), out, degree(run, args))
 
     return handler
 

@@ -51,11 +51,16 @@ class Interpreter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def interpret(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What an operation returns. Raises ``Undecided``, ``Parted``."""
+        if func._schema.is_mutable and not func._schema.name.endswith("_"):
+            raise Undecided(f"{_short(func)} writes into out=")
         self._left -= 1
         if self._left < 0:
             raise Undecided(f"more than {MOST_OPERATIONS} operations in one call")
-        if not any(isinstance(each, StandIn) for each in flat((*args, *kwargs.values()))):
+        given = [each for each in flat((*args, *kwargs.values())) if isinstance(each, StandIn)]
+        if not given:
             return self._plain(func, args, kwargs)
+        if any(each.store.lanes is not self.lanes for each in given):
+            raise Undecided("it keeps a tensor from one call to the next")
         if _RANDOM in func.tags:
             raise Undecided(f"{_short(func)} draws random numbers")
         if any(isinstance(each, torch.device) and each.type not in ("cpu", "meta") for each in kwargs.values()):
@@ -74,9 +79,11 @@ class Interpreter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if random:
             self.draws.append(tuple(result.reshape(-1).tolist()))
         name = func._schema.name.removeprefix("aten::")
+        if "empty" in name and result.dtype != self.real and result.numel():
+            raise Undecided("memory that nobody has written")
         if name in _FILLED and result.dtype == self.real:
             columns = columns_of(result, self.lanes) if "empty" not in name else _nothing(result.numel(), self.lanes)
-            return new_tensor(columns, result.shape, result.dtype, 0 if result.any() else None, result.stride())
+            return new_tensor(self.lanes, columns, result, 0 if result.any() else None)
         return result
 
 

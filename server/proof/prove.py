@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+
+import torch
 
 from ..runtime.section import Section
 from .decisions import Undecided
 from .record import Given, Proof, Word, merged
 from .search import Search
+from .trust import control, functions_of, refuse_what_tells, stateless
 
+_CONTROLS = 16  # sample: of the boxes that are decided
 _ROUNDING = 2.0**-53  # bound: of the largest slope; what differs by less is rounding, and nobody is accused
 
 
@@ -24,10 +29,16 @@ def searched(
     """The proof, as far as so many boxes go."""
     search = Search(section, surrogate, grad_output, start, stop, boxes)
     try:
-        if section.sweeps_parameter or section.mirror or section.order != 1:
-            raise Undecided("what is swept is no element of an input alone")
-        search.run()
-        witness = search.witness()
+        if section.sweeps_parameter or section.mirror or section.order != 1 or section.dtype != torch.float64:
+            raise Undecided("only what is swept in float64, in one element of an input, is enclosed")
+        functions = functions_of(section, surrogate)
+        refuse_what_tells(functions)
+        with stateless(functions, section):
+            search.run()
+            witness = search.witness()
+            search.repeat()
+            curve = section if surrogate is None else replace(section, call=surrogate)
+            control(section, curve, grad_output, search.middles[:: 1 + len(search.middles) // _CONTROLS])
     except Undecided as undecided:
         nothing = ((start, stop),)
         return Proof("nothing", start, stop, reason=str(undecided), undecided=nothing, boxes=search.boxes)

@@ -25,7 +25,6 @@ _AT_ONCE = 64  # budget: boxes in one call
 _WIDE = 1 / 16  # bound: of the range; a box with a zero of the slope in it is no wider
 _NARROWER = 1 / 64  # pattern: of the range; where such a box is not decided, each step is tightened
 _WITNESSES = (2.0**-10, 2.0**-15, 2.0**-25, 2.0**-35)  # sample: half of the width of one, of the range
-_CONTROLS = 16  # sample: of the boxes that are decided
 
 
 @dataclass
@@ -33,7 +32,8 @@ class Search:
     """What is known so far, and what is left to look at: boxes with the place of their effort.
 
     Of ``points`` a curve bends or leaps in each, of ``unknown`` nothing is known. ``refuted`` has how far the two
-    differ in each at least, ``largest`` is a lower bound of the largest slope.
+    differ in each at least, ``largest`` is a lower bound of the largest slope. ``middles`` are t, the curve and
+    backward in the middle of each box that is decided.
     """
 
     section: Section
@@ -54,6 +54,7 @@ class Search:
     signed: bool = False
     mixed: bool = False
     draws: tuple[tuple[float, ...], ...] | None = None
+    middles: list[tuple[float, float, float]] = field(default_factory=list)
 
     def run(self) -> None:
         """Look at boxes, many at once, until none is left or the budget is. Raises ``Undecided``."""
@@ -93,7 +94,10 @@ class Search:
             else:
                 ways.setdefault(way, []).append(box)
         for group in ways.values():
-            self._look(group, effort)
+            if len(group) < len(boxes):
+                self._look(group, effort)
+            else:
+                self.unknown += group
 
     def _judge(self, found: Enclosed, lane: int, box: Box, effort: int) -> None:
         turns, middle = found.lanes.turns[lane], lane + len(found.lanes.balls)
@@ -108,12 +112,22 @@ class Search:
         if epsilon is not None:
             self.epsilon, self.bits = max(self.epsilon, epsilon), max(self.bits, _EFFORTS[effort][0])
             self.proved.append(box)
+            self.middles.append(known.middle)
         elif known.is_refuted:
+            self.middles.append(known.middle)
             self.refuted.append((float(known.difference.abs_lower()), box))
         elif known.is_blurred and effort + 1 < len(_EFFORTS):
             self.todo.append((box, max(effort + 1, 2)))
         else:
             self._cut(box, effort, [*turns, *known.zeros()], not isinstance(gradient, arb_series))
+
+    def repeat(self) -> None:
+        """Raises ``Undecided`` if the first box that was decided has other numbers now."""
+        for t, curve, gradient in self.middles[:1]:
+            with precision(_EFFORTS[0][0]):
+                again = enclose(self.section, self.surrogate, [(t, t)], self.grad_output, tight=False)
+            if (float(head(again.curve[0])), float(head(again.gradient[0]))) != (curve, gradient):
+                raise Undecided("it returns other numbers in each call")
 
     def witness(self) -> Witness | None:
         """A box around the middle of the one with the largest difference, narrow enough to tell the two apart."""

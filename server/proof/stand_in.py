@@ -25,6 +25,7 @@ Degree = int | None  # of grad_output in all elements; None where they are 0
 class Store:
     """The memory of stand-ins: a column for each element, written by all that view it."""
 
+    lanes: Lanes
     columns: list[Column | Truths]
     degree: Degree = 0
 
@@ -92,11 +93,11 @@ def positions(shape: tuple[int, ...], stride: tuple[int, ...] | None = None) -> 
 
 
 def new_tensor(
-    columns: Sequence[Column | Truths], shape: Sequence[int], dtype: torch.dtype, degree: Degree, like: Any = None
+    lanes: Lanes, columns: Sequence[Column | Truths], like: torch.Tensor, degree: Degree, dtype: Any = None
 ) -> StandIn:
-    """A stand-in with memory of its own, strided as ``like`` is."""
-    stride = None if like is None else tuple(like)
-    return StandIn(Store(list(columns), degree), positions(tuple(shape), stride), dtype)
+    """A stand-in with memory of its own, of the shape, strides and dtype of a tensor of torch."""
+    places = positions(tuple(like.shape), like.stride())
+    return StandIn(Store(lanes, list(columns), degree), places, dtype or like.dtype)
 
 
 def columns_of(tensor: Any, lanes: Lanes) -> list[Column | Truths]:

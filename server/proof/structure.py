@@ -13,7 +13,7 @@ import torch
 from . import decisions as kinks
 from .compositions import COMPOSITIONS
 from .decisions import Column, Lanes, Parted, Undecided
-from .elementwise import ELEMENTWISE, checked, meta, no_degree, same_degree, sign_alone, signed, truths_of
+from .elementwise import ELEMENTWISE, checked, folded, meta, no_degree, same_degree, sign_alone, signed, truths_of
 from .enclosure import add, constant, divide, head, multiply, subtract
 from .interpreter import Handler, Interpreter, flat
 from .stand_in import StandIn, as_numbers, columns_of, concrete, new_tensor, positions, python_number
@@ -39,6 +39,8 @@ _ZERO = 0  # the place of a 0, which torch fills in
 
 def _view(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0]
+    if "dtype" in func._schema.overload_name:
+        raise Undecided("bits read as another dtype")
     found = func(tensor.places, *args[1:], **kwargs)
     return [tensor.viewed(each) for each in found] if isinstance(found, list | tuple) else tensor.viewed(found)
 
@@ -73,7 +75,7 @@ def _move(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     result = [columns[each] for each in found.reshape(-1).tolist()]
     if tensors[0].dtype == torch.bool:
         result = [truths_of(run.lanes, each) for each in result]
-    return new_tensor(result, found.shape, tensors[0].dtype, same_degree(run, list(flat(moved))), found.stride())
+    return new_tensor(run.lanes, result, found, same_degree(run, list(flat(moved))), tensors[0].dtype)
 
 
 def _same_for_all(value: Any, lanes: Lanes) -> Any:
@@ -99,11 +101,11 @@ def _convert(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[st
         if not dtype.is_floating_point:
             columns = checked(run, dtype, [kinks.stepped(run.lanes, "trunc", each) for each in columns])
         elif tensor.is_floating_point() and dtype.itemsize < tensor.dtype.itemsize:
-            raise Undecided(f"it rounds to {str(dtype).removeprefix('torch.')}")
+            return folded(run, func, args, kwargs, out)
         elif not tensor.is_floating_point() and dtype != torch.float64 and not _are_small(columns):
             raise Undecided("large whole numbers")
     degree = tensor.store.degree if dtype.is_floating_point else no_degree(run, [tensor])
-    return new_tensor(columns, out.shape, dtype, degree, out.stride())
+    return new_tensor(run.lanes, columns, out, degree)
 
 
 def _are_small(columns: list[Column]) -> bool:
@@ -112,11 +114,10 @@ def _are_small(columns: list[Column]) -> bool:
 
 def _filled(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``zeros_like`` and its like: constants, that can be written into."""
-    out = meta(func, args, {**kwargs, "device": None})
     made = func(torch.empty_strided(args[0].shape, args[0].stride(), dtype=args[0].dtype), *args[1:], **kwargs)
     if "empty" in func._schema.name:
         raise Undecided("memory that nobody has written")
-    return new_tensor(columns_of(made, run.lanes), out.shape, made.dtype, 0 if made.any() else None, made.stride())
+    return new_tensor(run.lanes, columns_of(made, run.lanes), made, 0 if made.any() else None)
 
 
 # ---------------------------------------------------------------- sums
@@ -143,7 +144,7 @@ def _reduction(kernel: Callable[[Interpreter, list[Any]], Any], degree: Any, num
         found = [kernel(run, [columns[each] for each in group]) for group in groups]
         if out.dtype == torch.bool:
             found = [truths_of(run.lanes, each) for each in found]
-        return new_tensor(checked(run, out.dtype, found), out.shape, out.dtype, degree(run, args[:1]), out.stride())
+        return new_tensor(run.lanes, checked(run, out.dtype, found), out, degree(run, args[:1]))
 
     return handler
 
@@ -175,7 +176,7 @@ def _running(kernel: Callable[[Any, Any], Any], degree: Any) -> Handler:
         for group in _groups(args[0].shape, [args[1]]):
             for before, place in itertools.pairwise(group):
                 found[place] = [kernel(a, b) for a, b in zip(found[before], columns[place], strict=True)]
-        return new_tensor(checked(run, out.dtype, found), out.shape, out.dtype, degree(run, args[:1]), out.stride())
+        return new_tensor(run.lanes, checked(run, out.dtype, found), out, degree(run, args[:1]))
 
     return handler
 
@@ -190,51 +191,49 @@ def _extreme(kernel: Callable[[Lanes, Column, Column], Column]) -> Handler:
 # ---------------------------------------------------------------- orders
 
 
-def _ordered(run: Interpreter, columns: list[Column], descending: bool) -> list[int]:
-    """The order of some columns, where it is the same in all lanes; of equal ones the first is first."""
-    ways: list[Any] = []
-    count = len(run.lanes.balls)
-    keys = [sorted(range(len(columns)), key=lambda i: _key(columns[i][lane], descending)) for lane in range(count)]
-    signs = {
-        (i, j): run.lanes.signs([subtract(a, b) for a, b in zip(columns[i], columns[j], strict=True)])
-        for order in keys
-        for i, j in itertools.pairwise(order)
-    }
-    for lane, order in enumerate(keys):
-        steps = [(signs[i, j][lane], i < j) for i, j in itertools.pairwise(order)]
-        right = -1 if not descending else 1
-        ways.append(tuple(order) if all(s == right or (s == 0 and first) for s, first in steps) else None)
+def _ordered(run: Interpreter, columns: list[Column], first: int, descending: bool) -> list[int]:
+    """The first columns in order, if that is the same in all lanes; of equal ones no order is known."""
+    lanes, wanted = run.lanes, 1 if descending else -1
+    orders = [_by_middles([column[lane] for column in columns], descending) for lane in range(len(lanes.balls))]
+    pairs = {(order[i], j) for order in orders for i in range(min(first, len(order) - 1)) for j in order[i + 1 :]}
+    signs = {(i, j): lanes.signs(list(map(subtract, columns[i], columns[j]))) for i, j in sorted(pairs)}
+    ways = [
+        tuple(order[:first])
+        if all(signs[i, j][lane] == wanted for n, i in enumerate(order[:first]) for j in order[n + 1 :])
+        else None
+        for lane, order in enumerate(orders)
+    ]
     if ways[0] is None or any(each != ways[0] for each in ways):
-        raise Parted(ways)
+        raise Parted(list(ways))
     return list(ways[0])
 
 
-def _key(value: Any, descending: bool) -> float:
-    middle = float(head(value).mid()) if head(value).is_finite() else 0.0
-    return -middle if descending else middle
+def _by_middles(values: list[Any], descending: bool) -> list[int]:
+    middles = [float(head(each).mid()) if head(each).is_finite() else 0.0 for each in values]
+    return sorted(range(len(values)), key=lambda i: -middles[i] if descending else middles[i])
 
 
-def _orders(run: Interpreter, tensor: Any, dim: int, descending: bool) -> torch.Tensor:
-    """The indices that sort along a dimension."""
+def _orders(run: Interpreter, tensor: Any, dim: int, first: int, descending: bool) -> torch.Tensor:
+    """The places of the first elements along a dimension, in their order."""
     signed(run, [tensor])
     columns = [as_numbers(each) for each in columns_of(tensor, run.lanes)]
-    size = tensor.shape[dim] if tensor.dim() else 1
-    rows = [_ordered(run, [columns[each] for each in group], descending) for group in _groups(tensor.shape, [dim])]
-    shape = [*(n for axis, n in enumerate(tensor.shape) if axis != dim % max(tensor.dim(), 1)), size]
-    return torch.tensor(rows).reshape(shape).movedim(-1, dim) if tensor.dim() else torch.tensor(0)
+    if not tensor.dim():
+        return torch.tensor(0)
+    rows = [_ordered(run, [columns[i] for i in group], first, descending) for group in _groups(tensor.shape, [dim])]
+    kept = [size for axis, size in enumerate(tensor.shape) if axis != dim % tensor.dim()]
+    return torch.tensor(rows).reshape(*kept, first).movedim(-1, dim).contiguous()
 
 
 def _sort(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    named = dict(zip(("self", "dim", "descending"), args, strict=False)) | kwargs
-    if "stable" in func._schema.overload_name:
-        named = dict(zip(("self", "stable", "dim", "descending"), args, strict=False)) | kwargs
-    order = _orders(run, args[0], named.get("dim", -1), named.get("descending", False))
-    return _gathered(run, args[0], named.get("dim", -1), order), order
+    names = ("self", "stable", "dim", "descending") if "stable" in kwargs else ("self", "dim", "descending")
+    named = {"dim": -1, "descending": False} | dict(zip(names, args, strict=False)) | kwargs
+    order = _orders(run, args[0], named["dim"], args[0].shape[named["dim"]], named["descending"])
+    return _gathered(run, args[0], named["dim"], order), order
 
 
 def _topk(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    tensor, count, dim, largest = (*args, *(-1, True)[max(len(args) - 2, 0) :])[:4]
-    order = _orders(run, tensor, dim, largest).narrow(dim, 0, count).contiguous()
+    tensor, count, dim, largest = (*args, *(-1, True)[len(args) - 2 :])[:4]
+    order = _orders(run, tensor, dim, count, largest)
     return _gathered(run, tensor, dim, order), order
 
 
@@ -244,13 +243,11 @@ def _extreme_with_place(largest: bool) -> Handler:
             return REDUCTIONS["amax" if largest else "amin"](run, func, args, kwargs)
         if isinstance(args[1], torch.Tensor):
             raise Undecided("max of two tensors")
-        dim, keepdim = args[1], len(args) > 2 and args[2]
-        order = _orders(run, args[0], dim, largest).narrow(dim, 0, 1).contiguous()
-        values = _gathered(run, args[0], dim, order)
-        if keepdim:
+        order = _orders(run, args[0], args[1], 1, largest)
+        values = _gathered(run, args[0], args[1], order)
+        if len(args) > 2 and args[2]:
             return values, order
-        squeezed = torch.ops.aten.squeeze.dim
-        return _view(run, squeezed, (values, dim), {}), order.squeeze(dim)
+        return _view(run, torch.ops.aten.squeeze.dim, (values, args[1]), {}), order.squeeze(args[1])
 
     return handler
 
@@ -259,7 +256,7 @@ def _place_of_extreme(largest: bool) -> Handler:
     def handler(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if len(args) < 2 or args[1] is None:
             raise Undecided("argmax of all elements")
-        order = _orders(run, args[0], args[1], largest).narrow(args[1], 0, 1)
+        order = _orders(run, args[0], args[1], 1, largest)
         return order if len(args) > 2 and args[2] else order.squeeze(args[1])
 
     return handler
@@ -290,11 +287,12 @@ def _in_place(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def _write(run: Interpreter, target: StandIn, value: Any) -> None:
-    if isinstance(value, StandIn) and value.dtype != target.dtype:
+    if not isinstance(value, StandIn):
+        value = torch.as_tensor(value).to(target.dtype)
+    elif value.dtype != target.dtype:
         value = _convert(run, torch.ops.aten._to_copy.default, (value,), {"dtype": target.dtype})
     columns = columns_of(value, run.lanes)
-    shape = tuple(value.shape) if isinstance(value, torch.Tensor) else ()
-    sources = positions(shape).expand(target.shape).reshape(-1).tolist()
+    sources = positions(tuple(value.shape)).expand(target.shape).reshape(-1).tolist()
     places = target.places.reshape(-1).tolist()
     if len(set(places)) < len(places):
         raise Undecided("it writes into elements that share their memory")
@@ -303,6 +301,11 @@ def _write(run: Interpreter, target: StandIn, value: Any) -> None:
     for place, source in zip(places, sources, strict=True):
         column = columns[source]
         target.store.columns[place] = truths_of(run.lanes, column) if target.dtype == torch.bool else as_numbers(column)
+
+
+def _item(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    run.mixed |= bool(args[0].store.degree)  # what becomes of the number is not seen
+    return python_number(args[0], run.lanes)
 
 
 def _composed(name: str) -> Handler:
@@ -357,6 +360,6 @@ HANDLERS: dict[str, Handler] = {
     "argmax": _place_of_extreme(True),
     "argmin": _place_of_extreme(False),
     "nonzero": lambda run, func, args, kwargs: func(concrete(args[0], run.lanes)),
-    "_local_scalar_dense": lambda run, func, args, kwargs: python_number(args[0], run.lanes),
+    "_local_scalar_dense": _item,
     "in_place": _in_place,
 }

@@ -1,0 +1,175 @@
+"""Whether the stand-in saw what tensors see: names that could tell it apart, state that is kept, and a control.
+
+A Function that asks what it is given, or that remembers, may do one thing for a proof and another for its users.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..runtime import FunctionFailed, Section
+from .decisions import Undecided
+
+# What asks for more than numbers, shapes and dtypes.
+_TELLING = frozenset(
+    ("type", "__class__", "id", "globals", "locals", "vars", "dir", "eval", "exec", "hasattr", "overrides", "__dict__")
+) | frozenset(
+    ("_getframe", "_python_dispatch", "cache_info", "__subclasshook__", "mro", "__mro__", "__torch_dispatch__")
+)
+_ELSEWHERE = frozenset(("random", "time", "os", "sys", "inspect", "secrets", "datetime", "threading", "ctypes", "gc"))
+_DEEP, _MANY = 3, 1000  # budget: of what is compared before and after: levels, and elements of one
+_CLOSE, _CLOSE_TO_LARGEST = 1e-7, 1e-9  # bound: of rounding in a control, relative to the number and to the largest
+
+
+def functions_of(section: Section, surrogate: Callable[..., Any] | None) -> list[FunctionType]:
+    """The functions of Python that a call runs, as far as they are reached by their names."""
+    found: dict[int, FunctionType] = {}
+    waiting: list[Any] = [section.op.function, section.op.call, surrogate]
+    while waiting:
+        each = waiting.pop()
+        each = getattr(each, "__wrapped__", each)
+        if isinstance(each, type) and issubclass(each, torch.autograd.Function):
+            waiting += [getattr(one, "__func__", one) for kind in _own(each) for one in vars(kind).values()]
+        elif isinstance(each, MethodType):
+            waiting.append(each.__func__)
+        elif isinstance(each, FunctionType) and id(each) not in found and not _is_installed(each):
+            found[id(each)] = each
+            waiting += [value for _, value in _reached(each)]
+    return list(found.values())
+
+
+def _own(function: type) -> list[type]:
+    return [each for each in function.__mro__ if not each.__module__.startswith("torch.") and each is not object]
+
+
+def _is_installed(function: FunctionType) -> bool:
+    return function.__module__.partition(".")[0] in ("torch", "numpy", "math", "functools")
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _codes(each)
+
+
+def _reached(function: FunctionType) -> list[tuple[str, Any]]:
+    """The globals and the closed-over values that a function names."""
+    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+    closed = [(name, cell.cell_contents) for name, cell in cells if _is_filled(cell)]
+    defaults = enumerate((*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))
+    named = [(name, function.__globals__[name]) for name in sorted(names & function.__globals__.keys())]
+    return [*named, *closed, *((str(place), each) for place, each in defaults)]
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+def refuse_what_tells(functions: list[FunctionType]) -> None:
+    """Refuse names with which a Function could tell a stand-in from a tensor, or one call from the next."""
+    for function in functions:
+        names = {name for code in _codes(function.__code__) for name in code.co_names}
+        reached = {each.__name__ for _, each in _reached(function) if isinstance(each, ModuleType)}
+        for name in sorted((names & _TELLING) | (reached & _ELSEWHERE) | (names & {"random"})):
+            raise Undecided(f"it asks for {name!r}, with which it may know that it is being proved")
+
+
+@contextmanager
+def stateless(functions: list[FunctionType], section: Section) -> Iterator[None]:
+    """Refuse what is kept from one call to the next, and put the names of classes and modules back."""
+    before, bindings = _state(functions, section), _bindings(functions, section)
+    try:
+        yield
+        if _state(functions, section) != before:
+            raise Undecided("it keeps something from one call to the next")
+    finally:
+        for place, names in bindings:
+            for name, value in names.items():
+                if place.get(name) is not value:
+                    _put_back(place, name, value)
+
+
+def _bindings(functions: list[FunctionType], section: Section) -> list[tuple[Any, dict[str, Any]]]:
+    places = {id(each.__globals__): each.__globals__ for each in functions}
+    classes = [_ClassNames(each) for each in _own(section.op.function)]
+    return [*((each, dict(each)) for each in places.values()), *((each, each.copy()) for each in classes)]
+
+
+class _ClassNames:
+    """The names of a class, as a dictionary."""
+
+    def __init__(self, kind: type) -> None:
+        self._kind = kind
+
+    def copy(self) -> dict[str, Any]:
+        return dict(vars(self._kind))
+
+    def get(self, name: str) -> Any:
+        return vars(self._kind).get(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        setattr(self._kind, name, value)
+
+
+def _put_back(place: Any, name: str, value: Any) -> None:
+    place[name] = value
+
+
+def _state(functions: list[FunctionType], section: Section) -> Any:
+    """What can be compared of all that the functions name."""
+    classes = [vars(each) for each in _own(section.op.function)]
+    named = [each for function in functions for each in _reached(function)]
+    return (
+        [_digest(value, _DEEP) for names in classes for _, value in sorted(names.items(), key=str)],
+        [(name, _digest(value, _DEEP)) for name, value in named],
+        [_digest(vars(function), _DEEP) for function in functions],
+    )
+
+
+def _digest(value: Any, depth: int) -> Any:
+    if isinstance(value, bool | int | float | complex | str | bytes | None):
+        return repr(value)
+    if isinstance(value, torch.Tensor):
+        return id(value), value._version
+    if isinstance(value, torch.Generator):
+        return value.get_state().sum().item()
+    if isinstance(value, np.ndarray):
+        return id(value), value.tobytes() if value.size <= _MANY else value.size
+    if not depth or isinstance(value, ModuleType | type | FunctionType):
+        return id(value)
+    if isinstance(value, dict):
+        return [(_digest(a, 1), _digest(b, depth - 1)) for a, b in list(value.items())[:_MANY]], len(value)
+    if isinstance(value, list | tuple | set | frozenset):
+        return id(value), [_digest(each, depth - 1) for each in list(value)[:_MANY]], len(value)
+    if inspect.isroutine(value) or not hasattr(value, "__dict__"):
+        return id(value), getattr(value, "cache_info", tuple)()
+    return id(value), _digest(vars(value), depth - 1)
+
+
+def control(section: Section, curve: Section, grad_output: float, known: list[tuple[float, float, float]]) -> None:
+    """Refuse where tensors give other numbers than the stand-in, in the middles of some boxes: (t, curve, gradient)."""
+    if not known:
+        return
+    t, curves, gradients = (np.array(each) for each in zip(*known, strict=True))
+    try:
+        found = section.alone().backward(t, grad_output)
+        values = found.values if curve is section else curve.alone().forward(t)
+    except FunctionFailed as failed:
+        raise Undecided("tensors raise where the stand-in does not") from failed
+    returned = np.zeros(t.size) if found.grad_input is None else found.grad_input
+    for real, enclosed in ((values, curves), (returned, gradients)):
+        allowed = _CLOSE * np.abs(enclosed) + _CLOSE_TO_LARGEST * np.abs(enclosed).max()
+        if not np.all(np.abs(real - enclosed) <= allowed):
+            raise Undecided("with numbers it does something else")
