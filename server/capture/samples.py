@@ -29,6 +29,11 @@ class FunctionData:
         )
         return names.index(name) if name in names else tensors[place] if place < len(tensors) else -1
 
+    def slots(self, name: str, place: int) -> list[SlotRecord]:
+        """What passed as an input, at each site."""
+        found = (slot_of(each, "input", self.index(each, name, place)) for each in self.sites)
+        return [each for each in found if each]
+
     def inputs(self, name: str, place: int) -> NDArray[np.float64]:
         """The sample of an input, of all sites."""
         return np.concatenate(

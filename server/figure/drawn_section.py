@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,11 +11,13 @@ from math import inf, isfinite
 from ..documents.nouns import Nouns, nouns
 from ..documents.pole_rows import rows_beside, with_gaps
 from ..protocol.answer import CurvesAnswer
-from ..schema.section import FailureRecord, JumpRecord, KinkRecord
+from ..schema.section import FailureRecord, JumpRecord, KinkRecord, SeenRecord
 from ..schema.verdict_words import FORWARD_WORDS, verdict_mark, verdict_name
 
 Numbers = list[float | None]
 _UNSEEN, _NOTHING = 1e-3, 1e-9
+# The highest bar, as a share of the panel; how much higher one on a kink may be, and how wide it is.
+_BAR, _STANDS_OUT, _NARROW = 0.25, 2.0, 0.008
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class DrawnSection:
-    """A section as it is drawn; ``columns`` lack what the answer lacks, ``status`` is a word a row."""
+    """A section as it is drawn; ``columns`` lack what the answer lacks, ``status`` is a word a row.
+
+    ``seen`` are bars of the numbers of a step: from, to, and height as a share of the panel.
+    """
 
     title: str
     wrt: str
@@ -54,6 +59,7 @@ class DrawnSection:
     columns: dict[str, Numbers]
     status: list[str]
     marks: tuple[Mark, ...]
+    seen: tuple[tuple[float, float, float], ...] = ()
 
     @classmethod
     def of_answer(cls, answer: CurvesAnswer) -> DrawnSection:
@@ -75,6 +81,7 @@ class DrawnSection:
             columns={name: _numbers(column) for name, column in columns.items() if name not in unseen},
             status=[statuses[code] for code in columns.get("status", ())],
             marks=tuple(map(_mark, header["marks"])),
+            seen=tuple(_bars(header["seen"], header["stop"] - header["start"])) if header["seen"] else (),
         )
 
     def column(self, name: str) -> Numbers:
@@ -112,6 +119,14 @@ def _failed(failure: FailureRecord | None) -> str:
 def _numbers(column: memoryview) -> Numbers:
     values = column.tolist()
     return [*values] if isfinite(sum(values)) else [value if isfinite(value) else None for value in values]
+
+
+def _bars(seen: SeenRecord, span: float) -> Iterator[tuple[float, float, float]]:
+    """The bins that are not empty, and a narrow bar at each kink that numbers lie on, which may stand out by far."""
+    bins, narrow = [each for each in seen["inputs"] if each[2]], _NARROW * span / 2
+    full = max((share for _, _, share in bins), default=1.0)
+    for low, high, share in [*bins, *((at - narrow, at + narrow, share) for at, share in seen["kinks"])]:
+        yield low, high, _BAR * min(_STANDS_OUT, share / full)
 
 
 def _mark(mark: KinkRecord | JumpRecord) -> Mark:

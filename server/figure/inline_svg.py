@@ -40,7 +40,12 @@ def static_figure(answer: CurvesAnswer, layout: str, held: AxisRanges | None = N
 def _panel(drawn: Scene, up: Axis, name: str) -> Markup:
     """A panel: the curves, clipped at its edges, and above them the labels and marks, which are not clipped."""
     layers = [layer for layer in drawn.layers if drawn.axis(layer) is up]
-    inside = [*_stripes(drawn), *_lines(drawn, up), *(_curve(drawn, up, layer) for layer in layers)]
+    inside = [
+        *_stripes(drawn),
+        *(_bars(drawn) if up is drawn.upper else ()),
+        *_lines(drawn, up),
+        *(_curve(drawn, up, layer) for layer in layers),
+    ]
     outside = [_text({"y": _percent(1 - up.share(tick.value))}, tick) for tick in up.ticks]
     outside += [mark for layer in layers for mark in _marks(drawn, up, layer)]
     box = f"0 0 {_GRID.width:g} {_GRID.height:g}"
@@ -53,6 +58,15 @@ def _stripes(drawn: Scene) -> Iterator[Markup]:
         left, right = (_GRID.x(drawn.few.share(end)) for end in (low, high))
         size = {"x": left, "width": right - left, "height": _GRID.height}
         yield svg_element("rect", {"class": "stripe", "opacity": drawn.opacity, **size})
+
+
+def _bars(drawn: Scene) -> Iterator[Markup]:
+    """The numbers of a step, from the bottom of the panel."""
+    for low, high, share in drawn.section.seen:
+        left, right = (_GRID.x(drawn.few.share(end)) for end in (low, high))
+        height = share * _GRID.height
+        size = {"x": left, "width": right - left, "y": _GRID.height - height, "height": height}
+        yield svg_element("rect", {"class": "seen", **size})
 
 
 def _lines(drawn: Scene, up: Axis) -> Iterator[Markup]:

@@ -72,6 +72,7 @@ def legend_curves(section: DrawnSection) -> frozenset[str]:
         "surrogate slope": "surrogate_numerical" in section.columns,
         "disagreement": bool(section.intervals),
         "kinks": any(mark.bent for mark in section.marks),
+        "seen": bool(section.seen),
         "closed ends": any(mark.kind == "jump" for mark in section.marks),
     }
     return frozenset(name for name, drawn in there.items() if drawn)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from .font_metrics import text_width
 from .legend import bend_words, stripe_label
-from .palette import Pen, draw_curve, draw_mark
+from .palette import SEEN_OPACITY, Pen, draw_curve, draw_mark
 from .scene import Scene
 
 _LINE, _DOT, _GAP, _APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
@@ -41,6 +41,7 @@ def legend_entries(drawn: Scene, glossed: bool = True) -> tuple[list[LegendEntry
         *([_line("surrogate", "surrogate")] if "surrogate" in names else []),
         *([_mark("kinks", bent)] if bent else []),
         *([_jump()] if "closed ends" in names else []),
+        *([_block("your data", SEEN_OPACITY, "ink")] if drawn.section.seen else []),
     ]
     lower = [
         *([_line("analytical", f"analytical{f', by {said.backward}' * glossed}")] if "analytical" in names else []),
@@ -50,7 +51,7 @@ def legend_entries(drawn: Scene, glossed: bool = True) -> tuple[list[LegendEntry
             else []
         ),
         *([_line("surrogate", "surrogate slope")] if "surrogate slope" in names else []),
-        *([_stripe(stripe_label(drawn.section.word), drawn.opacity)] if drawn.stripes else []),
+        *([_block(stripe_label(drawn.section.word), drawn.opacity, "disagreement")] if drawn.stripes else []),
     ]
     return upper, lower
 
@@ -95,9 +96,9 @@ def _jump() -> LegendEntry:
     return LegendEntry("jump", _LINE, draw)
 
 
-def _stripe(words: str, opacity: float) -> LegendEntry:
+def _block(words: str, opacity: float, colour: str) -> LegendEntry:
     def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
         box = {"x": x, "y": y - 0.38 * size, "width": _LINE * 0.65 * size, "height": 0.76 * size}
-        return pen.draw("rect", box | {"opacity": max(0.25, opacity)}, fill="disagreement")
+        return pen.draw("rect", box | {"opacity": max(0.25, opacity)}, fill=colour)
 
     return LegendEntry(words, _LINE * 0.65, draw)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from .axis_ticks import Tick, fitting_ticks, ticks
 from .font_metrics import text_width
-from .palette import Pen, draw_band, draw_curve, draw_mark
+from .palette import SEEN_OPACITY, Pen, draw_band, draw_curve, draw_mark
 from .scene import Axis, Scene
 from .svg_paths import PathGrid, area_path, curve_path, mark_positions
 from .traces import Layer
@@ -74,7 +74,8 @@ def _inside(pen: Pen, panels: Panels, up: Axis, top: float) -> Markup:
     wide, high = panels.right - panels.left, panels.height
     grid, across = PathGrid(wide, high, digits=2), panels.scene.many
     box: dict[str, str | float] = {"x": panels.left, "y": top, "width": wide, "height": high, "overflow": "hidden"}
-    shapes = [*_stripes(pen, panels.scene, grid), *_lines(pen, up, across, grid, panels.scale)]
+    bars = _bars(pen, panels.scene, grid) if up is panels.scene.upper else ()
+    shapes = [*_stripes(pen, panels.scene, grid), *bars, *_lines(pen, up, across, grid, panels.scale)]
     return pen.draw("svg", box, *shapes, *_curves(pen, panels, up, grid))
 
 
@@ -83,6 +84,15 @@ def _stripes(pen: Pen, drawn: Scene, grid: PathGrid) -> Iterator[Markup]:
         left, right = (grid.x(max(0.0, min(1.0, drawn.many.share(end)))) for end in (low, high))
         box = {"x": left, "width": right - left, "height": grid.height, "opacity": drawn.opacity}
         yield pen.draw("rect", box, fill="disagreement")
+
+
+def _bars(pen: Pen, drawn: Scene, grid: PathGrid) -> Iterator[Markup]:
+    """The numbers of a step, from the bottom of the panel."""
+    for low, high, share in drawn.section.seen:
+        left, right = (grid.x(drawn.many.share(end)) for end in (low, high))
+        height = share * grid.height
+        box = {"x": left, "width": right - left, "y": grid.height - height, "height": height, "opacity": SEEN_OPACITY}
+        yield pen.draw("rect", box, fill="ink")
 
 
 def _lines(pen: Pen, up: Axis, across: Axis, grid: PathGrid, scale: float) -> Iterator[Markup]:

@@ -122,6 +122,7 @@ def scene_document(answer: CurvesAnswer, held: AxisRanges | None = None) -> Scen
         "few": _ticks_document(few),
         "many": _ticks_document(many),
         "stripes": [_stripe(section, interval) for interval in section.intervals],
+        "seen": list(section.seen),
         "opacity": _opacity(section),
         "curves": [(curve.name, curve.column, curve.lower, curve.rows(section)) for curve in curves(section)],
         "marks": [(layer.name, layer.lower, layer.x, layer.y) for layer in mark_layers(section)],

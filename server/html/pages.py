@@ -93,7 +93,7 @@ from .social_tags import (
 # The macros of parts/fragments.html, and the element that each fills.
 FRAGMENTS = {
     **{"verdict": "verdict", "summary": "summary", "marks": "marks", "method": "method"},
-    **{"values": "rows", "notes": "notes", "linearity": "linearity"},
+    **{"values": "rows", "notes": "notes", "linearity": "linearity", "seen": "seen"},
 }
 _STARTING = "torch is still loading. This takes a few seconds after a start."
 

@@ -7,6 +7,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from .section import (
+    Bins,
     ColumnsRecord,
     Ends,
     FailureRecord,
@@ -62,6 +63,7 @@ class SceneRecord(TypedDict):
 
     ``few`` and ``many`` are the labels of the x-axis below a narrow figure and a wide one. A curve is its name, its
     column, whether it belongs to the slopes, and the rows that it leaves out; marks have a name, that, x and y.
+    ``seen`` are bars of the numbers of a step: from, to, and height as a share of the panel.
     Nothing is drawn in the rows ``gaps``; ``steep`` is where values run off to a pole.
     """
 
@@ -69,6 +71,7 @@ class SceneRecord(TypedDict):
     few: Labels
     many: Labels
     stripes: list[Ends]
+    seen: Bins
     opacity: float
     curves: list[tuple[str, str, bool, list[int]]]
     marks: list[tuple[str, bool, NumberColumn, NumberColumn]]

@@ -130,11 +130,50 @@ class CellsRecord(TypedDict):
     worst: CellRecord | None
 
 
+Bins = list[tuple[float, float, float]]
+
+
+class SeenSiteRecord(TypedDict):
+    """One place that calls the Function: how often, and for which shares of its inputs what is so."""
+
+    path: str
+    line: str
+    calls: int
+    backwards: int
+    differs: float | None
+    stopped: float | None
+    kinks: float | None
+
+
+class SeenRecord(TypedDict):
+    """What a step has seen of the input that is swept: numbers of a sample, as shares of it where that is not said.
+
+    ``differs`` is where backward differs for its own grad_output, ``negative`` how much of that is so there, or of all
+    where nothing differs; ``stopped`` is where backward returns 0, ``outside`` beyond the range shown. ``kinks`` are x
+    with the share exactly there. ``inputs``, but for those on kinks, and ``grad_outputs`` are histograms: from, to,
+    share.
+    """
+
+    file: str
+    sampled: int
+    passed: int
+    differs: float | None
+    negative: float | None
+    stopped: float | None
+    outside: float
+    missing: float
+    kinks: list[tuple[float, float]]
+    sites: list[SeenSiteRecord]
+    inputs: Bins
+    grad_outputs: Bins
+    sentences: list[str]
+
+
 class ColumnsRecord(TypedDict):
     """One number for each x, null at gaps.
 
     All gradients are grad_input for this grad_output: analytical, numerical with its error, and left and right, those
-    on the two sides of x.
+    on the two sides of x. With the data of a step there is a column ``seen``, the share of its numbers in the same bin.
     """
 
     x: list[float]
@@ -238,6 +277,7 @@ class SectionRecord(ViewRecord):
     linearity: LinearityRecord
     wide: BeyondRecord | None
     area: CellsRecord | None
+    seen: SeenRecord | None
     statuses: list[str]
     gaps: dict[str, dict[str, list[int]]]
     marks: list[KinkRecord | JumpRecord]

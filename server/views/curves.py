@@ -49,6 +49,7 @@ from .common import (
     record_of,
     sentence_names,
 )
+from .seen import seen_summary
 
 # Kinds of points where finite differences have no single value, and the reason given for the gap.
 _GAP_OF_KIND = {PointKind.KINK: "kink", PointKind.JUMP: "jump", PointKind.UNRESOLVED: "undecided"}
@@ -97,6 +98,8 @@ def curves_answer(
         implied = implied_forward(evaluation, verdict)
         columns |= {} if implied is None else {"implied": implied}
     slopes = evaluation.numerical.slopes
+    seen, shares = seen_summary(section, question, evaluation, verdict) if section.order == 1 else (None, {})
+    columns |= shares
     header: SectionRecord = {
         **asked,
         "view": "curves",
@@ -116,6 +119,7 @@ def curves_answer(
         },
         "wide": whole_range.whole_range_summary(evaluation, sentence_names(section, question)),
         "area": area.area_summary(evaluation, verdict),
+        "seen": seen,
         "statuses": STATUS_WORDS,
         "gaps": gap_reasons(evaluation, columns),
         "marks": point_marks(evaluation),

@@ -12,8 +12,10 @@ from ..inference.source.signature import signature_of
 from ..notebook import process_restored
 from ..notebook.arguments import CheckArguments
 from ..notebook.figure import notebook_figure
-from ..notebook.run import run_check
-from ..report.result import CheckResult
+from ..notebook.run import run_check, subject_or_error
+from ..protocol.answer import curves_of
+from ..report.result import CheckResult, ExaminedFunction
+from ..schema.section import SeenRecord
 from ..user_code.captured_calls import captured_call, data_of_function
 
 
@@ -42,6 +44,19 @@ def check_seen(cls: type, capture: Capture) -> CheckResult:
     """The check of a Function with what was seen of it."""
     with process_restored():
         return run_check(cls, _call_seen(cls, capture)).checked
+
+
+def summary_of_seen(cls: type, capture: Capture) -> SeenRecord | None:
+    """What is said of the first input of a Function; None where it cannot be called."""
+    with process_restored():
+        wanted = _call_seen(cls, capture)
+        subject = subject_or_error(cls, wanted)
+        if isinstance(subject, ExaminedFunction):
+            return None
+        try:
+            return curves_of(subject.frame(wanted.address(subject.told).question)).header["seen"]
+        except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything; its check says what
+            return None
 
 
 def look_at_seen(cls: type, capture: Capture) -> Any:

@@ -16,9 +16,9 @@ from ..protocol.listed import listed
 from ..report.atomic_write import atomic_write
 from ..report.result import CheckResult
 from . import hooks
-from .judged import SeenResults, check_seen, look_at_seen
+from .judged import SeenResults, check_seen, look_at_seen, summary_of_seen
 from .recorder import BEFORE, Recorder
-from .table import seen_html, seen_text
+from .table import SeenTable
 from .to_capture import capture_of
 
 _MIB = 1 << 20
@@ -50,6 +50,7 @@ class Seen:
 
     def __init__(self, model: torch.nn.Module | None, recorder: Recorder, memory: float) -> None:
         self._model, self._recorder, self._memory = model, recorder, memory
+        self._judged: tuple[int, SeenTable] | None = None
         self._stance: AbstractContextManager[Any] = nullcontext()
 
     def __enter__(self) -> Seen:
@@ -111,10 +112,20 @@ class Seen:
         raise ValueError(f"{asked}; name one of {names}." if names else "No custom Function was called in the block.")
 
     def __repr__(self) -> str:
-        return seen_text(self.capture)
+        return self._table().text()
 
     def _repr_html_(self) -> str:
-        return seen_html(self.capture)
+        return self._table().html()
+
+    def _table(self) -> SeenTable:
+        """The table, whose Functions are judged once for the calls that there are."""
+        passed = sum(each.calls + each.backwards for each in self._recorder.sites.values())
+        if self._judged is None or self._judged[0] != passed:
+            capture = self.capture
+            found = {each.__qualname__: summary_of_seen(each, capture) for each in self._classes()}
+            table = SeenTable(capture, {name: one for name, one in found.items() if one})
+            self._judged = passed, table
+        return self._judged[1]
 
     def _said(self) -> Iterator[str]:
         """The notes on the recording."""

@@ -1,7 +1,9 @@
-"""What was seen, as a table: one row for each Function and call site."""
+"""What was seen, as a table: one row for each Function and call site, those with the most harm first."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from io import StringIO
 
 from markupsafe import Markup
@@ -11,69 +13,82 @@ from rich.table import Table
 
 from ..capture.record import Capture, SiteRecord
 from ..capture.samples import Summary, sample_of, summarize
+from ..capture.words import share_words
 from ..documents.typography import typeset_number
+from ..schema.section import SeenRecord, SeenSiteRecord
 
 _WIDTH = 120  # columns
-_COLUMNS = ("Function", "where", "calls", "inputs", "grad_outputs")
-NOTHING = "No custom Function was called."
+_COLUMNS = ("Function", "where", "calls", "inputs", "grad_outputs", "differs", "on a kink", "returns 0")
+_NOTHING = "No custom Function was called."
 
 
-def seen_text(capture: Capture) -> str:
-    """The table as text, with the notes below."""
-    out = StringIO()
-    console = Console(file=out, width=_WIDTH, no_color=True, highlight=False)
-    sites = capture.record["sites"]
-    if sites:
-        table = Table(*_COLUMNS, box=SIMPLE_HEAD, padding=(0, 1))
-        for each in sites:
-            table.add_row(*_row(capture, each))
-        console.print(table)
-    else:
-        console.print(NOTHING)
-    for note in capture.record["notes"]:
-        console.print(note, markup=False)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n")
+@dataclass(frozen=True)
+class SeenTable:
+    """The rows of a capture; ``seen`` is what was judged of each Function, by its name."""
 
+    capture: Capture
+    seen: Mapping[str, SeenRecord]
 
-def seen_html(capture: Capture) -> str:
-    """The same for the cell of a notebook."""
-    head = Markup("").join(Markup("<th>{}</th>").format(each) for each in _COLUMNS)
-    rows = Markup("").join(
-        Markup("<tr>{}</tr>").format(
-            Markup("").join(Markup("<td>{}</td>").format(cell) for cell in _row(capture, each))
+    def text(self) -> str:
+        """As text, with a sentence on each Function that differs, and the notes below."""
+        out = StringIO()
+        console = Console(file=out, width=_WIDTH, no_color=True, highlight=False)
+        rows = self._rows()
+        if rows:
+            table = Table(*_COLUMNS, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+            for row in rows:
+                table.add_row(*row)
+            console.print(table)
+        for said in (*([] if rows else [_NOTHING]), *self._sentences(), *self.capture.record["notes"]):
+            console.print(said.replace("`", ""), markup=False)
+        return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n")
+
+    def html(self) -> str:
+        """The same for the cell of a notebook."""
+        cells = ("".join(Markup("<td>{}</td>").format(cell) for cell in row) for row in self._rows())
+        rows = Markup("").join(Markup("<tr>{}</tr>").format(Markup(row)) for row in cells)  # noqa: S704 - escaped above
+        head = Markup("").join(Markup("<th>{}</th>").format(each) for each in _COLUMNS)
+        table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, rows)
+        said = (*self._sentences(), *self.capture.record["notes"])
+        below = Markup("").join(Markup("<p>{}</p>").format(each.replace("`", "")) for each in said)
+        return str(Markup('<div class="gradloupe">{}{}</div>').format(table if rows else _NOTHING, below))
+
+    def _sentences(self) -> list[str]:
+        return [each["sentences"][0] for each in self.seen.values() if each["differs"]]
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        judged = [(self._judged(each), each) for each in self.capture.record["sites"]]
+        judged.sort(key=lambda pair: _harm(pair[0]), reverse=True)
+        return [self._row(site, found) for found, site in judged]
+
+    def _judged(self, site: SiteRecord) -> SeenSiteRecord | None:
+        of = self.seen.get(site["function"])
+        places = of["sites"] if of else []
+        return next((each for each in places if (each["path"], each["line"]) == (site["path"], site["line"])), None)
+
+    def _row(self, site: SiteRecord, found: SeenSiteRecord | None) -> tuple[str, ...]:
+        inputs = summarize(sample_of(self.capture, [site], "input"))
+        grads = summarize(sample_of(self.capture, [site], "grad_output"))
+        shares = [found["differs"], found["kinks"], found["stopped"]] if found else [None] * 3
+        return (
+            site["function"],
+            site["path"] or site["line"],
+            f"{site['calls']} + {site['backwards']}",
+            _range_words(inputs),
+            _range_words(grads),
+            *("" if each is None else share_words(each) for each in shares),
         )
-        for each in capture.record["sites"]
+
+
+def _harm(found: SeenSiteRecord | None) -> tuple[float, ...]:
+    """First what differs, then what lies on a kink, whose slope another torch may choose, then what gets nothing."""
+    return tuple(each or 0.0 for each in (found["differs"], found["kinks"], found["stopped"])) if found else ()
+
+
+def _range_words(said: Summary) -> str:
+    """From where to where a sample lies, and what of it is no number."""
+    words = (
+        [f"{typeset_number(said.quantiles[0], 2)} … {typeset_number(said.quantiles[-1], 2)}"] if said.quantiles else []
     )
-    notes = Markup("").join(Markup("<p>{}</p>").format(each) for each in capture.record["notes"])
-    table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, rows)
-    return str(Markup('<div class="gradloupe">{}{}</div>').format(table if rows else NOTHING, notes))
-
-
-def _row(capture: Capture, site: SiteRecord) -> tuple[str, ...]:
-    inputs, grads = (summarize(sample_of(capture, [site], role)) for role in ("input", "grad_output"))
-    where = site["path"] or site["line"]
-    calls = f"{site['calls']} + {site['backwards']} back"
-    return site["function"], where, calls, range_words(inputs), range_words(grads)
-
-
-def range_words(said: Summary) -> str:
-    """From where to where most of a sample lies, and what else is to be said of it."""
-    if not said.size:
-        return ""
-    words = []
-    if said.quantiles:
-        low, below, _, above, high = map(typeset_number, said.quantiles)
-        words.append(f"{low} … {high}, most {below} … {above}")
     words += [f"{share_words(share)} {name}" for name, share in (("NaN", said.nan), ("inf", said.infinite)) if share]
-    words += [f"{share_words(share)} are {typeset_number(value)}" for value, share in said.repeated[:1]]
-    return "; ".join(words)
-
-
-def share_words(share: float) -> str:
-    """A share of a sample in percent: more digits would say what a sample does not know."""
-    percent = 100 * share
-    if 0 < percent < 0.1:
-        return "less than 0.1 %"
-    if 99.9 < percent < 100:
-        return "more than 99.9 %"
-    return f"{percent:.1f} %" if percent < 10 and percent != round(percent) else f"{percent:.0f} %"
+    return ", ".join(words)

@@ -45,7 +45,7 @@ def made_up(**changed: Any) -> dict[str, Any]:
         **{"start": -2.0, "stop": 2.0, "count": 101, "grad_output": 1.0, "order": 1},
         **{"parameters": {}, "inputs": {"x": [1.0]}},
         **{"dtype": "float64", "device": {"kind": "cpu", "name": "a processor"}, "notes": [], "failure": None},
-        **{"statuses": STATUSES, "gaps": {}, "marks": []},
+        **{"statuses": STATUSES, "gaps": {}, "marks": [], "seen": None},
         "numerical": {"dtype": "float64", "device": "cpu", "forwards_per_point": 8.0, "step": 0.1},
         **{"word": "matches", "sentence": "They agree.", "intervals": []},
     }

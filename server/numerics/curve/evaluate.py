@@ -43,6 +43,7 @@ __all__ = ["Evaluation", "Grid", "evaluate"]
 # bound: the noise of forward, as a share of its rise, above which it looks like jumps; and above which it disturbs the
 # small differences by which the grid is refined.
 _JUMP_NOISE, _REFINEMENT_NOISE = 1e-5, 1e-11
+_NO_POINTS = np.empty(0)
 _NEIGHBOURHOOD = 0.05  # bound: the slopes that set the tolerance of a point lie within this share of the range
 _SAFETY = 3.0  # bound: a safety factor on the noise estimated from a few samples
 # bound: what a short dtype has lost at a row, it may have lost within this many rows of it. That is a smooth bias, and
@@ -54,19 +55,24 @@ _MIN_DISTINCT = 0.5  # pattern: with distinct values at less than this share of 
 
 
 @np.errstate(all="ignore")  # what overflows or is no number is told by the rows where it is
-def evaluate(section: Section, grid: Grid, grad_output: float = 1.0, step: float | None = None) -> Evaluation:
+def evaluate(
+    section: Section, grid: Grid, grad_output: float = 1.0, step: float | None = None, also: Array = _NO_POINTS
+) -> Evaluation:
     """Evaluate ``section`` on ``grid``; ``step`` is the widest step of the finite differences, chosen if None.
 
-    Where the check of the whole range finds a difference between the rows, there is a row, too.
-    Raises ``FunctionFailed`` where forward fails; a failing backward or surrogate is reported in ``failure``.
+    There are rows at the points ``also``, too, which lie in the grid and between its points, and where the check of
+    the whole range finds a difference between the rows. Raises ``FunctionFailed`` where forward fails; a failing
+    backward or surrogate is reported in ``failure``.
     """
-    found = _evaluated(section, grid, grad_output, step, np.empty(0))
+    found = _evaluated(section, grid, grad_output, step, also)
     wide = found.whole_range
     if wide is None or found.order == 2:
         return found
     seen = (wide.x > grid.start) & (wide.x < grid.stop) & (wide.status == Status.DIFFERS)
     between = np.setdiff1d(wide.x[seen], found.rows.x)
-    return _evaluated(section, grid, grad_output, step, between) if between.size else found
+    if not between.size:
+        return found
+    return _evaluated(section, grid, grad_output, step, np.union1d(between, also))
 
 
 @np.errstate(all="ignore")

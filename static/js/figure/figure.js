@@ -4,6 +4,7 @@
 import { axisStyle, axisTitle, baseLayout, labelsOf, verticalStripe, ticks, widest, xAxis } from "./axes.js";
 import { traces } from "./traces.js";
 
+const SEEN_OPACITY = 0.16; // as in server/figure/palette.py
 const LABELS = { stacked: 4, overlaid: 7 }; // about so many beside a panel whose axis is held, however high it is
 const SPARE = 0.08; // of the air that server/figure/axis_range.py leaves around the curves
 // The margins in rem: those of the grid in figure.css, and of server/figure, which draws the same figure.
@@ -49,7 +50,7 @@ export function figure(answer, view, palette) {
     dragmode: view.zoomable ? "zoom" : false,
     xaxis: { ...xAxis(answer, scene, view, palette), anchor: lower ? "y2" : "y", fixedrange: !view.zoomable },
     yaxis: yAxis(upper, place.upper),
-    shapes: [...(view.hidden.has("disagreement") ? [] : disagreements(scene, lower, palette)), ...lookedAt(view, lower, palette)],
+    shapes: [...(view.hidden.has("disagreement") ? [] : disagreements(scene, lower, palette)), ...seen(scene, palette), ...lookedAt(view, lower, palette)],
   };
   if (lower) layout.yaxis2 = yAxis(lower, place.lower);
   const ranges = { upper: upper.range, lower: (lower ?? upper).range };
@@ -77,6 +78,10 @@ const disagreements = ({ stripes, opacity }, lower, palette) =>
   stripes.flatMap(([from, to]) =>
     domains(lower).map((yref) => verticalStripe(from, to, palette.disagreement, opacity, yref)),
   );
+
+/** Bars of the numbers that a step has seen, from the bottom of the upper panel. */
+const seen = ({ seen: bars }, palette) =>
+  bars.map(([from, to, height]) => ({ ...verticalStripe(from, to, palette.ink, SEEN_OPACITY), y1: height }));
 
 /** An upright line where the steps are looked at, if they are. */
 function lookedAt({ at }, lower, palette) {

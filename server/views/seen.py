@@ -1,0 +1,205 @@
+"""What a step has seen of the input that is swept: histograms, and where in them backward differs, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..capture.samples import FunctionData, data_of, sample_of
+from ..capture.words import share_words
+from ..numerics.curve.evaluation import Evaluation
+from ..numerics.formatting.numbers import format_number
+from ..numerics.sentences.places import describe_intervals
+from ..numerics.status import Status
+from ..numerics.studies.seen import SeenPoints, judge_seen
+from ..numerics.verdict.verdict import Verdict
+from ..protocol.listed import listed
+from ..protocol.question import Question
+from ..runtime.arrays import Array, Interval, Mask
+from ..runtime.failure import FunctionFailed
+from ..runtime.section import Section
+from ..schema.section import Bins, SeenRecord
+from .common import ColumnArrays, sentence_names
+
+_BINS, _FEW_BINS = 48, 24  # unit: of the inputs and of grad_output
+_OUTLIERS = (0.002, 0.998)  # pattern: the quantiles between which the histogram of grad_output reaches
+_EXACT = 4.0  # bound: ulps of float32 within which a number is exactly on a kink
+_NAMED = 0.02  # pattern: a share below this is not worth a sentence of its own
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """The numbers of an input at all sites, each with its grad_output and site; ``paired`` where those are known."""
+
+    x: Array
+    given: Array
+    site: Array
+    paired: bool
+
+
+def seen_summary(
+    section: Section, question: Question, evaluation: Evaluation, verdict: Verdict
+) -> tuple[SeenRecord | None, ColumnArrays]:
+    """What was seen, and the column of its histogram; nothing where nothing was, or a parameter is swept."""
+    data, names = data_of(section.op), [each.name for each in section.op.inputs]
+    if data is None or question.wrt.name not in names:
+        return None, {}
+    place = names.index(question.wrt.name)
+    alone = not section.op.inputs[place].shape
+    sample = _sample(data, question.wrt.name, place, alone, question.grad_output)
+    if not sample.x.size:
+        return None, {}
+    try:
+        points = judge_seen(section, sample.x, sample.given, question.step)
+    except FunctionFailed:
+        points = None
+    on_kinks = _on_kinks(sample.x, points.bends if points else ())
+    inputs = _bins(sample.x[~on_kinks], (question.start, question.stop), _BINS, sample.x.size)
+    record = _record(data, sample, points, question, inputs, on_kinks)
+    record["passed"] = sum(slot["numel"] for slot in data.slots(question.wrt.name, place))
+    record["sentences"] = [*_sentences(record, section, question, sample, points, evaluation, verdict)]
+    rows = np.searchsorted([low for low, _, _ in inputs], evaluation.rows.x, side="right") - 1
+    return record, {"seen": np.array([share for _, _, share in inputs])[rows.clip(0)]}
+
+
+def _sample(data: FunctionData, name: str, place: int, alone: bool, grad_output: float) -> _Sample:
+    """The numbers of all sites, with their own grad_output where each element has one."""
+    parts = []
+    for number, site in enumerate(data.sites):
+        x = sample_of(data.capture, [site], "input", data.index(site, name, place))
+        given = sample_of(data.capture, [site], "grad_output")
+        own = alone and data.capture.record["sampled"] and given.size == x.size
+        parts.append((x, given if own else np.full(x.size, grad_output), np.full(x.size, number), own))
+    x, given, sites, own = zip(*parts, strict=True)
+    return _Sample(np.concatenate(x), np.concatenate(given), np.concatenate(sites), all(own))
+
+
+def _record(
+    data: FunctionData, sample: _Sample, points: SeenPoints | None, question: Question, inputs: Bins, on_kinks: Mask
+) -> SeenRecord:
+    x, grads = sample.x, sample_of(data.capture, list(data.sites), "grad_output")
+    site = sample.site[points.which] if points else sample.site[:0]
+    differs = points.status == Status.DIFFERS if points else np.zeros(0, bool)
+    stopped = points.stopped if points else np.zeros(0, bool)
+    signs = sample.given[points.which][differs] if points and sample.paired and differs.any() else grads
+    bends = points.bends if points else ()
+    return {
+        "file": data.capture.name,
+        "sampled": int(x.size),
+        "passed": 0,
+        "differs": _share(differs),
+        "negative": _share(signs < 0),
+        "stopped": _share(stopped),
+        "outside": float(((x < question.start) | (x > question.stop)).mean()),
+        "missing": float((~np.isfinite(x)).mean()),
+        "kinks": [(at, share) for at in bends if (share := float(_on_kinks(x, (at,)).mean()))],
+        "sites": [
+            {
+                "path": each["path"],
+                "line": each["line"],
+                "calls": each["calls"],
+                "backwards": each["backwards"],
+                "differs": _share(differs[site == number]),
+                "stopped": _share(stopped[site == number]),
+                "kinks": _share(on_kinks[sample.site == number]),
+            }
+            for number, each in enumerate(data.sites)
+        ],
+        "inputs": inputs,
+        "grad_outputs": _bins(grads, _reach(grads), _FEW_BINS, grads.size),
+        "sentences": [],
+    }
+
+
+def _share(mask: Mask) -> float | None:
+    """The share of what is so; None of nothing."""
+    return float(mask.mean()) if mask.size else None
+
+
+def _on_kinks(x: Array, bends: tuple[float, ...]) -> Mask:
+    """Which numbers are exactly at one of some places, which were measured."""
+    found = np.zeros(x.size, bool)
+    for at in bends:
+        found |= np.abs(x - at) <= _EXACT * float(np.finfo(np.float32).eps) * max(abs(at), 1.0)
+    return found
+
+
+def _reach(values: Array) -> Interval:
+    """From where to where most of some numbers lie."""
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return 0.0, 0.0
+    low, high = (float(each) for each in np.quantile(finite, _OUTLIERS))
+    return min(low, 0.0), max(high, 0.0)
+
+
+def _bins(values: Array, span: Interval, count: int, size: int) -> Bins:
+    """A histogram between two ends: from, to, share of ``size`` numbers."""
+    low, high = span
+    if not values.size or not low < high:
+        return []
+    inside = values[(values >= low) & (values <= high)]
+    counts, edges = np.histogram(inside, bins=count, range=span)
+    shares = counts / size
+    return [(float(a), float(b), float(n)) for a, b, n in zip(edges[:-1], edges[1:], shares, strict=True)]
+
+
+def _sentences(
+    record: SeenRecord,
+    section: Section,
+    question: Question,
+    sample: _Sample,
+    points: SeenPoints | None,
+    evaluation: Evaluation,
+    verdict: Verdict,
+) -> Iterator[str]:
+    names, of = sentence_names(section, question), f"the inputs of `{section.op.function.__name__}`{_where(record)}"
+    if record["differs"] is not None:
+        own = "" if sample.paired else f", the other inputs held and grad_output {format_number(question.grad_output)}"
+        if record["differs"]:
+            negative = record["negative"] or 0.0
+            signs = f"; grad_output is negative for {share_words(negative)} of them" if sample.paired else ""
+            yield f"{share_words(record['differs'])} of {of} lie where backward differs{own}{signs}."
+        else:
+            yield f"None of {of} lies where backward differs{own}."
+    if record["kinks"]:
+        most = sorted(record["kinks"], key=lambda each: -each[1])[:_MOST_NAMED]
+        exactly = listed([f"{share_words(share)} at {names.wrt} = {format_number(at)}" for at, share in most])
+        yield f"Exactly on a kink lie {exactly}."
+    if points is not None:
+        yield from _stopped(points)
+    if record["missing"]:
+        yield f"{share_words(record['missing'])} are NaN or infinite."
+    finite = sample.x[np.isfinite(sample.x)]
+    unreached = [each for each in verdict.against.intervals if not _reached(each, finite)]
+    if unreached and verdict.word == "differs":
+        low, high = format_number(float(finite.min())), format_number(float(finite.max()))
+        also = "too, " if record["differs"] else ""
+        yield (
+            f"No input lies {describe_intervals(unreached, evaluation, names)}, where backward differs, {also}"
+            f"as they go from {low} to {high}."
+        )
+    if record["outside"] >= _NAMED:
+        yield f"{share_words(record['outside'])} lie beyond the range that is shown."
+    yield f"That is of {record['sampled']} numbers, of {record['passed']} that have passed."
+
+
+def _stopped(points: SeenPoints) -> Iterator[str]:
+    saturated, dead = (points.stopped & points.flat).mean(), (points.stopped & ~points.flat).mean()
+    if saturated >= _NAMED:
+        yield f"{share_words(float(saturated))} are saturated: forward is flat there, and nothing comes back."
+    if dead >= _NAMED:
+        yield f"{share_words(float(dead))} lie in a dead zone: backward returns 0, though forward moves or has a kink."
+
+
+def _reached(interval: Interval, x: Array) -> bool:
+    low, high = interval
+    return bool((((x > low) & (x < high)) | ((x == low) & (low == high))).any())
+
+
+def _where(record: SeenRecord) -> str:
+    places = list(dict.fromkeys(f"`{each['path'] or each['line']}`" for each in record["sites"]))
+    return f" at {listed(places)}" if len(places) <= _MOST_NAMED else f" at {len(places)} places"
