@@ -12,7 +12,8 @@ from gradloupe.server.numerics.tolerance import tolerance_for
 
 Curve = Callable[[torch.Tensor], torch.Tensor]
 
-_CLEAR = 4.0
+# So much clearer than tolerance and rounding is what shows; so many places a cell, of which a quarter shows; in parts.
+_CLEAR, _DENSE, _PARTS = 4.0, 20, 20
 COUNTS = (137, 401, 1001)
 DTYPES = (torch.float64, torch.float32)
 _TERMS: dict[str, Callable[[float, float], Curve]] = {
@@ -27,9 +28,8 @@ _TERMS: dict[str, Callable[[float, float], Curve]] = {
     "triangle wave": lambda b, c: lambda x: torch.remainder(x, 1 / b).sub(0.5 / b).abs(),
     "float32 inside": lambda b, c: lambda x: torch.sin(b / 10 * (x - c).float()).to(x.dtype),
 }
-
-
-_EXACT = _TERMS | {"float32 inside": lambda b, c: lambda x: torch.sin(b / 10 * (x - c))}
+_JUMPLESS = _TERMS | {"floor": lambda b, c: lambda x: 0 * x}
+_EXACT = _JUMPLESS | {"float32 inside": lambda b, c: lambda x: torch.sin(b / 10 * (x - c))}
 
 
 class Differentiated(torch.autograd.Function):
@@ -52,10 +52,14 @@ class Differentiated(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class RandomSum:
-    """A sum of one to three terms, and how it is looked at; ``exact`` is the curve with nothing in float32 inside."""
+    """A sum of one to three terms, and how it is looked at.
+
+    ``jumpless`` is the curve without its staircases, ``exact`` that with nothing in float32 inside.
+    """
 
     name: str
     curve: Curve
+    jumpless: Curve
     exact: Curve
     start: float
     stop: float
@@ -67,25 +71,42 @@ class RandomSum:
         return op_of(lambda x: Differentiated.apply(x, self.curve, factor), Input("x", domain=(self.start, self.stop)))
 
     def shows(self, factor: Curve) -> bool:
-        """Whether the factor can be seen at 20 times the rows: beyond the tolerance, and beyond forward's rounding.
+        """Whether what the factor changes can be seen by the closed form, in one of the parts of the range.
 
-        It shows in forward as far as what it changes adds up to more than what float32 inside is off by.
+        There, over a quarter of a cell, it is beyond the tolerance and beyond what a right backward loses in the dtype;
+        and what it adds up to between two places is beyond what forward loses.
         """
-        x = torch.linspace(self.start, self.stop, 20 * self.count, dtype=torch.float64).requires_grad_()
-        (gradient,) = torch.autograd.grad(self.curve(x).sum(), x)
-        x = x.detach()
-        off = (factor(x) - 1) * gradient
-        adds_up = off.cumsum(0) * (x[1] - x[0])
-        rounding = (self.curve(x) - self.exact(x)).abs().max()
-        beyond = bool(adds_up.max() - adds_up.min() > _CLEAR * rounding)
-        largest = float(gradient.abs().max())
-        return beyond and bool(off.abs().max() > _CLEAR * tolerance_for(largest, self.dtype).atol)
+        x = torch.linspace(self.start, self.stop, _DENSE * self.count, dtype=torch.float64).to(self.dtype)
+        precise, slopes = x.double(), _slopes(self.exact, x.double())
+        change, steep = (factor(precise) - 1).abs(), slopes.abs()
+        lost = (_slopes(self.curve, x) - slopes).abs() + tolerance_for(float(steep.max()), self.dtype).margin(steep)
+        beyond = (change * steep > _CLEAR * _widest(lost)).double()
+        beyond = -_widest(-beyond) > 0  # not at a few places alone
+        height, rounding = self.exact(precise), torch.finfo(self.dtype).eps * self.curve(x).abs()
+        noise = (self.jumpless(x) - height).abs() + rounding
+        for part in torch.arange(x.numel()).chunk(_PARTS):
+            here = part[change[part] > 0]
+            if beyond[here].any():
+                rise = change[here].max() * (height[here].max() - height[here].min())
+                if rise > _CLEAR * noise[here].max():
+                    return True
+        return False
 
     def half_a_cell(self) -> Curve:
         """The factor 1.5 on half a cell of the grid near the middle, between two of its points; else 1."""
         cell = (self.stop - self.start) / (self.count - 1)
         low = self.start + cell * (self.count // 2 + 0.25)
         return lambda x: torch.where((x > low) & (x < low + cell / 2), 1.5, 1.0).to(x.dtype)
+
+
+def _slopes(curve: Curve, x: torch.Tensor) -> torch.Tensor:
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(curve(x).sum(), x)[0].double()
+
+
+def _widest(values: torch.Tensor) -> torch.Tensor:
+    """The largest of five neighbours each."""
+    return torch.nn.functional.max_pool1d(values[None], _DENSE // 4, 1, _DENSE // 8)[0]
 
 
 def random_sum(seed: int) -> RandomSum:
@@ -109,6 +130,7 @@ def random_sum(seed: int) -> RandomSum:
     return RandomSum(
         " + ".join(words),
         summed(_TERMS),
+        summed(_JUMPLESS),
         summed(_EXACT),
         start,
         start + width,

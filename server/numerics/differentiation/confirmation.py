@@ -9,6 +9,7 @@ where forward follows what was returned over a longer way.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +22,16 @@ _MIN_SCALES = 4  # pattern: with fewer the dispute is hidden by rounding
 _BLUR_ULPS, _BLUR_POINTS = 8.0, 25  # ulps: a short dtype knows x to so many; budget: looked at in so many points
 _ULPS = 4.0  # ulps: forward's rounding, of its value and of what it makes of a rounded x
 _CLEAR = 16.0  # bound: at the least step, the two slopes are this many times as far apart as rounding explains
-_ALIKE = 0.25  # bound: slopes are alike that differ by at most this share of what is contested
+ALIKE = 0.25  # bound: slopes are alike that differ by at most this share of what is contested
 _APART = 2.0  # bound: what contradicts both by more than so many times that supports neither
-_NEIGHBOURS = 4  # sample: so many numbers on either side tell whether a gradient is but noise
 SHARE_SEEN = 1e-3  # bound: how precisely a slope is seen where nothing is known of it
 # ulps: a piece this narrow, as a share of the numbers in sight, may be a step of float32; pattern: and is one if beyond
 # it the slope changes by more than so many times as much as a curve would that has changed by so much before.
-_FLOAT32_STEP, _GRADUAL = 2.0**-21, 5.0
+FLOAT32_STEP, _GRADUAL = 2.0**-21, 5.0
+_THREE_SCALES = 2.5  # ulps: so many times the rounding of a value is in a slope without curvature, times its step
 _AGREEING = 3  # pattern: so many scales on which it is straight, and all of those, agree about what may be rounding
 # bound: steps of forward up to this share of its size may be the rounding of float32, and no shape of its own.
 _ROUNDED_INSIDE = 2.0**-22
-# budget: the windows around a point in which backward is averaged, each a fourth (a sample) of the last, and the nodes
-# of C. F. Gauss in each; bound: a wave makes it vary by at least this share of what is contested, and swing (a pattern)
-# about its trend so often.
-_WINDOWS, _NODES, _WAVES, _SWINGS = 8, 64, 0.5, 6
-_GAUSS = np.polynomial.legendre.leggauss(_NODES)
 
 
 @dataclass(frozen=True)
@@ -45,6 +41,10 @@ class Dispute:
     x: Array
     returned: Array
     distance: Array
+
+    def at(self, rows: NDArray[np.intp]) -> Dispute:
+        """Some of them."""
+        return Dispute(self.x[rows], self.returned[rows], self.distance[rows])
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,13 @@ class Closeness:
     reach: float | Array
     snap: Forward | None = None
     """Rounds points to those that forward can tell apart, if it is not in double precision."""
+    moved: Forward | None = None
+    """How far a short dtype moves x, as it rounds what forward computes on its way."""
+
+    def at(self, rows: NDArray[np.intp]) -> Closeness:
+        """The same at some of the points."""
+        named: dict[str, Any] = {name: each[rows] for name, each in vars(self).items() if isinstance(each, np.ndarray)}
+        return replace(self, **named)
 
 
 @dataclass(frozen=True)
@@ -71,25 +78,34 @@ class Answer:
     """Whether forward ``contradicts`` what was returned, ``follows`` it, or the dispute is ``hidden`` by rounding.
 
     None of it is so where forward is straight on no scale. ``plainly``: it is from the smallest on, which
-    contradicts, until it bends.
+    contradicts, until it bends. ``vaguely``: it contradicts where it may stand on one step of float32 alone. ``least``
+    is the least step on which rounding can still tell the two slopes apart.
     """
 
     contradicts: Mask
     follows: Mask
     hidden: Mask
     plainly: Mask
+    vaguely: Mask
+    least: Array
+
+    def at(self, rows: NDArray[np.intp]) -> Answer:
+        """To some of the disputes."""
+        return Answer(*(each[rows] for each in vars(self).values()))
 
 
 @np.errstate(all="ignore")
 def confirmed(closeness: Closeness, dispute: Dispute) -> Answer:
     """What forward says to a dispute, seen as closely as that."""
     if not dispute.x.size:
-        return Answer(*np.zeros((4, 0), bool))
+        none = np.zeros(0, bool)
+        return Answer(none, none, none, none, none, np.zeros(0))
     seen = _seen(closeness, dispute)
-    against, follows, plainly = _supported(closeness, dispute, seen)
+    against, follows, plainly, vaguely = _supported(closeness, dispute, seen)
     if closeness.eps > 2 * EPSILON:
         against &= ~_explained_by_blur(closeness, dispute)
-    return Answer(against, follows, ~np.isfinite(seen.runs[0, _MIN_SCALES - 1]), plainly)
+    hidden = ~np.isfinite(seen.runs[0, _MIN_SCALES - 1])
+    return Answer(against, follows, hidden, plainly, vaguely, seen.least)
 
 
 @np.errstate(all="ignore")
@@ -101,47 +117,17 @@ def slopes_seen_closely(closeness: Closeness, x: Array, returned: Array) -> Arra
         return slope
     distance = SHARE_SEEN * np.abs(returned[asked])
     slopes = _seen(closeness, Dispute(x[asked], returned[asked], distance)).slopes
-    one = np.ptp(slopes, axis=0) <= _ALIKE * distance
+    one = np.ptp(slopes, axis=0) <= ALIKE * distance
     first = one.argmax(axis=0)
     slope[asked] = np.where(one[:_AGREEING].any(axis=0), slopes[:, first, np.arange(asked.size)].mean(axis=0), np.nan)
     return slope
-
-
-def wavers(returned_at: Forward, dispute: Dispute, eps: float) -> Mask:
-    """Whether what is returned changes from one number of a short dtype to the next by as much as is disputed."""
-    if eps <= 2 * EPSILON or not dispute.x.size:
-        return np.zeros(dispute.x.size, bool)
-    steps = eps * np.arange(1, _NEIGHBOURS + 1)[:, None]
-    points = np.stack((dispute.x * (1 + steps), dispute.x * (1 - steps)))
-    returned = returned_at(points.ravel()).reshape(points.shape)
-    changes: Mask = (np.ptp(returned, axis=1) >= dispute.distance / 2).all(axis=0)
-    return changes
-
-
-@np.errstate(all="ignore")
-def averages(closeness: Closeness, dispute: Dispute, returned_at: Forward) -> Mask:
-    """Whether what is returned varies around x by as much as is disputed, and is on average what forward rises by.
-
-    A slope that is measured is a mean over a step, which contradicts nothing but the mean of what is returned there.
-    """
-    x = dispute.x
-    widths = np.maximum(closeness.widest * 4.0 ** -np.arange(_WINDOWS)[:, None], 64 * closeness.eps * np.abs(x))
-    nodes, weights = (each[:, None, None] for each in _GAUSS)
-    returned = returned_at((x + widths * nodes).ravel()).reshape(_NODES, *widths.shape)
-    mean, trend = (weights * returned).sum(axis=0) / 2, 3 * (weights * returned * nodes).sum(axis=0) / 2
-    waves = returned - mean - trend * nodes
-    varies = np.median(np.abs(waves), axis=0) >= _WAVES * dispute.distance
-    varies &= np.count_nonzero(waves[1:] * waves[:-1] < 0, axis=0) >= _SWINGS
-    above, below = closeness.forward(np.concatenate((x + widths, x - widths)).ravel()).reshape(2, *widths.shape)
-    alike: Mask = np.abs((above - below) / (2 * widths) - mean) <= _ALIKE * dispute.distance
-    explained: Mask = (varies & alike).any(axis=0)
-    return explained
 
 
 @dataclass(frozen=True)
 class _Seen:
     """What forward ``rises`` by over ``runs`` to either side (2 × scales × n), and its slopes at pairs of scales.
 
+    The scales go from the ``least`` upwards.
     ``slopes`` (2 × pairs × n) are those that two scales agree about, NaN where they do not; ``changes`` (pairs × n) is
     how much they change from one pair of scales to the next.
     """
@@ -150,6 +136,7 @@ class _Seen:
     runs: Array
     slopes: Array
     changes: Array
+    least: Array
 
 
 def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
@@ -171,11 +158,13 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     plain = rises / runs
     slopes = (ratio * plain[:, :-1] - plain[:, 1:]) / (ratio - 1)  # of two scales, so that curvature cancels
     changes = np.abs(slopes[:, 1:] - slopes[:, :-1]).max(axis=0)
-    return _Seen(rises, runs, np.where(changes <= _ALIKE * dispute.distance, slopes[:, :-1], np.nan), changes)
+    return _Seen(rises, runs, np.where(changes <= ALIKE * dispute.distance, slopes[:, :-1], np.nan), changes, least)
 
 
-def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask, Mask]:
-    """Whether the scale that decides supports what was measured, or what was returned; and the smallest the former."""
+def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask, Mask, Mask]:
+    """Whether the scale that decides supports what was measured, or what was returned; the smallest the former; and
+    whether all that do may be steps of float32.
+    """
     low, high, n = seen.slopes.min(axis=0), seen.slopes.max(axis=0), np.arange(dispute.x.size)
     beyond = np.maximum(low - dispute.returned, dispute.returned - high) / dispute.distance
     contradicts = (beyond > 0.5) & (beyond <= _APART)
@@ -183,10 +172,12 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     # What may be rounding: on either side, and on all smaller scales too.
     rounded = np.abs(seen.rises - dispute.returned * seen.runs) <= rounding
     sides: Mask = np.logical_and.accumulate(rounded, axis=1)
-    follows = np.abs(seen.rises / seen.runs - dispute.returned) <= _ALIKE * dispute.distance
+    follows = np.abs(seen.rises / seen.runs - dispute.returned) <= ALIKE * dispute.distance
     small: Mask = np.logical_and.reduce(sides)[: low.shape[0]]
+    # Nor is it more where what is disputed, without the curve, adds up to no more than the rounding in such a slope.
+    small |= np.maximum(beyond, 0.0) * dispute.distance * seen.runs[0, : low.shape[0]] <= _THREE_SCALES * rounding
     within = (follows[:, 1:] & follows[:, :-1] & sides[:, 1:]).any(axis=(0, 1))
-    within = within | ((beyond <= _ALIKE) & small).any(axis=0)
+    within = within | ((beyond <= ALIKE) & small).any(axis=0)
     # A piece without any slope that ends in steps as small as that is one of them.
     moves = (seen.rises != 0).any(axis=0) & sides.all(axis=0)
     contradicts &= ~(np.logical_or.accumulate(moves[::-1], axis=0)[::-1] & ~moves)[: low.shape[0]]
@@ -198,12 +189,13 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     # It is straight from the smallest scale on, which contradicts, and once it bends it is straight no more.
     plainly = contradicts[known.argmax(axis=0), n] & known[:2].any(axis=0)
     plainly &= np.count_nonzero(known[1:] & ~known[:-1], axis=0) + known[0] == 1
-    return ~within & (persistent & _is_no_step(closeness, seen, vague) | above), within, plainly
+    contradicts = ~within & (persistent & _is_no_step(closeness, seen, vague) | above)
+    return contradicts, within, plainly, ~above
 
 
 def _is_no_step(closeness: Closeness, seen: _Seen, vague: Mask) -> Mask:
     """Whether straight scales that may be rounding are wider than a step of float32, or end as a curve bends."""
-    wide = (vague & (seen.runs[0, : len(vague)] >= _FLOAT32_STEP * closeness.reach)).any(axis=0)
+    wide = (vague & (seen.runs[0, : len(vague)] >= FLOAT32_STEP * closeness.reach)).any(axis=0)
     last = len(vague) - 1 - vague[::-1].argmax(axis=0)
     n, after = np.arange(last.size), np.minimum(last + 1, len(vague) - 1)
     ratio = seen.runs[0, 1] / seen.runs[0, 0]
@@ -214,12 +206,13 @@ def _is_no_step(closeness: Closeness, seen: _Seen, vague: Mask) -> Mask:
 def _explained_by_blur(closeness: Closeness, dispute: Dispute) -> Mask:
     """Whether what was returned is a slope of forward at an x that the dtype hardly tells from this one."""
     blurs = _BLUR_ULPS * closeness.eps * (2 * (np.arange(_BLUR_POINTS) / 1.618 % 1) - 1)  # in no step with a wave
-    x = dispute.x + blurs[:, None] * np.abs(dispute.x)
+    moved = closeness.moved(dispute.x) if closeness.moved else 0.0
+    x = dispute.x + blurs[:, None] * np.maximum(np.abs(dispute.x), moved / (_BLUR_ULPS * closeness.eps))
     others = Dispute(x.ravel(), *(np.tile(each, blurs.size) for each in (dispute.returned, dispute.distance)))
     widest = np.tile(closeness.widest, blurs.size) if isinstance(closeness.widest, np.ndarray) else closeness.widest
     slopes = _seen(replace(closeness, widest=widest), others).slopes
     first = np.isfinite(slopes).all(axis=0).argmax(axis=0)
     low, high = (each[first, np.arange(x.size)].reshape(x.shape) for each in (slopes.min(axis=0), slopes.max(axis=0)))
     least, most = np.fmin.reduce(low), np.fmax.reduce(high)
-    alike = _ALIKE * dispute.distance + (most - least) / 2
+    alike = ALIKE * dispute.distance + (most - least) / 2
     return (least - alike <= dispute.returned) & (dispute.returned <= most + alike)

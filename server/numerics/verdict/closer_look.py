@@ -8,7 +8,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Forward, Mask, consecutive_differences, largest_magnitude, unit_shares
+from ...runtime.arrays import (
+    Array,
+    Forward,
+    Mask,
+    consecutive_differences,
+    finite_numbers,
+    largest_magnitude,
+    unit_shares,
+)
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation
@@ -17,11 +25,11 @@ from ..differentiation.confirmation import (
     Answer,
     Closeness,
     Dispute,
-    averages,
     confirmed,
     slopes_seen_closely,
-    wavers,
 )
+from ..differentiation.fine_structure import explained_by_structure, wavers
+from ..differentiation.noise import moving_maximum
 from ..status import Status
 from ..tolerance import Tolerance
 from .differences import differences_at_rows
@@ -32,6 +40,7 @@ from .slope_judge import Statuses
 _MOST_CONFIRMED, _MOST_CELLS, _MOST_CONFIRMED_ALONE, _PARTS, _PARTS_ALONE, _LEVELS = 32, 150, 3, 16, 4, 3
 # pattern: a cell differs inside if so many of its parts do, and what is in doubt if a quarter of them does.
 _MIN_PARTS, _MIN_PARTS_IN_DOUBT = 2, 4
+_NEARBY = 25  # sample: among so many rows on either side it is seen how far rounding moves x
 _AROUND = 8  # sample: so many points or rows around a row in doubt are looked at
 
 
@@ -131,17 +140,16 @@ def _differs_in_doubt(evaluation: Evaluation, closeness: Closeness, x: Array, ex
 
 
 def _contradicted(evaluation: Evaluation, closeness: Closeness, dispute: Dispute, answer: Answer) -> Mask:
-    """Whether forward contradicts, and neither a short dtype nor a wave explains that.
+    """Whether forward contradicts, and no fine structure explains that.
 
-    The latter is not asked where each point costs a call.
+    Where each point costs a call, of that only the noise of what is returned is asked for.
     """
     against, returned_at = answer.contradicts.copy(), _returned_at(evaluation)
-    if against.any():
-        against &= ~wavers(returned_at, dispute, closeness.eps)
-    asked = np.flatnonzero(against & ~answer.plainly)
+    asked = np.flatnonzero(against)
+    against[asked[wavers(returned_at, dispute.at(asked), closeness.eps)]] = False
+    asked = np.flatnonzero(against)
     if asked.size and evaluation.section.stacked:
-        doubt = Dispute(dispute.x[asked], dispute.returned[asked], dispute.distance[asked])
-        against[asked[averages(closeness, doubt, returned_at)]] = False
+        against[asked[explained_by_structure(closeness, returned_at, dispute.at(asked), answer.at(asked))]] = False
     return against
 
 
@@ -234,8 +242,21 @@ def _closenesses(evaluation: Evaluation, curve: Curve) -> tuple[Closeness, ...]:
     height, reach = largest_magnitude(curve.values), largest_magnitude(evaluation.rows.x)
     forward, slopes = nan_outside_domain(evaluation.section_of(curve), evaluation.rows.x), curve.slopes
     precise = Closeness(forward, slopes.step, slopes.precision, eps, height, reach)
-    same = evaluation.dtype == evaluation.numerical_dtype or curve is not evaluation.numerical
-    if same or not is_another(curve.values, evaluation.forward):
+    if evaluation.dtype == evaluation.numerical_dtype or curve is not evaluation.numerical:
         return (precise,)
+    if not is_another(curve.values, evaluation.forward):
+        return (replace(precise, moved=_moved_by_rounding(evaluation, curve, eps)),)
     own = nan_outside_domain(section, evaluation.rows.x)
     return precise, Closeness(own, slopes.step, eps / 2, eps, height, reach, section.snap)
+
+
+def _moved_by_rounding(evaluation: Evaluation, curve: Curve, eps: float) -> Forward:
+    """How far away, around each x, forward is what a short dtype makes of it, as it rounds on its way.
+
+    Where it is flat that cannot be seen: it is seen nearby.
+    """
+    off = finite_numbers(np.abs(evaluation.forward - curve.values) - eps * np.abs(curve.values), 0.0)
+    steep = moving_maximum(finite_numbers(np.abs(curve.slopes.value), 0.0), _NEARBY)
+    moved = np.minimum(moving_maximum(np.maximum(off, 0.0), _NEARBY) / steep, curve.slopes.step)
+    moved = finite_numbers(moved, 0.0)
+    return lambda x: np.interp(x, evaluation.rows.x, moved)

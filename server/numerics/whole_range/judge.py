@@ -14,7 +14,8 @@ from ...runtime.call_cost import estimated_seconds
 from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach, full_reach
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
-from ..differentiation.confirmation import Closeness, Dispute, averages, confirmed, wavers
+from ..differentiation.confirmation import Closeness, Dispute, confirmed
+from ..differentiation.fine_structure import explained_by_structure, wavers
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
 from ..tolerance import UNDECIDED_SHARE
@@ -214,18 +215,17 @@ def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Arr
         returned = data.section.backward(data.section.snap(x), grad_output).grad_input
         return np.zeros(x.size) if returned is None else returned / grad_output
 
-    def looked_at(some: NDArray[np.intp] | slice) -> tuple[Closeness, Dispute]:
-        x, height = data.x[rows[some]], np.abs(data.measured.y[rows[some]])
-        size = np.maximum(np.abs(x), data.seen)
-        closeness = Closeness(forward, _CLOSELY * size, data.measured.precision, eps, height, size)
-        return closeness, Dispute(x, data.analytical[rows[some]] / grad_output, off[some] / abs(grad_output))
-
-    closeness, disputes = looked_at(slice(None))
+    x, height = data.x[rows], np.abs(data.measured.y[rows])
+    size = np.maximum(np.abs(x), data.seen)
+    closeness = Closeness(forward, _CLOSELY * size, data.measured.precision, eps, height, size)
+    disputes = Dispute(x, data.analytical[rows] / grad_output, off / abs(grad_output))
     answer = confirmed(closeness, disputes)
-    contradicted: Mask = answer.contradicts | ((np.abs(disputes.x) == closeness.reach) & ~answer.follows)
-    vague = np.flatnonzero(contradicted & ~answer.plainly)
-    if data.section.stacked and vague.size:
-        contradicted[vague] = ~averages(*looked_at(vague), returned_at)
+    contradicted: Mask = answer.contradicts | ((np.abs(x) == size) & ~answer.follows)
+    asked = np.flatnonzero(contradicted)
+    if data.section.stacked and asked.size:
+        contradicted[asked] = ~explained_by_structure(
+            closeness.at(asked), returned_at, disputes.at(asked), answer.at(asked)
+        )
     return contradicted & ~wavers(returned_at, disputes, eps)
 
 

@@ -116,7 +116,8 @@ def forward_within(section: Section, reach: DomainReach) -> Forward:
         if inside.all():
             return section.forward(t)
         y = np.full(t.shape, np.nan)
-        y[inside] = section.forward(t[inside])
+        if inside.any():
+            y[inside] = section.forward(t[inside])
         return y
 
     return forward

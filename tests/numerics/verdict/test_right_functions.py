@@ -34,9 +34,11 @@ def test_a_right_function_matches_at_first_sight_and_from_near_and_never_differs
 
 # Triangle waves below the rounding of a steep cube, and beside steps of float32; a chirp and a staircase of float32.
 WAVES_BENEATH_ROUNDING = 10111, 10591, 10747, 11035, 11467, 11527
+# Stairs at the limit of rounding, a phase that float32 rounds, a wave between two numbers, one on a step of float32.
+FINE_STRUCTURE = 18475, 18844, 14541, 14383
 
 
-@pytest.mark.parametrize("number", [*range(0, 90, 5), *WAVES_BENEATH_ROUNDING])
+@pytest.mark.parametrize("number", [*range(0, 90, 5), *WAVES_BENEATH_ROUNDING, *FINE_STRUCTURE])
 def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(number):
     """Waves faster than the rows, steps, kinks by the thousand, float32 inside."""
     each = random_sum(number)
