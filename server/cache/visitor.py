@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from ..protocol.errors import EngineBusy
-from ..supervisor.single_flight import IsDisconnected
+from ..supervisor.single_flight import IsDisconnected, Result
+
+_PULSE = 0.05  # seconds between two looks at whether a visitor has disconnected
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,18 @@ class Visitor:
 
     address: str
     gone: IsDisconnected
+
+    async def waiting_for(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """The result of some work, which is cancelled when the visitor disconnects; raises ``EngineBusy`` then."""
+        task = asyncio.create_task(work)
+        try:
+            while not (await asyncio.wait((task,), timeout=_PULSE))[0]:
+                if await self.gone():
+                    raise EngineBusy
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.wait((task,))
 
 
 class Shares:

@@ -142,7 +142,7 @@ async def play_grade(request: Request) -> Response:
     edit = await _asked(request, ("text", "exercise", "goal", "original"))
     goal, hints = _goal(edit, (await site.course()).exercises)
     visitor = site.visitor(request)
-    grade = await site.grader.grade(edit.text, goal, visitor.address, visitor.gone)
+    grade = await visitor.waiting_for(site.grader.grade(edit.text, goal, visitor.address, visitor.gone))
     told = [] if grade.solved else [*map(tuple, grade.hints), *(("A hint?", hint) for hint in hints)]
     result = {"solved": grade.solved, "note": grade.note, "hints": told}
     return uncached_reply(request, orjson.dumps(result), "application/json")
@@ -170,8 +170,12 @@ async def _reply(request: Request, fields: tuple[str, ...], write: _Write) -> Re
     text = edit.text
     if edit.exercise:
         text = graded_text(text, _goal(edit, (await site.course()).exercises)[0])
-    async with site.edits.engine(text, visitor.address, visitor.gone) as engine:
-        result = await _result(engine, edit, visitor, write)
+
+    async def asked() -> dict[str, Any]:
+        async with site.edits.engine(text, visitor.address, visitor.gone) as engine:
+            return await _result(engine, edit, visitor, write)
+
+    result = await visitor.waiting_for(asked())
     return uncached_reply(request, orjson.dumps(result), "application/json")
 
 

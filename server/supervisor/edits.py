@@ -157,12 +157,16 @@ class Edits:
                 raise EngineBusy
             engine = await self._started(text)
             self._used[text] += 1
+            deserted = False
             try:
                 yield engine
+            except (asyncio.CancelledError, EngineBusy):
+                deserted = self._used[text] == 1
+                raise
             finally:
                 self._used[text] -= 1
                 self._used += Counter()
-                if engine.broken:
+                if engine.broken or deserted:  # it may loop, and nobody waits for it
                     self._end(text)
                 self._shrink()
                 self.prepare()

@@ -17,6 +17,7 @@ from select import select
 from typing import NoReturn
 
 from ..paths import PACKAGE
+from ..protocol.fingerprint import source_digest
 from ..protocol.job import Job
 from ..protocol.messages import Briefing, ForkRequest, ForkServerMessage, ForkServerRequest
 from .child_processes import end_children
@@ -178,6 +179,7 @@ def main() -> None:
     become_subreaper()
     gc.disable()  # imports leave no garbage
     import_modules(*MODULES)
+    source_digest()  # kept by all workers, which are replaced together with this process when the source changes
     gc.freeze()  # pages that the collector leaves alone stay shared after a fork
     gc.enable()
     ForkServer(server).serve()

@@ -14,6 +14,7 @@ from support.event_loop import awaited, run
 from support.servers import children
 from support.waiting import until
 
+from gradloupe.server.cache.visitor import Visitor
 from gradloupe.server.protocol import EngineBroken, EngineBusy
 from gradloupe.server.supervisor.edits import EditLimits, Edits, FairSlots
 
@@ -147,6 +148,24 @@ def test_nobody_waits_behind_one_who_loops() -> None:
     word, waiting = run(asked())
     assert word == "matches"
     assert waiting >= 2
+
+
+def test_a_visitor_who_leaves_ends_the_loop_that_nobody_waits_for() -> None:
+    async def asked() -> set[int]:
+        edits, others, loops = Edits(EditLimits(deadline=60.0, spare=0)), forked(), set[int]()
+
+        async def gone() -> bool:
+            loops.update(pid for pid in forked() - others if Process(pid).cpu_times().user > 0.2)
+            return bool(loops)
+
+        with pytest.raises(EngineBusy):
+            await Visitor("", gone).waiting_for(verdict(edits, LOOPS))
+        assert edits.alive == 0
+        await edits.close()
+        return loops
+
+    loops = run(asked())
+    assert until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in loops))
 
 
 def test_the_next_edit_finds_a_worker_and_a_guest_that_know_no_other() -> None:

@@ -101,6 +101,8 @@ def _depends_on_held(data: Evidence, size: float) -> bool:
         (name, tuple(v if (name, k) == (section.wrt, swept) else v * _CHANGES[0] for k, v in enumerate(values)))
         for name, values in section.inputs
     ]
+    if tuple(moved) == section.inputs:
+        return False
     factor = _factor_in(data, replace(section, inputs=tuple(moved)))
     return factor is not None and abs(factor - size) > max(_RTOL, data.precision) * size
 
@@ -302,7 +304,8 @@ def _power(value: float, exponent: int) -> float:
 
 
 def _factor_in(data: Evidence, moved: Section) -> float | None:
-    """The factor between what backward returns and the slope, in another section."""
+    """The factor between what backward returns and the slope, in another section, whose points share calls too."""
+    moved = replace(data.evaluation.section, inputs=moved.inputs, parameters=moved.parameters)
     rows = np.flatnonzero(data.moving)
     x = data.x[rows[np.linspace(0, rows.size - 1, _FACTOR_ROWS).astype(np.intp)]]
     grad_output = data.evaluation.grad_output

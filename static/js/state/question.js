@@ -6,10 +6,10 @@ const PATIENCE = 600;
 
 /**
  * One question at a time: while one is under way only the newest is remembered, so answers never pile up or cross.
- * Returns `ask(address)`. `source` answers addresses, as `askServer` does. `answered(answer, address)` gets what was
+ * Returns `ask(address, stale)`. `source` answers addresses, as `askServer` does. `answered(answer, address)` gets what was
  * computed, `refused(sentence, address, wrong, errors)` why it was not, or why the answer could not be shown; `wrong` says
  * that the question itself was at fault, and `errors` which parameters are, if any. A question that takes longer than
- * PATIENCE ms is given up as soon as there is a newer one.
+ * PATIENCE ms is given up as soon as there is a newer one; at once where its answer would be `stale`.
  */
 export function latestOnly(source, answered, refused) {
   let next = null;
@@ -52,10 +52,10 @@ export function latestOnly(source, answered, refused) {
     return seconds;
   }
 
-  return (address) => {
+  return (address, stale = false) => {
     next = address;
     if (running === null) run();
-    else if (performance.now() - running.since > PATIENCE) running.controller.abort();
+    else if (stale || performance.now() - running.since > PATIENCE) running.controller.abort();
   };
 }
 

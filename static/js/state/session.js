@@ -113,9 +113,9 @@ export class Session {
     this.#write(true);
   }
 
-  /** The same address has another answer by now. */
+  /** The same address has another answer by now, and one that is under way is stale. */
   refresh() {
-    this.#go();
+    this.#go(false, true);
   }
 
   /**
@@ -160,12 +160,12 @@ export class Session {
   }
 
   /** Put the state into the address and ask for it. */
-  #go(deed = false) {
+  #go(deed = false, stale = false) {
     this.#point(this.parts().section, deed);
     this.#asked = this.#address;
     this.#waiting = true;
     setReady("figure", null);
-    this.#ask(this.#asked);
+    this.#ask(this.#asked, stale);
   }
 
   #point(said, deed = false, refused = false) {
