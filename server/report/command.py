@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from ..config.settings import Settings
@@ -22,6 +23,7 @@ from .progress import ReportTotal, report_progress
 from .result import ExaminedFunction, Report
 from .runner import examine_targets, in_order
 from .sarif import sarif_report
+from .summarize import spared
 
 _DOCUMENTS = {"json": json_report, "junit": junit_report, "sarif": sarif_report}
 __all__ = ["examine_targets", "report_bad_target", "report_nothing", "run_report", "write_report"]
@@ -49,6 +51,9 @@ def run_report(process: WorkerProcess, chosen: Settings, known: Baseline | None 
             until_now = Report(chosen.targets, in_order(results), seconds=time.monotonic() - began, left=left)
             _print_report(until_now, chosen)
         raise KeyboardInterrupt from None
+    if chosen.data and not chosen.everywhere:
+        found = tuple(replace(each, checked=spared(each.checked)) for each in report.found)
+        report = replace(report, found=found)
     if known is not None and chosen.write_baseline:
         known = baseline_of(report, known)
         if not _write(chosen.baseline, baseline_text(known)):

@@ -44,6 +44,7 @@ class SweptSection:
 
     ``word`` is that of the page, or ``lost`` where the worker crashed; ``line`` is one of the file, or None.
     ``fault`` says whether it makes a check fail; ``beyond`` is a sentence on the x outside of the section.
+    With the data of a step, ``touched`` is the share of its numbers where backward differs, and ``seen`` says so.
     """
 
     wrt: str
@@ -59,6 +60,8 @@ class SweptSection:
     fault: bool = False
     beyond: str = ""
     remark: SmallDifference | None = None
+    touched: float | None = None
+    seen: str = ""
 
     @property
     def input(self) -> str:

@@ -32,6 +32,7 @@ from .words import (
     PASSED_OVER_ID,
     REMARK_ID,
     UNJUDGED_WORDS,
+    UNTOUCHED_IDS,
     VERDICT_ID,
 )
 
@@ -77,6 +78,7 @@ class CheckResult:
     another input than its default one. ``left`` are the arguments that no call was found to have their declared
     default, each with a sentence, and ``passed_over`` is one on a likelier call in which backward raises: warnings.
     With ``strict``, ``warnings`` are failures, too. ``known`` are the keys of failures that a baseline lists.
+    ``spared`` says why a wrong gradient is no failure: the data of a step do not touch it.
     """
 
     name: str
@@ -97,6 +99,7 @@ class CheckResult:
     strict: bool = False
     passed_over: str = ""
     known: tuple[tuple[str, str, str], ...] = ()
+    spared: str = ""
 
     @property
     def verdict_name(self) -> str:
@@ -166,7 +169,7 @@ class CheckResult:
     @property
     def faults(self) -> tuple[CheckFailure, ...]:
         """The failures, that of the verdict first."""
-        return tuple(each for each in self._faults() if each.key not in self.known)
+        return tuple(each for each in self._faults() if each.key not in self.known and not self._is_spared(each))
 
     @property
     def ok(self) -> bool:
@@ -214,7 +217,12 @@ class CheckResult:
     def excuse(self, id_: str) -> str:
         """Why a check that failed is no failure, in a word; empty where none of its findings has an excuse."""
         known = "known" if any(key[0] == id_ for key in self.known) else ""
-        return "allowed" if id_ in self.forgiven else known
+        spared = self.spared if any(each.id == id_ and self._is_spared(each) for each in self._faults()) else ""
+        return "allowed" if id_ in self.forgiven else known or spared
+
+    def _is_spared(self, fault: CheckFailure) -> bool:
+        """Whether it is about the gradient alone, which no number of the data gets."""
+        return bool(self.spared) and fault.id in UNTOUCHED_IDS and fault.word in ("error", *FORGIVABLE_WORDS)
 
     def place(self, line: int | None) -> str:
         """``file:line``, of a line or of the definition; empty where it was not defined in a file."""
@@ -303,6 +311,8 @@ def _lines(result: CheckResult) -> Iterator[str]:
         yield from _wrapped("", typeset_sentence(sentence))
     if result.recipe:
         yield from _wrapped_recipe(result.recipe)
+    for said in [each.seen for each in result.sweeps if each.seen]:
+        yield from _wrapped("your data", typeset_sentence(said.replace("`", "")))
     for each in result.sweeps:
         word = "" if each.word == result.word else f": {verdict_name(each.word)}"
         yield from _wrapped(
@@ -356,6 +366,8 @@ def _rows(result: CheckResult) -> Iterator[tuple[str, Markup]]:
         yield "out of sight", code_markup(sentence)
     if result.recipe:
         yield "called as", Markup("<code>{}</code>").format(result.recipe)
+    for said in [each.seen for each in result.sweeps if each.seen]:
+        yield "your data", code_markup(said)
     for each in result.sweeps:
         word = f": {each.word}" if each.word != result.word and each.word in FAILING_WORDS else ""
         template = Markup("<code>{}</code> by <code>{}</code> from {} to {}{}")

@@ -68,6 +68,16 @@ def summarize_uncalled(op: OpStub, sentence: str, word: str = "unsolved") -> Che
     return CheckResult(op["name"], word, sentence, recipe, (), (), (), op["group"], op["file"], op["line"])
 
 
+def spared(result: CheckResult) -> CheckResult:
+    """The result of a check with the data of a step, where what these do not touch is no failure."""
+    shares = [each.touched for each in result.sweeps if each.seen]
+    if result.ok or not result.sweeps:
+        return result
+    if not shares:
+        return replace(result, spared="not called by your data")
+    return replace(result, spared="untouched by your data") if not any(each != 0 for each in shares) else result
+
+
 def asked_twice(result: CheckResult) -> CheckResult:
     """The result of a second attempt, which says that it is one where that has been lost, too, or is undecided."""
     if result.word not in _OPEN:
@@ -82,7 +92,7 @@ def asked_twice(result: CheckResult) -> CheckResult:
 
 
 def _swept(op: OpDescription, header: SectionRecord, number: int) -> SweptSection:
-    verdict, failure = header["verdict"], header["failure"]
+    verdict, failure, seen = header["verdict"], header["failure"], header["seen"]
     word = "lost" if is_lost(failure) else verdict["word"]
     explanation, worst, wide = verdict["explanation"], verdict["worst"], header["wide"]
     if word == "matches here" and _differs_nearby(op, header):
@@ -102,6 +112,8 @@ def _swept(op: OpDescription, header: SectionRecord, number: int) -> SweptSectio
         fault=word in FAILING_WORDS and not by_design,
         beyond=wide["sentence"] if wide else "",
         remark=SmallDifference(**verdict["remark"]) if verdict["remark"] else None,
+        touched=seen["differs"] if seen else None,
+        seen=seen["sentences"][0] if seen else "",
     )
 
 

@@ -152,6 +152,7 @@ def _details(result: CheckResult, verbose: bool) -> list[RenderableType]:
         parts.append(_paragraph(result.verdict_name, result.sentence))
     parts += [_paragraph(verdict_name("matches here"), each) for each in result.beyond]
     parts += [_paragraph("not swept", result.left_out)] * bool(result.left_out)
+    parts += [_paragraph("your data", each.seen.replace("`", "")) for each in result.sweeps if each.seen]
     told = {each.sentence for each in result.faults} | {*result.beyond}
     parts += [
         _paragraph(each.id, each.sentence, COLOURS["warning"]) for each in result.warnings if each.sentence not in told

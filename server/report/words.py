@@ -14,5 +14,7 @@ VERDICT_ID = "GRADIENT"  # the id of the verdict, and of the check of the X-ray 
 DEFAULT_ID, REMARK_ID, PASSED_OVER_ID = WARNING_IDS = ("default", "remark", "backward")
 # Errors of the X-ray that it waives itself where an Op declares a surrogate.
 DIFFERENCE_IDS = frozenset((VERDICT_ID, "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
+# Those that say nothing of a step in which no number gets a wrong gradient.
+UNTOUCHED_IDS = DIFFERENCE_IDS | {"OTHER-CALLS"}
 # Words of a verdict that errors override by which a gradient is wrong.
 OVERRULED_WORDS = (*(word for word, each in VERDICTS.items() if each.follows), "undecided")

@@ -15,6 +15,7 @@ from ..notebook.figure import notebook_figure
 from ..notebook.run import run_check, subject_or_error
 from ..protocol.answer import curves_of
 from ..report.result import CheckResult, ExaminedFunction
+from ..report.summarize import spared
 from ..schema.section import SeenRecord
 from ..user_code.captured_calls import captured_call, data_of_function
 
@@ -40,10 +41,11 @@ class SeenResults:
         return "\n\n".join(map(repr, self.results))
 
 
-def check_seen(cls: type, capture: Capture) -> CheckResult:
-    """The check of a Function with what was seen of it."""
+def check_seen(cls: type, capture: Capture, everywhere: bool = False) -> CheckResult:
+    """The check of a Function with what was seen of it, which fails for what that touches, or ``everywhere``."""
     with process_restored():
-        return run_check(cls, _call_seen(cls, capture)).checked
+        found = run_check(cls, _call_seen(cls, capture)).checked
+    return found if everywhere else spared(found)
 
 
 def summary_of_seen(cls: type, capture: Capture) -> SeenRecord | None:

@@ -81,16 +81,16 @@ class Seen:
         atomic_write(where, written(capture_of(self._recorder, list(self._said()), values)))
         return where
 
-    def check(self, function: Any = None) -> CheckResult | SeenResults:
+    def check(self, function: Any = None, everywhere: bool = False) -> CheckResult | SeenResults:
         """The check of a Function, by its class or name, in the call of the step; of all Functions without any.
 
-        True where all is well: what differs where none of your numbers lie is no failure. Raises ``ValueError`` for a
-        Function that was not called.
+        True where all is well: what differs where none of your numbers lie is a failure only ``everywhere``. Raises
+        ``ValueError`` for a Function that was not called.
         """
         if function is not None:
-            return check_seen(self._named(function), self.capture)
+            return check_seen(self._named(function), self.capture, everywhere)
         capture = self.capture
-        return SeenResults(tuple(check_seen(each, capture) for each in self._classes()))
+        return SeenResults(tuple(check_seen(each, capture, everywhere) for each in self._classes()))
 
     def look(self, function: Any = None) -> Any:
         """The live figure of a Function with your numbers under its curves, for the cell of a notebook.

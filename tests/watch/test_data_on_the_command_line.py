@@ -37,6 +37,25 @@ def test_a_capture_is_a_target_for_the_functions_that_it_has_seen(folder):
     ]
 
 
+def test_only_what_the_data_touch_fails(folder, found):
+    assert {name: each["ok"] for name, each in found.items()} == {
+        "ClampWithGrad": False,
+        "WrongFarOut": True,
+        "Rows": True,
+        "NeverCalled": True,
+    }
+    assert {name: each["word"] for name, each in found.items() if each["spared"]} == {
+        "WrongFarOut": "differs",
+        "NeverCalled": "differs",
+    }
+    assert found["ClampWithGrad"]["sweeps"][0]["touched"] == 0.2
+    line = "my_ops.py:WrongFarOut --data step.gradloupe --check"
+    spared, everywhere = ran(folder, line), ran(folder, f"{line} --everywhere")
+    assert (spared.returncode, everywhere.returncode) == (0, 1)
+    assert "differs, untouched by your data" in spared.stdout
+    assert "None of the inputs of WrongFarOut at square lies where backward differs." in everywhere.stdout
+
+
 def test_what_cannot_be_read_or_found_is_told_in_a_sentence(folder, tmp_path):
     (folder / "half.gradloupe").write_bytes((folder / "step.gradloupe").read_bytes()[:900])
     (tmp_path / "step.gradloupe").write_bytes((folder / "step.gradloupe").read_bytes())
@@ -73,6 +92,8 @@ def test_in_this_process_the_same_calls_are_checked_and_looked_at(folder):
         "x: float32[8,5]",
         "x: float32[8,5]; w: float32[5] nograd",
     ]
+    assert [each.ok for each in seen.check()] == [False, True, True]
+    assert not seen.check("WrongFarOut", everywhere=True)
     assert seen.check("Rows").word == "matches"
     assert "<iframe" in seen.look("Rows")._repr_html_()
     with pytest.raises(
