@@ -18,7 +18,7 @@ SUFFIX = ".gradloupe"
 _RECORD, _NUMBERS = "capture.json", "numbers.bin"
 # budget: bytes of the file, of its JSON and of its numbers.
 _MOST_FILE, _MOST_RECORD, _MOST_NUMBERS = 1 << 29, 1 << 24, 1 << 28
-_MOST_SITES, _MOST_DIMENSIONS = 10_000, 64
+_MOST_SITES, _MOST_DIMENSIONS, _LONGEST_DIMENSION = 10_000, 64, 1 << 40  # budget
 _AGAIN = "record it again with gradloupe.watch"
 
 
@@ -98,7 +98,7 @@ def _end(array: ArrayRecord) -> int:
 
 
 def _plausible(shape: list[int], rows: int | None) -> bool:
-    fine = len(shape) <= _MOST_DIMENSIONS and all(each >= 0 for each in shape)
+    fine = len(shape) <= _MOST_DIMENSIONS and all(0 <= each <= _LONGEST_DIMENSION for each in shape)
     return fine and (rows is None or (bool(shape) and 0 <= rows <= shape[0]))
 
 

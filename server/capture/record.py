@@ -8,6 +8,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 Role = Literal["input", "output", "grad_output", "grad_input"]
+HeldDtype = Literal["float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"]
 
 
 class ArrayRecord(TypedDict):
@@ -42,7 +43,7 @@ class SlotRecord(TypedDict):
 class TensorRecord(TypedDict):
     """A tensor of the first call. ``rows`` is None where it is whole, else how many of its rows are held."""
 
-    dtype: str
+    dtype: HeldDtype
     shape: list[int]
     rows: int | None
     grad: bool

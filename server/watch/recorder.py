@@ -8,11 +8,11 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
-from ..capture.record import Role
+from ..capture.record import HeldDtype, Role
 from ..runtime.arrays import dtype_name
 from .sampler import Sampler, Slot
 
@@ -170,7 +170,12 @@ class Recorder:
         cut = rows is not None and tensor.dim() > 0 and tensor.shape[0] == count and tensor.numel() > 1
         part = tensor[:rows] if cut else tensor
         size = part.numel() * part.element_size()
-        if not _is_readable(part) or part.numel() > 8 * HELD_ELEMENTS or self.held + size > self._memory:
+        if (
+            not _is_readable(part)
+            or dtype_name(part.dtype) not in get_args(HeldDtype)
+            or part.numel() > 8 * HELD_ELEMENTS
+            or self.held + size > self._memory
+        ):
             return NOT_HELD
         self.held += size
         return Held(part.detach().clone(), tuple(tensor.shape), rows if cut else None, tensor.requires_grad)

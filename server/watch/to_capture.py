@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 
-from ..capture.record import ArgumentRecord, ArrayRecord, Capture, CaptureRecord, SiteRecord, SlotRecord
+from ..capture.record import ArgumentRecord, ArrayRecord, Capture, CaptureRecord, HeldDtype, SiteRecord, SlotRecord
 from ..inference.recipe.grammar import is_literal
 from ..inference.recipe.recipe import NotInferred
 from ..inference.source.signature import signature_of
@@ -133,7 +133,7 @@ def _arguments(site: Site, blob: _Blob) -> Iterator[ArgumentRecord]:
                 "name": name,
                 "text": "",
                 "tensor": {
-                    "dtype": dtype_name(tensor.dtype),
+                    "dtype": cast(HeldDtype, dtype_name(tensor.dtype)),
                     "shape": list(value.shape),
                     "rows": value.rows,
                     "grad": value.grad,

@@ -59,6 +59,10 @@ def said(path, change):
     return json.dumps(record).encode()
 
 
+def of_tensor(path, **words):
+    return said(path, lambda each: each["sites"][0]["arguments"][0]["tensor"].update(words))
+
+
 BAD = {
     "cut in half": (lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]), "is cut off"),
     "no zip": (lambda path: path.write_bytes(b"hello"), "is no capture"),
@@ -80,16 +84,11 @@ BAD = {
         "not where it says",
     ),
     "lying shape": (
-        lambda path: changed(
-            path,
-            **{
-                "capture.json": said(
-                    path, lambda each: each["sites"][0]["arguments"][0]["tensor"].update(shape=[10**9, 10**9])
-                )
-            },
-        ),
+        lambda path: changed(path, **{"capture.json": of_tensor(path, shape=[10**9, 10**9])}),
         "not where it says",
     ),
+    "another dtype": (lambda path: changed(path, **{"capture.json": of_tensor(path, dtype="load")}), "no capture says"),
+    "endless": (lambda path: changed(path, **{"capture.json": of_tensor(path, shape=[0, 2**70])}), "not where it says"),
     "not there": (lambda path: path.unlink(), "name a file that is there"),
 }
 
