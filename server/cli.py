@@ -67,6 +67,8 @@ def run(arguments: Sequence[str]) -> None:
     Ends with ``SystemExit`` for a report, and where nothing can be served.
     """
     chosen = with_data(parse_settings(arguments, os.environ, __version__))
+    if chosen.publish:
+        _publish(chosen)
     if chosen.reports:
         found = expand_folders(chosen.targets)
         _report(replace(chosen, targets=found or chosen.targets), _target_problem(found), nothing=not found)
@@ -179,6 +181,23 @@ def _report(chosen: Settings, problem: str, nothing: bool) -> NoReturn:
     except KeyboardInterrupt:
         code = _INTERRUPTED
     raise SystemExit(code)
+
+
+def _publish(chosen: Settings) -> NoReturn:
+    """Write a site of the targets, or of the gallery, and end with the exit code."""
+    targets = expand_folders(chosen.targets)
+    problem = _target_problem(targets)
+    if problem or (chosen.targets and not targets):
+        end_with(problem or f"No file in {listed(list(chosen.targets))} defines a torch.autograd.Function.")
+    folders = course_folders(chosen.lessons, targets)
+    try:
+        process = WorkerProcess(_job(replace(chosen, targets=targets)))
+    except OSError as refused:
+        raise SystemExit(f"gradloupe cannot start its worker process: {refused}.") from None
+    with _no_lost_interrupt():
+        from .publish.command import run_publish
+
+    raise SystemExit(run_publish(process, chosen, folders))
 
 
 def _known_findings(chosen: Settings) -> Baseline:

@@ -150,6 +150,15 @@ def _file(text: str) -> str:
     return text
 
 
+def _new_folder(text: str) -> str:
+    """The name of a folder that can be made or written to."""
+    path = os.path.abspath(text)
+    there = path if os.path.isdir(path) else os.path.dirname(path)
+    if not text or os.path.isfile(path) or not os.access(there, os.W_OK):
+        raise BadSetting("must be a folder that can be written to, like site/")
+    return text
+
+
 def _folder(text: str) -> str:
     """The name of a folder that can be read."""
     if not os.path.isdir(text) or not os.access(text, os.R_OK | os.X_OK):
@@ -223,6 +232,14 @@ OPTIONS = {
     "write_baseline": Option(boolean, "with --baseline: write that file from what is found now", "", _OWN),
     "strict": Option(boolean, "with --check: warnings and remarks fail, too", "", _OWN),
     "save_html": Option(_file, "no server: write the report as one page that needs no other file", "FILE", _OWN),
+    "publish": Option(
+        _new_folder,
+        "no server: write a site that needs none, for any web server; without a TARGET the gallery",
+        "FOLDER",
+        _OWN,
+    ),
+    "op": Option(function_names, "with --publish: a Function to publish; may be repeated", "NAME", _OWN, between=" "),
+    "sliders": Option(str, "with --publish: how many values a slider has, like beta:9,grad_output:3", "COUNTS", _OWN),
     "lessons": Option(
         _folder, "a folder with lessons and exercises of your own (default: those beside your files)", "FOLDER", _OWN
     ),

@@ -40,6 +40,7 @@ examples:
   gradloupe my_ops.py --check                    no server: a table, and exit code 1 where something differs
   gradloupe my_ops.py --check --format junit     the same for a CI server
   gradloupe my_ops.py --save-html report.html    the same as a page to keep or to send
+  gradloupe my_ops.py --publish site/            a site of its figures, for any web server
   gradloupe my_ops.py --data step.gradloupe      with the numbers that gradloupe.watch has saved under the curves
 
 Every option may also be given in the environment: --port as GRADLOUPE_PORT, and so on.
@@ -67,7 +68,8 @@ class Settings:
     With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
     differences are then no failure; with ``strict`` warnings and remarks are failures, too. ``baseline`` is the file of
     findings that are known and no failure either, which is written first with ``write_baseline``; ``verbose`` says the
-    notes, too. ``data`` is the file of a capture, whose calls are looked at; what it does not touch fails no check,
+    notes, too. With ``publish``, a folder, a site is written, of the Functions ``op`` or of all, with ``sliders`` as in
+    an address. ``data`` is the file of a capture, whose calls are looked at; what it does not touch fails no check,
     unless ``everywhere``.
     """
 
@@ -93,6 +95,9 @@ class Settings:
     save_html: str = ""
     allow: tuple[str, ...] = ()
     recipe: tuple[tuple[str, str], ...] = ()
+    publish: str = ""
+    op: tuple[str, ...] = ()
+    sliders: str = ""
     lessons: str = ""
     strict: bool = False
     verbose: bool = False
@@ -109,8 +114,8 @@ class Settings:
 
     @property
     def reports(self) -> bool:
-        """Whether a report is written and nothing is served."""
-        return self.check or bool(self.save_html)
+        """Whether a report or a site is written and nothing is served."""
+        return self.check or bool(self.save_html or self.publish)
 
 
 def parse_settings(arguments: Sequence[str], environment: Mapping[str, str], version: str) -> Settings:
@@ -155,7 +160,12 @@ def _variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _check_combination(chosen: Settings, arguments: Mapping[str, Any]) -> None:
     """End the process where options are given that exclude one another."""
-    if chosen.reports and not chosen.targets:
+    if chosen.publish and (chosen.check or chosen.save_html):
+        end_with("--publish writes a site and no report; leave it out, or --check and --save-html.")
+    for name in ("op", "sliders"):
+        if arguments[name] is not None and not chosen.publish:
+            end_with(f"--{name} is for --publish, which writes a site; add it, or leave --{name} out.")
+    if chosen.reports and not chosen.publish and not chosen.targets:
         flag = "--check" if chosen.check else "--save-html"
         end_with(f"{flag} needs the file or module to look at, like gradloupe my_ops.py {flag}.")
     if chosen.recipe and not chosen.targets:

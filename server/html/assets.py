@@ -26,8 +26,8 @@ _FIGURE = ("result", "figure", "reading", "controls")
 # The files of each kind of page, in order: of two rules of equal specificity the later one holds.
 STYLE_SHEETS = {
     "page": _COMMON,
-    "gallery": (*_COMMON, *_FIGURE, "gallery", "no_script"),
-    "op": (*_COMMON, *_FIGURE, "views/companion", "op", "copied", "highlight", "no_script"),
+    "gallery": (*_COMMON, *_FIGURE, "cards", "gallery", "no_script"),
+    "op": (*_COMMON, *_FIGURE, "views/companion", "prose", "op", "copied", "highlight", "no_script"),
     "embed": (*_COMMON, *_FIGURE, "framed", "embed", "highlight", "no_script"),
     "lesson": (*_COMMON, *_FIGURE, "framed", "lesson", "no_script"),
     "lessons": (*_COMMON, "lessons"),
@@ -36,10 +36,10 @@ STYLE_SHEETS = {
     "glossary": (*_COMMON, "glossary"),
     "compare": (*_COMMON, *_FIGURE, "compare", "highlight", "no_script"),
     "compare_choose": (*_COMMON, "compare"),
-    "own_file": (*_COMMON, "op", "copied", "own"),
-    "own_function": (*_COMMON, "result", "op", "copied", "own", "highlight", "no_script"),
+    "own_file": (*_COMMON, "prose", "op", "copied", "own"),
+    "own_function": (*_COMMON, "result", "prose", "op", "copied", "own", "highlight", "no_script"),
     "framed": (*_COMMON, "framed", "embed"),
-    "published": (*_COMMON, *_FIGURE, "framed", "embed", "highlight", "gallery", "published", "no_script"),
+    "published": (*_COMMON, *_FIGURE, "framed", "embed", "highlight", "cards", "prose", "published", "no_script"),
     "report": ("base", "contrast", "result", "views/contract", "report", "highlight", "print"),
 }
 
@@ -77,6 +77,13 @@ def script(path: str) -> bytes:
 
 
 _COMMENTS = re.compile(r"^\s*(?://.*|/\*\*(?:.|\n)*?\*/)?\n|^[ ]+", re.M)  # and what is indented
+
+
+def without_comments(script: str) -> str:
+    """A script without the lines that are comments, and not indented."""
+    return _COMMENTS.sub("", script)
+
+
 _STYLE_COMMENTS = re.compile(r"/\*.*?\*/", re.S)
 
 
@@ -153,7 +160,7 @@ class Assets:
     def classic_script(self, path: str) -> str:
         """A script of ours with all that it imports, without comments; no module, which no page on a disk may load."""
         module = bundled_script(path, _source).rpartition("export const")[0]
-        return f"(() => {{\n{_COMMENTS.sub('', module)}}})();\n"
+        return f"(() => {{\n{without_comments(module)}}})();\n"
 
     def dense_style(self, page: str) -> str:
         """The style sheet of a kind of page, without comments and needless spaces."""

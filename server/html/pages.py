@@ -279,10 +279,12 @@ class Pages:
         social = plain_tags(f"{base}/glossary", "Glossary", GLOSSARY_DESCRIPTION, indexed)
         return self._render("pages/glossary.html", {"entries": entries, "social": social})
 
-    def published_figure(self, view: SectionPage, axes: Sequence[Any], **parts: Any) -> bytes:
-        """The frame of a figure that needs no server, with a control for each of its ``axes``."""
-        context = _context(view) | {"axes": axes} | parts
-        return unlinked(self._render("published/figure.html", context).decode()).encode()
+    def published(self, template: str, view: SectionPage | None = None, **context: Any) -> bytes:
+        """A page that needs no server, with what its ``template`` shows besides the figure of ``view``."""
+        shown = {} if view is None else _context(view)
+        if view is not None and view.held is not None:
+            shown["ranges"] = dict(zip(("upper", "lower"), view.held.of(view.address.layout), strict=True))
+        return unlinked(self._render(f"published/{template}.html", shown | context).decode()).encode()
 
     def words(self, answer: CurvesAnswer, address: str, names: Iterable[str] = FRAGMENTS) -> dict[str, str]:
         """What is said of an answer, as HTML by the id of the element of a page that it fills."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 import orjson
 
+from ..figure.axis_range import AxisRanges, common_axis_ranges
 from ..html.pages import Pages
 from ..protocol.answer import Answer, CurvesAnswer, curves_of
 from ..protocol.question import Question
@@ -24,9 +25,9 @@ Ask = Callable[[Question], Awaitable[Answer]]
 class Figure:
     """One Function as it stands at ``address``, whose ``answer`` is drawn first.
 
-    ``axes`` are its sliders, and ``sections`` the JSON of all that they reach; ``failed`` says that the Function failed
-    in one of them, which may not happen again. ``beside`` is what there is to say beside the verdict, ``remark`` what
-    of its sliders.
+    ``axes`` are its sliders, ``sections`` the JSON of all that they reach and ``first`` that of the present one;
+    ``failed`` says that the Function failed in one of them, which may not happen again. On the y-axes ``held``, if
+    given, all are drawn. ``beside`` is what there is to say beside the verdict, ``remark`` what of the sliders.
     """
 
     op: OpDescription
@@ -35,7 +36,9 @@ class Figure:
     axes: tuple[SliderAxis, ...]
     answer: CurvesAnswer
     sections: str
+    first: str
     failed: bool = False
+    held: AxisRanges | None = None
     beside: str = ""
     remark: str = ""
 
@@ -46,31 +49,37 @@ async def measured_figure(
     device: DeviceSummary,
     address: Address,
     axes: tuple[SliderAxis, ...] | None = None,
-    done: Callable[[int], None] = lambda count: None,
+    done: Callable[[], None] = lambda: None,
+    still: bool = False,
 ) -> Figure:
     """The figure with a section for each position of its sliders: ``axes``, or those that ``address`` names.
 
-    ``ask`` answers questions, as ``Engine.answer`` does; ``done`` hears how many sections there are. Raises
-    ``BadQuery`` where they are too many or too large, and what ``ask`` raises.
+    ``ask`` answers questions, as ``Engine.answer`` does; ``done`` is called after each section. The y-axes stand
+    ``still``, or are those of each section. Raises ``BadQuery`` where they are too many or too large, and what ``ask``
+    raises.
     """
     grid = slider_axes(op, address) if axes is None else axes
-    pages, pool, failed = Pages.shared(), SectionPool(), False
-    shown, present = None, _present(grid)
-    for place, section in enumerate(section_addresses(op, device, address, grid)):
+    pages, pool, first, failed = Pages.shared(), SectionPool(), SectionPool(), False
+    answers, present = list[CurvesAnswer](), _present(grid)
+    for section in section_addresses(op, device, address, grid):
         answer = curves_of(await ask(section.question))
         failed |= answer.header["failure"] is not None
-        shown = answer if place == present else shown
-        pool.add(pages.document(answer, canonical_address(op, section)))
+        answers.append(answer)
+        document = pages.document(answer, canonical_address(op, section))
+        pool.add(document)
+        if len(answers) == present + 1:
+            first.add(document)
         if pool.size > _LARGEST:
             raise BadQuery(
                 f"sliders: its {section_count(grid)} sections would hold more than {_LARGEST >> 20} MB; give fewer "
                 "values, or lower count.",
                 "sliders",
             )
-        done(place + 1)
-    assert shown is not None
+        done()
+    held = common_axis_ranges(answers) if still else None
     sections = f'{{"axes":{orjson.dumps([asdict(axis) for axis in grid]).decode()},{pool.json()}}}'
-    return Figure(op, device, address, grid, shown, sections, failed)
+    alone = f'{{"axes":[],{first.json()}}}'
+    return Figure(op, device, address, grid, answers[present], sections, alone, failed, held)
 
 
 def _present(axes: tuple[SliderAxis, ...]) -> int:

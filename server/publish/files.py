@@ -12,7 +12,7 @@ from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
 from ..figure.hidden_curves import without_hidden
 from ..figure.sheet_svg import figure_svg
-from ..html.assets import EMPTY_STYLE_HASH, Assets
+from ..html.assets import EMPTY_STYLE_HASH, Assets, without_comments
 from ..html.inline_bundle import Bundle, build_bundle, inline_script, with_gzipped_library
 from ..html.pages import Pages, SectionPage
 from ..url.address import canonical_address, curves_only, without_display_options
@@ -30,7 +30,8 @@ SITE_POLICY = "; ".join(
         "form-action 'none'",
     )
 )
-_DRESS, _SCRIPT, _STYLE, _ELEMENT = "js/published/dress.js", "js/published/figure.js", "published", "grad-loupe.js"
+_DRESS, _SCRIPT, _INDEX = (f"js/published/{name}.js" for name in ("dress", "figure", "index"))
+_STYLE, _ELEMENT = "published", "grad-loupe.js"
 _PLAIN = re.compile(r"[^\w.-]+|^\.+")
 
 
@@ -49,36 +50,38 @@ def shared_files() -> dict[str, bytes]:
     """What all figures of a folder share, by path: plotly.js, two scripts, a style sheet, the element."""
     assets = Assets.shared()
     library = assets.plotly("curves").rpartition("/")[2]
-    element = assets.read(f"element/{_ELEMENT}").decode().replace("import.meta.url", "document.baseURI")
+    element = without_comments(assets.read(f"element/{_ELEMENT}").decode())
     return {
         f"{SHARED}/{library}": assets.read(library),
         f"{SHARED}/dress.js": assets.classic_script(_DRESS).encode(),
         f"{SHARED}/figure.js": assets.classic_script(_SCRIPT).encode(),
+        f"{SHARED}/index.js": assets.classic_script(_INDEX).encode(),
         f"{SHARED}/figure.css": assets.dense_style(_STYLE).encode(),
-        _ELEMENT: f"{{\n{element}}}\n".encode(),  # no module: other sites may not load modules from any host
+        # No module, which other sites may load from some hosts alone.
+        _ELEMENT: f"{{\n{element.replace('import.meta.url', 'document.baseURI')}}}\n".encode(),
     }
 
 
 def figure_files(figure: Figure, name: str, page: bool = False) -> dict[str, bytes]:
     """The files of one figure, by path: its frame ``NAME.html``, and in the folder ``NAME`` sections, picture, numbers.
 
-    ``page`` says that the folder gets a page of the Function, to which the frame has a link.
+    ``name`` may begin with folders. ``page`` says that the folder gets a page, to which the frame has a link.
     """
-    folder = quote(name)
+    up, last = "../" * name.count("/"), name.rpartition("/")[2]
     linked = Linked(
-        shared=SHARED,
-        sections=f"{folder}/sections.js",
-        library=f"{SHARED}/{Assets.shared().plotly('curves').rpartition('/')[2]}",
-        page=f"{folder}/index.html" if page else "",
+        shared=f"{up}{SHARED}",
+        sections=f"{quote(last)}/sections.js",
+        library=f"{up}{SHARED}/{Assets.shared().plotly('curves').rpartition('/')[2]}",
+        page=f"{quote(last)}/index.html" if page else "",
     )
     answer, plain = figure.answer, without_display_options(curves_only(figure.address))
     numbers = json_document(answer, canonical_address(figure.op, plain))
     return {
         f"{name}.html": _frame(figure, linked=linked),
         f"{name}/sections.js": f"globalThis.gradloupeSections = {figure.sections};\n".encode(),
-        f"{name}/{name}.svg": figure_svg(answer, plain),
-        f"{name}/{name}.json": numbers,
-        f"{name}/{name}.csv": csv_table(answer),
+        f"{name}/{last}.svg": figure_svg(answer, plain),
+        f"{name}/{last}.json": numbers,
+        f"{name}/{last}.csv": csv_table(answer),
     }
 
 
@@ -106,11 +109,11 @@ def file_names(names: Collection[str]) -> dict[str, str]:
 def _frame(figure: Figure, inline: Bundle | None = None, linked: Linked | None = None, kernel: bool = False) -> bytes:
     address = canonical_address(figure.op, without_display_options(curves_only(figure.address)))
     answer = without_hidden(figure.answer, figure.address.hide)
-    view = SectionPage(figure.op, figure.device, figure.address, address, answer, "", beside=figure.beside)
-    sections = figure.sections.replace("<", "\\u003c") if inline else ""
-    return Pages.shared().published_figure(
-        view, figure.axes, sections=sections, remark=figure.remark, inline=inline, linked=linked, kernel=kernel
-    )
+    shown = (figure.op, figure.device, figure.address, address, answer, "")
+    view = SectionPage(*shown, beside=figure.beside, remark=figure.remark, held=figure.held)
+    sections = (figure.sections if inline and not kernel else figure.first).replace("<", "\\u003c")
+    context = {"axes": figure.axes, "sections": sections, "inline": inline, "linked": linked, "kernel": kernel}
+    return Pages.shared().published("figure", view, **context)
 
 
 @cache

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 from ..protocol.listed import listed
 from ..schema.op import DeviceSummary, OpDescription
@@ -52,7 +51,7 @@ def usual_sliders(op: OpDescription, address: Address) -> Address:
 
 def slider_axes(op: OpDescription, address: Address) -> tuple[SliderAxis, ...]:
     """The axis of each slider of ``address``; raises ``BadQuery`` where it is swept, or sections are too many."""
-    found = tuple(_axis(op, address, name, count) for name, count in address.sliders)
+    found = tuple(slider_axis(op, address, name, count) for name, count in address.sliders)
     if section_count(found) > MOST_SECTIONS:
         factors = " × ".join(f"{len(axis.values)} of {axis.name}" for axis in found)
         culprit = f"sliders: {factors} make {section_count(found)} sections, and at most {MOST_SECTIONS} are allowed"
@@ -100,32 +99,29 @@ def _fitting(axes: tuple[SliderAxis, ...]) -> str:
     return f"{','.join(said)} would fit, which are {math.prod(counts)}"
 
 
-def _axis(op: OpDescription, address: Address, name: str, count: int) -> SliderAxis:
-    asked = address.question
-    if name == asked.wrt.name:
+def slider_axis(op: OpDescription, address: Address, name: str, count: int) -> SliderAxis:
+    """The axis of ``grad_output``, of a parameter or of a number that is held; ``count`` is for numbers alone."""
+    if name == address.question.wrt.name:
         culprit = f"sliders: the curves are drawn along {name}, so it cannot be a slider too"
         raise BadQuery(f"{culprit}; leave it out.", "sliders")
-    values: list[Any]
+    declared = next((each for each in op["parameters"] if each["name"] == name), None)
+    kind, text = declared["kind"] if declared else "float", query_values(address)[name]
+    if declared and kind not in ("float", "int"):
+        texts = ("false", "true") if kind == "switch" else tuple(declared["choices"])
+        return SliderAxis(name, kind, texts, texts.index(text), _usual(op, address, name))
+    present = round(float(text)) if kind == "int" else float(text)
+    extent = GRAD_OUTPUT_RANGE if name == "grad_output" else default_ranges(op)[name]
+    values = _numeric(kind, extent, present, count)
     if name == "grad_output":
-        kind, present = "float", asked.grad_output
-        values = _signed(_numeric(kind, GRAD_OUTPUT_RANGE, present, count), present, count)
-    else:
-        parameter = next(each for each in op["parameters"] if each["name"] == name)
-        kind, given = parameter["kind"], asked.parameters[name]
-        if kind in ("float", "int"):
-            values = _numeric(kind, default_ranges(op)[name], float(given), count)
-            present = round(float(given)) if kind == "int" else float(given)
-        else:
-            values, present = [False, True] if kind == "switch" else [*parameter["choices"]], given  # type: ignore[assignment]
-    texts = tuple(map(value_text, values))
-    return SliderAxis(name, kind, texts, values.index(present), _usual(op, address, name))
+        values = _signed(values, present, count)
+    return SliderAxis(name, kind, tuple(map(value_text, values)), values.index(present), _usual(op, address, name))
 
 
 def _usual(op: OpDescription, address: Address, name: str) -> str:
     return default_query_values(op, address.question.wrt)[name]
 
 
-def _numeric(kind: str, extent: tuple[float, float], present: float, count: int) -> list[Any]:
+def _numeric(kind: str, extent: tuple[float, float], present: float, count: int) -> list[float]:
     """``count`` evenly spaced values, fewer if there are not so many; the present one replaces its neighbour."""
     low, high = extent
     inner = [low + i / (count - 1) * (high - low) for i in range(1, count - 1)] if low < high else []
@@ -144,7 +140,7 @@ def _signed(values: list[float], present: float, count: int) -> list[float]:
     return sorted([*others, present])
 
 
-def _including(values: list[Any], present: float) -> list[Any]:
+def _including(values: list[float], present: float) -> list[float]:
     if present in values:
         return values
     ends = [0] if present < values[0] else [-1] if present > values[-1] else []

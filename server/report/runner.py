@@ -12,9 +12,10 @@ from ..protocol.job import Job
 from ..protocol.load_error import load_error
 from ..schema.op import LoadError
 from ..supervisor.engine import Engine
+from ..supervisor.helpers import helper_count
 from ..supervisor.worker_process import WorkerProcess
 from .allowlist import absent_allowances, parse_allowlist
-from .examination_queue import ExaminationQueue, ProgressCallback, examine_together, helper_count
+from .examination_queue import ExaminationQueue, ProgressCallback, examine_together
 from .result import ExaminedFunction, Report
 
 

@@ -1,4 +1,5 @@
 // <grad-loupe op="clamp_with_grad" min="-1" theme="dark">: a live figure in the page of somebody else.
+// <grad-loupe src="site/leaky.html">: the same from a folder that gradloupe --publish has made.
 // Its attributes are the words of the address. What stands inside is shown until the figure is there.
 // <grad-loupe edit goal="matches"><pre>class ...</pre></grad-loupe>: its code, or that in code="", to be edited and graded.
 
@@ -9,7 +10,7 @@ const [LOWEST, HIGHEST, USUAL] = [120, 4000, 480]; // pixels
 // What HTML itself says with an attribute is no word of the address; one of such a name goes into data-query.
 const HTML = /^(allow|class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
 const DRESS = ["hide", "width", "height"]; // these take another frame, and
-const EDITED = ["edit", "code", "exercise"]; // these are no words of an address
+const EDITED = ["src", "edit", "code", "exercise"]; // these are no words of an address
 const OTHERS = ["op", "goal", ...EDITED, "data-query", "data-origin"]; // these another figure
 const isWord = (name) => /^[a-z_]\w*$/.test(name) && !HTML.test(name) && !EDITED.includes(name);
 const FREE = "play/edit"; // where code that is given is edited
@@ -110,9 +111,12 @@ class GradLoupe extends HTMLElement {
     }
     const place = this.#place(op);
     const path = place.split("/").map(encodeURIComponent).join("/"); // that of a lesson is lessons/backward
-    const src = new URL(`embed/${path}?${this.#words()}`, this.#origin()).href.replace(/\?$/, "");
+    const file = this.getAttribute("src");
+    const src = file ? new URL(file, document.baseURI) : new URL(`embed/${path}`, this.#origin());
+    if (file && src.origin === location.origin) this.#frame.removeAttribute("sandbox"); // it would be none
+    src.search = new URLSearchParams([...src.searchParams, ...this.#words()]);
     if (place === FREE) this.#showWithCode(this.#frame, src);
-    else if (place) this.#show(this.#frame, src);
+    else if (place || file) this.#show(this.#frame, src);
   }
 
   #place(op) {

@@ -10,8 +10,8 @@ from support.checked_files import CUBE, FAULTY, written
 from gradloupe.server.config import Settings
 from gradloupe.server.protocol import Job
 from gradloupe.server.report.command import examine_targets, write_report
-from gradloupe.server.report.examination_queue import helper_count, usable_cores
 from gradloupe.server.report.result import Report
+from gradloupe.server.supervisor.helpers import helper_count, usable_cores
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 
 WORDS = {"Cube0": "matches", "Cube1": "matches", "Product": "differs", "Crash": "lost", "Riddle": "unsolved"}

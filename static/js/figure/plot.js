@@ -59,7 +59,7 @@ export function plotter(canvas, { load, zoomed, widened, drawn, behind = () => n
   /** The axis shows this part of what is drawn, as long as the fingers are at it. */
   function stretch(span) {
     shown.span = span;
-    shown.plotly.relayout(element, { "xaxis.range": span });
+    shown.plotly?.relayout(element, { "xaxis.range": span });
   }
 
   /** Show where the steps are looked at, null for nowhere. */

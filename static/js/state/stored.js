@@ -8,12 +8,11 @@ const FEWEST = 8; // points that a zoom leaves in sight
 const AIR = 0.08; // around the curves of a zoom, as a part of what they span
 
 /**
- * The sections in `stored`, without the curves that are `hidden`. Returns `source(address)`, which answers as `askServer` does with
- * the section that comes closest, and `span()`, the whole range of the one that was asked for last.
+ * The sections in `stored`, without the curves that are `hidden`. Returns what answers an address as `askServer` does, with the
+ * section that comes closest; `whole` is its range where a zoom, unless it stands `still`, leaves a part of it in sight.
  */
-export function storedSections({ axes, parts, pool, sections }, hidden = []) {
+export function storedSections({ axes, parts, pool, sections }, hidden, still) {
   const columns = new Map();
-  let home = null;
 
   function found(said) {
     const places = axes.map((axis) => place(axis, said.get(axis.name) ?? axis.usual));
@@ -36,15 +35,11 @@ export function storedSections({ axes, parts, pool, sections }, hidden = []) {
     return columns.get(spot);
   }
 
-  return {
-    source: async (address) => {
-      const said = new URLSearchParams(address.split("?")[1]);
-      const section = without(found(said), hidden);
-      home = { start: String(section.start), stop: String(section.stop) };
-      const [start, stop] = ["start", "stop"].map((name) => Number(said.get(name) ?? section[name]));
-      return { ok: true, status: 200, body: zoomed(section, start, stop), retryAfter: 0 };
-    },
-    span: () => home,
+  return async (address) => {
+    const said = new URLSearchParams(address.split("?")[1]);
+    const section = without(found(said), hidden);
+    const [start, stop] = ["start", "stop"].map((name) => Number(said.get(name) ?? section[name]));
+    return { ok: true, status: 200, body: still ? section : zoomed(section, start, stop), retryAfter: 0 };
   };
 }
 
@@ -90,7 +85,7 @@ function without(section, hidden) {
 function zoomed(section, start, stop) {
   const { x } = section.columns;
   let [from, to] = [x.findIndex((each) => each >= start), x.findLastIndex((each) => each <= stop)];
-  if (from < 0 || to < 0 || (from === 0 && to === x.length - 1)) return section;
+  if (from < 0 || to < 0 || (from === 0 && to === x.length - 1)) return { ...section, whole: [section.start, section.stop] };
   const short = Math.max(0, FEWEST - (to - from + 1));
   from = Math.max(0, Math.min(from - (short >> 1), x.length - FEWEST));
   to = Math.min(x.length - 1, Math.max(to, from + FEWEST - 1));
@@ -104,7 +99,7 @@ function zoomed(section, start, stop) {
   return {
     ...section,
     address: `${section.address}${section.address.includes("?") ? "&" : "?"}start=${x[from]}&stop=${x[to]}`,
-    ...{ start: x[from], stop: x[to], count: to - from + 1, columns },
+    ...{ start: x[from], stop: x[to], count: to - from + 1, columns, whole: [section.start, section.stop] },
     marks: section.marks.filter((mark) => near(mark.x)),
     readings: { ...readings, gaps: Object.fromEntries(gaps), rows: Object.fromEntries(told.map(([row, text]) => [row - from, text])) },
     scene: sceneOf(section.scene, columns, [x[from], x[to]], rows, near),

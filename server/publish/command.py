@@ -1,0 +1,88 @@
+"""The command ``gradloupe TARGET --publish FOLDER``: measures, writes the folder, says what it did; its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ..config.settings import Settings
+from ..html.course import read_course
+from ..numbered_files import NumberedFolders
+from ..protocol.errors import EngineBroken, EngineBusy
+from ..supervisor.engine import Engine
+from ..supervisor.worker_process import WorkerProcess
+from ..url.numbers import BadQuery
+from .entry import Done, Entry
+from .folder import FolderRefused, Written, our_files, write_folder
+from .site import NothingPublished, planned_site, site_files
+
+
+def run_publish(process: WorkerProcess, chosen: Settings, folders: NumberedFolders) -> int:
+    """Publish what ``process`` imports into the folder that is ``chosen``; 0, or 2 where it cannot be.
+
+    Raises ``KeyboardInterrupt``, and then nothing is written.
+    """
+    folder, began = Path(chosen.publish), time.monotonic()
+    try:
+        our_files(folder)
+        files, entries = asyncio.run(_measured(process, chosen, folders))
+        written = write_folder(folder, files)
+    except (FolderRefused, NothingPublished, EngineBroken, BadQuery) as refused:
+        sys.stderr.write(f"gradloupe: {refused}\n")
+        return 2
+    except EngineBusy:  # cancelled while it waited for an answer
+        raise KeyboardInterrupt from None
+    except OSError as problem:
+        sys.stderr.write(f"gradloupe: {folder} cannot be written: {problem.strerror or problem}. It is as it was.\n")
+        return 2
+    _say(folder, written, entries, time.monotonic() - began)
+    return 0
+
+
+async def _measured(
+    process: WorkerProcess, chosen: Settings, folders: NumberedFolders
+) -> tuple[dict[str, bytes], tuple[Entry, ...]]:
+    engine = Engine(process)
+    await engine.connect()
+    try:
+        plan = await planned_site(engine, read_course(folders), chosen.op, chosen.sliders)
+        count = len(plan.functions)
+        lessons = f" and {len(plan.lessons)} lessons" if plan.lessons else ""
+        sys.stderr.write(f"{count} Function{'s' * (count != 1)}{lessons}: {plan.questions} sections and pictures.\n")
+        with _bar(plan.questions) as done:
+            title = ", ".join(Path(each).name for each in chosen.targets) or "Gradloupe"
+            return await site_files(engine, plan, title, done)
+    finally:
+        await engine.close()
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Done]:
+    """What counts one more; a line on standard error shows it where that is a terminal, and is gone at the end."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    columns = (TextColumn("measuring"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda: bar.advance(task)
+
+
+def _say(folder: Path, written: Written, entries: tuple[Entry, ...], seconds: float) -> None:
+    for each in entries:
+        if each.why:
+            sys.stderr.write(f"{each.stub['name']} has a page that says why it cannot be called: {each.why}\n")
+    if not written.changed and not written.gone:
+        print(f"{folder}/ is as it was: none of its {written.files} files has changed, in {seconds:.1f} s.")
+        return
+    gone = f", {written.gone} are gone" if written.gone else ""
+    size = f"{written.bytes / 1e6:.1f} MB"
+    print(f"Wrote {written.changed} of {written.files} files to {folder}/, {size}{gone}, in {seconds:.1f} s.")
+    print(f"Open {folder / 'index.html'}, or put the folder on any web server.")
