@@ -54,7 +54,8 @@ async def _measured(
     try:
         plan = await planned_site(engine, read_course(folders), chosen.op, chosen.sliders)
         count = len(plan.functions)
-        lessons = f" and {len(plan.lessons)} lessons" if plan.lessons else ""
+        taught = len(plan.lessons)
+        lessons = f" and {taught} lesson{'s' * (taught != 1)}" if taught else ""
         sys.stderr.write(f"{count} Function{'s' * (count != 1)}{lessons}: {plan.questions} sections and pictures.\n")
         with _bar(plan.questions) as done:
             title = ", ".join(Path(each).name for each in chosen.targets) or "Gradloupe"
