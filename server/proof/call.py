@@ -12,6 +12,7 @@ from flint import arb, arb_series, ctx
 
 from ..runtime.section import Section
 from ..runtime.vjp import pull_back
+from .arrays import ArraysToTensors, array_of
 from .decisions import Column, Lanes, Parted, ProofSignal, Undecided
 from .enclosure import TERMS, constant
 from .interpreter import Interpreter
@@ -19,6 +20,7 @@ from .stand_in import StandIn, as_numbers, columns_of, new_tensor, positions
 from .structure import HANDLERS
 
 Box = tuple[float, float]
+setattr(StandIn, "numpy", array_of)  # noqa: B010 - of which its class knows nothing
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def enclose(
     lanes = lanes_of(boxes, tight)
     run = Interpreter(lanes, section.dtype, HANDLERS)
     try:
-        with run:
+        with run, ArraysToTensors():
             curve, gradient = _called(run, section, surrogate, grad_output)
     except (ProofSignal, Exception) as error:
         signal = run.refused or Undecided(f"it raises {type(error).__name__} here")

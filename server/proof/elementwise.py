@@ -30,6 +30,7 @@ from .stand_in import Degree, StandIn, as_numbers, columns_of, new_tensor, posit
 _EXACT_WHOLE = 256  # bound: whole numbers up to it are held by each floating dtype
 _LARGEST_WHOLE = 1 << 31  # bound: of a result in whole numbers, which wrap beyond what they hold
 Kernel = Callable[..., Any]
+_LINEAR = ("aten::add", "aten::sub", "aten::rsub", "aten::neg")  # after which nothing is gained by Taylor's theorem
 
 # ---------------------------------------------------------------- shape and dtype, by torch itself on ones
 
@@ -198,7 +199,7 @@ def _elementwise(kernel: Kernel, degree: Callable[..., Degree], truths: bool = F
         ]
         if out.dtype == torch.bool:
             columns = [truths_of(run.lanes, each) for each in columns]
-        elif run.lanes.tight:
+        elif run.lanes.tight and func._schema.name not in _LINEAR:
             columns = [run.lanes.tightened(each) for each in columns]
         return new_tensor(run.lanes, checked(run, out.dtype, columns), out, degree(run, args))
 

@@ -62,18 +62,20 @@ class StandIn(torch.Tensor):
 setattr(StandIn, "__torch_function__", torch._C._disabled_torch_function_impl)  # noqa: B010 - as its types do not say
 
 
-def _refusing(name: str) -> Any:
-    def refused(*_: Any, **__: Any) -> Never:
-        signal = Undecided(f"{name} leaves torch")
-        for mode in _get_current_dispatch_mode_stack():
-            mode.refused = getattr(mode, "refused", None) or signal  # type: ignore[attr-defined]
-        raise signal
+def refuse(reason: str) -> Never:
+    """Raise ``Undecided`` from where no operation is interpreted, and let the interpreter know."""
+    signal = Undecided(reason)
+    for mode in _get_current_dispatch_mode_stack():
+        mode.refused = getattr(mode, "refused", None) or signal  # type: ignore[attr-defined]
+    raise signal
 
-    return refused
+
+def _refusing(name: str) -> Any:
+    return lambda *_, **__: refuse(f"{name} leaves torch")
 
 
 for _name in (
-    *("numpy", "tolist", "data_ptr", "storage", "untyped_storage", "storage_offset", "set_", "apply_", "map_", "map2_"),
+    *("tolist", "data_ptr", "storage", "untyped_storage", "storage_offset", "set_", "apply_", "map_", "map2_"),
     *("__array__", "__dlpack__", "__dlpack_device__", "__reduce_ex__", "__deepcopy__", "__repr__", "__str__"),
     *("__format__", "share_memory_", "resize_", "resize_as_", "type_", "__cuda_array_interface__"),
 ):
