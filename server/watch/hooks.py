@@ -8,7 +8,8 @@ graph, and carries what the call was into backward.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Protocol
 
@@ -48,13 +49,13 @@ class Observer(Protocol):
 
 
 _observers: list[Observer] = []
-swaps: dict[type, Any] = {}  # the Functions that run in the place of others
+_swaps: dict[type, Any] = {}  # the Functions that run in the place of others
 
 
 def observe(observer: Observer) -> None:
     """Tell ``observer`` of every call from now on. Raises ``RuntimeError`` where this torch has no such places."""
     with _lock:
-        install()
+        _install()
         _observers.append(observer)
 
 
@@ -62,10 +63,23 @@ def forget(observer: Observer) -> None:
     """Tell it nothing more; the last one takes the hooks along."""
     with _lock:
         _observers.remove(observer)
-        uninstall()
+        _uninstall()
 
 
-def install() -> None:
+@contextmanager
+def swapped(functions: Mapping[type, Any]) -> Iterator[None]:
+    """Run other Functions in the place of these; one block at a time."""
+    with _lock:
+        _install()
+        _swaps.update(functions)
+        try:
+            yield
+        finally:
+            _swaps.clear()
+            _uninstall()
+
+
+def _install() -> None:
     """Set the hooks, if they are not there."""
     if _undo:
         return
@@ -78,9 +92,9 @@ def install() -> None:
             _put(_NODE, name, _around(_NODE.__dict__[name], boxed=name != "apply"))
 
 
-def uninstall() -> None:
+def _uninstall() -> None:
     """Take the hooks away, unless somebody needs them."""
-    while _undo and not _observers and not swaps:
+    while _undo and not _observers and not _swaps:
         owner, name, old = _undo.pop()
         if old is None:
             delattr(owner, name)
@@ -94,8 +108,7 @@ def _put(owner: Any, name: str, value: Any) -> None:
 
 
 def _apply(cls: Any, *arguments: Any, **named: Any) -> Any:
-    if swaps and cls in swaps:
-        return swaps[cls].apply(*arguments, **named)
+    cls = _swaps.get(cls, cls)
     if not _observers or getattr(_local, "busy", False):
         return super(_BASE, cls).apply(*arguments, **named)
     calls = [(each, _tell(each, each.called, cls, arguments)) for each in _observers]

@@ -16,8 +16,10 @@ from ..protocol.listed import listed
 from ..report.atomic_write import atomic_write
 from ..report.result import CheckResult
 from . import hooks
+from .block import block_of
 from .judged import SeenResults, check_seen, look_at_seen, summary_of_seen
 from .recorder import BEFORE, Recorder
+from .replay import Replay, Step, names_of, replay
 from .table import SeenTable
 from .to_capture import capture_of
 
@@ -50,10 +52,12 @@ class Seen:
 
     def __init__(self, model: torch.nn.Module | None, recorder: Recorder, memory: float) -> None:
         self._model, self._recorder, self._memory = model, recorder, memory
+        self._block: tuple[Step, dict[str, Any]] | None = None
         self._judged: tuple[int, SeenTable] | None = None
         self._stance: AbstractContextManager[Any] = nullcontext()
 
     def __enter__(self) -> Seen:
+        self._block = block_of(sys._getframe(1))
         if "torch._dynamo" in sys.modules:  # else nothing is compiled, and its import takes seconds
             self._stance = torch.compiler.set_stance("force_eager")
         hooks.observe(self._recorder)
@@ -98,6 +102,26 @@ class Seen:
         Without ``function``, of the only one that was called. Raises ``ValueError`` for one that was not.
         """
         return look_at_seen(self._named(function), self.capture)
+
+    def replay(
+        self, step: Step | None = None, /, *, torch: str = "", steps: int = 1, seed: int = 0, **functions: Any
+    ) -> Replay:
+        """Run the step twice from the same seed and state, as it is and with other Functions: losses and gradients.
+
+        ``seen.replay(ClampWithGrad=Other)`` runs ``Other`` wherever the step calls ``ClampWithGrad``. With ``torch``,
+        such as "2.14", ``torch.clamp`` has the slope of that version at its bounds. ``step`` is a function without
+        arguments; without one the body of the block is run again, with the names it saw. It is run ``steps`` times.
+        Modules, tensors and optimizers that it names are put back afterwards; what else it changes stays changed.
+        Raises ``ValueError`` where there is nothing to swap or no code to run, ``TypeError`` for what is no Function.
+        """
+        swapped = {self._named(name): other for name, other in functions.items()}
+        if not (swapped or torch):
+            raise ValueError("Nothing is swapped; name a Function and another, as in replay(Mine=Other), or torch=.")
+        run, names = (step, names_of(step)) if step else self._block or (None, {})
+        if run is None:
+            raise ValueError("The code of the block is not to be had; give the step as a function: replay(step, ...).")
+        names = names if self._model is None else {"": self._model, **names}
+        return replay(run, names, swapped, torch, steps, seed)
 
     def _classes(self) -> dict[type, None]:
         return dict.fromkeys(site.cls for site in self._recorder.sites.values())
