@@ -18,7 +18,7 @@ class FrameDress:
 
     hide: tuple[str, ...] = ()
     theme: str = "auto"
-    height: str = ""
+    height: int | None = None
 
 
 def exercise_context(
@@ -33,7 +33,7 @@ def exercise_context(
     text, query = " ".join(exercise.task.replace("`", "").split()), exercise.goal.asks[0]
     address, blank = f"{base}/exercises/{exercise.name}", unanswered()
     if dress is not None:
-        blank |= {"hide": dress.hide, "theme": dress.theme, "values": {**blank["values"], "height": dress.height}}
+        blank |= {"hide": dress.hide, "theme": dress.theme, "values": {**blank["values"], "height": dress.height or ""}}
     return blank | {
         "social": plain_tags(address, exercise.title, text, indexed and dress is None),
         "exercise": exercise,

@@ -15,9 +15,9 @@ from ..http.responses import reply, uncached_reply
 from ..protocol.errors import BadQuestion
 from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
-from ..url.address import FRAME_PARTS, HEIGHT_BOUNDS, THEMES, encoded_query
+from ..url.address import FRAME_PARTS, encoded_query
 from ..url.numbers import printable_excerpt
-from ..url.parse import parse_query
+from ..url.parse import parse_query, read_dress
 from .context import Site, query_string
 from .play import check_allowed
 
@@ -73,28 +73,9 @@ async def _named(request: Request, words: dict[str, str] | None = None) -> Respo
 async def _page(request: Request, exercise: Exercise, words: dict[str, str] | None = None) -> Response:
     site = Site.serving(request)
     await check_allowed(site)
-    dress = None if words is None else _dress(words)
+    dress = None if words is None else FrameDress(**read_dress(words, DRESS, FRAME_PARTS))
     around = await site.course(), site.base(request), site.settings.public, dress
     return reply(request, await asyncio.to_thread(site.pages.exercise, exercise, *around), "text/html")
-
-
-def _dress(words: dict[str, str]) -> FrameDress:
-    """How a frame is dressed. Raises ``BadQuestion``."""
-    hide = tuple(filter(None, words.get("hide", "").split(",")))
-    theme, height = words.get("theme", THEMES[0]), words.get("height", "")
-    low, high = HEIGHT_BOUNDS
-    for name, fits, allowed in (
-        ("hide", {*hide} <= {*FRAME_PARTS}, f"may name {listed(FRAME_PARTS)}"),
-        ("theme", theme in THEMES, f"is {listed(THEMES, 'or')}"),
-        ("height", not height or (height.isdecimal() and low <= int(height) <= high), f"is from {low} to {high}"),
-    ):
-        if not fits:
-            raise BadQuestion(f"{name}={printable_excerpt(words[name])} is not allowed; {name} {allowed}.", name)
-    if unknown := sorted(words.keys() - {*DRESS}):
-        raise BadQuestion(
-            f"{printable_excerpt(unknown[0])} is no word of this frame; it has {listed(DRESS)}.", unknown[0]
-        )
-    return FrameDress(hide, theme, height)
 
 
 def _exercise(name: str, course: Course) -> Exercise:

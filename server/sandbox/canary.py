@@ -1,6 +1,6 @@
 """The canary: a process that confines itself and then tries what is forbidden, so that what is missing can be said.
 
-Run as a program of its own (``python -m gradloupe.server.sandbox.canary``), it prints a ``Confinement`` as JSON.
+As a program (``python -m gradloupe.server.sandbox.canary``, with layers to leave out) it prints a ``Confinement``.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ import mmap
 import os
 import platform
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from ..protocol.listed import listed
+from ..protocol.python_command import python_command
 from .layers import CannotConfine, confine
 
 _MUCH = 2**36  # bytes, of address space alone
-_MAX_REPORT = 2**16
+_PATIENCE = 30.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -56,25 +58,14 @@ class Confinement:
 
 
 def examine(without: frozenset[str] = frozenset()) -> Confinement:
-    """Confine a copy of this process, and have it try what is forbidden; layers ``without`` are left out.
-
-    To be called in a process of one thread.
-    """
+    """What the canary has found out, with layers ``without`` left out: a process of its own, which takes a second."""
     if sys.platform != "linux":
         return Confinement(refused=f"its sandbox needs Linux, and this is {platform.system()}; run the Docker image")
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reading)
-            os.write(writing, json.dumps(asdict(_tried(without))).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as report:
-        said = report.read(_MAX_REPORT)
-    os.waitpid(child, 0)
-    return parse_confinement(said)
+    try:
+        command = python_command("sandbox.canary", *without)
+        return parse_confinement(subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False).stdout)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return parse_confinement(b"")
 
 
 def parse_confinement(said: bytes) -> Confinement:
@@ -87,6 +78,7 @@ def parse_confinement(said: bytes) -> Confinement:
 
 
 def _tried(without: frozenset[str]) -> Confinement:
+    """Confine this process, and try what is forbidden."""
     try:
         missing = confine(without=without)
     except CannotConfine as problem:
@@ -139,4 +131,4 @@ _ATTEMPTS: dict[str, Callable[[], object]] = {
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(examine())))
+    print(json.dumps(asdict(_tried(frozenset(sys.argv[1:])))))

@@ -33,7 +33,7 @@ from ..protocol.stack_dump import DUMP_SIGNAL
 from ..runtime.graph import declares_once
 from ..runtime.vjp import pull_back
 from .layers import CannotConfine, Limits, confine
-from .wire import PREFIX, Reading, Writing, packed, parsed, tensors_in
+from .wire import PREFIX, Reading, Writing, packed, parsed, tensors_in, with_tensors
 
 FILE, MODULE = EDITED, f"{PACKAGE}.ops.edit"  # so that a file of the gallery may be edited as it is
 MAX_FRAMES, MAX_MESSAGE = 20, 8000
@@ -174,7 +174,8 @@ class Guest:
         self._count += 1
         if graph.leaves and any(tracked):
             self._graphs[self._count] = graph
-        return {"kind": "returned", "graph": self._count, "value": writing.value(_dense(returned)), "tracked": tracked}
+        value = writing.value(with_tensors(returned, map(_dense, tensors_in(returned))))
+        return {"kind": "returned", "graph": self._count, "value": value, "tracked": tracked}
 
 
 def _things(names: dict[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
@@ -207,17 +208,9 @@ def _parameter_names(call: Callable[..., Any] | None) -> tuple[str, ...] | None:
         return ()
 
 
-def _dense(value: Any) -> Any:
-    """A value with dense tensors in the place of sparse ones."""
-    if isinstance(value, torch.Tensor):
-        return value.to_dense() if value.layout in _SPARSE else value
-    if isinstance(value, tuple | list):
-        parts = [_dense(each) for each in value]
-        return parts if isinstance(value, list) else tuple(parts)
-    return value
-
-
-_SPARSE = (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    sparse = tensor.layout in (torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
+    return tensor.to_dense() if sparse else tensor
 
 
 def _bits(tensor: torch.Tensor) -> bytes:

@@ -15,8 +15,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+from typing_extensions import TypedDict
 
 from ..inference.recipe.recipe import NAMED_VALUES, name_of_value
+from ..protocol.fits import fits
 from ..runtime.arrays import dtype_name
 
 PREFIX = struct.Struct("!II")
@@ -29,6 +31,14 @@ _DTYPES = {
         *("int64", "int32", "int16", "int8", "uint8", "bool"),
     )
 }
+
+
+class _Layout(TypedDict):
+    dtype: str
+    shape: list[int]
+    strides: list[int]
+
+
 _WORDS = (str, bool, int, float, type(None))
 
 
@@ -140,12 +150,12 @@ class Reading:
         return (memory != 0 if dtype is torch.bool else memory).as_strided(shape, strides)
 
     def _layout(self, plain: Any) -> tuple[torch.dtype, list[int], list[int]]:
-        if isinstance(plain, dict):
-            said: list[Any] = [plain.get(each) for each in ("dtype", "shape", "strides")]
-            name, shape, strides = said
-            known = isinstance(name, str) and name in _DTYPES
-            if known and _are_sizes(shape) and _are_sizes(strides) and len(shape) == len(strides):
-                return _DTYPES[name], shape, strides
+        if fits(plain, _Layout) and plain["dtype"] in _DTYPES and len(plain["shape"]) == len(plain["strides"]):
+            sizes = plain["shape"] + plain["strides"]
+            if len(sizes) <= 2 * _MAX_DIMENSIONS and all(
+                type(each) is int and 0 <= each <= MAX_TENSORS for each in sizes
+            ):
+                return _DTYPES[plain["dtype"]], plain["shape"], plain["strides"]
         raise BadReply("a tensor has no such description")
 
 
@@ -164,19 +174,11 @@ def with_tensors(value: Any, tensors: Iterator[torch.Tensor]) -> Any:
     """The same value with others in the place of its tensors, in the same order."""
     if isinstance(value, torch.Tensor):
         return next(tensors)
-    if type(value) in (tuple, list):
-        return type(value)([with_tensors(each, tensors) for each in value])
-    if type(value) is dict:
+    if isinstance(value, tuple | list):
+        return (list if isinstance(value, list) else tuple)(with_tensors(each, tensors) for each in value)
+    if isinstance(value, dict):
         return {name: with_tensors(each, tensors) for name, each in value.items()}
     return value
-
-
-def _are_sizes(numbers: Any) -> bool:
-    return (
-        isinstance(numbers, list)
-        and len(numbers) <= _MAX_DIMENSIONS
-        and all(type(each) is int and 0 <= each <= MAX_TENSORS for each in numbers)
-    )
 
 
 def packed(header: dict[str, Any], segments: list[bytes]) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -12,15 +11,13 @@ from dataclasses import dataclass, replace
 
 from ..protocol.errors import EngineBusy
 from ..protocol.job import Job
-from ..protocol.python_command import python_command
-from ..sandbox.canary import Confinement, parse_confinement
+from ..sandbox.canary import Confinement, examine
 from .engine import Engine
 from .single_flight import IsDisconnected
 from .supervisor import EngineCounters
 from .worker_process import WorkerProcess
 
 _LOADING, _MEMORY = 10.0, 1024  # seconds to execute a text, and MiB of a worker with its guest
-_EXAMINATION = 30.0  # seconds for the program that tries the sandbox
 _WAITING = 64  # questions that may wait
 _FULL = "More edits are waiting than can be run soon; ask again in a second."
 _MANY = "One address may have {} edits waiting; ask again in a second, when some are run."
@@ -38,14 +35,6 @@ class EditLimits:
     waiting: int = _WAITING // 2
     spare: int = 2
     deadline: float = 5.0
-
-
-def _examined() -> Confinement:
-    try:
-        done = subprocess.run(python_command("sandbox.canary"), capture_output=True, timeout=_EXAMINATION, check=False)  # noqa: S603
-    except (OSError, subprocess.SubprocessError):
-        return parse_confinement(b"")
-    return parse_confinement(done.stdout)
 
 
 def _ended(spare: WorkerProcess) -> None:
@@ -132,7 +121,7 @@ class Edits:
     async def confinement(self) -> Confinement:
         """How well this system confines edited code, found out by a program of its own, once."""
         if self._confinement is None:
-            self._confinement = asyncio.create_task(asyncio.to_thread(_examined))
+            self._confinement = asyncio.create_task(asyncio.to_thread(examine))
         return await asyncio.shield(self._confinement)
 
     @property

@@ -102,6 +102,25 @@ def read_address(op: OpDescription, device: DeviceSummary, words: QueryWords) ->
     return checked_address(op, device, replace(usual, question=replace(usual.question, **of_question), **of_address))
 
 
+def read_dress(words: QueryWords, names: Sequence[str], parts: Sequence[str]) -> dict[str, Any]:
+    """How a frame is dressed, of whose look only what is so named is chosen, and only these parts may be hidden.
+
+    Raises ``BadQuery``.
+    """
+    refusals, found = _Refusals(), dict[str, Any]()
+    for name, text in words.items():
+        with refusals.collected():
+            if name not in names:
+                raise BadQuery(
+                    f"{printable_excerpt(name)!r} is no parameter of this frame{suggestion(name, names)}", name
+                )
+            kind: Any = PARAMETERS[name].kind
+            kind = Several(parts) if isinstance(kind, Several) else kind
+            found[name] = _plain_value(name, text, kind) if text else None
+    refusals.raise_all()
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def checked_address(op: OpDescription, device: DeviceSummary, address: Address) -> Address:
     """The address with the second axis that it sweeps; raises ``BadQuery`` for what does not go together."""
     refusals, question = _Refusals(), address.question
@@ -150,6 +169,20 @@ def _value(parameter: QueryParameter, text: str, op: OpDescription, device: Devi
     """The value of a parameter that every address has; raises ``BadQuery``."""
     name = parameter.name
     match parameter.kind:
+        case ElementName("swept"):
+            return read_element(name, text, sweepable_shapes(op))
+        case ElementName():
+            return read_element(name, text, shapes_by_name(op["outputs"]))
+        case DeviceName():
+            return _choice(name, text, ["auto", *(each["kind"] for each in device["devices"])])
+        case SliderCounts(low, high):
+            return _sliders(op, text, low, high)
+    return _plain_value(name, text, parameter.kind)
+
+
+def _plain_value(name: str, text: str, kind: Any) -> Any:
+    """The value of a parameter of a kind that has nothing to do with the op; raises ``BadQuery``."""
+    match kind:
         case Number(low, high, whole):
             return (read_int if whole else read_float)(name, text, low, high)
         case WordChoice(choices):
@@ -160,14 +193,6 @@ def _value(parameter: QueryParameter, text: str, op: OpDescription, device: Devi
             return _choice(name, text, _SWITCH) == "true"
         case NumberList():
             return tuple(read_float(name, each) for each in _split_values(text))
-        case ElementName("swept"):
-            return read_element(name, text, sweepable_shapes(op))
-        case ElementName():
-            return read_element(name, text, shapes_by_name(op["outputs"]))
-        case DeviceName():
-            return _choice(name, text, ["auto", *(each["kind"] for each in device["devices"])])
-        case SliderCounts(low, high):
-            return _sliders(op, text, low, high)
     return text
 
 

@@ -1,4 +1,4 @@
-"""Edited code: how long a new text takes, in the worker and from a key to the lines of the page, fifty people at once with one who loops, and what many runs leave behind.
+"""Edited code: how long a new text takes, and a key until the page is drawn again; a class at once; what runs leave.
 
 ``python tests/bench/edits.py 10000`` only runs so many edits, and says as it goes what they leave.
 """
