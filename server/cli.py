@@ -67,6 +67,9 @@ def run(arguments: Sequence[str]) -> None:
     Ends with ``SystemExit`` for a report, and where nothing can be served.
     """
     chosen = with_data(parse_settings(arguments, os.environ, __version__))
+    if chosen.verify:
+        verify = ("-m", "gradloupe.server.notebook.verify", chosen.verify, *chosen.targets)
+        os.execv(sys.executable, [sys.executable, *verify])  # noqa: S606 - it needs torch, and nothing of this process
     if chosen.publish:
         _publish(chosen)
     if chosen.reports:

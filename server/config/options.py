@@ -232,6 +232,12 @@ OPTIONS = {
     "write_baseline": Option(boolean, "with --baseline: write that file from what is found now", "", _OWN),
     "strict": Option(boolean, "with --check: warnings and remarks fail, too", "", _OWN),
     "save_html": Option(_file, "no server: write the report as one page that needs no other file", "FILE", _OWN),
+    "verify": Option(
+        str,
+        "no server: check the certificate of a proof again, by the file it names or a TARGET; exit code 0 if it holds",
+        "FILE",
+        _OWN,
+    ),
     "publish": Option(
         _new_folder,
         "no server: write a site that needs none, for any web server; without a TARGET the gallery",

@@ -40,6 +40,7 @@ examples:
   gradloupe my_ops.py --check                    no server: a table, and exit code 1 where something differs
   gradloupe my_ops.py --check --format junit     the same for a CI server
   gradloupe my_ops.py --save-html report.html    the same as a page to keep or to send
+  gradloupe --verify certificate.json            no server: a proof is checked again
   gradloupe my_ops.py --publish site/            a site of its figures, for any web server
   gradloupe my_ops.py --data step.gradloupe      with the numbers that gradloupe.watch has saved under the curves
 
@@ -69,8 +70,8 @@ class Settings:
     differences are then no failure; with ``strict`` warnings and remarks are failures, too. ``baseline`` is the file of
     findings that are known and no failure either, which is written first with ``write_baseline``; ``verbose`` says the
     notes, too. With ``publish``, a folder, a site is written, of the Functions ``op`` or of all, with ``sliders`` as in
-    an address. ``data`` is the file of a capture, whose calls are looked at; what it does not touch fails no check,
-    unless ``everywhere``.
+    an address. With ``verify``, the certificate of a proof is checked again, and nothing else is done. ``data`` is the
+    file of a capture, whose calls are looked at; what it does not touch fails no check, unless ``everywhere``.
     """
 
     host: str = "127.0.0.1"
@@ -96,6 +97,7 @@ class Settings:
     allow: tuple[str, ...] = ()
     recipe: tuple[tuple[str, str], ...] = ()
     publish: str = ""
+    verify: str = ""
     op: tuple[str, ...] = ()
     sliders: str = ""
     lessons: str = ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +11,12 @@ import torch
 
 from ..runtime.section import Section
 from .decisions import Undecided
-from .record import Given, Proof, Word, merged
-from .search import Search
+from .record import Given, Piece, Proof, Stretch, Word, merged
+from .search import MOST_EFFORT, Search
 from .trust import control, functions_of, refuse_what_tells, stateless
 
 _CONTROLS = 16  # sample: of the boxes that are decided
+_WIDEST_POINT = 2.0**-36  # bound: of what encloses a kink, or a jump
 _ROUNDING = 2.0**-53  # bound: of the largest slope; what differs by less is rounding, and nobody is accused
 
 
@@ -29,19 +31,12 @@ def searched(
     """The proof, as far as so many boxes go."""
     search = Search(section, surrogate, grad_output, start, stop, boxes)
     try:
-        if section.sweeps_parameter or section.mirror or section.order != 1 or section.dtype != torch.float64:
-            raise Undecided("only what is swept in float64, in one element of an input, is enclosed")
-        functions = functions_of(section, surrogate)
-        refuse_what_tells(functions)
-        with stateless(functions, section):
+        with _trusted(search):
             search.run()
             witness = search.witness()
-            search.repeat()
-            curve = section if surrogate is None else replace(section, call=surrogate)
-            control(section, curve, grad_output, search.middles[:: 1 + len(search.middles) // _CONTROLS])
-    except Undecided as undecided:
+    except Undecided as refused:
         nothing = ((start, stop),)
-        return Proof("nothing", start, stop, reason=str(undecided), undecided=nothing, boxes=search.boxes)
+        return Proof("nothing", start, stop, reason=str(refused), undecided=nothing, boxes=search.boxes)
     refuted = [box for off, box in search.refuted if off > _ROUNDING * search.largest]
     small = [box for off, box in search.refuted if not off > _ROUNDING * search.largest]
     left = merged([*(box for box, _ in search.todo), *search.unknown, *small])
@@ -49,7 +44,7 @@ def searched(
         _word(bool(refuted), bool(search.proved), bool(left)),
         start,
         stop,
-        proved=tuple(merged(search.proved)),
+        proved=_stretches(search.proved),
         refuted=tuple(merged(refuted)),
         witness=witness if refuted else None,
         points=tuple(merged(search.points)),
@@ -58,7 +53,59 @@ def searched(
         grad_output=_given(search),
         boxes=search.boxes,
         bits=search.bits,
+        pieces=tuple(sorted(search.proved)),
     )
+
+
+def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | None, grad_output: float) -> str:
+    """What does not hold of a proof, in a sentence: empty where all of it does."""
+    if proof.word not in ("proved", "refuted", "in part") or not proof.stop > proof.start:
+        return "it says nothing that could be checked"
+    if _stretches(proof.pieces) != proof.proved or not all(0 <= each[2] < MOST_EFFORT for each in proof.pieces):
+        return "its boxes are not what it says is proved"
+    if not _is_covered(proof):
+        return "it leaves out a part of the range"
+    search = Search(section, surrogate, grad_output, proof.start, proof.stop, 0)
+    try:
+        with _trusted(search):
+            held = search.confirm(proof.pieces)
+            known = search.compare((proof.witness.start, proof.witness.stop)) if proof.witness else None
+    except Undecided as refused:
+        return f"it cannot be proved here: {refused}"
+    if not held or search.epsilon > proof.epsilon:
+        return "a box is not as it says"
+    if proof.grad_output not in ("this", _given(search)):
+        return "it holds for this grad_output alone"
+    told = known is not None and not known.backward.overlaps(known.slope)
+    return "backward and the slope do not differ where it says" if bool(proof.refuted) != told else ""
+
+
+@contextmanager
+def _trusted(search: Search) -> Iterator[None]:
+    """Refuse what is not enclosed, what could tell a proof from a call, and what then is other than tensors say."""
+    section, surrogate = search.section, search.surrogate
+    if section.sweeps_parameter or section.mirror or section.order != 1 or section.dtype != torch.float64:
+        raise Undecided("only what is swept in float64, in one element of an input, is enclosed")
+    functions = functions_of(section, surrogate)
+    refuse_what_tells(functions)
+    with stateless(functions, section):
+        yield
+        search.repeat()
+        curve = section if surrogate is None else replace(section, call=surrogate)
+        known = search.middles[:: 1 + len(search.middles) // _CONTROLS]
+        control(section, curve, search.grad_output, known)
+
+
+def _stretches(pieces: Iterable[Piece]) -> tuple[Stretch, ...]:
+    return tuple(merged((start, stop) for start, stop, _ in pieces))
+
+
+def _is_covered(proof: Proof) -> bool:
+    """Whether the parts of a proof are all of its range, and no kink is wider than one is."""
+    parts = merged((*proof.proved, *proof.refuted, *proof.points, *proof.undecided))
+    narrow = all(stop - start <= _WIDEST_POINT * max(1, abs(start)) for start, stop in proof.points)
+    whole = proof.word != "proved" or not proof.undecided
+    return parts == [(proof.start, proof.stop)] and narrow and whole
 
 
 def _word(refuted: bool, proved: bool, undecided: bool) -> Word:

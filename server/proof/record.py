@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Stretch = tuple[float, float]
+Piece = tuple[float, float, int]
 Word = Literal["proved", "refuted", "in part", "nothing"]
 Given = Literal["every", "every positive", "every negative", "this"]
 
@@ -32,7 +33,7 @@ class Proof:
     of each stretch of ``refuted`` they differ by more, as in the box of the ``witness``. ``points`` enclose where a
     curve may bend or leap; of
     ``undecided`` nothing is said. ``grad_output`` says for which of them this holds. ``reason`` is why nothing could be
-    asked at all.
+    asked at all. ``pieces`` are the boxes of ``proved``, each with the effort that it took.
     """
 
     word: Word
@@ -48,6 +49,7 @@ class Proof:
     boxes: int = 0
     bits: int = 0
     reason: str = ""
+    pieces: tuple[Piece, ...] = ()
 
     @property
     def share(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -15,11 +15,12 @@ from .call import Box, Enclosed, centre, enclose, precision
 from .comparison import Comparison, floats_around
 from .decisions import Parted, Undecided
 from .enclosure import head
-from .record import Witness, merged
+from .record import Piece, Witness, merged
 
 NARROW = 2.0**-39  # bound: half of the width to which a kink, a jump or an edge is enclosed
 # budget: bits, and whether each step is tightened, which costs as much again
 _EFFORTS = ((128, False), (128, True), (320, True), (800, True))
+MOST_EFFORT = len(_EFFORTS)
 _FIRST_PARTS = 8  # budget: boxes that the range is cut into before anything is known
 _AT_ONCE = 64  # budget: boxes in one call
 _WIDE = 1 / 16  # bound: of the range; a box with a zero of the slope in it is no wider
@@ -43,7 +44,7 @@ class Search:
     stop: float
     left: int
     todo: list[tuple[Box, int]] = field(default_factory=list)
-    proved: list[Box] = field(default_factory=list)
+    proved: list[Piece] = field(default_factory=list)
     refuted: list[tuple[float, Box]] = field(default_factory=list)
     largest: float = 0.0
     points: list[Box] = field(default_factory=list)
@@ -61,6 +62,15 @@ class Search:
         width = self.stop - self.start
         edges = [self.start + width * part / _FIRST_PARTS for part in range(_FIRST_PARTS)] + [self.stop]
         self.todo = [(box, 0) for box in pairwise(edges)]
+        self._go_on()
+
+    def confirm(self, pieces: Sequence[Piece]) -> bool:
+        """Whether each of these boxes is found to be proved, with the same effort. Raises ``Undecided``."""
+        self.todo, self.left = [((start, stop), effort) for start, stop, effort in pieces], 2 * len(pieces)
+        self._go_on()
+        return sorted(self.proved) == sorted(pieces)
+
+    def _go_on(self) -> None:
         while self.todo and self.left > 0:
             self.todo.sort(key=lambda each: (each[1], each[0][0] - each[0][1], each[0]))
             effort = self.todo[0][1]
@@ -111,7 +121,7 @@ class Search:
         epsilon = known.epsilon(box[1] - box[0] > (self.stop - self.start) * _WIDE)
         if epsilon is not None:
             self.epsilon, self.bits = max(self.epsilon, epsilon), max(self.bits, _EFFORTS[effort][0])
-            self.proved.append(box)
+            self.proved.append((*box, effort))
             self.middles.append(known.middle)
         elif known.is_refuted:
             self.middles.append(known.middle)
@@ -137,14 +147,18 @@ class Search:
         for part in _WITNESSES:
             half = min((stop - start) / 2, (self.stop - self.start) * part)
             box = centre((start, stop)) - half, centre((start, stop)) + half
-            with precision(_EFFORTS[0][0]):
-                found = enclose(self.section, self.surrogate, [box], self.grad_output, tight=True)
-                known = Comparison(
-                    found.curve[0], found.gradient[0], found.curve[1], found.gradient[1], box, self.grad_output
-                )
-                if known.is_finite and not known.backward.overlaps(known.slope):
-                    return Witness(*box, *floats_around(known.backward), *floats_around(known.slope))
+            known = self.compare(box)
+            if known and not known.backward.overlaps(known.slope):
+                return Witness(*box, *floats_around(known.backward), *floats_around(known.slope))
         return None
+
+    def compare(self, box: Box) -> Comparison | None:
+        """What is known of one box; None where that is nothing. Raises ``Undecided``."""
+        with precision(_EFFORTS[0][0]):
+            found = enclose(self.section, self.surrogate, [box], self.grad_output, tight=True)
+            values = (found.curve[0], found.gradient[0], found.curve[1], found.gradient[1])
+            known = Comparison(*values, box, self.grad_output)
+            return known if known.is_finite and known.slope.is_finite() and known.backward.is_finite() else None
 
     def _cut(self, box: Box, effort: int, turns: Iterable[arb], bent: bool, lost: bool = False) -> None:
         """Cut a box at the turns in it, each enclosed narrowly, or in the middle; ``bent`` says that a curve may be."""
