@@ -30,6 +30,8 @@ def text_columns(header: AnswerRecord) -> dict[str, list[Any]]:
         rows = list(_things(header))
     elif header["view"] == "contract":
         rows = list(header["checks"])
+    elif header["view"] == "proof":
+        rows = list(header["stretches"])
     return {name: [row[name] for row in rows] for name in TEXT_COLUMNS.get(header["view"], ())}
 
 

@@ -1,4 +1,4 @@
-"""The tables and sentences of the views ``contract`` and ``node``: rows of cells, each a text or markup."""
+"""The tables and sentences of the views ``contract``, ``proof`` and ``node``: rows of cells, each a text or markup."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from markupsafe import Markup, escape
 
 from ..schema.node import ArgumentRecord, NodeRecord, OpenedRecord, SavedRecord, ThingRecord, VertexRecord
 from ..schema.page import WrongRecord
+from ..schema.proof import ProofRecord
+from ..schema.section import Ends
 from ..schema.views import WRONG_GRADIENT_IDS, ContractRecord, RawRecord
+from .typography import number_within_span
 
 Cell = str
+_MOST_ROWS = 24
 _NOTHING = "–"
+_KNOWN = {"proved": "proved", "refuted": "refuted", "bends": "a curve may bend or jump", "undecided": "not decided"}
 
 
 def wrong_elsewhere(answer: ContractRecord) -> WrongRecord | None:
@@ -20,6 +25,20 @@ def wrong_elsewhere(answer: ContractRecord) -> WrongRecord | None:
         if check["level"] == "error" and check["id"] in WRONG_GRADIENT_IDS and check["element"]:
             return {"element": check["element"], "recipe": check["recipe"]}
     return None
+
+
+def stretch_table(answer: ProofRecord) -> tuple[list[list[Cell]], int]:
+    """The stretches of a proof, with the digits that tell their ends apart; and how many more there are."""
+    rows = []
+    for each in answer["stretches"][:_MOST_ROWS]:
+        ends = [number_within_span(each[end], each["stop"] - each["start"]) for end in ("start", "stop")]
+        rows.append([*ends, _KNOWN[each["known"]]])
+    return rows, max(0, len(answer["stretches"]) - _MOST_ROWS)
+
+
+def undecided_stretches(answer: ProofRecord) -> list[Ends]:
+    """Where nothing is proved and nothing refuted."""
+    return [(each["start"], each["stop"]) for each in answer["stretches"] if each["known"] == "undecided"]
 
 
 def returned_rows(raw: list[RawRecord]) -> list[list[Cell]]:

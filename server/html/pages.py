@@ -21,6 +21,8 @@ from ..documents.panel_tables import (
     output_rows,
     returned_rows,
     saved_rows,
+    stretch_table,
+    undecided_stretches,
     wrong_elsewhere,
 )
 from ..documents.shown_call import shown_call
@@ -43,13 +45,12 @@ from ..figure.legend import legend
 from ..figure.sheet_svg import PREVIEW_SIZE, SHEET_SIZE
 from ..figure.thumbnail_path import sparkline
 from ..paths import TEMPLATES
-from ..protocol.answer import CurvesAnswer
+from ..protocol.answer import CurvesAnswer, PanelRecord
 from ..protocol.views import VIEWS, WRITTEN_VIEWS
-from ..schema.node import NodeRecord
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
 from ..schema.page import PagePanelRecord, PageSectionRecord
+from ..schema.proof import ProofRecord
 from ..schema.verdict_words import MARKS, verdict_mark, verdict_name
-from ..schema.views import ContractRecord
 from ..url.address import (
     GRAD_OUTPUT_RANGE,
     HEIGHT_BOUNDS,
@@ -105,7 +106,7 @@ class SectionPage:
     ``figure`` is the canonical address of its curves and ``base`` that of the site; ``answer`` is None while the curves
     are being measured. ``indexed`` allows search engines to index it. ``beside`` is what there is to say of the
     Function in addition to the verdict on this section, ``remark`` what there is to say of its sliders.
-    ``closer`` is the answer of the contract or the node, where one of them is open. ``held`` are y-axes on which the
+    ``closer`` is the answer of the view that is open, where that is one of words. ``held`` are y-axes on which the
     curves are drawn, None where these have their own. ``editable`` says that its code may be edited.
     """
 
@@ -118,7 +119,7 @@ class SectionPage:
     indexed: bool = False
     beside: str = ""
     remark: str = ""
-    closer: ContractRecord | NodeRecord | None = None
+    closer: PanelRecord | None = None
     held: AxisRanges | None = None
     editable: bool = False
 
@@ -174,6 +175,7 @@ class Pages:
             "argument_rows": argument_rows,
             "output_rows": output_rows,
             "saved_rows": saved_rows,
+            "stretch_table": stretch_table,
             "attribute_rows": attribute_rows,
             "summary_sentences": summary_sentences,
             "kinks": kink_table,
@@ -303,13 +305,17 @@ class Pages:
         shown = (query_values(address), usual, default_ranges(op), device)
         return Markup(form(op, *shown, exact_document(answer, canonical_address(op, address)), True))  # noqa: S704
 
-    def panel(self, header: ContractRecord | NodeRecord, op: OpDescription) -> Markup:
-        """The contract or the node, as HTML."""
+    def panel(self, header: PanelRecord, op: OpDescription) -> Markup:
+        """The contract, the proof or the node, as HTML."""
         macros = self._environment.get_template("parts/panels.html").module
         return Markup(getattr(macros, header["view"])(header, op["first_line"] if op["own"] else 1))  # noqa: S704
 
-    def panel_document(self, header: ContractRecord | NodeRecord, op: OpDescription, address: str) -> PagePanelRecord:
-        """What a page needs to show the contract or the node."""
+    def _proof_line(self, header: ProofRecord) -> str:
+        said = self._environment.get_template("parts/fragments.html").module
+        return str(said.proof(header))  # type: ignore[attr-defined]
+
+    def panel_document(self, header: PanelRecord, op: OpDescription, address: str) -> PagePanelRecord:
+        """What a page needs to show the contract, the proof or the node."""
         return {
             "address": address,
             "view": header["view"],
@@ -319,6 +325,8 @@ class Pages:
             "failure": header["failure"],
             "at": header["at"] if header["view"] == "node" else None,
             "wrong": wrong_elsewhere(header) if header["view"] == "contract" else None,
+            "line": self._proof_line(header) if header["view"] == "proof" else "",
+            "undecided": undecided_stretches(header) if header["view"] == "proof" else [],
             "html": self.panel(header, op),
         }
 

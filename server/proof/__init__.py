@@ -10,11 +10,12 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
+from ..protocol.question import BOXES_AT_FIRST as AT_FIRST
+from ..protocol.question import BOXES_AT_MOST as AT_MOST
 from ..runtime import Section
 from .record import Proof, Witness
 
 AVAILABLE = find_spec("flint") is not None  # python-flint, which not every machine has
-AT_FIRST, AT_MOST = 500, 8000  # budget: boxes
 
 __all__ = ["AT_FIRST", "AT_MOST", "AVAILABLE", "Proof", "Witness", "prove"]
 

@@ -40,6 +40,7 @@ def _index(place: int, sizes: list[int]) -> list[int]:
 
 
 DEFAULT_COUNT = 401
+BOXES_AT_FIRST, BOXES_AT_MOST = 500, 8000  # budget: of a proof
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 ParameterValue = float | int | bool | str
 
@@ -55,6 +56,7 @@ _PLACED, _DESCENT, _SURFACE = ("step", "jacobian", "node", "descent"), ("descent
 _WRT2 = "what the view `surface` sweeps beside `wrt`; the next element by default"
 _START2 = "the first value of `wrt2`; by default its domain"
 _LR = "the learning rate of the view `descent`; chosen from the slopes by default"
+_BOXES = "into how many boxes the view `proof` may cut the range"
 _GOAL = "what the output is to reach in the view `descent`: one number, or one for each element"
 _RECIPE = "how a Function of your own is called, as in `x: float64[7]; k = 2`"
 
@@ -79,8 +81,9 @@ class Question:
     ``rtol`` are None where the numerics choose. ``view`` is one of ``VIEW_NAMES``; ``at`` is the x that ``step`` and
     ``node`` look at, None for the middle of the range, and ``compile`` says whether ``contract`` tries torch.compile,
     which takes seconds. ``descent`` starts at ``at``, with learning rate ``lr``, ``steps`` and ``goal``: one number for
-    all of the output, or one for each element; None where it is to be chosen. ``surface`` sweeps ``wrt2`` too, from
-    ``start2`` to ``stop2``; None for another view, or where there is no second. ``recipe`` says how a user's own
+    all of the output, or one for each element; None where it is to be chosen. ``proof`` looks at so many
+    ``boxes``. ``surface`` sweeps ``wrt2`` too, from ``start2`` to ``stop2``; None for another view, or where there is
+    no second. ``recipe`` says how a user's own
     Function is called; empty for an op of the gallery, which declares it.
     """
 
@@ -109,6 +112,9 @@ class Question:
     lr: Annotated[float | None, of_view(_POSITIVE, _LR, _DESCENT, "learning rate")] = None
     steps: Annotated[int | None, of_view(Number(1, 500, whole=True), _STEPS, _DESCENT, "at most 500")] = None
     goal: Annotated[tuple[float, ...] | None, of_view(NumberList(), _GOAL, _DESCENT, "of {of}")] = None
+    boxes: Annotated[int, of_view(Number(1, BOXES_AT_MOST, whole=True), _BOXES, ("proof",), "at most 8000")] = (
+        BOXES_AT_FIRST
+    )
     wrt2: Annotated[Element | None, of_view(ElementName("swept"), _WRT2, _SURFACE)] = None
     start2: Annotated[float | None, of_view(Number(), _START2, _SURFACE)] = None
     stop2: Annotated[float | None, of_view(Number(), "the last value of `wrt2`; above `start2`", _SURFACE)] = None

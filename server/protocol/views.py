@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..schema import jacobian, node, section, surface, views
+from ..schema import jacobian, node, proof, section, surface, views
 
 AnswerRecord = (
     section.SectionRecord
@@ -18,6 +18,7 @@ AnswerRecord = (
     | surface.SurfaceRecord
     | views.ContractRecord
     | node.NodeRecord
+    | proof.ProofRecord
     | views.DescentRecord
 )
 
@@ -154,6 +155,19 @@ _ROWS = (
             "Autograd contract: what autograd does not report",
         ),
         order="none",
+    ),
+    View(
+        "proof",
+        "what is proved for every real x of the range, stretch by stretch, and where backward is refuted",
+        proof.ProofRecord,
+        proof.ProofColumnsRecord,
+        "",
+        PageEntry(
+            "Contract",
+            "Proof",
+            "Does it hold for every number in between, not only those looked at?",
+            "Proof: every number of the range",
+        ),
     ),
     View(
         "node",

@@ -106,16 +106,21 @@ class WrongRecord(TypedDict):
 
 
 class PagePanelRecord(TypedDict):
-    """The contract or the node as HTML, as a page of this server shows it; ``at`` is the x of the node."""
+    """The contract, the proof or the node as HTML, as a page of this server shows it; ``at`` is the x of the node.
+
+    ``line`` is the proof in short, as HTML, and ``undecided`` where it says nothing.
+    """
 
     address: str
-    view: Literal["contract", "node"]
+    view: Literal["contract", "proof", "node"]
     op: str
     title: str
     sentence: str
     failure: FailureRecord | None
     at: float | None
     wrong: WrongRecord | None
+    line: str
+    undecided: list[Ends]
     html: str
 
 

@@ -14,6 +14,7 @@ from .grad_output_map import grad_output_map_view
 from .graph_node import graph_node_view
 from .jacobian import jacobian_view
 from .precision import precision_view
+from .proof import proof_view
 from .step_sizes import step_sizes_view
 from .surface import surface_view
 from .whole_range import whole_range_view
@@ -28,6 +29,7 @@ VIEW_FUNCTIONS: dict[str, ViewFunction] = {
     "jacobian": jacobian_view,
     "surface": surface_view,
     "contract": contract_view,
+    "proof": proof_view,
     "node": graph_node_view,
     "descent": descent_view,
 }

@@ -228,7 +228,7 @@ def test_a_function_whose_domain_ends_nearby_can_be_looked_at() -> None:
     for view in VIEW_NAMES[1:]:
         header, columns = document(op, view, 0.0, 1.0)
         assert header["failure"] is None
-        assert columns or view in ("contract", "node", "surface")  # words, and what wants two elements
+        assert columns or view in ("contract", "proof", "node", "surface")  # words, and what wants two elements
     assert document(op, "step", 0.0, 1.0, at=0.25)[0]["best"]["value"] == pytest.approx(1, rel=1e-9)
     header, columns = document(op, "step", 0.0, 1.0, at=-0.25)
     assert (header["failure"]["kind"], columns) == ("ValueError", {})

@@ -21,7 +21,7 @@ export function panelPlaces({ layout, height, rem, gap }) {
 
 /**
  * {data, layout, ranges} for `Plotly.react`; `ranges` are those of the y-axes, {upper, lower}, equal when overlaid.
- * `view`: {layout: "stacked" | "overlaid", width, height, rem, gap (pixels), held, zoomable, at, hidden, pale}; the ranges `held` stay
+ * `view`: {layout: "stacked" | "overlaid", width, height, rem, gap (pixels), held, zoomable, at, open, hidden, pale}; the ranges `held` stay
  * as they are while the curves fit in, so that these move and not the axis; where an answer is `pale`, those are its own.
  */
 export function figure(answer, view, palette) {
@@ -50,7 +50,7 @@ export function figure(answer, view, palette) {
     dragmode: view.zoomable ? "zoom" : false,
     xaxis: { ...xAxis(answer, scene, view, palette), anchor: lower ? "y2" : "y", fixedrange: !view.zoomable },
     yaxis: yAxis(upper, place.upper),
-    shapes: [...(view.hidden.has("disagreement") ? [] : disagreements(scene, lower, palette)), ...seen(scene, palette), ...lookedAt(view, lower, palette)],
+    shapes: [...(view.hidden.has("disagreement") ? [] : disagreements(scene, lower, palette)), ...seen(scene, palette), ...leftOpen(view, answer, lower, palette), ...lookedAt(view, lower, palette)],
   };
   if (lower) layout.yaxis2 = yAxis(lower, place.lower);
   const ranges = { upper: upper.range, lower: (lower ?? upper).range };
@@ -82,6 +82,17 @@ const disagreements = ({ stripes, opacity }, lower, palette) =>
 /** Bars of the numbers that a step has seen, from the bottom of the upper panel. */
 const seen = ({ seen: bars }, palette) =>
   bars.map(([from, to, height]) => ({ ...verticalStripe(from, to, palette.ink, SEEN_OPACITY), y1: height }));
+
+const LEAST = 0.006; // of the range: no stripe is narrower
+
+/** Quiet stripes where nothing is proved, if that was looked for. */
+const leftOpen = ({ open = [] }, { start, stop }, lower, palette) =>
+  open.flatMap(([from, to]) => {
+    const more = Math.max(0, LEAST * (stop - start) - (to - from)) / 2;
+    const line = { color: palette.muted, width: 1, dash: "1px,3px" };
+    const stripe = (yref) => ({ ...verticalStripe(from - more, to + more, palette.muted, 0.1, yref), line });
+    return domains(lower).map(stripe);
+  });
 
 /** An upright line where the steps are looked at, if they are. */
 function lookedAt({ at }, lower, palette) {

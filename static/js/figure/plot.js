@@ -16,12 +16,13 @@ export function plotter(canvas, { load, zoomed, widened, drawn, behind = () => n
   let shown = null;
   let late = false;
   let at = null;
+  let open = [];
 
   function view(layout, held) {
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const gap = layout === "stacked" ? lower.getBoundingClientRect().height : 0;
     const { clientWidth: width, clientHeight: height } = element;
-    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, at, hidden, pale: behind() };
+    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, at, open, hidden, pale: behind() };
   }
 
   /** Draw `answer`; `held` are y-ranges to keep in sight while a slider is dragged. */
@@ -69,13 +70,20 @@ export function plotter(canvas, { load, zoomed, widened, drawn, behind = () => n
     redraw();
   }
 
+  /** Show where it is open what backward is: stretches from where to where. */
+  function leaveOpen(stretches) {
+    if (stretches.length === 0 && open.length === 0) return;
+    open = stretches;
+    redraw();
+  }
+
   const redraw = () => wanted && (shown || late) && draw(wanted.answer, wanted.layout, wanted.held);
   /** The axis goes back to the numbers that there are. */
   function unzoom() {
     if (shown && (shown.span[0] !== shown.answer.start || shown.span[1] !== shown.answer.stop)) redraw();
   }
   new ResizeObserver(redraw).observe(element);
-  return { draw, redraw, mark, stretch, unzoom, state: () => shown, place: () => place(shown) };
+  return { draw, redraw, mark, leaveOpen, stretch, unzoom, state: () => shown, place: () => place(shown) };
 }
 
 /** Nobody is asked to draw for paper, at least not in the frame of another page: the drawing itself has to fit in. */

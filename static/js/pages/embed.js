@@ -10,6 +10,7 @@ import { framedFigure } from "../share/framed_figure.js";
 import { isOfSection } from "../state/address.js";
 import { askServer } from "../state/question.js";
 import { Session } from "../state/session.js";
+import { proofLine } from "../views/proof_line.js";
 
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
@@ -21,6 +22,7 @@ let answered = false;
 const session = new Session(askWhenSeen, location.search);
 const figure = soleFigure(session, { load: () => whenDue.then(() => loadPlotly("curves")), drawn: (answer) => frame.tellReady(answer) });
 const sound = soundButton(figure);
+if (find("#proof")) proofLine(find("#proof"), session, figure);
 
 let section = "";
 const numbers = () => `${session.path}.json${section}`;

@@ -17,6 +17,7 @@ import { askServer, latestOnly } from "../state/question.js";
 import { Session } from "../state/session.js";
 import { companion } from "../views/companion.js";
 import { descentStrip } from "../views/descent_strip.js";
+import { proofLine } from "../views/proof_line.js";
 import { saveCompanion } from "../views/download.js";
 
 const find = (selector) => document.querySelector(selector);
@@ -61,6 +62,8 @@ const askContract = latestOnly(askServer, keepContract, () => {});
 const jacobianBy = (wrt) => ({ wrt, view: "jacobian" });
 
 const tellStrip = find("#strip") && descentStrip(find("#strip"), { source: askServer, address: descentAddress });
+
+const proof = proofLine(find("#proof"), session, figure);
 
 session.on("address", linkFiles);
 session.on("words", (answer) => {
@@ -137,6 +140,7 @@ function reveal() {
 /** The file has been saved: what was said of it holds no longer. */
 function expire() {
   closeLook.expire();
+  proof.expire();
   contract = null;
   if (find("#pair")) lookAtOthers();
 }

@@ -255,6 +255,7 @@ const PANELS = {
   jacobian: () => import("./jacobian/panel.js"),
   surface: () => import("./surface/panel.js"),
   contract: () => import("./contract.js"),
+  proof: () => import("./proof.js"),
   node: () => import("./node.js"),
   descent: () => import("./descent/panel.js"),
 };

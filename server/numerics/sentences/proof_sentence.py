@@ -1,0 +1,186 @@
+"""What a proof says, in a line, in sentences and in full: what it covers, and what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...proof.record import Proof, Stretch, Witness
+from ...protocol.listed import listed
+from ..formatting.numbers import format_number, simplest_number
+from .places import Names
+
+NOTHING_TO_PROVE = "with grad_output 0 every gradient is 0"
+NOT_INSTALLED = "python-flint, which it takes, is not installed here"
+_MOST = 3  # pattern: more points or stretches than these are counted, not named
+_NARROW = 1e-6  # pattern: of the range; a stretch narrower than this is told as a point
+_GIVEN = {
+    "every": " It holds for every grad_output.",
+    "every positive": " It holds for every positive grad_output.",
+    "every negative": " It holds for every negative grad_output.",
+    "this": "",
+}
+_LIMITS = (
+    "It is about the Python text over the real numbers: not about rounding, not about what a kernel makes of it on a"
+    " GPU, and of code that leaves torch it says nothing."
+)
+
+
+def proof_line(proof: Proof, names: Names) -> str:
+    """What is proved, in one line."""
+    if proof.witness:
+        return f"Refuted: {_contradiction(proof.witness, proof, names)}."
+    if proof.word == "refuted":
+        return f"Refuted: backward is not {_derivative(names)} {_among(proof.refuted, proof, names)}."
+    if proof.word == "nothing":
+        return f"Nothing is proved: {proof.reason or _undecided(proof, names)}."
+    but = f", but {_named(_exceptions(proof), proof)}" if _exceptions(proof) else ""
+    return f"Proved {_covered(proof, names)}: backward is {_derivative(names)}{but}."
+
+
+def proof_sentence(proof: Proof, names: Names, grad_output: float) -> str:
+    """The line, for which grad_output it holds, what differs and what is not decided."""
+    said = proof_line(proof, names)
+    if proof.word == "nothing":
+        return said
+    said += _GIVEN[proof.grad_output] or f" It holds for grad_output = {format_number(grad_output)}."
+    if proof.word == "refuted":
+        said += f" It differs {_among(proof.refuted, proof, names)}."
+        said += f" Proved right {_among(proof.proved, proof, names)}." if _wide(proof.proved, proof) else ""
+    if _wide(proof.undecided, proof):
+        said += f" {_undecided(proof, names).capitalize()}."
+    return said
+
+
+def proof_meaning(proof: Proof, names: Names, grad_output: float) -> list[str]:
+    """What it means that it is proved or refuted, a sentence or two each; empty where nothing is said."""
+    slope = _slope(proof, grad_output)
+    told = []
+    if proof.proved:
+        near = f"differ by less than {proof.epsilon:.0e} of the slope at its place"
+        near += ", or beside a zero of the slope, of that nearby. That they are equal no interval of numbers can say"
+        told.append(
+            f"For every real number {names.wrt} of what is proved, not for some of them, "
+            f"what backward returns and {slope} {near if proof.epsilon else 'are equal, exactly'}."
+        )
+    if proof.refuted:
+        told.append(
+            f"For every real number {names.wrt} of what is refuted, what backward returns is not {slope}: intervals"
+            " that hold the one and the other have no number in common."
+        )
+    if proof.points:
+        width = max(stop - start for start, stop in proof.points)
+        told.append(
+            f"Where a curve may bend or jump it has no slope to compare with: {len(proof.points)}"
+            f" {'point is' if len(proof.points) == 1 else 'points are'} enclosed in no more than"
+            f" {width:.0e} each, and left out."
+        )
+    return [*told, _LIMITS] if told else []
+
+
+def _derivative(names: Names) -> str:
+    return "the derivative of the surrogate" if names.claim == "surrogate" else names.derivative
+
+
+def _slope(proof: Proof, grad_output: float) -> str:
+    return "the slope" if grad_output == 1 and proof.grad_output == "this" else "grad_output times the slope"
+
+
+def _contradiction(one: Witness, proof: Proof, names: Names) -> str:
+    """The numbers of both, rounded outwards as far as they stay apart."""
+    start, stop = format_number(one.start, one.stop - one.start), format_number(one.stop, one.stop - one.start)
+    above = one.backward_low > one.slope_high
+    backward, slope = _apart((one.backward_low, one.backward_high), (one.slope_low, one.slope_high), above)
+    return f"between {names.wrt} = {start} and {stop} backward is {backward}, and the slope {slope}"
+
+
+def _apart(backward: Stretch, slope: Stretch, above: bool) -> tuple[str, str]:
+    """Bounds of the two that tell them apart, in few digits: each is moved into the gap between them."""
+    inner, outer = (backward[0], slope[1]) if above else (slope[0], backward[1])
+    low, high = simplest_number(outer, outer + (inner - outer) / 3), simplest_number(inner - (inner - outer) / 3, inner)
+    most, least = f"at most {_digits(low)}", f"at least {_digits(high)}"
+    said = (least, most) if above else (most, least)
+    exact = [
+        _digits(each[0]) if each[0] == each[1] else text for each, text in zip((backward, slope), said, strict=True)
+    ]
+    return exact[0], exact[1]
+
+
+def _digits(value: float) -> str:
+    return repr(value + 0.0).removesuffix(".0").replace("e-0", "e-").replace("-", "−")
+
+
+def _covered(proof: Proof, names: Names) -> str:
+    """How much of the range is proved."""
+    whole = f"{names.wrt} from {_place(proof.start, proof)} to {_place(proof.stop, proof)}"
+    if not _wide(proof.undecided, proof):
+        return f"for all {whole}"
+    return f"for {format_number(100 * proof.share)} % of {whole}"
+
+
+def _exceptions(proof: Proof) -> list[Stretch]:
+    """The points, and what is as narrow: those that lie close together as one."""
+    narrow = [each for each in proof.undecided if _is_narrow(each, proof)]
+    return _joined(sorted([*proof.points, *narrow]), proof)[0]
+
+
+def _named(stretches: Sequence[Stretch], proof: Proof) -> str:
+    """Points, or how many there are."""
+    if len(stretches) > _MOST:
+        return f"at {len(stretches)} points"
+    return f"at {listed([_point(each, proof) for each in stretches])}"
+
+
+def _among(stretches: Sequence[Stretch], proof: Proof, names: Names) -> str:
+    """On which stretches: what divides one in two, narrow as it is, is named."""
+    joined, gaps = _joined(stretches, proof)
+    found = [each for each in joined if not _is_narrow(each, proof)] or joined
+    if len(found) > _MOST:
+        return f"on {len(found)} stretches of {names.wrt}"
+    said = listed([_stretch(each, proof) for each in found])
+    return f"{said}, but {_named(gaps, proof)}" if gaps else said
+
+
+def _joined(stretches: Sequence[Stretch], proof: Proof) -> tuple[list[Stretch], list[Stretch]]:
+    """The same, with those between which there is hardly a gap as one; and these gaps."""
+    found: list[Stretch] = []
+    gaps = []
+    for start, stop in stretches:
+        gap = found and (found[-1][1], start)
+        if gap and _is_narrow(gap, proof):
+            found[-1] = (found[-1][0], stop)
+            gaps.append(gap)
+        else:
+            found.append((start, stop))
+    return found, gaps
+
+
+def _stretch(each: Stretch, proof: Proof) -> str:
+    if _is_narrow(each, proof):
+        return f"at {_point(each, proof)}"
+    ends = {end: point for point in proof.points for end in point}
+    low, high = (_point(ends[end], proof) if end in ends else _place(end, proof) for end in each)
+    return f"from {low} to {high}"
+
+
+def _point(each: Stretch, proof: Proof) -> str:
+    """A narrow stretch as one number: the shortest in it."""
+    return _place(simplest_number(*each), proof)
+
+
+def _place(x: float, proof: Proof) -> str:
+    return format_number(x, proof.stop - proof.start)
+
+
+def _is_narrow(each: Stretch, proof: Proof) -> bool:
+    return each[1] - each[0] < _NARROW * (proof.stop - proof.start)
+
+
+def _wide(stretches: Sequence[Stretch], proof: Proof) -> bool:
+    return not all(_is_narrow(each, proof) for each in stretches)
+
+
+def _undecided(proof: Proof, names: Names) -> str:
+    if proof.undecided == ((proof.start, proof.stop),):
+        looked = f"{proof.boxes} box{'es' * (proof.boxes != 1)}"
+        return f"not decided {_stretch(proof.undecided[0], proof)} by {looked}"
+    return f"not decided {_among(proof.undecided, proof, names)}"

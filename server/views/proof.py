@@ -1,0 +1,60 @@
+"""Proof view: what is proved of a section, stretch by stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..numerics.sentences.proof_sentence import (
+    NOT_INSTALLED,
+    NOTHING_TO_PROVE,
+    proof_line,
+    proof_meaning,
+    proof_sentence,
+)
+from ..proof import Proof, prove
+from ..protocol.question import Question
+from ..runtime.section import Section
+from ..schema.proof import ProofRecord, StretchRecord, WitnessRecord
+from ..schema.section import AskedRecord
+from .common import ViewAnswer, record_of, sentence_names
+
+
+def proof_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
+    """The document: a header alone, with the stretches in order. Raises ``FunctionFailed``."""
+    surrogate = section.op.surrogate_for(section.wrt, question.grad_output)
+    start, stop = question.start, question.stop
+    found = prove(section, surrogate, start, stop, question.grad_output, question.boxes)
+    if found is None or question.grad_output == 0:
+        reason = NOTHING_TO_PROVE if found else NOT_INSTALLED
+        found = Proof("nothing", start, stop, reason=reason, undecided=((start, stop),))
+    if found.reason and not section.sweeps_parameter:
+        section.backward(np.array([question.place]), question.grad_output)  # which tells of one that fails
+    names = sentence_names(section, question)
+    header: ProofRecord = {
+        **asked,
+        "view": "proof",
+        "line": proof_line(found, names),
+        "sentence": proof_sentence(found, names, question.grad_output),
+        "meaning": proof_meaning(found, names, question.grad_output),
+        "word": found.word,
+        "share": found.share,
+        "epsilon": found.epsilon,
+        "holds_for": found.grad_output,
+        "stretches": list(_stretches(found)),
+        "witness": record_of(found.witness, WitnessRecord) if found.witness else None,
+        "boxes": found.boxes,
+        "bits": found.bits,
+        "reason": found.reason,
+        "failure": None,
+    }
+    return header, {}
+
+
+def _stretches(proof: Proof) -> Iterator[StretchRecord]:
+    """All stretches from left to right, each with what is said of it."""
+    kinds = (("proved", proof.proved), ("refuted", proof.refuted), ("bends", proof.points), ("", proof.undecided))
+    rows = sorted((stretch, kind) for kind, stretches in kinds for stretch in stretches)
+    for (start, stop), kind in rows:
+        yield {"start": start, "stop": stop, "known": kind or "undecided"}  # type: ignore[typeddict-item]

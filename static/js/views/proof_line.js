@@ -1,0 +1,59 @@
+// What is proved of the section that is drawn, in a line beside the verdict: asked for once that is settled.
+
+import { joinQueries } from "../state/address.js";
+import { askServer, latestOnly } from "../state/question.js";
+import { contentOf } from "./contract.js";
+
+const REST = 1500; // ms that somebody stays before more boxes are looked at
+const MOST = 8000; // boxes, as server/protocol/question.py has it
+
+/**
+ * Fills `place` after each settled answer of `session`; `figure` shows where nothing is proved. Returns {expire}, for when
+ * the same address has another answer by now.
+ */
+export function proofLine(place, session, figure) {
+  let asked = "";
+  let timer = 0;
+  const ask = latestOnly(askServer, show, clear);
+
+  function address(options = "") {
+    return `${session.path}.page.json${joinQueries(session.parts().section, `?view=proof${options}`)}`;
+  }
+
+  function tell() {
+    const wanted = address();
+    if (session.dragging || wanted === asked) return;
+    clear();
+    if (session.state.order !== "1") return; // it is about the first derivative
+    asked = wanted;
+    ask(wanted);
+  }
+
+  /** What stands there holds no longer; its room is kept. */
+  function clear() {
+    asked = "";
+    clearTimeout(timer);
+    if (!place.firstElementChild) return;
+    place.style.minHeight = `${place.getBoundingClientRect().height}px`;
+    place.dataset.open = place.querySelector("details")?.open ?? false;
+    place.replaceChildren();
+    delete place.dataset.of;
+    figure.plot.leaveOpen([]);
+  }
+
+  function show({ line, undecided }, of) {
+    const more = address(`&boxes=${MOST}`);
+    if (asked !== address() || (of !== asked && of !== more)) return;
+    const open = place.querySelector("details")?.open ?? place.dataset.open === "true";
+    place.replaceChildren(contentOf(line));
+    place.querySelector("details").open = open;
+    place.style.minHeight = "";
+    place.dataset.of = of;
+    figure.plot.leaveOpen(undecided);
+    if (of !== more && undecided.length > 0) timer = setTimeout(() => document.hidden || ask(more), REST);
+  }
+
+  session.on("answer", () => address() === asked || clear());
+  session.on("words", tell);
+  return { expire: clear };
+}

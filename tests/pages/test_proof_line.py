@@ -1,0 +1,59 @@
+"""The line beside the verdict that says what is proved."""
+
+import re
+
+from playwright.sync_api import Page, expect
+from support.browser import enter, opened, visited
+
+LINE = "#proof summary"
+TOP = "() => document.querySelector('.parameters').getBoundingClientRect().top"
+STRIPES = (
+    "() => document.querySelector('#plot').layout.shapes.filter(({line}) => line.dash).map(({x0, x1}) => [x0, x1])"
+)
+
+
+def test_what_is_proved_comes_by_itself_and_moves_nothing(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    before = page.evaluate(TOP)
+    line = page.locator(LINE)
+    expect(line).to_have_text(
+        "Proved for all input from −3 to 3: backward is the derivative of the surrogate, but at −1 and 1."
+    )
+    assert page.evaluate(TOP) == before
+    expect(page.locator("#proof")).not_to_contain_text("NaN")
+    line.click()
+    expect(page.get_by_text("It is about the Python text over the real numbers")).to_be_visible()
+    enter(page.locator("#field-max"), "2")  # what is open stays open, and says what holds now
+    expect(line).to_contain_text("but at −1 and 2.")
+    expect(page.get_by_text("It holds for grad_output = 1.")).to_be_visible()
+
+
+def test_who_stays_is_told_more_and_what_is_not_decided_is_striped(page: Page) -> None:
+    opened(page, "/ops/norm_with_a_hole")
+    proof = page.locator("#proof")
+    expect(proof).to_contain_text("Proved for 99.9")
+    assert all(start < 0 < stop for start, stop in page.evaluate(STRIPES))
+    expect(proof).to_have_attribute("data-of", "/ops/norm_with_a_hole.page.json?view=proof&boxes=8000")
+    expect(proof).to_contain_text(re.compile(r"^Proved for all x\[0,0\] from −3 to 3: .*, but at 0"))
+    assert all(start < 0 < stop for start, stop in page.evaluate(STRIPES))
+
+
+def test_of_the_second_derivative_nothing_is_said(page: Page) -> None:
+    opened(page, "/ops/cube?order=2")
+    expect(page.locator("#proof")).to_be_empty()
+
+
+def test_a_frame_says_it_too_unless_it_is_to_be_left_out(page: Page) -> None:
+    visited(page, "/embed/incorrect_clipped_relu")
+    expect(page.locator(LINE)).to_contain_text("Refuted: between input = ")
+    visited(page, "/embed/incorrect_clipped_relu?hide=proof")
+    expect(page.locator("#proof")).to_have_count(0)
+
+
+def test_without_scripts_the_page_links_to_what_is_proved_and_shows_it(plain: Page, server: str) -> None:
+    plain.goto(f"{server}/ops/clamp_with_grad?max=2")
+    plain.get_by_role("link", name="What is proved").click()
+    expect(plain.locator("#companion-sentence")).to_contain_text("Proved for all input from −3 to 3")
+    rows = plain.locator("#companion .ledger tbody tr")
+    expect(rows).to_have_count(5)
+    expect(rows.first).to_contain_text("proved")
