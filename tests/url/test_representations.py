@@ -8,7 +8,7 @@ from gradloupe.server.url import EMBED, PICTURES, REPRESENTATIONS, Representatio
 
 DRESSED = {"theme": "dark", "hide": "title", "width": "400", "height": "300", "sliders": "grad_output:2"}
 OPTIONS = {
-    **{"at": "1", "compile": "true", "lr": "0.1", "steps": "3", "goal": "2"},
+    **{"at": "1", "compile": "true", "lr": "0.1", "steps": "3", "goal": "2", "boxes": "9"},
     **{"wrt2": "min", "start2": "-1", "stop2": "1"},
 }
 FILES = ("html",)
