@@ -25,8 +25,8 @@ Value = float | int | bool | str
 RESERVED = frozenset(
     (
         *("of", "wrt", "start", "stop", "count", "grad_output", "dtype", "device", "step", "atol", "rtol", "order"),
-        *("view", "at", "compile", "lr", "steps", "goal", "boxes", "wrt2", "start2", "stop2", "recipe", "layout"),
-        *("theme", "hide", "width", "height", "sliders", "left", "right", "format", "token"),
+        *("view", "at", "compile", "lr", "steps", "goal", "boxes", "wrt2", "start2", "stop2", "recipe", "data"),
+        *("layout", "theme", "hide", "width", "height", "sliders", "left", "right", "format", "token"),
     )
 )
 

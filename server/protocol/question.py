@@ -58,6 +58,7 @@ _START2 = "the first value of `wrt2`; by default its domain"
 _LR = "the learning rate of the view `descent`; chosen from the slopes by default"
 _BOXES = "into how many boxes the view `proof` may cut the range"
 _GOAL = "what the output is to reach in the view `descent`: one number, or one for each element"
+_DATA = "`net` lays the numbers under the curves that a Function of one number gets in a small net"
 _RECIPE = "how a Function of your own is called, as in `x: float64[7]; k = 2`"
 
 
@@ -119,6 +120,7 @@ class Question:
     start2: Annotated[float | None, of_view(Number(), _START2, _SURFACE)] = None
     stop2: Annotated[float | None, of_view(Number(), "the last value of `wrt2`; above `start2`", _SURFACE)] = None
     recipe: Annotated[str, of_section(RecipeText(), _RECIPE, after="stop2")] = ""
+    data: Annotated[str, of_section(WordChoice(("", "net")), _DATA, after="recipe")] = ""
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Question:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..capture.samples import FunctionData, data_of, sample_of
+from ..capture.samples import data_of, sample_of
 from ..capture.words import share_words
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.formatting.numbers import format_number
@@ -15,6 +15,7 @@ from ..numerics.sentences.places import describe_intervals
 from ..numerics.status import Status
 from ..numerics.studies.seen import SeenPoints, judge_seen
 from ..numerics.verdict.verdict import Verdict
+from ..protocol.errors import BadQuestion
 from ..protocol.listed import listed
 from ..protocol.question import Question
 from ..runtime.arrays import Array, Interval, Mask
@@ -22,6 +23,7 @@ from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
 from ..schema.section import Bins, SeenRecord
 from .common import ColumnArrays, sentence_names
+from .small_net import NET, small_net_numbers
 
 _BINS, _FEW_BINS = 48, 24  # unit: of the inputs and of grad_output
 _OUTLIERS = (0.002, 0.998)  # pattern: the quantiles between which the histogram of grad_output reaches
@@ -32,25 +34,32 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class _Sample:
-    """The numbers of an input at all sites, each with its grad_output and site; ``paired`` where those are known."""
+    """The numbers of an input at all sites, each with its grad_output and site; ``paired`` where those are known.
+
+    ``grads`` are all grad_outputs, ``passed`` is how many numbers went in, ``sites`` are path, line, calls and
+    backwards.
+    """
 
     x: Array
     given: Array
     site: Array
     paired: bool
+    grads: Array
+    passed: int
+    file: str
+    sites: tuple[tuple[str, str, int, int], ...]
 
 
 def seen_summary(
     section: Section, question: Question, evaluation: Evaluation, verdict: Verdict
 ) -> tuple[SeenRecord | None, ColumnArrays]:
     """What was seen, and the column of its histogram; nothing where nothing was, or a parameter is swept."""
-    data, names = data_of(section.op), [each.name for each in section.op.inputs]
-    if data is None or question.wrt.name not in names:
+    names = [each.name for each in section.op.inputs]
+    if question.wrt.name not in names:
         return None, {}
     place = names.index(question.wrt.name)
-    alone = not section.op.inputs[place].shape
-    sample = _sample(data, question.wrt.name, place, alone, question.grad_output)
-    if not sample.x.size:
+    sample = _of_net(section) if question.data == NET else _of_step(section, question, place)
+    if sample is None or not sample.x.size:
         return None, {}
     try:
         points = judge_seen(section, sample.x, sample.given, question.step)
@@ -58,38 +67,51 @@ def seen_summary(
         points = None
     on_kinks = _on_kinks(sample.x, points.bends if points else ())
     inputs = _bins(sample.x[~on_kinks], (question.start, question.stop), _BINS, sample.x.size)
-    record = _record(data, sample, points, question, inputs, on_kinks)
-    record["passed"] = sum(slot["numel"] for slot in data.slots(question.wrt.name, place))
+    record = _record(sample, points, question, inputs, on_kinks)
     record["sentences"] = [*_sentences(record, section, question, sample, points, evaluation, verdict)]
     rows = np.searchsorted([low for low, _, _ in inputs], evaluation.rows.x, side="right") - 1
     return record, {"seen": np.array([share for _, _, share in inputs])[rows.clip(0)]}
 
 
-def _sample(data: FunctionData, name: str, place: int, alone: bool, grad_output: float) -> _Sample:
-    """The numbers of all sites, with their own grad_output where each element has one."""
+def _of_net(section: Section) -> _Sample:
+    """The numbers in the small net; raises ``BadQuestion`` for an op that does not fit into it."""
+    found = small_net_numbers(section) if [each.shape for each in section.op.inputs] == [()] else None
+    if found is None:
+        raise BadQuestion("data=net is for a Function of one number that returns one; leave data out.", "data")
+    x, given = found
+    return _Sample(x, given, np.zeros(x.size), True, given, x.size, "the small net", (("net", "", 1, 1),))
+
+
+def _of_step(section: Section, question: Question, place: int) -> _Sample | None:
+    """The numbers of a step at all sites, with their own grad_output where each element has one."""
+    data, name = data_of(section.op), question.wrt.name
+    if data is None:
+        return None
+    alone = not section.op.inputs[place].shape and data.capture.record["sampled"]
     parts = []
     for number, site in enumerate(data.sites):
         x = sample_of(data.capture, [site], "input", data.index(site, name, place))
         given = sample_of(data.capture, [site], "grad_output")
-        own = alone and data.capture.record["sampled"] and given.size == x.size
-        parts.append((x, given if own else np.full(x.size, grad_output), np.full(x.size, number), own))
-    x, given, sites, own = zip(*parts, strict=True)
-    return _Sample(np.concatenate(x), np.concatenate(given), np.concatenate(sites), all(own))
+        own = alone and given.size == x.size
+        parts.append((x, given if own else np.full(x.size, question.grad_output), np.full(x.size, number), own))
+    columns, own = [np.concatenate(each) for each in [*zip(*parts, strict=True)][:3]], all(part[3] for part in parts)
+    grads = sample_of(data.capture, list(data.sites), "grad_output")
+    passed = sum(slot["numel"] for slot in data.slots(name, place))
+    sites = tuple((each["path"], each["line"], each["calls"], each["backwards"]) for each in data.sites)
+    return _Sample(columns[0], columns[1], columns[2], own, grads, passed, data.capture.name, sites)
 
 
-def _record(
-    data: FunctionData, sample: _Sample, points: SeenPoints | None, question: Question, inputs: Bins, on_kinks: Mask
-) -> SeenRecord:
-    x, grads = sample.x, sample_of(data.capture, list(data.sites), "grad_output")
+def _record(sample: _Sample, points: SeenPoints | None, question: Question, inputs: Bins, on_kinks: Mask) -> SeenRecord:
+    x, grads = sample.x, sample.grads
     site = sample.site[points.which] if points else sample.site[:0]
     differs = points.status == Status.DIFFERS if points else np.zeros(0, bool)
     stopped = points.stopped if points else np.zeros(0, bool)
     signs = sample.given[points.which][differs] if points and sample.paired and differs.any() else grads
     bends = points.bends if points else ()
     return {
-        "file": data.capture.name,
+        "file": sample.file,
         "sampled": int(x.size),
-        "passed": 0,
+        "passed": sample.passed,
         "differs": _share(differs),
         "negative": _share(signs < 0),
         "stopped": _share(stopped),
@@ -98,15 +120,15 @@ def _record(
         "kinks": [(at, share) for at in bends if (share := float(_on_kinks(x, (at,)).mean()))],
         "sites": [
             {
-                "path": each["path"],
-                "line": each["line"],
-                "calls": each["calls"],
-                "backwards": each["backwards"],
+                "path": path,
+                "line": line,
+                "calls": calls,
+                "backwards": backwards,
                 "differs": _share(differs[site == number]),
                 "stopped": _share(stopped[site == number]),
                 "kinks": _share(on_kinks[sample.site == number]),
             }
-            for number, each in enumerate(data.sites)
+            for number, (path, line, calls, backwards) in enumerate(sample.sites)
         ],
         "inputs": inputs,
         "grad_outputs": _bins(grads, _reach(grads), _FEW_BINS, grads.size),

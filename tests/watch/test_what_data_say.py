@@ -4,6 +4,7 @@ import json
 from html import unescape
 
 import pytest
+from support import http
 from support.seen_step import functions_of, seen_step
 from support.servers import serving_in_thread
 
@@ -112,3 +113,15 @@ def test_the_table_of_all_functions_begins_with_the_most_harm(folder):
     assert [line.split()[0] for line in lines[2:5]] == ["ClampWithGrad", "WrongFarOut", "Rows"]
     assert "20 %" in lines[2]
     assert lines[6].startswith("20 % of the inputs of ClampWithGrad at clip lie where backward differs")
+
+
+def test_an_op_of_the_gallery_is_seen_in_a_small_net(server):
+    seen = http.get(f"{server}/ops/incorrect_clipped_relu.json?start=-9&stop=9&data=net").json()["seen"]
+    inside = sum(share for low, high, share in seen["inputs"] if low >= 0 and high <= 2)
+    assert (seen["sampled"], seen["outside"], seen["missing"]) == (2048, 0.0, 0.0)
+    assert seen["differs"] == pytest.approx(1 - inside, abs=0.05)
+    assert http.get(f"{server}/ops/relu.json?data=net").json()["seen"]["differs"] == 0.0
+    assert "In a small net" in http.get(f"{server}/lessons/data", headers={"accept": "text/html"}).text
+    for refused in ("softmax?data=net", "relu?data=mine"):
+        problem = http.get(f"{server}/ops/{refused.replace('?', '.json?')}")
+        assert (problem.status_code, problem.json()["parameter"]) == (422, "data")
