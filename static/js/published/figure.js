@@ -16,6 +16,7 @@ const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
 const kernel = "kernel" in page.dataset; // which answers what is not here
 const hidden = `${page.dataset.hide ?? ""} ${find(".embed").dataset.hide}`.split(" ").filter(Boolean);
+const wrong = hidden.find((part) => !PARTS.includes(part));
 const still = page.dataset.plotlyCurves === ""; // one file, without what draws
 const controls = [...find("#controls").querySelectorAll("[data-control]")].map(({ dataset }) => dataset.control);
 const said = [...new URLSearchParams(location.search)].filter(([name]) => controls.includes(name));
@@ -42,12 +43,11 @@ const frame = framedFigure(session, (name) => name === "layout" || controls.incl
 session.on("words", (answer) => {
   sound.stop(); // what is heard is no longer what is seen
   writeValues(find("#rows"), answer);
+  if (wrong) session.complain(`hide=${wrong} names no part of the figure; it can hide ${PARTS.join(", ")}.`);
 });
 for (const event of ["pointerover", "focusin", "touchstart"]) addEventListener(event, wake, { once: true, passive: true });
 if (still) for (const button of document.querySelectorAll(".legend button")) button.disabled = true;
 session.start();
-const wrong = hidden.find((part) => !PARTS.includes(part));
-if (wrong) session.complain(`hide=${wrong} names no part of the figure; it can hide ${PARTS.join(", ")}.`);
 
 async function ask(address, signal) {
   const here = first;
