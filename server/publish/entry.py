@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..documents.compact import exact_document
 from ..figure.sheet_svg import figure_svg
@@ -61,6 +62,11 @@ class _Picture:
     sentence: str
 
 
+def site_page(template: str, up: str, taught: bool, view: SectionPage | None = None, **context: Any) -> bytes:
+    """A page of a site, to whose top ``up`` leads, and which has lessons where it is ``taught``."""
+    return Pages.shared().published(template, view, up=up, policy=SITE_POLICY, taught=taught, **context)
+
+
 async def planned(engine: Engine, device: DeviceSummary, stub: OpStub, file: str, sliders: str) -> Planned:
     """How a Function is to be published, with the ``sliders`` of an address as far as it has them, or with the usual.
 
@@ -82,18 +88,18 @@ async def planned(engine: Engine, device: DeviceSummary, stub: OpStub, file: str
     return Planned(stub, file, op, address, slider_axes(op, address))
 
 
-async def published(engine: Engine, device: DeviceSummary, plan: Planned, done: Done) -> Entry:
-    """The entry of a Function; ``done`` is called once for each question of the plan, or for what takes its place."""
+async def published(engine: Engine, device: DeviceSummary, plan: Planned, taught: bool, done: Done) -> Entry:
+    """The entry of a Function; the site has lessons where it is ``taught``. ``done`` is called after each question."""
     if plan.op is None or plan.address is None:
-        return _uncalled(plan, plan.why)
+        return _uncalled(plan, plan.why, taught)
     try:
         first = await engine.answer(plan.address.question)
         axes = () if first.header["failure"] else plan.axes  # a Function that fails has one section to show
         figure = await measured_figure(engine.answer, plan.op, device, plan.address, axes, done)
         pictures, files = await _pictures(engine, figure, plan.file, done)
     except (BadQuestion, EngineFault) as problem:
-        return _uncalled(plan, str(problem))
-    return await asyncio.to_thread(_entry, plan, figure, pictures, files)
+        return _uncalled(plan, str(problem), taught)
+    return await asyncio.to_thread(_entry, plan, figure, pictures, files, taught)
 
 
 async def _pictures(
@@ -113,12 +119,12 @@ async def _pictures(
     return tuple(pictures), files
 
 
-def _entry(plan: Planned, figure: Figure, pictures: tuple[_Picture, ...], files: dict[str, bytes]) -> Entry:
+def _entry(
+    plan: Planned, figure: Figure, pictures: tuple[_Picture, ...], files: dict[str, bytes], taught: bool
+) -> Entry:
     address = canonical_address(figure.op, without_display_options(figure.address))
     view = SectionPage(figure.op, figure.device, replace(figure.address, sliders=()), address, figure.answer, "")
-    page = Pages.shared().published(
-        "function", view, up="../", policy=SITE_POLICY, file=plan.file, pictures=pictures, axes=figure.axes
-    )
+    page = site_page("function", "../", taught, view, file=plan.file, pictures=pictures, axes=figure.axes)
     columns = exact_document(figure.answer, address)["columns"]
     drawn = {name: columns[name] or [] for name in ("x", "forward", "analytical")}
     curves = sparkline(drawn, "forward"), sparkline(drawn, "analytical")
@@ -126,6 +132,6 @@ def _entry(plan: Planned, figure: Figure, pictures: tuple[_Picture, ...], files:
     return Entry(plan.stub, plan.file, figure.answer.header["verdict"]["word"], curves, files)
 
 
-def _uncalled(plan: Planned, why: str) -> Entry:
-    page = Pages.shared().published("uncalled", up="../", policy=SITE_POLICY, op=plan.stub, why=why)
+def _uncalled(plan: Planned, why: str, taught: bool) -> Entry:
+    page = site_page("uncalled", "../", taught, op=plan.stub, why=why)
     return Entry(plan.stub, plan.file, "not called yet", ("", ""), {f"{plan.file}/index.html": page}, why)

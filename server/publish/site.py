@@ -11,7 +11,6 @@ from typing import Any
 from ..html.course import Course
 from ..html.gallery import cards_by_group, searched_card
 from ..html.lessons import BadLesson, Lesson, control_positions
-from ..html.pages import Pages
 from ..protocol.errors import BadQuestion
 from ..protocol.suggest import closest_match
 from ..schema.op import DeviceSummary, OpDescription
@@ -20,9 +19,9 @@ from ..supervisor.helpers import helper_count
 from ..url.address import Address
 from ..url.numbers import BadQuery
 from ..url.parse import parse_query, read_address
-from .entry import Done, Entry, Planned, planned, published
+from .entry import Done, Entry, Planned, planned, published, site_page
 from .figure import measured_figure
-from .files import SITE_POLICY, figure_files, file_names, shared_files
+from .files import figure_files, file_names, shared_files
 from .sliders import SliderAxis, slider_axis, worded_axis
 
 _POSITIONS = 25  # sample: of the slider of a lesson
@@ -70,7 +69,7 @@ async def site_files(engine: Engine, plan: Plan, title: str, done: Done) -> tupl
     async def serve(one: Engine) -> None:
         while waiting:
             place, each = waiting.popleft()
-            entries[place] = await published(one, device, each, done)
+            entries[place] = await published(one, device, each, bool(plan.lessons), done)
 
     helpers = [Engine.spawn(engine.job) for _ in range(helper_count(len(plan.functions)))]
     try:
@@ -96,7 +95,7 @@ def _lesson_page(plan: Plan, number: int, lesson: Lesson, shown: Planned) -> dic
     lessons = [each for each, _, _, _ in plan.lessons]
     beside = {"previous": lessons[:number][-2:-1], "next": lessons[number : number + 1]}
     context: dict[str, Any] = {"lesson": lesson, "number": number, "count": len(lessons), "shown": shown, **beside}
-    page = Pages.shared().published("lesson", up="../../", policy=SITE_POLICY, **context)
+    page = site_page("lesson", "../../", True, **context)
     return {f"lessons/{lesson.name}/index.html": page}
 
 
@@ -104,10 +103,10 @@ def _lists(plan: Plan, entries: Sequence[Entry], title: str, device: DeviceSumma
     cards = [{**each.stub, "entry": each, "word": each.word} for each in entries]
     groups = cards_by_group(cards)  # type: ignore[type-var]
     lessons = [each for each, _, _, _ in plan.lessons]
-    common: dict[str, Any] = {"policy": SITE_POLICY, "lessons": lessons, "title": title, "torch": device["torch"]}
-    found = {"index.html": Pages.shared().published("index", up="", groups=groups, said=_searched, **common)}
+    common: dict[str, Any] = {"lessons": lessons, "title": title, "torch": device["torch"]}
+    found = {"index.html": site_page("index", "", bool(lessons), groups=groups, said=_searched, **common)}
     if lessons:
-        found["lessons/index.html"] = Pages.shared().published("lessons", up="../", **common)
+        found["lessons/index.html"] = site_page("lessons", "../", True, **common)
     return found
 
 
