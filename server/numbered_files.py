@@ -89,3 +89,8 @@ def line_of(content: str, key: str) -> int | None:
     """The line on which a key stands, None where none does."""
     found = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*=", content, re.MULTILINE)
     return content.count("\n", 0, found.start()) + 1 if found else None
+
+
+def word_count(text: str) -> int:
+    """How many words a text has; signs that stand alone are none."""
+    return sum(any(sign.isalnum() for sign in word) for word in text.split())

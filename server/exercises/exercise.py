@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..numbered_files import BadFile, line_of, read_folder, read_numbered
+from ..numbered_files import BadFile, line_of, read_folder, read_numbered, word_count
 from ..paths import TEMPLATES
 from ..protocol.listed import listed
 from .readings import READINGS
@@ -119,7 +119,7 @@ def _trouble(said: Mapping[str, Any], own: bool) -> tuple[str, str] | None:
     if (said["goal"] == "check") != bool(said.get("catches") and said.get("spares")):
         return "goal", "catches and spares go with the goal check, and both are needed there."
     least, most = _OWN_BOUNDS if own else WORD_BOUNDS
-    if not least <= (count := len(said["task"].split())) <= most:
+    if not least <= (count := word_count(said["task"])) <= most:
         return "task", f"task has {count} words, and {least} to {most} are allowed."
     if len(said["title"]) > _LONGEST_TITLE:
         return "title", f"title has {len(said['title'])} characters, and {_LONGEST_TITLE} are allowed."

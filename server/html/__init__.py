@@ -3,10 +3,11 @@
 The templates are in ``templates``, figures in ``figure``; HTTP itself is in ``http`` and ``routes``.
 """
 
+from ..numbered_files import word_count
 from .assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER, STYLE_SHEETS, Assets
 from .example_inputs_code import example_inputs_code
 from .glossary import BadGlossary, read_glossary
-from .lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson, word_count
+from .lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson
 from .pages import Pages
 from .search import ranked
 

@@ -31,7 +31,7 @@ STYLE_SHEETS = {
     "embed": (*_COMMON, *_FIGURE, "framed", "embed", "highlight", "no_script"),
     "lesson": (*_COMMON, *_FIGURE, "framed", "lesson", "no_script"),
     "lessons": (*_COMMON, "lessons"),
-    "play": (*_COMMON, *_FIGURE, "play", "copied", "no_script"),
+    "play": (*_COMMON, *_FIGURE, "play", "copied", "share", "no_script"),
     "exercise": (*_COMMON, *_FIGURE, "play", "framed", "exercise", "highlight", "no_script"),
     "glossary": (*_COMMON, "glossary"),
     "compare": (*_COMMON, *_FIGURE, "compare", "highlight", "no_script"),

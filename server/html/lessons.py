@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ..numbered_files import BadFile, line_of, read_folder, read_numbered
+from ..numbered_files import BadFile, line_of, read_folder, read_numbered, word_count
 from ..paths import TEMPLATES
 from ..protocol.listed import listed
 from ..protocol.suggest import closest_match
@@ -135,11 +135,6 @@ def read_lesson(file: str, content: str, own: bool = False) -> Lesson:
     choices, lines = tuple(said.get("choices", ())), (line_of(content, "address"), line_of(content, "control"))
     found = {"op": place.removeprefix("/ops/"), "query": query, "choices": choices, **texts}
     return Lesson(name, number, own=own, file=file, lines=lines, **found)
-
-
-def word_count(text: str) -> int:
-    """How many words a text has; signs that stand alone are none."""
-    return sum(any(sign.isalnum() for sign in word) for word in text.split())
 
 
 def _check(file: str, content: str, said: Mapping[str, Any], own: bool) -> None:

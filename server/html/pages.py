@@ -246,6 +246,8 @@ class Pages:
     def lesson(self, view: SectionPage, place: LessonPlace, course: Course, framed: bool) -> bytes:
         """A lesson of the course with its figure; ``framed`` for a frame of another page."""
         address = f"/lessons/{place.lesson.name}"
+        if framed and view.answer is not None:
+            view = replace(view, answer=without_hidden(view.answer, view.address.hide))
         context = _context(replace(view, indexed=False), f"/embed{address}" if framed else address)
         text = " ".join(place.lesson.text.replace("`", "").split())
         social = plain_tags(view.base + address, place.lesson.title, text, view.indexed and not framed)
@@ -330,15 +332,16 @@ class Pages:
             "html": self.panel(header, op),
         }
 
-    def play(self, base: str, indexed: bool, view: SectionPage | None = None) -> bytes:
-        """The page with the editor: for the code of a section, or for what somebody writes from scratch."""
+    def play(
+        self, base: str, indexed: bool, view: SectionPage | None = None, unsolved: UnsolvedOp | None = None
+    ) -> bytes:
+        """The page with the editor: for the code of a section, of a Function of which no call is known, or a new one."""
         shown = unanswered() if view is None else _context(replace(view, indexed=False))
-        social = plain_tags(f"{base}/play", "Play", PLAY_DESCRIPTION, indexed and view is None)
-        text = SKELETON if view is None else source_text(view.op)
-        name = "" if view is None else name_in_text(view.op)
-        return self._render(
-            "pages/play.html", shown | {"social": social, "text": text, "name": name, "origin": view and view.op}
-        )
+        origin = unsolved or (view and view.op)
+        social = plain_tags(f"{base}/play", "Play", PLAY_DESCRIPTION, indexed and origin is None)
+        text, name = (source_text(origin), name_in_text(origin)) if origin else (SKELETON, "")
+        shown |= {"social": social, "base": base, "text": text, "name": name, "origin": origin, "called": bool(view)}
+        return self._render("pages/play.html", shown)
 
     def pair(self, context: dict[str, Any]) -> bytes:
         return self._render("pages/compare.html", context)
@@ -363,10 +366,10 @@ class Pages:
         context = {"trouble": trouble, "file": trouble["file"], "course": course, "framed": framed}
         return self._render("pages/own_file.html", context)
 
-    def unsolved(self, problem: UnsolvedOp) -> bytes:
+    def unsolved(self, problem: UnsolvedOp, editable: bool) -> bytes:
         """A visitor's Function whose arguments could not be inferred: why, and how to declare them."""
         examples = example_inputs_code(problem["title"], problem["recipe"], problem["argument"])
-        return self._render("pages/own_function.html", {"op": problem, "examples": examples})
+        return self._render("pages/own_function.html", {"op": problem, "examples": examples, "editable": editable})
 
     def error(self, status: int, title: str, detail: str, op: str | None, place: str = "") -> bytes:
         """The page of an HTTP error; ``op`` is an op to link to, ``place`` the first segment of the path."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..figure.legend import legend
 from ..paths import ROOT, working_directory
-from ..schema.op import OpDescription
+from ..schema.op import OpStub
 
 SKELETON = '''\
 import torch
@@ -32,7 +32,7 @@ _CLAIMS = ("broken", "check")
 _OF_THE_GALLERY = re.compile(r"^from \.op import ", re.M)
 
 
-def source_text(op: OpDescription) -> str:
+def source_text(op: OpStub) -> str:
     """The text of the file that defines an op, such that it runs anywhere; of none that can be read its class alone."""
     file = Path(working_directory() if op["own"] else ROOT, op["file"])
     try:
@@ -54,7 +54,7 @@ def _without_claims(text: str) -> str:
     return "".join(lines)
 
 
-def name_in_text(op: OpDescription) -> str:
+def name_in_text(op: OpStub) -> str:
     """What an op of the visitor's own is called in its text; "" for the first Function."""
     return op["name"].rpartition(".")[2] if op["own"] else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..protocol.listed import listed
@@ -29,11 +30,7 @@ A section has several `view`s, and each is a document of its own:
 With `order=2` what backward returned is looked at instead of forward, and the second derivative instead of the first.
 `/compare` shows two ops over one range, side by side; {_PAIR_PICTURES} are its picture.
 
-`POST /play.json` takes code in the place of a name: JSON with its `text`, and perhaps the `name` of a Function in it
-and a `query`, as in an address. The answer has the names of its `functions`, the `name` that was taken, and the
-`document`, as at `/ops/{{name}}.json`. `result` is `answered`, `failed` (the Function raises), `unsolved` (no call of
-it is known) or `broken` (the text cannot be run); then there are a `sentence` and the `line` of the text. Code runs in
-a sandbox: 403 where the server has none, or where another site asks, and 503 with `Retry-After` where too many do.
+`POST /play.json` takes code in the place of a name.
 
 What is left out has its default. A name that is unknown, given twice or out of bounds is refused in one sentence, and
 so is what this representation cannot show. A Function that raises, crashes or never returns is a result (200, see
@@ -91,8 +88,11 @@ HEALTH_PARAMETERS = [
     },
 ]
 _STATUS_TEXTS = {
+    403: "The server may not run code, or another site asks.",
     404: "There is no such op.",
+    413: "The text is too long.",
     414: "The query is too long.",
+    415: "The body is no JSON.",
     422: "The query asks for something that does not exist.",
     501: "There is no such format.",
     503: "Too much to do, or the ops could not be loaded.",
@@ -119,6 +119,37 @@ def view_responses(names: dict[str, str]) -> dict[str, Any]:
 
 def _measured(schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": "Measured.", "content": {"application/json": {"schema": schema}}}
+
+
+_TEXT = {"type": "string"}
+EDIT_BODY = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": dict.fromkeys(("text", "name", "query"), _TEXT),
+                "required": ["text"],
+                "additionalProperties": False,
+            },
+        }
+    },
+}
+
+
+def edit_response(results: Sequence[str], document: dict[str, Any]) -> dict[str, Any]:
+    """A 200 response with one of these results of a text, and where it could be run the document of this response."""
+    nothing = {"type": "null"}
+    properties = {
+        "result": {"type": "string", "enum": results},
+        "sentence": _TEXT,
+        "line": {"anyOf": [{"type": "integer"}, nothing]},
+        "functions": {"type": "array", "items": _TEXT},
+        "name": _TEXT,
+        "document": {"anyOf": [document["content"]["application/json"]["schema"], nothing]},
+    }
+    required = [name for name in properties if name != "name"]  # a text that cannot be run has none
+    return _measured({"type": "object", "properties": properties, "required": required})
 
 
 def content_response(media_type: str) -> dict[str, Any]:

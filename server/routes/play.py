@@ -21,6 +21,7 @@ from ..figure.hidden_curves import without_hidden
 from ..html.controls_digest import controls_digest
 from ..html.pages import Pages, SectionPage
 from ..http.cross_site_guard import PLAY, PLAY_GRADE, PLAY_PAGE
+from ..http.openapi import EDIT_BODY, edit_response, problem_responses
 from ..http.responses import reply, uncached_reply
 from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import BadQuestion, EngineBroken, UnknownOp, Unsolved
@@ -34,7 +35,7 @@ from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_address
 from ..url.representations import PAGE, REPRESENTATIONS, check_representation
 from .context import Site, query_string
-from .sections import SectionPlace, section_page
+from .sections import SECTION_DOCUMENTS, SectionPlace, section_page
 
 MAX_TEXT = 2**16  # bytes of a text in UTF-8
 _PATIENCE = 1.0  # seconds that a page waits for its figure
@@ -85,11 +86,16 @@ async def editor(request: Request) -> Response:
     await check_allowed(site)
     site.edits.prepare()
     words = parse_query(query_string(request))
-    origin = words.pop("from", "")
-    if origin:
+    origin, uncalled = words.pop("from", ""), None
+    try:
+        if origin and not await site.engine.waits_for(origin):
+            await site.op(origin, words.get("recipe", ""))
+    except Unsolved as unsolved:
+        uncalled = unsolved.told
+    if origin and not uncalled:
         place = SectionPlace(origin, encoded_query(words))
         return await section_page(request, place, PAGE, "play", _rendered, _PATIENCE)
-    body = await asyncio.to_thread(site.pages.play, site.base(request), site.settings.public)
+    body = await asyncio.to_thread(site.pages.play, site.base(request), site.settings.public, None, uncalled)
     return reply(request, body, "text/html")
 
 
@@ -97,12 +103,24 @@ def _rendered(pages: Pages, view: SectionPage) -> bytes:
     return pages.play(view.base, view.indexed, view)
 
 
-@router.post(PLAY, include_in_schema=False)
+@router.post(
+    PLAY,
+    tags=["sections"],
+    summary="The numbers of a section of code that is sent",
+    response_class=Response,
+    responses={
+        200: edit_response(("answered", "failed", "unsolved", "broken"), SECTION_DOCUMENTS),
+        **problem_responses(403, 404, 413, 415, 422, 503),
+    },
+    openapi_extra={"requestBody": EDIT_BODY},
+)
 async def play(request: Request) -> Response:
-    """What a text's Function does: its document as at ``/ops/{name}.json``, or the sentence why there is none.
+    """The ``document`` is that of ``/ops/{name}.json``, for the Function that is called ``name`` in the ``text``.
 
-    The body is JSON: the ``text``, the ``name`` of a Function in it (the first by default), and a ``query`` as in an
-    address. What is wrong with the text is a result, and no error of the request.
+    That is the first of its ``functions`` by default; ``query`` is as in an address. What is wrong with the text is no
+    error of the request, but the ``result``: ``answered``, ``failed`` (the Function raises), ``unsolved`` (no call of
+    it is known) or ``broken`` (the text cannot be run), with a ``sentence`` and the ``line`` that it is about. Code
+    runs in a sandbox: 403 where the server has none, 503 with ``Retry-After`` where too many ask.
     """
     return await _reply(
         request, _FIELDS, lambda done: {"document": orjson.Fragment(json_document(done.answer, done.place))}

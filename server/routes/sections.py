@@ -48,7 +48,7 @@ _Render = Callable[[Pages, SectionPage], bytes]
 _Further = Callable[[OpDescription, DeviceSummary, Address], list[Question]]
 
 _PARAMETERS = [NAME_PARAMETER, *QUERY_PARAMETERS]
-_DOCUMENTS = view_responses({view.name: component_name(view.header.__name__) for view in VIEWS.values()})
+SECTION_DOCUMENTS = view_responses({view.name: component_name(view.header.__name__) for view in VIEWS.values()})
 _PAGE_DOCUMENTS = view_responses({"curves": "PageSection"} | dict.fromkeys(WRITTEN_VIEWS, "PagePanel"))
 
 # The routes take the bare request: parameters converted by FastAPI would add 10 % to the time of the first page.
@@ -173,7 +173,7 @@ async def file(asked: _Asked) -> tuple[bytes, bool]:
     return await asked.site.exports.file(asked.op, asked.device, asked.address, asked.visitor)
 
 
-@_represented("json", "The numbers of a section", _DOCUMENTS)
+@_represented("json", "The numbers of a section", SECTION_DOCUMENTS)
 async def numbers(asked: _Asked) -> tuple[bytes, bool]:
     """Forward, analytical, numerical and its error bound, one-sided slopes, marks and the verdict; or another view."""
     answer, lasting = await asked.answer()
@@ -265,7 +265,7 @@ async def section_page(
     try:
         return await _section(request, place, shown, f"{kind} {public} {editable}", rendered)
     except Unsolved as unsolved:
-        return uncached_reply(request, site.pages.unsolved(unsolved.told), "text/html")
+        return uncached_reply(request, site.pages.unsolved(unsolved.told, editable), "text/html")
 
 
 def _panel_question(op: OpDescription, device: DeviceSummary, address: Address) -> list[Question]:

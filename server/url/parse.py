@@ -102,7 +102,7 @@ def read_address(op: OpDescription, device: DeviceSummary, words: QueryWords) ->
     return checked_address(op, device, replace(usual, question=replace(usual.question, **of_question), **of_address))
 
 
-def read_dress(words: QueryWords, names: Sequence[str], parts: Sequence[str]) -> dict[str, Any]:
+def read_dress(words: QueryWords, names: Sequence[str], parts: tuple[str, ...]) -> dict[str, Any]:
     """How a frame is dressed, of whose look only what is so named is chosen, and only these parts may be hidden.
 
     Raises ``BadQuery``.

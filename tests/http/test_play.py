@@ -178,10 +178,14 @@ def test_no_other_origin_may_do_so(public: InThread, origin: str) -> None:
 
 
 def test_the_description_of_the_api_says_what_code_is_answered(running: InThread) -> None:
-    described = running.get("/openapi.json").json()["info"]["description"]
-    result = played(running, {"text": "x = 1 / 0"}).json()
-    assert "POST /play.json" in described
-    assert all(f"`{field}`" in described for field in (*result, result["result"], "text", "query"))
+    described = running.get("/openapi.json").json()["paths"]["/play.json"]["post"]
+    assert described["requestBody"]["content"]["application/json"]["schema"]["required"] == ["text"]
+    answer = described["responses"]["200"]["content"]["application/json"]["schema"]
+    for text in ("x = 1 / 0", edited()):
+        result = played(running, {"text": text}).json()
+        assert result.keys() - {"name"} == {*answer["required"]}
+        assert result.keys() <= answer["properties"].keys()
+        assert result["result"] in answer["properties"]["result"]["enum"]
 
 
 def test_a_frame_may_ask_for_nothing_else(public: InThread) -> None:

@@ -9,7 +9,7 @@ from gradloupe.server.http.response_schemas import merge_schemas, response_schem
 @pytest.mark.nightly
 def test_the_api_can_be_read_and_tried_without_any_other_host(page: Page, server: str) -> None:
     page.goto(f"{server}/docs")
-    expect(page.locator(".opblock-summary-path")).to_have_count(11)
+    expect(page.locator(".opblock-summary-path")).to_have_count(12)
     page.get_by_text("The numbers of a section").click()
     page.get_by_role("button", name="Try it out").click()
     page.get_by_role("button", name="Execute").click()

@@ -8,7 +8,7 @@ import { soundButton } from "../figure/sound.js";
 import { ROOT } from "../root.js";
 import { framedFigure } from "../share/framed_figure.js";
 import { isOfSection } from "../state/address.js";
-import { askServer } from "../state/question.js";
+import { askForPage } from "../state/question.js";
 import { Session } from "../state/session.js";
 import { proofLine } from "../views/proof_line.js";
 
@@ -44,8 +44,7 @@ const frame = framedFigure(session, isOfSection);
 
 function askWhenSeen(address, signal) {
   if (answered) hurry(); // what stands there is no longer what is asked for
-  const { hide } = page.dataset; // of the curves
-  return askServer(hide ? `${address}${address.includes("?") ? "&" : "?"}hide=${hide}` : address, signal);
+  return askForPage(address, signal);
 }
 
 if (page.dataset.shown) import("../own/events.js").then(({ followInFrame }) => followInFrame(page.dataset, numbers));

@@ -8,7 +8,7 @@ import { ROOT } from "../root.js";
 import { shareButton } from "../share/button.js";
 import { messenger } from "../share/parent_page.js";
 import { editAddress, joinQueries, showInAddressBar } from "../state/address.js";
-import { askServer } from "../state/question.js";
+import { askForPage } from "../state/question.js";
 import { Session } from "../state/session.js";
 
 const TURNS = { ArrowLeft: "prev", ArrowRight: "next" };
@@ -18,7 +18,7 @@ const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
 const { start: beginning, search, control, ranges } = find("#controls").dataset;
 
-const session = new Session(askServer, search);
+const session = new Session(askForPage, search);
 session.home = () => session.stateOf(`?${beginning}`);
 soleFigure(session, {
   load: () => whenVisible(find("#canvas")).then(() => loadPlotly("curves")),
@@ -26,7 +26,7 @@ soleFigure(session, {
 });
 
 session.on("address", (said) => {
-  find("#whole").href = ROOT + session.path + said;
+  if (find("#whole")) find("#whole").href = ROOT + session.path + said;
   if (find("#edit")) find("#edit").href = editAddress(session, said);
   showInAddressBar(location.pathname + queryOfPage());
 });

@@ -7,6 +7,7 @@ import { typesetSentence } from "../number.js";
 import { codeField } from "../play/code.js";
 import { declareControls } from "../play/controls.js";
 import { diffElements } from "../play/diff.js";
+import { embeddingDialog } from "../play/embedding.js";
 import { editSource } from "../play/edits.js";
 import { packText, unpackText } from "../play/link.js";
 import { ROOT } from "../root.js";
@@ -21,7 +22,7 @@ const BROKEN = "The code of this link cannot be read: it was cut, or is too long
 
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
-const { from = "", name, editor } = page.dataset;
+const { from = "", behind = "", name, editor } = page.dataset; // `behind` an edit its original is drawn
 const original = find("#code").defaultValue;
 const chosen = { name };
 let latest = { form: "", test: "" }; // of what was answered last
@@ -30,7 +31,7 @@ let timers = [];
 const code = codeField(find("#editor"), editor, typed);
 const isEdited = () => code.text() !== original;
 const edits = editSource({
-  from,
+  from: behind,
   asked: () => ({ text: code.text(), name: chosen.name, form: latest.form }),
   drawn: () => session.answer !== null,
   heard,
@@ -60,8 +61,9 @@ function heard({ result, sentence, line, functions, name: shown, form, controls,
   offer(functions, shown);
   find(".result").classList.toggle("stale", !seen);
   find("#verdict").hidden = !seen && session.answer === null; // there is none on what never ran
+  code.enrich();
   if (!seen) return;
-  if (from) find("#pale").hidden = !isEdited() || edits.original() === null;
+  if (behind) find("#pale").hidden = !isEdited() || edits.original() === null;
   if (form !== latest.form) declareControls(session, find("#controls"), controls, answer.address);
   latest = { form, test };
 }
@@ -155,6 +157,7 @@ testDialog(find("#py"), find("#pytest"), () => {
   const text = `${code.text().trimEnd()}\n\n\n${latest.test}`;
   return latest.test ? { text, trouble: "", href: blobOf(text) } : { text: "", trouble: "There is none before the code runs." };
 });
+if (find("#embedding")) embeddingDialog(find("#embedding"), () => ({ code: code.text(), query: session.query }));
 addEventListener("hashchange", () => openLink(code.write));
 plotly().catch(() => {}); // whoever draws says that it is not there
 start();

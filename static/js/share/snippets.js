@@ -9,9 +9,9 @@
 const HTML = /^(allow|class|dir|hidden|id|inert|lang|nonce|op|part|role|slot|style|tabindex|title|translate|on[a-z]{3,})$/;
 export const SANDBOX = "allow-scripts allow-same-origin allow-downloads allow-popups allow-popups-to-escape-sandbox";
 
-/** The text as HTML has it, between tags and between quotes. */
-const escaped = (text) =>
-  text.replace(/[&<>"]/g, (each) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[each]);
+/** The text as HTML has it, between tags, and between quotes. */
+const between = (text) => text.replace(/[&<>]/g, (each) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[each]);
+const escaped = (text) => between(text).replace(/"/g, "&quot;");
 
 /** The text as Markdown has it, with nothing in it that Markdown would read. */
 const plain = (text) => text.replace(/[\\`*_[\]<>&!|]/g, "\\$&");
@@ -65,19 +65,24 @@ function iframe(figure, source = "src", more = ` loading="lazy" sandbox="${SANDB
   return `<iframe ${source}="${escaped(filling(figure))}" title="${escaped(name(figure))}" ${size}${more}${allowed(figure)} frameborder="0"></iframe>`;
 }
 
-function element(figure) {
+/** The element with code to edit, or with the figure of an op, and in it what is there before it, and without it. */
+export function elementOf(figure) {
   const dress = Object.entries(figure.dress).filter(([, text]) => text);
   const words = figure.said.filter(([each]) => /^[a-z_][a-z0-9_]*$/.test(each) && !HTML.test(each));
   const others = new URLSearchParams(figure.said.filter((each) => !words.includes(each))).toString();
-  const attributes = [["op", embedded(figure)], ...words, ...dress, ...(others ? [["data-query", others]] : [])];
-  const tag = attributes.map(([each, text]) => `${each}="${escaped(text)}"`).join(" ");
+  const edited = figure.code !== undefined;
+  const attributes = [["op", !edited && embedded(figure)], ...words, ...dress, ["data-query", others]];
+  const told = attributes.filter(([, text]) => text).map(([each, text]) => `${each}="${escaped(text)}"`);
   return [
     `<script type="module" src="${escaped(figure.base)}/grad-loupe.js"></script>`,
-    `<grad-loupe ${tag}${allowed(figure)}>`,
-    `  <a href="${escaped(page(figure))}"><img src="${escaped(picture(figure, ".svg"))}" alt="${escaped(figure.title)}" width="100%"></a>`,
+    `<grad-loupe ${[...(edited ? ["edit"] : []), ...told].join(" ")}${allowed(figure)}>`,
+    edited ? `<pre>\n${between(figure.code.trim())}\n</pre>` : `  ${picturedLink(figure)}`,
     "</grad-loupe>",
   ].join("\n");
 }
+
+const picturedLink = (figure) =>
+  `<a href="${escaped(page(figure))}"><img src="${escaped(picture(figure, ".svg"))}" alt="${escaped(figure.title)}" width="100%"></a>`;
 
 function sphinx(figure) {
   return [
@@ -112,7 +117,7 @@ function jupyter(figure) {
 /** Where a figure can go, in the order of the dialog: its name, what one does there, and what one pastes. */
 export const PLACES = [
   ["HTML", "Paste it into the page, where the figure should appear.", iframe],
-  ["Web component", "It grows and shrinks with its figure, tells its state, and falls back to the picture.", element],
+  ["Web component", "It grows and shrinks with its figure, tells its state, and falls back to the picture.", elementOf],
   ["WordPress", "Paste the address on a line of its own; any editor that knows oEmbed makes a figure of it.", pasted],
   ["oEmbed", "What an editor asks for: JSON, or XML with format=xml.", oembed],
   [

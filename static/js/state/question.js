@@ -76,5 +76,11 @@ export async function askServer(address, signal, more = {}) {
   return { ok, status, body: await response.json(), retryAfter: secondsOf(headers.get("Retry-After") ?? "0") };
 }
 
+/** The same for a page that leaves out parts: of the curves it gets none of them. */
+export function askForPage(address, signal) {
+  const { hide } = document.documentElement.dataset;
+  return askServer(hide ? `${address}${address.includes("?") ? "&" : "?"}hide=${hide}` : address, signal);
+}
+
 /** Retry-After has seconds, or a date where a proxy writes it; 0 for anything else, and for a date that is over. */
 const secondsOf = (text) => Math.max(0, Number.isFinite(Number(text)) ? Number(text) : (Date.parse(text) - Date.now()) / 1000 || 0);
