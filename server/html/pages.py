@@ -335,7 +335,7 @@ class Pages:
     def play(
         self, base: str, indexed: bool, view: SectionPage | None = None, unsolved: UnsolvedOp | None = None
     ) -> bytes:
-        """The page with the editor: for the code of a section, of a Function of which no call is known, or a new one."""
+        """The page with the editor: for the code of a section, of a Function without a known call, or a new one."""
         shown = unanswered() if view is None else _context(replace(view, indexed=False))
         origin = unsolved or (view and view.op)
         social = plain_tags(f"{base}/play", "Play", PLAY_DESCRIPTION, indexed and origin is None)
