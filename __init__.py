@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from .server.notebook import check, fill_tensor, look
     from .server.watch.seen import watch
 
+# gradloupe.sphinx is found here: a sphinx.py in a checkout would be taken for Sphinx itself.
+__path__.append(f"{__path__[0]}/server/sphinx_extension")
 __version__ = "0.1.0"
 __all__ = ["__version__", "check", "fill_tensor", "look", "watch"]
 

@@ -1,0 +1,1 @@
+"""The extension of Sphinx, which is imported as ``gradloupe.sphinx``."""
