@@ -62,7 +62,7 @@ async def element_module(request: Request) -> Response:
 async def widget_module(request: Request) -> Response:
     """The same module in the form of anywidget, for MyST and for notebooks."""
     assets = Site.serving(request).assets
-    return reply(request, assets.widget.encode(), assets.media_type(_ELEMENT), assets.digest)
+    return reply(request, assets.widget.encode(), assets.media_type(_ELEMENT), f"{assets.digest}-widget")
 
 
 @router.get("/static/{digest}/{path:path}", include_in_schema=False)

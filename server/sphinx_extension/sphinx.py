@@ -37,9 +37,10 @@ class BadFigure(Exception):
 
 
 class Measured(NamedTuple):
-    """The name of a figure's files, what its picture says, the file of its source, and what a check has found."""
+    """The name of a figure's files, its title and words, the file of its source, and what a check has found."""
 
     name: str
+    title: str
     words: str
     source: str
     wrong: str
@@ -49,7 +50,7 @@ class LiveFigure(nodes.General, nodes.Element):
     """A figure: its picture, and on a page of HTML the element around it."""
 
 
-class _Words(dict[str, Callable[[str | None], Any]]):
+class _Words(dict[str, Callable[[str], Any]]):
     """Options of any name: which words an address has, its Function says."""
 
     def __missing__(self, name: str) -> Callable[[str], str]:
@@ -79,7 +80,7 @@ class GradloupeDirective(SphinxDirective):
         picture = os.path.relpath(Path(folder, _PICTURES, found.name), here).replace(os.sep, "/")
         alt = self.options.get("alt", found.words)
         figure = LiveFigure("", nodes.image("", uri=f"{picture}.*", alt=alt, width="100%"), name=found.name)
-        figure["height"] = words.get("height", "")
+        figure.attributes |= {"height": words.get("height", ""), "title": f"{found.title}, a live figure"}
         return [figure]
 
 
@@ -118,7 +119,9 @@ def _measured(folder: Path, path: str, words: dict[str, str], recipe: str, check
         Path(folder, place).parent.mkdir(parents=True, exist_ok=True)
         Path(folder, place).write_bytes(content)
     wrong = f"{result.name}: {result.sentence}" if result is not None and not result.ok else ""
-    return Measured(name, f"{op['title']}. {figure.answer.header['verdict']['sentence']}", op["file"], wrong)
+    return Measured(
+        name, op["title"], f"{op['title']}. {figure.answer.header['verdict']['sentence']}", op["file"], wrong
+    )
 
 
 def _imported(path: str) -> Any:
@@ -188,7 +191,7 @@ def _visit_html(self: Any, node: LiveFigure) -> None:
     page = self.builder.get_target_uri(self.builder.current_docname)
     source = relative_uri(page, f"_static/{_FOLDER}/{node['name']}.html")
     height = f' height="{escape(node["height"])}"' if node["height"] else ""
-    self.body.append(f'<grad-loupe src="{escape(source)}"{height}>')
+    self.body.append(f'<grad-loupe src="{escape(source)}" title="{escape(node["title"])}"{height}>')
 
 
 def _depart_html(self: Any, node: LiveFigure) -> None:
@@ -202,8 +205,8 @@ def _pass(self: Any, node: LiveFigure) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """What Sphinx calls."""
-    others = dict.fromkeys(("latex", "text", "man", "texinfo"), (_pass, _pass))
-    app.add_node(LiveFigure, html=(_visit_html, _depart_html), **others)
+    plain = _pass, _pass
+    app.add_node(LiveFigure, html=(_visit_html, _depart_html), latex=plain, text=plain, man=plain, texinfo=plain)
     app.add_directive("gradloupe", GradloupeDirective)
     app.connect("env-purge-doc", _forget)
     app.connect("env-updated", _write)

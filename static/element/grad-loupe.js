@@ -101,6 +101,7 @@ class GradLoupe extends HTMLElement {
     this.#frame.setAttribute("sandbox", SANDBOX);
     if (this.hasAttribute("allow")) this.#frame.allow = this.getAttribute("allow");
     this.#frame.style.height = `${clamped(Number(height) || USUAL)}px`;
+    this.#frame.style.colorScheme = this.#onLight() ? "light" : "";
     this.#frame.style.maxWidth = Number(width) ? `${Number(width)}px` : "";
     this.#speaks = false;
     this.#room.replaceChildren(this.#slot);
@@ -117,6 +118,16 @@ class GradLoupe extends HTMLElement {
     src.search = new URLSearchParams([...src.searchParams, ...this.#words()]);
     if (place === FREE) this.#showWithCode(this.#frame, src);
     else if (place || file) this.#show(this.#frame, src);
+  }
+
+  /** Whether the page is light here though the reader's system may be dark: one that names no colour scheme. */
+  #onLight() {
+    if (getComputedStyle(this).colorScheme !== "normal") return false;
+    for (let each = this; each; each = each.parentElement ?? each.getRootNode().host) {
+      const [red, green, blue, alpha = 1] = getComputedStyle(each).backgroundColor.match(/[\d.]+/g).map(Number);
+      if (alpha > 0.5) return red + green + blue > 382;
+    }
+    return true; // so is the canvas below all of it
   }
 
   #place(op) {

@@ -37,7 +37,7 @@ def test_what_is_imported_is_declared() -> None:
             imported |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             imported.add(str(node.module).partition(".")[0])
-    imported -= sys.stdlib_module_names
+    imported -= {*sys.stdlib_module_names, "gradloupe"}
     imported = imported - HOSTS - {"flint"} | {"python_flint"}  # as it is called where it is fetched
     assert {"torch", "markupsafe", "pydantic"} <= imported
     for list_of in ("pyproject.toml", "requirements.txt"):

@@ -49,12 +49,26 @@ def plain(folder: Path, snippet: str) -> str:
 
 def sphinx(folder: Path, snippet: str) -> str:
     """A Sphinx book written in MyST."""
-    source, built = folder / "book", folder / "sphinx"
-    source.mkdir()
-    (source / "conf.py").write_text("project = 'A course'\nextensions = ['myst_parser']\nhtml_theme = 'alabaster'\n")
-    (source / "index.md").write_text(f"# A course\n\n{BEFORE}\n\n{snippet}\n\n{AFTER}\n")
-    _run("sphinx", "-q", "-W", "-b", "html", str(source), str(built))
+    write_book(folder, {"index.md": f"# A course\n\n{BEFORE}\n\n{snippet}\n\n{AFTER}\n"})
+    _run("sphinx", "-q", "-W", "-b", "html", str(folder / "book"), str(folder / "sphinx"))
     return "sphinx/index.html"
+
+
+def write_book(folder: Path, files: dict[str, str], *extensions: str) -> None:
+    """The source of a Sphinx book, which may have Python beside it."""
+    source, used = folder / "book", ["myst_parser", *extensions]
+    source.mkdir()
+    conf = f"import sys\nsys.path.insert(0, {str(source)!r})\nproject = 'A course'\nextensions = {used}\n"
+    for name, text in {"conf.py": f"{conf}html_theme = 'alabaster'\n", **files}.items():
+        (source / name).write_text(text, "utf-8")
+
+
+def build_book(folder: Path, builder: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """What Sphinx says, with the folder ``builder`` built; documents that were read are not read again."""
+    places = str(folder / "book"), str(folder / builder)
+    doctrees = "-d", str(folder / "doctrees")
+    command = sys.executable, "-m", "sphinx", "-q", "-b", builder, *doctrees, *options, *places
+    return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
 
 def mkdocs(folder: Path, snippet: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
+from support import http
 from support.embedding_site import Host, hosting, visiting
 
 # What MyST does with a directive {anywidget}: the JSON of its body is the model, and there is nobody to send to.
@@ -20,6 +21,12 @@ RENDER = """async ([module, said]) => {
   const ends = await (await import(module)).default.render({ model, el });
   Object.assign(globalThis, { model, ends, left: () => Object.keys(heard).length });
 }"""
+
+
+def test_the_module_is_that_of_the_element_and_exports_the_widget(server: str) -> None:
+    element, widget = (http.get(f"{server}/grad-loupe.{ending}").text for ending in ("js", "mjs"))
+    assert widget.startswith(element)
+    assert "export default { render };" in widget.removeprefix(element)
 
 
 @pytest.fixture(scope="module")
