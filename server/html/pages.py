@@ -232,7 +232,8 @@ class Pages:
 
     def op(self, view: SectionPage) -> bytes:
         """The page of an op, its controls set as in the address, with its curves if they have been measured."""
-        panel = "" if view.closer is None else self.panel(view.closer, view.op)
+        address = canonical_address(view.op, without_display_options(view.address))
+        panel = "" if view.closer is None else self.panel(view.closer, view.op, address)
         return self._render(
             "pages/op.html",
             _context(view) | {"panel": panel, "closer": view.closer, "written": WRITTEN_VIEWS},
@@ -307,10 +308,10 @@ class Pages:
         shown = (query_values(address), usual, default_ranges(op), device)
         return Markup(form(op, *shown, exact_document(answer, canonical_address(op, address)), True))  # noqa: S704
 
-    def panel(self, header: PanelRecord, op: OpDescription) -> Markup:
+    def panel(self, header: PanelRecord, op: OpDescription, address: str) -> Markup:
         """The contract, the proof or the node, as HTML."""
         macros = self._environment.get_template("parts/panels.html").module
-        return Markup(getattr(macros, header["view"])(header, op["first_line"] if op["own"] else 1))  # noqa: S704
+        return Markup(getattr(macros, header["view"])(header, op["first_line"] if op["own"] else 1, address))  # noqa: S704
 
     def _proof_line(self, header: ProofRecord) -> str:
         said = self._environment.get_template("parts/fragments.html").module
@@ -329,7 +330,7 @@ class Pages:
             "wrong": wrong_elsewhere(header) if header["view"] == "contract" else None,
             "line": self._proof_line(header) if header["view"] == "proof" else "",
             "undecided": undecided_stretches(header) if header["view"] == "proof" else [],
-            "html": self.panel(header, op),
+            "html": self.panel(header, op, address),
         }
 
     def play(

@@ -37,7 +37,7 @@ from ..protocol.question import Question
 from ..protocol.views import VIEWS, WRITTEN_VIEWS
 from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import Address, canonical_address, curves_only, without_display_options
-from ..url.numbers import printable_excerpt
+from ..url.numbers import BadQuery, printable_excerpt
 from ..url.parse import parse_query, read_address, undressed_query
 from ..url.representations import EMBED, PAGE, REPRESENTATIONS, Representation, check_representation
 from .context import Site, query_string
@@ -165,6 +165,18 @@ async def page_numbers(asked: _Asked) -> tuple[bytes, bool]:
     if panel is not None:
         return orjson.dumps(pages.panel_document(panel, asked.op, place)), lasting
     return orjson.dumps(pages.document(without_hidden(curves_of(answer), asked.address.hide), place)), lasting
+
+
+@_represented("certificate.json", "The certificate of a proof")
+async def certificate(asked: _Asked) -> tuple[bytes, bool]:
+    """What is proved, of which text, box by box: `gradloupe --verify` checks it again."""
+    proof = replace(asked.address.question, view="proof")
+    answer, lasting = await replace(asked, address=replace(asked.address, question=proof)).answer()
+    header = answer.header
+    assert header["view"] == "proof"
+    if not header["certificate"]:
+        raise BadQuery(f"There is no certificate, for nothing is proved. {header['sentence']}")
+    return header["certificate"].encode(), lasting
 
 
 @_represented("html", "A section as one file that works offline")

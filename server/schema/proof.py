@@ -44,7 +44,8 @@ class ProofRecord(ViewRecord):
     On what is proved it differs from grad_output times the slope by no more than ``epsilon`` of the slope at its place.
     ``line`` is the sentence in short, ``meaning`` what it means; ``share`` is that of the range that is proved.
     ``holds_for`` says for which grad_output. ``boxes`` were looked at with at most so many ``bits``. ``reason`` is why
-    nothing could be asked, empty where it could.
+    nothing could be asked, empty where it could. ``certificate`` is the text of a file by which anybody can check again
+    what is proved, empty where nothing is.
     """
 
     view: ReadOnly[Literal["proof"]]
@@ -60,3 +61,4 @@ class ProofRecord(ViewRecord):
     boxes: int
     bits: int
     reason: str
+    certificate: str

@@ -72,6 +72,9 @@ _PAGE_JSON = Representation(
     instead="take it from .json",
     sharing="read",
 )
+_CERTIFICATE = Representation(
+    "the certificate", "application/json", views=("curves", "proof"), strict=False, sharing="read"
+)
 _FILE = Representation(
     "the file",
     "text/html",
@@ -102,6 +105,7 @@ REPRESENTATIONS = {
         "the JSON", "application/json", "all numbers", VIEW_NAMES, strict=False, sharing="read", exported=True
     ),
     "page.json": _PAGE_JSON,
+    "certificate.json": _CERTIFICATE,
     "html": _FILE,
     "py": Representation("the test", "text/x-python", "a test for pytest", sharing="read"),
 }

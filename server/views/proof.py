@@ -14,6 +14,7 @@ from ..numerics.sentences.proof_sentence import (
     proof_sentence,
 )
 from ..proof import Proof, prove
+from ..proof.certificate import BadCertificate, certify, written
 from ..protocol.question import Question
 from ..runtime.section import Section
 from ..schema.proof import ProofRecord, StretchRecord, WitnessRecord
@@ -47,9 +48,19 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
         "boxes": found.boxes,
         "bits": found.bits,
         "reason": found.reason,
+        "certificate": _certificate(found, section, question),
         "failure": None,
     }
     return header, {}
+
+
+def _certificate(proof: Proof, section: Section, question: Question) -> str:
+    if not proof.proved:
+        return ""
+    try:
+        return written(certify(proof, section, question.grad_output, question.recipe)).decode()
+    except BadCertificate:  # it is in no file
+        return ""
 
 
 def _stretches(proof: Proof) -> Iterator[StretchRecord]:
