@@ -19,6 +19,7 @@ _RECORD, _NUMBERS = "capture.json", "numbers.bin"
 # budget: bytes of the file, of its JSON and of its numbers.
 _MOST_FILE, _MOST_RECORD, _MOST_NUMBERS = 1 << 29, 1 << 24, 1 << 28
 _MOST_SITES, _MOST_DIMENSIONS, _LONGEST_DIMENSION = 10_000, 64, 1 << 40  # budget
+_MOST_SAMPLE, _MOST_HELD = 1 << 14, 1 << 17  # budget: numbers of one place, and of one tensor
 _AGAIN = "record it again with gradloupe.watch"
 
 
@@ -82,6 +83,8 @@ def _is_inside(site: SiteRecord, size: int) -> bool:
     counts = [site["calls"], *(each[key] for each in site["slots"] for key in ("index", "calls", "none", "numel"))]
     return (
         all(each["start"] >= 0 and each["length"] >= 0 and _end(each) <= size for each in _arrays(site))
+        and all(each["values"]["length"] <= _MOST_SAMPLE for each in site["slots"])
+        and all(each["values"]["length"] <= _MOST_HELD for each in tensors)
         and all(_plausible(shape, rows) for shape, rows in shapes)
         and all(_held(each["shape"], each["rows"]) == each["values"]["length"] for each in tensors)
         and all(each >= 0 for each in counts)

@@ -1,4 +1,4 @@
-"""The samples of a capture as numbers, and what they say: quantiles, shares of NaN and inf, numbers that repeat."""
+"""The samples of a capture as numbers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from .record import ArrayRecord, Capture, Role, SiteRecord, SlotRecord
 
 _DTYPES = {"f8": "<f8", "f4": "<f4", "i8": "<i8"}
-_REPEATED = 0.02  # pattern: a number that is so much of a sample is said to repeat
-_MOST_REPEATED = 5
 
 
 @dataclass(frozen=True)
@@ -51,23 +49,6 @@ def data_of(op: object) -> FunctionData | None:
     return getattr(op, "_data", None)
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What a sample says of one place of a call.
-
-    ``quantiles`` are those at 0, 5, 50, 95 and 100 %, empty where nothing is finite; ``nan``, ``infinite``, ``zero``
-    and ``negative`` are shares of the sample; ``repeated`` are the numbers that are there most, each with its share.
-    """
-
-    size: int
-    quantiles: tuple[float, ...]
-    nan: float
-    infinite: float
-    zero: float
-    negative: float
-    repeated: tuple[tuple[float, float], ...]
-
-
 def numbers(capture: Capture, where: ArrayRecord) -> NDArray[np.float64]:
     """An array of a capture in float64."""
     return np.frombuffer(capture.array(where), _DTYPES[where["kind"]]).astype(np.float64)
@@ -83,32 +64,3 @@ def sample_of(capture: Capture, sites: list[SiteRecord], role: Role, index: int 
     slots = [slot_of(site, role, index) for site in sites]
     found = [numbers(capture, each["values"]) for each in slots if each]
     return np.concatenate(found) if found else np.empty(0)
-
-
-def pairs_of(
-    capture: Capture, sites: list[SiteRecord], index: int = 0
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The samples of an input and of the first grad_output at the same places; of sites where they have the same."""
-    found = [(sample_of(capture, [each], "input", index), sample_of(capture, [each], "grad_output")) for each in sites]
-    found = [(x, g) for x, g in found if x.size == g.size]
-    if not found:
-        return np.empty(0), np.empty(0)
-    x, g = (np.concatenate(each) for each in zip(*found, strict=True))
-    return x, g
-
-
-def summarize(sample: NDArray[np.float64]) -> Summary:
-    """What a sample says."""
-    finite = sample[np.isfinite(sample)]
-    size = max(sample.size, 1)
-    values, counts = np.unique(finite, return_counts=True)
-    most = [row for row in np.argsort(-counts)[:_MOST_REPEATED] if counts[row] > max(1, _REPEATED * size)]
-    return Summary(
-        sample.size,
-        tuple(float(each) for each in np.quantile(finite, (0, 0.05, 0.5, 0.95, 1))) if finite.size else (),
-        float(np.isnan(sample).sum()) / size,
-        float(np.isinf(sample).sum()) / size,
-        float((sample == 0).sum()) / size,
-        float((sample < 0).sum()) / size,
-        tuple((float(values[row]), float(counts[row]) / size) for row in most),
-    )

@@ -138,9 +138,6 @@ class Seen:
     def __repr__(self) -> str:
         return self._table().text()
 
-    def _repr_html_(self) -> str:
-        return self._table().html()
-
     def _table(self) -> SeenTable:
         """The table, whose Functions are judged once for the calls that there are."""
         passed = sum(each.calls + each.backwards for each in self._recorder.sites.values())

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 
-from markupsafe import Markup
+import numpy as np
+from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from ..capture.record import Capture, SiteRecord
-from ..capture.samples import Summary, sample_of, summarize
+from ..capture.samples import sample_of
 from ..capture.words import share_words
 from ..documents.typography import typeset_number
 from ..schema.section import SeenRecord, SeenSiteRecord
@@ -43,16 +44,6 @@ class SeenTable:
             console.print(said.replace("`", ""), markup=False)
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n")
 
-    def html(self) -> str:
-        """The same for the cell of a notebook."""
-        cells = ("".join(Markup("<td>{}</td>").format(cell) for cell in row) for row in self._rows())
-        rows = Markup("").join(Markup("<tr>{}</tr>").format(Markup(row)) for row in cells)  # noqa: S704 - escaped above
-        head = Markup("").join(Markup("<th>{}</th>").format(each) for each in _COLUMNS)
-        table = Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, rows)
-        said = (*self._sentences(), *self.capture.record["notes"])
-        below = Markup("").join(Markup("<p>{}</p>").format(each.replace("`", "")) for each in said)
-        return str(Markup('<div class="gradloupe">{}{}</div>').format(table if rows else _NOTHING, below))
-
     def _sentences(self) -> list[str]:
         return [each["sentences"][0] for each in self.seen.values() if each["differs"]]
 
@@ -67,15 +58,13 @@ class SeenTable:
         return next((each for each in places if (each["path"], each["line"]) == (site["path"], site["line"])), None)
 
     def _row(self, site: SiteRecord, found: SeenSiteRecord | None) -> tuple[str, ...]:
-        inputs = summarize(sample_of(self.capture, [site], "input"))
-        grads = summarize(sample_of(self.capture, [site], "grad_output"))
         shares = [found["differs"], found["kinks"], found["stopped"]] if found else [None] * 3
         return (
             site["function"],
             site["path"] or site["line"],
             f"{site['calls']} + {site['backwards']}",
-            _range_words(inputs),
-            _range_words(grads),
+            _range_words(sample_of(self.capture, [site], "input")),
+            _range_words(sample_of(self.capture, [site], "grad_output")),
             *("" if each is None else share_words(each) for each in shares),
         )
 
@@ -85,10 +74,13 @@ def _harm(found: SeenSiteRecord | None) -> tuple[float, ...]:
     return tuple(each or 0.0 for each in (found["differs"], found["kinks"], found["stopped"])) if found else ()
 
 
-def _range_words(said: Summary) -> str:
+def _range_words(sample: NDArray[np.float64]) -> str:
     """From where to where a sample lies, and what of it is no number."""
+    finite = sample[np.isfinite(sample)]
     words = (
-        [f"{typeset_number(said.quantiles[0], 2)} … {typeset_number(said.quantiles[-1], 2)}"] if said.quantiles else []
+        [f"{typeset_number(float(finite.min()), 2)} … {typeset_number(float(finite.max()), 2)}"] if finite.size else []
     )
-    words += [f"{share_words(share)} {name}" for name, share in (("NaN", said.nan), ("inf", said.infinite)) if share]
-    return ", ".join(words)
+    shares = {"NaN": np.isnan(sample), "inf": np.isinf(sample)}
+    return ", ".join(
+        [*words, *(f"{share_words(float(each.mean()))} {name}" for name, each in shares.items() if each.any())]
+    )
