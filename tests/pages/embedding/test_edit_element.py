@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from typing import Any
 
 import pytest
@@ -10,8 +11,11 @@ from support.browser import resized
 from support.edits import edited
 from support.embedding_site import Host, visiting
 
+from gradloupe.server.html.play_page import source_text
+
 HEAR = """() => { for (const said of ["ready", "tried", "solved"]) document.addEventListener(said, ({target, detail}) =>
     target.setAttribute(`data-${said}`, JSON.stringify(detail)), true) }"""
+FORGOTTEN = "grad_output.clone(), None"
 WRONG = edited(backward="return -grad_output * ctx.k * x ** (ctx.k - 1), None")
 
 
@@ -34,36 +38,55 @@ def heard(page: Page, kind: str) -> dict[str, Any]:
     return detail
 
 
-def write(page: Page, text: str) -> None:
-    expect(frame(page).locator(".cm-editor")).to_be_visible()
-    frame(page).get_by_role("textbox", name="Code", exact=True).press("ControlOrMeta+a")
-    page.keyboard.insert_text(text)
+def tabbed(page: Page, name: str) -> None:
+    """Press Tab until what is called so has the focus."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        held = frame(page).locator(":focus")
+        if held.count() and held.evaluate("each => each.ariaLabel ?? each.textContent.trim()") == name:
+            return
+    raise AssertionError(f"{name} is not reached")
 
 
-@pytest.mark.parametrize("place", ["inside", "attribute"])
-def test_code_on_a_course_page_is_mended_and_its_note_told(window: Page, server: str, host: Host, place: str) -> None:
-    html = json.dumps(WRONG)
-    with visiting(window, host, script(server)) as page:
+def test_a_student_repairs_a_backward_on_a_narrow_course_page_with_the_keyboard_alone(
+    window: Page, server: str, host: Host
+) -> None:
+    code = source_text({"own": False, "file": "ops/incorrect_clipped_relu.py", "source": ""})
+    lines = code.splitlines()
+    asked = f'<grad-loupe edit goal="matches"><pre>{escape(code)}</pre></grad-loupe>'
+    with visiting(window, host, script(server) + asked) as page:
         page.evaluate(HEAR)
         resized(page, 390, 844)
-        page.evaluate(
-            """([code, inside]) => {
-            const made = document.createElement("grad-loupe");
-            made.setAttribute("edit", ""); made.setAttribute("goal", "matches");
-            if (inside) made.append(Object.assign(document.createElement("pre"), { textContent: code }));
-            else made.setAttribute("code", code);
-            document.body.append(made); }""",
-            [json.loads(html), place == "inside"],
-        )
         inner = drawn(page)
-        expect(inner.locator("#code, .cm-content").first).to_contain_text("-grad_output")
-        inner.get_by_role("button", name="Try it").press("Enter")
-        assert heard(page, "tried") == {"note": "sign", "solved": False}
-        inner.get_by_role("button", name="Where?").press("Enter")
-        expect(inner.locator("#hints dd")).to_have_count(1)
-        write(page, edited())
-        inner.get_by_role("button", name="Try it").press("Enter")
+        sandbox = page.locator("grad-loupe").evaluate("each => each.shadowRoot.querySelector('iframe').sandbox.value")
+        assert "allow-scripts" in sandbox
+        tabbed(page, "Code")
+        page.keyboard.press("ControlOrMeta+Home")
+        for _ in range(next(row for row, line in enumerate(lines) if FORGOTTEN in line)):
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("End")
+        tabbed(page, "Try it")
+        page.keyboard.press("Enter")
+        assert heard(page, "tried") == {"note": "mask-forgotten", "solved": False}
+        tabbed(page, "Where?")
+        page.keyboard.press("Enter")
+        expect(inner.locator("#hints dd")).to_contain_text("input < 0 or input > 2")
+        for _ in range(4):
+            page.keyboard.press("Shift+Tab")
+            if inner.locator(".cm-content:focus").count():
+                break
+        page.keyboard.press("Shift+Home")
+        page.keyboard.type("return grad_output * ((ctx.saved_tensors[0] > 0) & (ctx.saved_tensors[0] < 2)), None")
+        tabbed(page, "Try it")
+        page.keyboard.press("Enter")
         assert heard(page, "solved") == {"note": "solved", "solved": True}
+        assert inner.locator("html").evaluate("root => root.scrollWidth - root.clientWidth") == 0
+
+
+def test_code_is_given_in_an_attribute_as_well(window: Page, server: str, host: Host) -> None:
+    asked = f'<grad-loupe edit code="{escape(WRONG)}"></grad-loupe>'
+    with visiting(window, host, script(server) + asked) as page:
+        expect(drawn(page).locator("#code, .cm-content").first).to_contain_text("-grad_output")
 
 
 def test_an_exercise_goes_into_a_course_page_without_what_would_tell(window: Page, server: str, host: Host) -> None:
