@@ -2,6 +2,7 @@ import json
 import platform
 import sys
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,17 @@ from support.waiting import until
 from gradloupe.server.exercises.exercise import all_exercises
 
 MAX_TEXT = 2**16  # bytes
+UNCALLED = """
+
+class Scales(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, table):
+        return x * table.lookup("k").factor
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+"""
 
 
 def played(server: Server, body: Any, **headers: str) -> httpx2.Response:
@@ -27,7 +39,7 @@ def played(server: Server, body: Any, **headers: str) -> httpx2.Response:
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InThread]:
     folder = tmp_path_factory.mktemp("own")
-    (folder / "my_ops.py").write_text(edited())
+    (folder / "my_ops.py").write_text(edited() + UNCALLED)
     with serving_in_thread("my_ops.py", cwd=folder) as server:
         yield server
 
@@ -139,6 +151,14 @@ def asked_first(server: Server, origin: str, host: str = "") -> httpx2.Response:
 
 
 FRAME = {"Origin": "null", "Sec_Fetch_Site": "cross-site"}
+
+
+def test_where_no_call_of_a_function_is_found_its_code_can_be_edited(own: InThread) -> None:
+    assert 'href="/play?from=Scales"' in own.get("/ops/Scales").text
+    page = own.get("/play?from=Scales").text
+    assert escape(UNCALLED.strip().splitlines()[0], quote=False) in page
+    assert 'data-from="Scales"' in page
+    assert "data-behind" not in page  # there are no curves to draw it over
 
 
 def test_for_strangers_it_is_off_unless_the_operator_says_otherwise(public: InThread) -> None:

@@ -61,6 +61,18 @@ def test_a_lesson_in_a_frame_has_its_words_its_figure_and_its_control_and_fills_
     expect(page.get_by_role("navigation")).to_have_count(0)
 
 
+def test_a_lesson_in_a_frame_leaves_out_what_would_tell(page: Page) -> None:
+    page.goto("/embed/lessons/gradcheck?hide=numerical,implied,shading,verdict,open")
+    slider = page.get_by_role("slider", name="clip")
+    for clip in ("1.5", "0"):  # as it comes, and as it is asked for
+        shows(page, f"/ops/incorrect_clipped_relu?clip={clip}")
+        assert {"numerical", "implied"}.isdisjoint(curves(page))
+        slider.press("Home")
+    page.get_by_text("What happened, and why").click()
+    expect(page.locator("#verdict")).to_have_count(0)
+    expect(page.get_by_role("link", name="Open in Gradloupe")).to_have_count(0)
+
+
 def test_a_term_says_what_it_means_to_pointer_keyboard_and_finger(page: Page) -> None:
     opened(page, "/ops/clamp_with_grad")
     term, definition = page.locator("#verdict .term").first, page.locator("#definition:popover-open")
