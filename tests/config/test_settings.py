@@ -94,6 +94,12 @@ def test_a_report_is_asked_for_with_its_form_and_what_it_allows() -> None:
     assert chosen("a.py", GRADLOUPE_CHECK="1", GRADLOUPE_FORMAT="json").format == "json"
 
 
+def test_a_site_is_asked_for_with_its_functions_and_its_sliders() -> None:
+    asked = chosen("a.py --publish site --op One --op Two,Three --sliders beta:9")
+    assert (asked.publish, asked.op, asked.sliders) == ("site", ("One", "Two", "Three"), "beta:9")
+    assert chosen("--publish site").reports  # of the gallery
+
+
 def test_recipes_go_by_function_and_add_up() -> None:
     first, second = ("Mine", "x: float64[3]; k = 2"), ("a.Mine_2", "like x = 1")
     line = ["a.py", "--recipe", "Mine: x: float64[3]; k = 2", "--recipe", "a.Mine_2:like x = 1"]
@@ -116,7 +122,7 @@ MISTAKES = """
     --memory 10 | --memory 511 | --memory -1 | --memory 99999999
     --token short | --save-html / | a.py --recipe x:float64[7] | a.py --recipe F | --recipe F:x:float64[7]
     a.py --recipe F:x=1 --recipe F:x=2 | a.py --baseline b.json | a.py --check --write-baseline
-    a.py --check --baseline /
+    a.py --check --baseline / | a.py --publish /dev/null/x | a.py --publish s --check | a.py --op F | --sliders beta:3
 """
 
 
