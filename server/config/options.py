@@ -154,7 +154,7 @@ def _new_folder(text: str) -> str:
     """The name of a folder that can be made or written to."""
     path = os.path.abspath(text)
     there = path if os.path.isdir(path) else os.path.dirname(path)
-    if not text or os.path.isfile(path) or not os.access(there, os.W_OK):
+    if not text or not os.path.isdir(there) or os.path.isfile(path) or not os.access(there, os.W_OK):
         raise BadSetting("must be a folder that can be written to, like site/")
     return text
 
