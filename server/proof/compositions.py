@@ -115,6 +115,12 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "softshrink": lambda x, bound=0.5: torch.where(x.abs() > bound, x - x.sign() * bound, 0.0),
     "hardshrink": lambda x, bound=0.5: torch.where(x.abs() <= bound, 0.0, x),
     "mse_loss": lambda x, y, reduction=1: _loss((x - y) * (x - y), reduction),
+    "log_sigmoid_forward": lambda x: (-torch.log1p(torch.exp(-x)), torch.exp(-x)),
+    "log_sigmoid_backward": lambda g, x, buffer: g * torch.sigmoid(-x),
+    "celu": lambda x, alpha=1.0: torch.where(x > 0, x, torch.expm1(x / alpha) * alpha),
+    "heaviside": lambda x, at_zero: torch.where(x == 0, at_zero, (x > 0).to(x.dtype)),
+    "floor_divide": lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    "nan_to_num": lambda x, *_: torch.where(torch.isfinite(x), x, math.nan),
     "logit": lambda x, eps=None: torch.log(x / (1 - x)) if eps is None else _logit_clamped(x, eps),
 }
 

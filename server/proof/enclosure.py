@@ -180,7 +180,6 @@ SMOOTH: dict[str, Callable[[Value], Value]] = {
         "acosh": lambda s: (s + (s - 1).sqrt() * (s + 1).sqrt()).log(),
         "atanh": lambda s: ((1 + s) / (1 - s)).log() / 2,
         "sigmoid": _sigmoid,
-        "log_sigmoid_forward": lambda s: -_softplus(-s),
         "silu": lambda s: s * _sigmoid(s),
         "mish": lambda s: s * _tanh(_softplus(s)),
         "erf": lambda s: s.erf(),
