@@ -13,7 +13,7 @@ from flint import arb, arb_series, ctx
 from ..runtime.section import Section
 from ..runtime.vjp import pull_back
 from .arrays import ArraysToTensors, array_of
-from .decisions import Column, Lanes, Parted, ProofSignal, Undecided
+from .decisions import Column, Lanes, ProofSignal, Undecided
 from .enclosure import TERMS, constant
 from .interpreter import Interpreter
 from .stand_in import StandIn, as_numbers, columns_of, new_tensor, positions
@@ -25,14 +25,13 @@ setattr(StandIn, "numpy", array_of)  # noqa: B010 - of which its class knows not
 
 @dataclass(frozen=True)
 class Enclosed:
-    """What is known of each lane: the curve whose derivative is meant, what backward returns, and the turns of each.
+    """What is known of each lane: the curve whose derivative is meant, and what backward returns.
 
     ``signed`` and ``mixed`` are those of ``Interpreter``; ``draws`` the random numbers that were drawn.
     """
 
     curve: Column
     gradient: Column
-    lanes: Lanes
     signed: bool
     mixed: bool
     draws: tuple[tuple[float, ...], ...]
@@ -49,7 +48,7 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec, ctx.cap = before
 
 
-def lanes_of(boxes: list[Box], tight: bool) -> Lanes:
+def lanes_of(boxes: list[Box], tight: bool = False) -> Lanes:
     """The boxes and their centres."""
     balls = [arb(start).union(arb(stop)) for start, stop in boxes]
     return Lanes(balls, [arb(centre(each)) for each in boxes], tight)
@@ -60,23 +59,17 @@ def centre(box: Box) -> float:
     return box[0] / 2 + box[1] / 2
 
 
-def enclose(
-    section: Section, surrogate: Callable[..., Any] | None, boxes: list[Box], grad_output: float, tight: bool = False
-) -> Enclosed:
+def enclose(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, grad_output: float) -> Enclosed:
     """Call it on all boxes at once. Raises ``Undecided``, ``Parted``."""
-    lanes = lanes_of(boxes, tight)
     run = Interpreter(lanes, section.dtype, HANDLERS)
     try:
         with run, ArraysToTensors():
             curve, gradient = _called(run, section, surrogate, grad_output)
     except (ProofSignal, Exception) as error:
-        signal = run.refused or Undecided(f"it raises {type(error).__name__} here")
-        if isinstance(signal, Parted):
-            signal.turns = lanes.turns
-        raise signal from error
+        raise run.refused or Undecided(f"it raises {type(error).__name__} here") from error
     if run.refused:  # it was raised, and somebody has caught it
         raise Undecided("it catches what is raised in it")
-    return Enclosed(curve, gradient, lanes, run.signed, run.mixed, tuple(run.draws))
+    return Enclosed(curve, gradient, run.signed, run.mixed, tuple(run.draws))
 
 
 def _called(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -11,9 +12,9 @@ from typing import Any
 from flint import arb, arb_series
 
 from ..runtime.section import Section
-from .call import Box, Enclosed, centre, enclose, precision
+from .call import Box, Enclosed, centre, enclose, lanes_of, precision
 from .comparison import Comparison, floats_around
-from .decisions import Parted, Undecided
+from .decisions import Lanes, Parted, Undecided
 from .enclosure import head
 from .record import Piece, Witness, merged
 
@@ -22,7 +23,8 @@ NARROW = 2.0**-39  # bound: half of the width to which a kink, a jump or an edge
 _EFFORTS = ((128, False), (128, True), (320, True), (800, True))
 MOST_EFFORT = len(_EFFORTS)
 _FIRST_PARTS = 8  # budget: boxes that the range is cut into before anything is known
-_AT_ONCE = 64  # budget: boxes in one call
+_AT_ONCE, _ELEMENTS_AT_ONCE = 64, 1024  # budget: boxes in one call, and elements of inputs in all of them
+_VALUES = 40  # budget: computed for one box, before it counts as more than one
 _WIDE = 1 / 16  # bound: of the range; a box with a zero of the slope in it is no wider
 _NARROWER = 1 / 64  # pattern: of the range; where such a box is not decided, each step is tightened
 _WITNESSES = (2.0**-10, 2.0**-15, 2.0**-25, 2.0**-35)  # sample: half of the width of one, of the range
@@ -66,7 +68,7 @@ class Search:
 
     def confirm(self, pieces: Sequence[Piece]) -> bool:
         """Whether each of these boxes is found to be proved, with the same effort. Raises ``Undecided``."""
-        self.todo, self.left = [((start, stop), effort) for start, stop, effort in pieces], 2 * len(pieces)
+        self.todo, self.left = [((start, stop), effort) for start, stop, effort in pieces], sys.maxsize
         self._go_on()
         return sorted(self.proved) == sorted(pieces)
 
@@ -74,33 +76,40 @@ class Search:
         while self.todo and self.left > 0:
             self.todo.sort(key=lambda each: (each[1], each[0][0] - each[0][1], each[0]))
             effort = self.todo[0][1]
-            batch = [box for box, needed in self.todo if needed == effort][: min(_AT_ONCE, self.left)]
+            batch = [box for box, needed in self.todo if needed == effort][: min(self._at_once, self.left)]
             self.todo = self.todo[len(batch) :]
             with precision(_EFFORTS[effort][0]):
                 self._look(batch, effort)
 
+    @property
+    def _at_once(self) -> int:
+        elements = sum(len(values) for _, values in self.section.inputs)
+        return max(1, min(_AT_ONCE, _ELEMENTS_AT_ONCE // elements))
+
     def _look(self, boxes: list[Box], effort: int) -> None:
-        self.left -= len(boxes)
+        lanes = lanes_of(boxes, _EFFORTS[effort][1])
         self.boxes += len(boxes)
         try:
-            found = enclose(self.section, self.surrogate, boxes, self.grad_output, _EFFORTS[effort][1])
+            found = enclose(self.section, self.surrogate, lanes, self.grad_output)
         except Parted as parted:
-            self._part(boxes, effort, parted)
+            self._part(boxes, effort, parted.ways, lanes)
             return
+        finally:
+            self.left -= max(len(boxes), lanes.values // _VALUES)
         if self.draws not in (None, found.draws):
             raise Undecided("it draws other random numbers in each call")
         self.draws = found.draws
         self.signed |= found.signed
         self.mixed |= found.mixed
         for lane, box in enumerate(boxes):
-            self._judge(found, lane, box, effort)
+            self._judge(found, lanes, lane, box, effort)
 
-    def _part(self, boxes: list[Box], effort: int, parted: Parted) -> None:
+    def _part(self, boxes: list[Box], effort: int, ways_of: list[Any], lanes: Lanes) -> None:
         """Boxes that go different ways are looked at again in groups; those that go no one way are cut."""
         ways: dict[Hashable, list[Box]] = {}
-        for lane, (box, way) in enumerate(zip(boxes, parted.ways, strict=True)):
+        for lane, (box, way) in enumerate(zip(boxes, ways_of, strict=True)):
             if way is None:
-                self._cut(box, effort, parted.turns[lane], bent=True)
+                self._cut(box, effort, lanes.turns[lane], bent=True)
             else:
                 ways.setdefault(way, []).append(box)
         for group in ways.values():
@@ -109,8 +118,8 @@ class Search:
             else:
                 self.unknown += group
 
-    def _judge(self, found: Enclosed, lane: int, box: Box, effort: int) -> None:
-        turns, middle = found.lanes.turns[lane], lane + len(found.lanes.balls)
+    def _judge(self, found: Enclosed, lanes: Lanes, lane: int, box: Box, effort: int) -> None:
+        turns, middle = lanes.turns[lane], lane + len(lanes.balls)
         curve, gradient = found.curve[lane], found.gradient[lane]
         known = Comparison(curve, gradient, found.curve[middle], found.gradient[middle], box, self.grad_output)
         if not isinstance(curve, arb_series) or not known.is_finite:
@@ -135,7 +144,7 @@ class Search:
         """Raises ``Undecided`` if the first box that was decided has other numbers now."""
         for t, curve, gradient in self.middles[:1]:
             with precision(_EFFORTS[0][0]):
-                again = enclose(self.section, self.surrogate, [(t, t)], self.grad_output, tight=False)
+                again = enclose(self.section, self.surrogate, lanes_of([(t, t)]), self.grad_output)
             if (float(head(again.curve[0])), float(head(again.gradient[0]))) != (curve, gradient):
                 raise Undecided("it returns other numbers in each call")
 
@@ -155,7 +164,7 @@ class Search:
     def compare(self, box: Box) -> Comparison | None:
         """What is known of one box; None where that is nothing. Raises ``Undecided``."""
         with precision(_EFFORTS[0][0]):
-            found = enclose(self.section, self.surrogate, [box], self.grad_output, tight=True)
+            found = enclose(self.section, self.surrogate, lanes_of([box], tight=True), self.grad_output)
             values = (found.curve[0], found.gradient[0], found.curve[1], found.gradient[1])
             known = Comparison(*values, box, self.grad_output)
             return known if known.is_finite and known.slope.is_finite() and known.backward.is_finite() else None

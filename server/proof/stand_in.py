@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from .decisions import Column, Lanes, Parted, Truths, Undecided, numbers
 from .enclosure import constant, exact_number
 
-MOST_ELEMENTS = 4096  # budget: of one tensor
+MOST_ELEMENTS, MOST_VALUES = 4096, 1 << 17  # budget: of one tensor, and of it in all lanes
 Degree = int | None  # of grad_output in all elements; None where they are 0
 
 
@@ -99,6 +99,9 @@ def new_tensor(
 ) -> StandIn:
     """A stand-in with memory of its own, of the shape, strides and dtype of a tensor of torch."""
     places = positions(tuple(like.shape), like.stride())
+    lanes.values += len(columns) * lanes.count
+    if len(columns) != places.numel() or len(columns) * lanes.count > MOST_VALUES:
+        raise Undecided("a tensor has too many elements")
     return StandIn(Store(lanes, list(columns), degree), places, dtype or like.dtype)
 
 

@@ -274,6 +274,8 @@ def _in_place(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[s
     target, name = args[0], func._schema.name.removeprefix("aten::").removesuffix("_")
     if not isinstance(target, StandIn):
         raise Undecided("it writes into a tensor that it has not made here")
+    if name in _VIEWS:
+        raise Undecided(f"{name}_ changes the shape of a tensor")
     if name in ("copy", "fill", "zero"):
         value = args[1] if len(args) > 1 else 0.0
         result = value

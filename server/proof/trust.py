@@ -5,9 +5,11 @@ A Function that asks what it is given, or that remembers, may do one thing for a
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -18,12 +20,11 @@ from ..runtime import FunctionFailed, Section
 from .decisions import Undecided
 
 # What asks for more than numbers, shapes and dtypes.
-_TELLING = frozenset(
-    ("type", "__class__", "id", "globals", "locals", "vars", "dir", "eval", "exec", "hasattr", "overrides", "__dict__")
-) | frozenset(
-    ("_getframe", "_python_dispatch", "cache_info", "__subclasshook__", "mro", "__mro__", "__torch_dispatch__")
-)
+_TELLING = {"type", "id", "globals", "locals", "vars", "dir", "eval", "exec", "hasattr", "__import__", "super"}
+_TELLING_OF_IT = {"__class__", "__dict__", "_getframe", "cache_info", "mro", "__mro__", "__torch_dispatch__", "_C"}
+_TELLING_OF_IT |= {"overrides", "_python_dispatch", "__torch_function__", "random", "store", "places"}
 _ELSEWHERE = frozenset(("random", "time", "os", "sys", "inspect", "secrets", "datetime", "threading", "ctypes", "gc"))
+_OF_GLOBALS, _OF_ATTRIBUTES = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_ATTR", "LOAD_METHOD")
 _DEEP, _MANY = 3, 1000  # budget: of what is compared before and after: levels, and elements of one
 _CLOSE, _CLOSE_TO_LARGEST = 1e-7, 1e-9  # bound: of rounding in a control, relative to the number and to the largest
 
@@ -37,11 +38,15 @@ def functions_of(section: Section, surrogate: Callable[..., Any] | None) -> list
         each = getattr(each, "__wrapped__", each)
         if isinstance(each, type) and issubclass(each, torch.autograd.Function):
             waiting += [getattr(one, "__func__", one) for kind in _own(each) for one in vars(kind).values()]
+        elif isinstance(each, partial):
+            waiting += [each.func, *each.args, *each.keywords.values()]
         elif isinstance(each, MethodType):
-            waiting.append(each.__func__)
+            waiting += [each.__func__, each.__self__]
         elif isinstance(each, FunctionType) and id(each) not in found and not _is_installed(each):
             found[id(each)] = each
             waiting += [value for _, value in _reached(each)]
+        elif isinstance(called := vars(type(each)).get("__call__"), FunctionType):
+            waiting.append(called)
     return list(found.values())
 
 
@@ -50,7 +55,7 @@ def _own(function: type) -> list[type]:
 
 
 def _is_installed(function: FunctionType) -> bool:
-    return function.__module__.partition(".")[0] in ("torch", "numpy", "math", "functools")
+    return (function.__module__ or "").partition(".")[0] in ("torch", "numpy", "math", "functools")
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -60,14 +65,29 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(each)
 
 
+def _names(function: FunctionType, *operations: str) -> set[str]:
+    """The names that some operations of the byte code have."""
+    found = (each for code in _codes(function.__code__) for each in dis.get_instructions(code))
+    return {str(each.argval) for each in found if each.opname in operations}
+
+
 def _reached(function: FunctionType) -> list[tuple[str, Any]]:
-    """The globals and the closed-over values that a function names."""
-    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    """The globals and the closed-over values that a function names, and what it names of modules."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
     closed = [(name, cell.cell_contents) for name, cell in cells if _is_filled(cell)]
     defaults = enumerate((*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))
-    named = [(name, function.__globals__[name]) for name in sorted(names & function.__globals__.keys())]
-    return [*named, *closed, *((str(place), each) for place, each in defaults)]
+    named = [
+        (name, function.__globals__[name])
+        for name in sorted(_names(function, *_OF_GLOBALS) & function.__globals__.keys())
+    ]
+    attributes = _names(function, *_OF_ATTRIBUTES)
+    inside = [
+        (f"{name}.{each}", vars(module)[each])
+        for name, module in named
+        if isinstance(module, ModuleType) and module.__name__.partition(".")[0] not in ("torch", "numpy", "math")
+        for each in sorted(attributes & vars(module).keys())
+    ]
+    return [*named, *closed, *inside, *((str(place), each) for place, each in defaults)]
 
 
 def _is_filled(cell: Any) -> bool:
@@ -80,9 +100,9 @@ def _is_filled(cell: Any) -> bool:
 def refuse_what_tells(functions: list[FunctionType]) -> None:
     """Refuse names with which a Function could tell a stand-in from a tensor, or one call from the next."""
     for function in functions:
-        names = {name for code in _codes(function.__code__) for name in code.co_names}
+        names = _names(function, *_OF_GLOBALS) & _TELLING | _names(function, *_OF_ATTRIBUTES) & _TELLING_OF_IT
         reached = {each.__name__ for _, each in _reached(function) if isinstance(each, ModuleType)}
-        for name in sorted((names & _TELLING) | (reached & _ELSEWHERE) | (names & {"random"})):
+        for name in sorted(names | (reached & _ELSEWHERE)):
             raise Undecided(f"it asks for {name!r}, with which it may know that it is being proved")
 
 

@@ -34,6 +34,7 @@ SUBJECTS = {
     "jacobian": "Whole Jacobians, against functional.jacobian and gradcheck",
     "inference": "Calls inferred for Functions that nobody declared",
     "mutants": "The judge on trial: mutants of right Functions, and gradcheck at the same calls",
+    "proof": "Proofs: what is proved of the gallery, of mutants, sums and strangers' classes, and what peers say",
     "request_cost": "The CPU time of one request",
     "encoding": "JSON, its bytes, and caches",
     "page_weight": "What our pages weigh, and how they come up",

@@ -12,7 +12,7 @@ import torch
 from flint import arb
 from support.sections import section, written
 
-from gradloupe.server.proof.call import Box, Enclosed, enclose, precision
+from gradloupe.server.proof.call import Box, Enclosed, enclose, lanes_of, precision
 from gradloupe.server.proof.enclosure import head
 
 F = torch.nn.functional
@@ -118,7 +118,7 @@ def boxes_of(known: Known, count: int, seed: int) -> list[Box]:
 
 
 def enclosed(known: Known, boxes: list[Box], tight: bool) -> Enclosed:
-    return enclose(section(written(known.torch, torch.ones_like)), None, boxes, 1.0, tight)
+    return enclose(section(written(known.torch, torch.ones_like)), None, lanes_of(boxes, tight), 1.0)
 
 
 def outside(ball: arb, exact: Any) -> bool:
