@@ -104,9 +104,9 @@ def inert(node: ast.stmt | None, namespace: dict[str, Any], place: Place | None 
 
     It raises, at a ``place`` the ``error`` of the namespace. Raises ``BadReply`` for a place that cannot be.
     """
-    known = copy.deepcopy(node) if isinstance(node, ast.FunctionDef) else ast.parse("def unknown(): ...").body[0]
+    known = copy.copy(node) if isinstance(node, ast.FunctionDef) else ast.parse("def unknown(): ...").body[0]
     assert isinstance(known, ast.FunctionDef)
-    documented = ast.get_docstring(known)
+    documented, known.args = ast.get_docstring(known), copy.deepcopy(known.args)
     first, last, start, end = place["position"] if place else (known.lineno, known.lineno, 0, 0)
     begins = place["first"] if place else first_line(known)
     if not all(0 <= each <= _MAX_LINE for each in (begins, first, last, start, end)):

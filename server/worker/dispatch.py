@@ -42,7 +42,10 @@ _MAX_MESSAGE = 2000  # characters of a sentence about a fault
 _EXIT_TIMEOUT = 0.05  # seconds for child processes to end, once the Function has returned
 # They look into the process in which a Function runs, and edited code runs in another.
 _UNSUPPORTED = ("contract", "node")
-_UNSUPPORTED_VIEW = "view: {} is unsupported for edited code; save it as a file, and run gradloupe on that."
+_UNSUPPORTED_VIEW = (
+    "view: {} is unsupported for edited code, which could alter what is seen; save it as a file, and run gradloupe on "
+    "that."
+)
 _INCONSISTENT = (
     "This code does something else each time it is called, so far as can be seen, so nothing can be said of it."
 )
