@@ -13,7 +13,7 @@ from ..figure.thumbnail_path import sparkline
 from ..html.pages import Pages, SectionPage
 from ..protocol.errors import BadQuestion, EngineFault, Unsolved
 from ..protocol.views import DRAWN_VIEWS, VIEWS
-from ..schema.op import DeviceSummary, OpDescription, OpStub
+from ..schema.op import DeviceSummary, OpDescription, OpStub, ParameterDescription
 from ..supervisor.engine import Engine
 from ..url.address import Address, canonical_address, default_address, without_display_options
 from ..url.parse import read_address
@@ -36,6 +36,11 @@ class Planned:
     address: Address | None = None
     axes: tuple[SliderAxis, ...] = ()
     why: str = ""
+
+    @property
+    def parameters(self) -> list[ParameterDescription]:
+        """What is passed beside the tensors."""
+        return self.op["parameters"] if self.op else []
 
     @property
     def questions(self) -> int:

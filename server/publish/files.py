@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import cache
 from urllib.parse import quote
 
@@ -19,40 +18,21 @@ from ..url.address import canonical_address, curves_only, without_display_option
 from .figure import Figure
 
 SHARED = "gradloupe"  # the folder of what all figures share
-SITE_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        f"style-src 'self' {EMPTY_STYLE_HASH}",
-        "img-src 'self' data: blob:",
-        "frame-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-    )
+SITE_POLICY = (
+    f"default-src 'none'; script-src 'self'; style-src 'self' {EMPTY_STYLE_HASH}; img-src 'self' data: blob:; "
+    "frame-src 'self'; base-uri 'none'; form-action 'none'"
 )
 _DRESS, _SCRIPT, _INDEX = (f"js/published/{name}.js" for name in ("dress", "figure", "index"))
 _STYLE, _ELEMENT = "published", "grad-loupe.js"
 _PLAIN = re.compile(r"[^\w.-]+|^\.+")
 
 
-@dataclass(frozen=True)
-class Linked:
-    """Where the frame of a figure finds its scripts, and the ``page`` of the Function, if there is one."""
-
-    shared: str
-    sections: str
-    library: str
-    page: str
-    policy: str = SITE_POLICY
-
-
 def shared_files() -> dict[str, bytes]:
     """What all figures of a folder share, by path: plotly.js, two scripts, a style sheet, the element."""
     assets = Assets.shared()
-    library = assets.plotly("curves").rpartition("/")[2]
     element = without_comments(assets.read(f"element/{_ELEMENT}").decode())
     return {
-        f"{SHARED}/{library}": assets.read(library),
+        f"{SHARED}/{_library()}": assets.read(_library()),
         f"{SHARED}/dress.js": assets.classic_script(_DRESS).encode(),
         f"{SHARED}/figure.js": assets.classic_script(_SCRIPT).encode(),
         f"{SHARED}/index.js": assets.classic_script(_INDEX).encode(),
@@ -68,12 +48,9 @@ def figure_files(figure: Figure, name: str, page: bool = False) -> dict[str, byt
     ``name`` may begin with folders. ``page`` says that the folder gets a page, to which the frame has a link.
     """
     up, last = "../" * name.count("/"), name.rpartition("/")[2]
-    linked = Linked(
-        shared=f"{up}{SHARED}",
-        sections=f"{quote(last)}/sections.js",
-        library=f"{up}{SHARED}/{Assets.shared().plotly('curves').rpartition('/')[2]}",
-        page=f"{quote(last)}/index.html" if page else "",
-    )
+    folder, page_of = quote(last), f"{quote(last)}/index.html" if page else ""
+    linked = {"shared": f"{up}{SHARED}", "sections": f"{folder}/sections.js", "page": page_of, "policy": SITE_POLICY}
+    linked["library"] = f"{up}{SHARED}/{_library()}"
     answer, plain = figure.answer, without_display_options(curves_only(figure.address))
     numbers = json_document(answer, canonical_address(figure.op, plain))
     return {
@@ -106,7 +83,13 @@ def file_names(names: Collection[str]) -> dict[str, str]:
     return found
 
 
-def _frame(figure: Figure, inline: Bundle | None = None, linked: Linked | None = None, kernel: bool = False) -> bytes:
+def _library() -> str:
+    return Assets.shared().plotly("curves").rpartition("/")[2]
+
+
+def _frame(
+    figure: Figure, inline: Bundle | None = None, linked: dict[str, str] | None = None, kernel: bool = False
+) -> bytes:
     address = canonical_address(figure.op, without_display_options(curves_only(figure.address)))
     answer = without_hidden(figure.answer, figure.address.hide)
     shown = (figure.op, figure.device, figure.address, address, answer, "")
@@ -119,7 +102,7 @@ def _frame(figure: Figure, inline: Bundle | None = None, linked: Linked | None =
 @cache
 def _inline(still: bool, packed: bool) -> Bundle:
     assets = Assets.shared()
-    library = "" if still else assets.read(assets.plotly("curves").rpartition("/")[2]).decode()
+    library = "" if still else assets.read(_library()).decode()
     scripts = [assets.classic_script(_DRESS), library, assets.classic_script(_SCRIPT)]
     bundle = build_bundle([inline_script(each) for each in scripts], assets.dense_style(_STYLE))
     return with_gzipped_library(bundle) if packed else bundle

@@ -14,10 +14,9 @@ from ..html.lessons import BadLesson, Lesson, control_positions
 from ..protocol.errors import BadQuestion
 from ..protocol.suggest import closest_match
 from ..schema.op import DeviceSummary, OpDescription
-from ..supervisor.engine import Catalogue, Engine
+from ..supervisor.engine import Engine
 from ..supervisor.helpers import helper_count
 from ..url.address import Address
-from ..url.numbers import BadQuery
 from ..url.parse import parse_query, read_address
 from .entry import Done, Entry, Planned, planned, published, site_page
 from .figure import measured_figure
@@ -48,13 +47,20 @@ class Plan:
 async def planned_site(engine: Engine, course: Course, names: Collection[str], sliders: str) -> Plan:
     """The plan for the Functions of these ``names``, or for all; raises ``NothingPublished`` and ``BadQuery``."""
     catalogue, device = await engine.catalogue(), await engine.device()
-    _check_names(names, catalogue)
+    if not catalogue:
+        raise NothingPublished("There is no Function to publish.")
+    if course.broken:
+        raise NothingPublished(course.broken[0].trouble["sentence"])
+    _check(names, catalogue, "--op", "Function")
     chosen = [name for name in catalogue if name in names or not names]
     files = file_names(chosen)
     functions = [await planned(engine, device, catalogue[name], files[name], sliders) for name in chosen]
-    _check_sliders(sliders, functions)
+    known = dict.fromkeys(["grad_output", *(each["name"] for plan in functions for each in plan.parameters)])
+    _check([each.partition(":")[0] for each in sliders.split(",") if each], known, "--sliders", "parameter")
     by_name = {each.stub["name"]: each for each in functions if each.op}
-    lessons = [_planned_lesson(each, by_name[each.op], device) for each in course.lessons if each.op in by_name]
+    ours = not engine.job.targets
+    taught = [each for each in course.lessons if each.op in by_name and (ours or each.own)]
+    lessons = [_planned_lesson(each, by_name[each.op], device) for each in taught]
     return Plan(tuple(functions), tuple(lessons))
 
 
@@ -137,20 +143,10 @@ def _control(lesson: Lesson, op: OpDescription, address: Address) -> SliderAxis:
     return slider_axis(op, address, lesson.control, _POSITIONS)
 
 
-def _check_names(names: Collection[str], catalogue: Catalogue) -> None:
-    if not catalogue:
-        raise NothingPublished("There is no Function to publish.")
+def _check(names: Collection[str], known: Collection[str], flag: str, kind: str) -> None:
+    """Raise ``NothingPublished`` for a name after an option that is not ``known``."""
     for name in names:
-        if name not in catalogue:
-            close = closest_match(name, catalogue)
-            hint = f"did you mean {close}? There" if close else "there"
-            raise NothingPublished(f"--op {name}: there is no such Function; {hint} are {', '.join(catalogue)}.")
-
-
-def _check_sliders(sliders: str, functions: Collection[Planned]) -> None:
-    known = {"grad_output", *(each["name"] for plan in functions if plan.op for each in plan.op["parameters"])}
-    for name in (each.partition(":")[0] for each in sliders.split(",") if sliders):
         if name not in known:
             close = closest_match(name, known)
-            hint = f"; did you mean {close}?" if close else ""
-            raise BadQuery(f"--sliders {sliders}: no Function has a parameter {name}{hint}", "sliders")
+            hint = f"did you mean {close}? There" if close else "there"
+            raise NothingPublished(f"{flag} {name}: there is no such {kind}; {hint} are {', '.join(known)}.")

@@ -111,9 +111,10 @@ def slider_axis(op: OpDescription, address: Address, name: str, count: int) -> S
         return SliderAxis(name, kind, texts, texts.index(text), _usual(op, address, name))
     present = round(float(text)) if kind == "int" else float(text)
     extent = GRAD_OUTPUT_RANGE if name == "grad_output" else default_ranges(op)[name]
-    values = _numeric(kind, extent, present, count)
-    if name == "grad_output":
-        values = _signed(values, present, count)
+    signs = (present, -present) if name == "grad_output" else (present,)  # of both, to see whether backward is odd
+    values = _positions(*extent, count, [float(each) for each in signs])
+    if kind == "int":
+        values = sorted({*map(round, values)})
     return SliderAxis(name, kind, tuple(map(value_text, values)), values.index(present), _usual(op, address, name))
 
 
@@ -121,34 +122,23 @@ def _usual(op: OpDescription, address: Address, name: str) -> str:
     return default_query_values(op, address.question.wrt)[name]
 
 
-def _numeric(kind: str, extent: tuple[float, float], present: float, count: int) -> list[float]:
-    """``count`` evenly spaced values, fewer if there are not so many; the present one replaces its neighbour."""
-    low, high = extent
-    inner = [low + i / (count - 1) * (high - low) for i in range(1, count - 1)] if low < high else []
-    even = [low, *(_tidy(value, high - low) for value in inner), high]
-    if kind == "int":
-        return _including(sorted({*map(round, even)}), round(present))
-    return _including(sorted({*even}), present + 0.0)
+def _positions(low: float, high: float, count: int, wanted: list[float]) -> list[float]:
+    """``count`` evenly spaced values, one for each that is ``wanted`` in the place of its neighbour.
 
-
-def _signed(values: list[float], present: float, count: int) -> list[float]:
-    """The values with the negative of the present one included, to show whether backward is odd in grad_output."""
-    others = [value for value in values if value != present]
-    if present and -present not in others:
-        others = sorted(others, key=lambda value: abs(value + present))[1 if len(others) == count - 1 else 2 :]
-        others.append(-present)
-    return sorted([*others, present])
-
-
-def _including(values: list[float], present: float) -> list[float]:
-    if present in values:
-        return values
-    ends = [0] if present < values[0] else [-1] if present > values[-1] else []
-    places = ends or range(1, len(values) - 1)  # the ends stay, unless the value lies beyond them
-    if not places:
-        return sorted([*values, present])
-    nearest = min(places, key=lambda place: abs(values[place] - present))
-    return sorted([each for each in values if each != values[nearest]] + [present])
+    The ends stay, unless what is wanted lies beyond them, or both of two are wanted and there is nothing else.
+    """
+    inner = [_tidy(low + i / (count - 1) * (high - low), high - low) for i in range(1, count - 1)] if low < high else []
+    values = sorted({low, *inner, high})
+    for each in wanted:
+        if each in values:
+            continue
+        ends = values[:1] if each < values[0] else values[-1:] if each > values[-1] else values[1:-1]
+        free = [value for value in ends if value not in wanted]
+        if len(wanted) > 1:
+            free = free or [value for value in values if value not in wanted]
+        nearest = min(free, key=lambda value: abs(value - each), default=None)
+        values = sorted([*(value for value in values if value != nearest), each])
+    return values
 
 
 def _tidy(value: float, span: float) -> float:

@@ -59,7 +59,7 @@ def test_another_run_writes_only_what_is_another(site: Path, tmp_path: Path) -> 
     ("options", "sentence"),
     [
         ("--sliders leak:41,grad_output:41", "leak:20,grad_output:20 would fit, which are 400."),
-        ("--sliders leek:3", "no Function has a parameter leek; did you mean leak?"),
+        ("--sliders leek:3", "--sliders leek: there is no such parameter; did you mean leak?"),
         ("--op Leaky", "--op Leaky: there is no such Function; did you mean LeakySTE?"),
     ],
 )

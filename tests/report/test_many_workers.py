@@ -90,7 +90,7 @@ def test_there_are_as_many_workers_as_processors_and_no_more_than_functions(
     assert helper_count(2) <= min(1, usable_cores() - 1)
     assert helper_count(10_000) <= usable_cores() - 1
     quota = tmp_path / "cpu.max"
-    monkeypatch.setattr("gradloupe.server.report.examination_queue._QUOTA", quota)
+    monkeypatch.setattr("gradloupe.server.supervisor.helpers._QUOTA", quota)
     for text, least, most in (("max 100000", usable_cores(), 10_000), ("150000 100000", 1, 1), ("50000 100000", 1, 1)):
         quota.write_text(text)
         assert least <= usable_cores() <= most
