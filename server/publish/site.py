@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..exercises.exercise import Exercise
 from ..html.course import Course
 from ..html.gallery import cards_by_group, searched_card
 from ..html.lessons import BadLesson, Lesson, control_positions
@@ -19,6 +20,7 @@ from ..supervisor.helpers import helper_count
 from ..url.address import Address
 from ..url.parse import parse_query, read_address
 from .entry import Done, Entry, Planned, planned, published, site_page
+from .exercises import exercise_files
 from .figure import measured_figure
 from .files import figure_files, file_names, shared_files
 from .sliders import SliderAxis, slider_axis, worded_axis
@@ -32,10 +34,11 @@ class NothingPublished(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be published: the Functions, and the lessons whose Functions are among them."""
+    """What is to be published: the Functions, the lessons whose Functions are among them, and the exercises."""
 
     functions: tuple[Planned, ...]
     lessons: tuple[tuple[Lesson, Planned, Address, SliderAxis], ...]
+    exercises: tuple[Exercise, ...]
 
     @property
     def questions(self) -> int:
@@ -61,7 +64,8 @@ async def planned_site(engine: Engine, course: Course, names: Collection[str], s
     ours = not engine.job.targets
     taught = [each for each in course.lessons if each.op in by_name and (ours or each.own)]
     lessons = [_planned_lesson(each, by_name[each.op], device) for each in taught]
-    return Plan(tuple(functions), tuple(lessons))
+    exercises = [each for each in course.exercises.values() if (ours or each.own) and not names]
+    return Plan(tuple(functions), tuple(lessons), tuple(exercises))
 
 
 async def site_files(engine: Engine, plan: Plan, title: str, done: Done) -> tuple[dict[str, bytes], tuple[Entry, ...]]:
@@ -94,6 +98,7 @@ async def site_files(engine: Engine, plan: Plan, title: str, done: Done) -> tupl
         figure = await measured_figure(engine.answer, about.op, device, address, (axis,), done, still=True)
         files |= figure_files(figure, f"lessons/{lesson.name}")
         files |= _lesson_page(plan, number, lesson, about)
+    files |= await exercise_files(plan.exercises, [each for each, _, _, _ in plan.lessons])
     return files | _lists(plan, shown, title, device), shown
 
 
@@ -109,7 +114,7 @@ def _lists(plan: Plan, entries: Sequence[Entry], title: str, device: DeviceSumma
     cards = [{**each.stub, "entry": each, "word": each.word} for each in entries]
     groups = cards_by_group(cards)  # type: ignore[type-var]
     lessons = [each for each, _, _, _ in plan.lessons]
-    common: dict[str, Any] = {"lessons": lessons, "title": title, "torch": device["torch"]}
+    common: dict[str, Any] = {"lessons": lessons, "exercises": plan.exercises, "title": title, "torch": device["torch"]}
     found = {"index.html": site_page("index", "", bool(lessons), groups=groups, said=_searched, **common)}
     if lessons:
         found["lessons/index.html"] = site_page("lessons", "../", True, **common)

@@ -26,6 +26,8 @@ def test_a_function_has_its_figure_pictures_and_numbers_and_one_that_fails_says_
     assert {"LeakySTE.svg", "LeakySTE.json", "LeakySTE.csv", "area.svg", "map.svg", "descent.svg"} <= names
     assert json.loads((site / "LeakySTE/LeakySTE.json").read_text())["verdict"]["word"] == "differs"
     assert "not today" in (site / "Raises.html").read_text()
+    assert "Plug the leak" in (site / "exercises/index.html").read_text()
+    assert json.loads((site / "exercises/plug/plug.json").read_text())["verdict"]["word"] == "differs"
     assert "frobnicate" in (site / "Unknown/index.html").read_text()
     assert not (site / "Unknown.html").exists()
     assert {"Swish.html", "my_ops.swish.html"} <= {each.name for each in site.iterdir()}  # on any disk two files

@@ -82,12 +82,33 @@ control = "leak"
 text = "Drag leak, and read the lower curve at 1.5."
 reveal = "Beyond 1 it is the leak that comes back."
 """
+EXERCISE = """
+title = "Plug the leak"
+goal = "matches"
+task = "No gradient shall come from beyond 1."
+start = '''
+import torch
+
+
+class Mask(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(-1, 1)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+'''
+solution = "import torch"
+"""
 
 
 def written(folder: Path) -> Path:
-    """A folder with these Functions and a lesson about one of them."""
+    """A folder with these Functions, a lesson about one of them, and an exercise."""
     (folder / "my_ops.py").write_text(MY_OPS)
     (folder / "01_leak.toml").write_text(LESSON)
+    (folder / "02_plug.toml").write_text(EXERCISE)
     return folder
 
 
