@@ -25,7 +25,7 @@ from ..protocol.load_error import load_error
 from ..protocol.suggest import no_such_function
 from ..sandbox.edited_module import edited_module
 from ..sandbox.guest import FILE, Claims
-from ..sandbox.guest_process import GuestProcess
+from ..sandbox.guest_process import GuestLost, GuestProcess
 from ..schema.op import OpStub
 from ..url.representations import REPRESENTATIONS
 from .captured_calls import capture_notes, source_digest
@@ -144,6 +144,10 @@ def load_text(text: str, guest: GuestProcess) -> Load:
         report = import_error_report(error, reading, os.getcwd())
         if isinstance(error, ModuleNotFoundError):
             report |= {"sentence": _NOT_THERE.format(report["line"], error.name)}
+        elif isinstance(error, GuestLost):
+            happened = str(error).removeprefix("it ").partition("; last line")[0]
+            where = f"{FILE}, line {report['line']}," if report["line"] else "This code"
+            report |= {"sentence": f"{where} {happened}."}
         elif isinstance(error, NoFunction):
             report |= {"sentence": _NO_FUNCTION}
         else:

@@ -61,6 +61,7 @@ def test_an_edit_has_the_document_of_an_op(running: InThread) -> None:
     [
         ("import torch\nclass A(\n", "broken", 2),
         ("import torch\n\nraise ValueError('no')\n", "broken", 3),
+        ("import os\nos._exit(3)", "broken", None),
         (edited("raise ValueError('no')"), "unsolved", BACKWARD_LINE - 5),
         (edited(backward="raise ValueError('no')"), "failed", BACKWARD_LINE),
         pytest.param(
