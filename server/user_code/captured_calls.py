@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,10 @@ import torch
 from ...ops import Input, Op
 from ..capture.record import ArgumentRecord, Capture
 from ..capture.samples import FunctionData, attach_data, numbers
-from ..inference.recipe.recipe import BadRecipe
+from ..inference.recipe.recipe import NotInferred
+from ..inference.search.trial import RepeatableCall
+from ..inference.source.signature import signature_of
+from ..runtime.isolation import quietly
 from .example_inputs import Override, override_of_values
 
 _NOT_HELD: Any = object()
@@ -53,24 +57,26 @@ def _over_data(each: Input, data: FunctionData, place: int) -> Input:
     return replace(each, domain=(float(f"{start:.3g}"), float(f"{stop:.3g}")))
 
 
-def captured_call(data: FunctionData, names: Sequence[str]) -> dict[str, Any] | None:
-    """The arguments of the first captured call that is held as a whole, of forward's ``names``; None without one."""
-    order = [each for each in names if not each.startswith("*")]
+def captured_override(data: FunctionData, function: Any) -> Override | None:
+    """The first captured call that is held as a whole, runs, and has something to sweep; None without one.
+
+    Of a large tensor some rows are held, with which a call may not run.
+    """
+    try:
+        order = [each for each in signature_of(function).names if not each.startswith("*")]
+    except NotInferred:  # what looks at it next says why
+        return None
     for site in data.sites:
         values = {each["name"]: _value(data.capture, each) for each in site["arguments"]}
         held = bool(values) and not any(each is _NOT_HELD for each in values.values())
-        if held and [*values][: len(order)] == order[: len(values)]:
-            return values
+        if not held or [*values][: len(order)] != order[: len(values)]:
+            continue
+        with quietly(), suppress(Exception, SystemExit):
+            found = override_of_values(values)
+            outputs = RepeatableCall.at(function, found.recipe, found.given).outputs()
+            if any(each is not None and each.numel() for each in outputs or ()):
+                return replace(found, where=f"{data.capture.name} says so", values=values)
     return None
-
-
-def captured_override(data: FunctionData, names: Sequence[str]) -> Override | None:
-    """That call in the place of one that is found out; None where nothing of it can be swept."""
-    values = captured_call(data, names)
-    try:
-        return replace(override_of_values(values), where=f"{data.capture.name} says so") if values else None
-    except BadRecipe:
-        return None
 
 
 def source_digest(source: str) -> str:

@@ -53,12 +53,16 @@ _MOST_GIVEN = 1 << 17  # budget: elements of a tensor that is given; of many a s
 
 @dataclass(frozen=True)
 class Override:
-    """The ``recipe`` that the user gave, where, and the tensors and objects of it by argument name."""
+    """The ``recipe`` that the user gave, where, and the tensors and objects of it by argument name.
+
+    ``values`` are all arguments as a captured call had them, None for any other.
+    """
 
     recipe: Recipe
     where: str
     given: dict[str, torch.Tensor] = field(default_factory=dict)
     objects: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] | None = None
 
 
 def override_for(

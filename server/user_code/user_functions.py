@@ -183,7 +183,7 @@ class UserFunctions:
             namespace = vars(sys.modules[function.__module__])
         alone = sum(each.definition.file == entry.definition.file for each in self._load.entries.values()) == 1
         recipe = self._load.recipes.get(entry.name, "")
-        if data and not recipe and (captured := captured_override(data, names)):
+        if data and not recipe and (captured := captured_override(data, function)):
             return captured
         try:
             return override_for(function, names, namespace, alone, recipe)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..capture.record import Capture
-from ..inference.recipe.recipe import NotInferred
-from ..inference.source.signature import signature_of
 from ..notebook import process_restored
 from ..notebook.arguments import CheckArguments
 from ..notebook.figure import notebook_figure
@@ -17,7 +15,7 @@ from ..protocol.answer import curves_of
 from ..report.result import CheckResult, ExaminedFunction
 from ..report.summarize import spared
 from ..schema.section import SeenRecord
-from ..user_code.captured_calls import captured_call, data_of_function
+from ..user_code.captured_calls import captured_override, data_of_function
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,8 +68,5 @@ def look_at_seen(cls: type, capture: Capture) -> Any:
 def _call_seen(cls: type, capture: Capture) -> CheckArguments:
     """The arguments of a check with the call, and the numbers, that a capture has of a Function."""
     data = data_of_function(capture, cls)
-    try:
-        names = signature_of(cls).names
-    except NotInferred:  # what follows says why
-        names = ()
-    return CheckArguments(example_inputs=captured_call(data, names) if data else None, data=data)
+    found = captured_override(data, cls) if data else None
+    return CheckArguments(example_inputs=found and found.values, data=data)

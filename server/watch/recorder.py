@@ -20,7 +20,7 @@ _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(__file__) + os.sep
 _MODULE_CALL = torch.nn.Module._call_impl.__code__
 _MOST_PROBLEMS, _MOST_SITES = 20, 2000  # budget
-HELD_ELEMENTS = 1 << 14  # budget: elements of a tensor of the first call; of a larger one as many of its rows
+HELD_ELEMENTS = 1 << 14  # budget: elements of a tensor of a call; of a larger first one as many of its rows
 BEFORE = "forward ran before it was watched"
 NOT_HELD: Any = object()  # in the place of a tensor of a first call that there was no room for
 
@@ -157,23 +157,21 @@ class Recorder:
         slot.keep(number, sample, count)
 
     def _held_call(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments with copies of the tensors: whole, or as many rows as there is room for."""
-        tensors = [each for each in arguments if isinstance(each, torch.Tensor)]
-        most = max((each for each in tensors if each.dim()), key=torch.Tensor.numel, default=None)
-        rows = None
-        if most is not None and most.numel() > HELD_ELEMENTS:
-            rows = max(1, HELD_ELEMENTS * most.shape[0] // most.numel())
-        count = most.shape[0] if most is not None else 0
+        """The arguments with copies of the tensors: whole, but of a large first one some rows, as of its companions."""
+        lead = next((each for each in arguments if isinstance(each, torch.Tensor) and each.dim()), None)
+        count = rows = lead.shape[0] if lead is not None else 0
+        if lead is not None and lead.numel() > HELD_ELEMENTS:
+            rows = max(1, HELD_ELEMENTS * count // lead.numel())
         return tuple(self._held(each, rows, count) if isinstance(each, torch.Tensor) else each for each in arguments)
 
-    def _held(self, tensor: torch.Tensor, rows: int | None, count: int) -> Any:
-        cut = rows is not None and tensor.dim() > 0 and tensor.shape[0] == count and tensor.numel() > 1
+    def _held(self, tensor: torch.Tensor, rows: int, count: int) -> Any:
+        cut = rows < count and tensor.dim() > 0 and tensor.shape[0] == count
         part = tensor[:rows] if cut else tensor
         size = part.numel() * part.element_size()
         if (
             not _is_readable(part)
             or dtype_name(part.dtype) not in get_args(HeldDtype)
-            or part.numel() > 8 * HELD_ELEMENTS
+            or part.numel() > HELD_ELEMENTS
             or self.held + size > self._memory
         ):
             return NOT_HELD

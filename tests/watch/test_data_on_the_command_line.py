@@ -3,8 +3,9 @@
 import json
 
 import pytest
+import torch
 from support.command_line import ran
-from support.seen_step import OPS, seen_step
+from support.seen_step import OPS, functions_of, seen_step
 
 import gradloupe
 
@@ -83,6 +84,33 @@ def test_a_capture_of_another_torch_and_of_a_class_that_has_changed_says_so(fold
     said = " ".join(ran(tmp_path, "my_ops.py:WrongFarOut --data step.gradloupe --check").stdout.split())
     assert "step.gradloupe was recorded with torch 2.14.1, and this is 2.13.0" in said
     assert "WrongFarOut has changed since step.gradloupe was recorded" in said
+
+
+MATMUL = """import torch
+
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a @ b
+
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g @ b.T, a.T @ g
+"""
+
+
+def test_where_the_rows_that_are_held_make_no_call_another_one_is_found_out(tmp_path):
+    (tmp_path / "my_ops.py").write_text(MATMUL, encoding="utf-8")
+    product = functions_of(tmp_path).Product
+    with gradloupe.watch() as seen:  # of square matrices both are cut
+        product.apply(torch.ones(150, 150).requires_grad_(), torch.ones(150, 150).requires_grad_()).sum().backward()
+    (found,) = seen.check()
+    assert found.word == "matches"
+    assert "150" not in found.recipe
+    assert found.sweeps[0].seen
 
 
 def test_in_this_process_the_same_calls_are_checked_and_looked_at(folder):

@@ -20,6 +20,8 @@ from ..verdict.slope_judge import Statuses
 from ..verdict.verdict import Verdict, judge, judged_curve
 
 _MOST, _POINTS = 1024, 201  # sample: numbers that are judged, and evenly spaced points beside them
+_ELEMENTS = 1 << 22  # budget: of the inputs of all numbers together
+_LEAST = 32  # sample: where a call is large
 _WIDER = 0.01  # sample: how far these go beyond, as a share of the range
 
 
@@ -49,7 +51,9 @@ def judge_seen(section: Section, x: Array, grad_output: Array, step: float | Non
     low, high = float(section.snap(x[which]).min()), float(section.snap(x[which]).max())
     beyond = _WIDER * (high - low) or max(abs(low), 1.0)
     grid = Grid(low - beyond, high + beyond, _POINTS)
-    most = thin_grid(find_batch(section, section.snap(grid.points())).section, Grid(low, high, _MOST), 1.0).count
+    batched = find_batch(section, section.snap(grid.points())).section
+    fitting = _ELEMENTS // sum(len(values) for _, values in section.inputs)
+    most = min(thin_grid(batched, Grid(low, high, _MOST), 1.0).count, max(_LEAST, fitting))
     which = which[np.linspace(0, which.size - 1, min(which.size, most)).round().astype(int)]
     x, given = section.snap(x[which]), grad_output[which]
     also = np.setdiff1d(x, section.snap(grid.points()))
