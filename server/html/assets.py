@@ -39,7 +39,8 @@ STYLE_SHEETS = {
     "own_file": (*_COMMON, "prose", "op", "copied", "own"),
     "own_function": (*_COMMON, "result", "prose", "op", "copied", "own", "highlight", "no_script"),
     "framed": (*_COMMON, "framed", "embed"),
-    "published": (*_COMMON, *_FIGURE, "framed", "embed", "highlight", "cards", "prose", "published", "no_script"),
+    "published": (*_COMMON, *_FIGURE, "framed", "embed", "highlight", "prose", "published", "no_script"),
+    "published_index": ("cards",),
     "report": ("base", "contrast", "result", "views/contract", "report", "highlight", "print"),
 }
 

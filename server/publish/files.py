@@ -37,6 +37,7 @@ def shared_files() -> dict[str, bytes]:
         f"{SHARED}/figure.js": assets.classic_script(_SCRIPT).encode(),
         f"{SHARED}/index.js": assets.classic_script(_INDEX).encode(),
         f"{SHARED}/figure.css": assets.dense_style(_STYLE).encode(),
+        f"{SHARED}/index.css": assets.dense_style(f"{_STYLE}_index").encode(),
         # No module, which other sites may load from some hosts alone.
         _ELEMENT: f"{{\n{element.replace('import.meta.url', 'document.baseURI')}}}\n".encode(),
     }
