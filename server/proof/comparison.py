@@ -55,7 +55,8 @@ class Comparison:
     @property
     def is_finite(self) -> bool:
         """Whether anything is known in all of the box."""
-        if not isinstance(self.curve, arb_series) or any(each.prec < TERMS for each in self._series()):
+        of_curve = isinstance(self.curve, arb_series) and isinstance(self.curve_middle, arb_series)
+        if not of_curve or any(each.prec < TERMS for each in self._series()):
             return False
         return bool(self.difference.is_finite() and self.slope.is_finite())
 

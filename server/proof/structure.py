@@ -280,8 +280,9 @@ def _in_place(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[s
         value = args[1] if len(args) > 1 else 0.0
         result = value
     elif name in HANDLERS and hasattr(torch.ops.aten, name):
-        overload = getattr(getattr(torch.ops.aten, name), func._schema.overload_name or "default")
-        result = HANDLERS[name](run, overload, args, kwargs)
+        overload = func._schema.overload_name or "default"
+        overload = f"Tensor_{overload}" if name == "pow" else overload
+        result = HANDLERS[name](run, getattr(getattr(torch.ops.aten, name), overload), args, kwargs)
     else:
         raise Undecided(f"{name}_ is not enclosed")
     _write(run, target, result)

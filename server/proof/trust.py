@@ -20,7 +20,7 @@ from ..runtime import FunctionFailed, Section
 from .decisions import Undecided
 
 # What asks for more than numbers, shapes and dtypes.
-_TELLING = {"type", "id", "globals", "locals", "vars", "dir", "eval", "exec", "hasattr", "__import__", "super"}
+_TELLING = {"type", "id", "globals", "locals", "vars", "dir", "eval", "exec", "hasattr", "__import__"}
 _TELLING_OF_IT = {"__class__", "__dict__", "_getframe", "cache_info", "mro", "__mro__", "__torch_dispatch__", "_C"}
 _TELLING_OF_IT |= {"overrides", "_python_dispatch", "__torch_function__", "random", "store", "places"}
 _ELSEWHERE = frozenset(("random", "time", "os", "sys", "inspect", "secrets", "datetime", "threading", "ctypes", "gc"))
