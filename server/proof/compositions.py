@@ -66,6 +66,19 @@ def _clamped(g: Tensor, x: Tensor, low: float, high: float) -> Tensor:
     return torch.where((x > low) & (x < high), g, 0.0)
 
 
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    match a.dim(), b.dim():
+        case 1, 1:
+            return (a * b).sum()
+        case 1, 2:
+            return (a.unsqueeze(1) * b).sum(0)
+        case 2, 1:
+            return (a * b).sum(1)
+        case 2, 2:
+            return (a.unsqueeze(2) * b.unsqueeze(0)).sum(1)
+    raise Undecided("a product of more than matrices")
+
+
 def _loss(x: Tensor, reduction: int) -> Tensor:
     return (x, x.mean(), x.sum())[reduction] if reduction else x
 
@@ -82,12 +95,14 @@ COMPOSITIONS: dict[str, Callable[..., Any]] = {
     "var": _variance,
     "std": lambda *args, **kwargs: _variance(*args, **kwargs).sqrt(),
     "native_layer_norm": _layer_norm,
+    "matmul": _product,
+    "linear": lambda x, weight, bias=None: _product(x, weight.T) if bias is None else _product(x, weight.T) + bias,
     "mm": lambda a, b: (a.unsqueeze(2) * b.unsqueeze(0)).sum(1),
     "bmm": lambda a, b: (a.unsqueeze(3) * b.unsqueeze(1)).sum(2),
     "mv": lambda a, b: (a * b).sum(1),
     "dot": lambda a, b: (a * b).sum(),
-    "addmm": lambda c, a, b, *, beta=1, alpha=1: c * beta + (a @ b) * alpha,
-    "addmv": lambda c, a, b, *, beta=1, alpha=1: c * beta + (a @ b) * alpha,
+    "addmm": lambda c, a, b, *, beta=1, alpha=1: c * beta + torch.mm(a, b) * alpha,
+    "addmv": lambda c, a, b, *, beta=1, alpha=1: c * beta + torch.mv(a, b) * alpha,
     "baddbmm": lambda c, a, b, *, beta=1, alpha=1: c * beta + torch.bmm(a, b) * alpha,
     "addcmul": lambda c, a, b, *, value=1: c + value * a * b,
     "addcdiv": lambda c, a, b, *, value=1: c + value * a / b,

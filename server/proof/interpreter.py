@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .decisions import Lanes, ProofSignal, Undecided
+from .decisions import Column, Lanes, ProofSignal, Truths, Undecided
 from .enclosure import unknown
 from .stand_in import StandIn, columns_of, new_tensor
 
@@ -79,16 +79,18 @@ class Interpreter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if random:
             self.draws.append(tuple(result.reshape(-1).tolist()))
         name = func._schema.name.removeprefix("aten::")
-        if "empty" in name and result.dtype != self.real and result.numel():
-            raise Undecided("memory that nobody has written")
-        if name in _FILLED and result.dtype == self.real:
-            columns = columns_of(result, self.lanes) if "empty" not in name else _nothing(result.numel(), self.lanes)
-            return new_tensor(self.lanes, columns, result, 0 if result.any() else None)
-        return result
+        return self.filled(func, result) if name in _FILLED else result
 
-
-def _nothing(count: int, lanes: Lanes) -> list[Any]:
-    return [[unknown() for _ in range(lanes.count)] for _ in range(count)]
+    def filled(self, func: Any, made: torch.Tensor) -> Any:
+        """A stand-in for a new tensor, to be written into; nothing is known of memory that nobody has written."""
+        empty = "empty" in func._schema.name
+        if made.dtype != self.real:
+            if empty and made.numel():
+                raise Undecided("memory that nobody has written")
+            return made
+        nothing: list[Column | Truths] = [[unknown() for _ in range(self.lanes.count)] for _ in range(made.numel())]
+        columns = nothing if empty else columns_of(made, self.lanes)
+        return new_tensor(self.lanes, columns, made, None if not empty and not made.any() else 0)
 
 
 def flat(values: Any) -> Iterator[Any]:

@@ -115,9 +115,7 @@ def _are_small(columns: list[Column]) -> bool:
 def _filled(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``zeros_like`` and its like: constants, that can be written into."""
     made = func(torch.empty_strided(args[0].shape, args[0].stride(), dtype=args[0].dtype), *args[1:], **kwargs)
-    if "empty" in func._schema.name:
-        raise Undecided("memory that nobody has written")
-    return new_tensor(run.lanes, columns_of(made, run.lanes), made, 0 if made.any() else None)
+    return run.filled(func, made)
 
 
 # ---------------------------------------------------------------- sums
@@ -128,7 +126,7 @@ def _groups(shape: Sequence[int], dims: Any) -> list[list[int]]:
     rank = len(shape)
     reduced = sorted({each % max(rank, 1) for each in (range(rank) if dims in (None, []) else dims)}) if rank else []
     kept = [each for each in range(rank) if each not in reduced]
-    places = positions(tuple(shape)).permute(*kept, *reduced)
+    places = positions(tuple(shape)).permute([*kept, *reduced])
     result: list[list[int]] = places.reshape(math.prod(shape[each] for each in kept), -1).tolist()
     return result
 
@@ -291,7 +289,7 @@ def _in_place(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[s
 
 def _write(run: Interpreter, target: StandIn, value: Any) -> None:
     if not isinstance(value, StandIn):
-        value = torch.as_tensor(value).to(target.dtype)
+        value = torch.as_tensor(value, dtype=target.dtype)
     elif value.dtype != target.dtype:
         value = _convert(run, torch.ops.aten._to_copy.default, (value,), {"dtype": target.dtype})
     columns = columns_of(value, run.lanes)
