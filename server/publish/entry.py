@@ -11,6 +11,7 @@ from ..documents.compact import exact_document
 from ..figure.sheet_svg import figure_svg
 from ..figure.thumbnail_path import sparkline
 from ..html.pages import Pages, SectionPage
+from ..protocol.answer import PanelRecord, panel_of
 from ..protocol.errors import BadQuestion, EngineFault, Unsolved
 from ..protocol.views import DRAWN_VIEWS, VIEWS
 from ..schema.op import DeviceSummary, OpDescription, OpStub, ParameterDescription
@@ -102,9 +103,10 @@ async def published(engine: Engine, device: DeviceSummary, plan: Planned, taught
         axes = () if first.header["failure"] else plan.axes  # a Function that fails has one section to show
         figure = await measured_figure(engine.answer, plan.op, device, plan.address, axes, done)
         pictures, files = await _pictures(engine, figure, plan.file, done)
+        proof = panel_of(await engine.answer(replace(plan.address.question, view="proof")))
     except (BadQuestion, EngineFault) as problem:
         return _uncalled(plan, str(problem), taught)
-    return await asyncio.to_thread(_entry, plan, figure, pictures, files, taught)
+    return await asyncio.to_thread(_entry, plan, figure, pictures, files, taught, proof)
 
 
 async def _pictures(
@@ -125,11 +127,18 @@ async def _pictures(
 
 
 def _entry(
-    plan: Planned, figure: Figure, pictures: tuple[_Picture, ...], files: dict[str, bytes], taught: bool
+    plan: Planned,
+    figure: Figure,
+    pictures: tuple[_Picture, ...],
+    files: dict[str, bytes],
+    taught: bool,
+    proof: PanelRecord | None,
 ) -> Entry:
     address = canonical_address(figure.op, without_display_options(figure.address))
     view = SectionPage(figure.op, figure.device, replace(figure.address, sliders=()), address, figure.answer, "")
-    page = site_page("function", "../", taught, view, file=plan.file, pictures=pictures, axes=figure.axes)
+    proved = proof and not proof["failure"] and Pages.shared().panel_document(proof, figure.op, address)["line"]
+    shown: dict[str, Any] = {"file": plan.file, "pictures": pictures, "axes": figure.axes, "proof": proved or ""}
+    page = site_page("function", "../", taught, view, **shown)
     columns = exact_document(figure.answer, address)["columns"]
     drawn = {name: columns[name] or [] for name in ("x", "forward", "analytical")}
     curves = sparkline(drawn, "forward"), sparkline(drawn, "analytical")
