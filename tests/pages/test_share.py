@@ -75,7 +75,8 @@ def test_the_preview_is_the_figure_that_others_will_see_and_follows_what_is_left
     dialog(page).get_by_role("checkbox", name="source").press("Space")
     expect(sight(page).get_by_text("Source")).to_be_visible()
     dialog(page).get_by_role("checkbox", name="reading").press("Space")
-    assert "hide=title,reading" in said(page)
+    dialog(page).get_by_role("checkbox", name="numerical").press("Space")
+    assert "hide=title,reading,numerical" in said(page)
     choose(page, "dark")
     expect(sight(page).locator("html")).to_have_css("background-color", "rgb(22, 23, 26)")
     assert page.evaluate("() => history.length") == before  # the way back is as it was

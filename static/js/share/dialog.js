@@ -21,11 +21,12 @@ export function shareDialog(dialog, query) {
 
   function figure() {
     const chosen = new FormData(form);
-    const parts = [...form.querySelectorAll("[name=show]")];
+    const asked = (part) => part.closest("[data-ways]").dataset.ways.split(" ").includes(chosen.get("way"));
+    const parts = [...form.querySelectorAll("[name=show]")].filter(asked);
     const dress = {
       theme: chosen.get("theme") === "auto" ? "" : chosen.get("theme"),
       hide: parts
-        .filter(({ checked, value }) => !checked && (value !== "zoom" || chosen.get("way") === "file"))
+        .filter(({ checked }) => !checked)
         .map(({ value }) => value)
         .join(","),
       ...pixels(form),
