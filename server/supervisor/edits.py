@@ -72,7 +72,9 @@ class FairSlots:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if turn in queue:  # whoever has gone waits no more
+                queue.remove(turn)
+            elif not turn.cancelled():
                 self._give_back(address)
             raise
         try:
