@@ -55,6 +55,7 @@ def test_the_documented_course_is_listed_before_ours_and_taught(course: Own) -> 
     listed = course.get("/lessons").text
     assert listed.index("What leaks out of a rounding?") < listed.index("What is a backward?")
     assert '<h2 id="part-1">Week 3</h2>' in listed
+    assert listed.count('<li data-number="1">') == 2  # each begins anew
     lesson = page_at(course, "/lessons/leak").text
     for said in ("</a> · 1 of ", 'name="leak" value="0.3"', 'data-word="differs"', "Exercise: Let nothing leak"):
         assert said in lesson
