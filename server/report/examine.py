@@ -21,6 +21,7 @@ from ..protocol.errors import (
 from ..protocol.listed import listed
 from ..protocol.question import Element, Question, element_names
 from ..schema.op import OpDescription, OpStub, is_described
+from ..schema.proof import ProofRecord
 from ..schema.section import SectionRecord
 from ..schema.views import HIDDEN_ID, ContractRecord
 from ..url.address import Address, default_address
@@ -116,7 +117,7 @@ async def _examine_sections(
 ) -> ExaminedFunction:
     question = address.question
     curves = curves_of(await engine.answer(question))
-    headers, names = [curves.header], list[str]()
+    headers, names, questions = [curves.header], list[str](), [question]
     if is_lost(curves.header["failure"]):  # it would crash again
         return ExaminedFunction(summarize(op, headers, None, allowed, (), strict), op, curves)
     contract = (await engine.answer(replace(question, view="contract"))).header
@@ -124,14 +125,28 @@ async def _examine_sections(
     if others and not curves.header["failure"]:
         names = _other_inputs(op, question, contract)
         looked_at = () if is_lost(contract["failure"]) else names[:MAX_OTHER_INPUTS]
-        async for other in _other_sections(engine, op, looked_at):
+        async for asked, other in _other_sections(engine, op, looked_at):
             headers.append(other)
+            questions.append(asked)
     hidden = (each["element"] for each in contract["checks"] if each["id"] == HIDDEN_ID and each["level"] != "fine")
     left_out = [*names[len(headers) - 1 :], *hidden]
-    checked = summarize(op, headers, contract, allowed, left_out, strict)
+    proofs = [] if any(is_lost(each["failure"]) for each in headers) else await _proofs(engine, questions)
+    checked = summarize(op, headers, contract, allowed, left_out, strict, proofs)
     if (op["made_up"] or op["doubt"]) and not checked.ok and checked.word not in UNJUDGED_WORDS:
         return ExaminedFunction(summarize_uncalled(op, _not_understood(op)), op, sayable=op["usual_recipe"])
     return ExaminedFunction(checked, op, curves, contract)
+
+
+async def _proofs(engine: _Engine, questions: Sequence[Question]) -> list[ProofRecord]:
+    """What is proved of each section, until one is lost."""
+    found = []
+    for each in questions:
+        header = (await engine.answer(replace(each, view="proof"))).header
+        assert header["view"] == "proof"
+        found.append(header)
+        if is_lost(header["failure"]):
+            break
+    return found
 
 
 def _not_understood(op: OpDescription) -> str:
@@ -164,15 +179,17 @@ def _other_inputs(op: OpDescription, question: Question, contract: ContractRecor
     return sorted(names, key=lambda name: name not in accused)
 
 
-async def _other_sections(engine: _Engine, op: OpDescription, names: Sequence[str]) -> AsyncIterator[SectionRecord]:
+async def _other_sections(
+    engine: _Engine, op: OpDescription, names: Sequence[str]
+) -> AsyncIterator[tuple[Question, SectionRecord]]:
     """The curves by these inputs, each of the output that it changes most; stops when the worker crashes."""
     for name in names:
         first = Element(name, (0,) * len(sweepable_shapes(op)[name]))
         question = default_address(op, first).question
         cell = _largest_cell(await engine.answer(replace(question, view="jacobian")), op)
-        answer = await engine.answer(replace(default_address(op, cell[0]).question, of=cell[1]) if cell else question)
-        header = curves_of(answer).header
-        yield header
+        asked = replace(default_address(op, cell[0]).question, of=cell[1]) if cell else question
+        header = curves_of(await engine.answer(asked)).header
+        yield asked, header
         if is_lost(header["failure"]):
             return
 

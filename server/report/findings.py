@@ -39,11 +39,27 @@ class SmallDifference:
 
 
 @dataclass(frozen=True)
+class ProvedShare:
+    """What is proved of a section: a ``word``, the share of the range, and a sentence."""
+
+    word: str
+    share: float
+    sentence: str
+
+    @property
+    def said(self) -> str:
+        """The share in a cell; a hundred percent is all of it, and a hyphen nothing."""
+        percent = "100 %" if self.word == "proved" else f"{math.floor(1e4 * self.share) / 100:g} %"
+        return ", ".join([percent] * bool(self.share) + ["refuted"] * (self.word == "refuted")) or "—"
+
+
+@dataclass(frozen=True)
 class SweptSection:
     """The verdict on one section: the derivative of the element ``of`` by ``wrt`` between ``start`` and ``stop``.
 
     ``word`` is that of the page, or ``lost`` where the worker crashed; ``line`` is one of the file, or None.
     ``fault`` says whether it makes a check fail; ``beyond`` is a sentence on the x outside of the section.
+    ``proved`` is None where nobody has looked.
     With the data of a step, ``touched`` is the share of its numbers where backward differs, and ``seen`` says so.
     """
 
@@ -62,6 +78,7 @@ class SweptSection:
     remark: SmallDifference | None = None
     touched: float | None = None
     seen: str = ""
+    proved: ProvedShare | None = None
 
     @property
     def input(self) -> str:

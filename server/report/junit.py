@@ -78,6 +78,7 @@ def _called(result: CheckResult, of_verdict: bool) -> Iterator[str]:
         return
     lines = [f"{result.word}: {result.sentence}", f"called as {result.recipe}" * bool(result.recipe)]
     lines += [f"{each.of} by {each.wrt} from {each.start:g} to {each.stop:g}: {each.word}" for each in result.sweeps]
+    lines += [f"{each.of} by {each.wrt}: {each.proved.sentence}" for each in result.sweeps if each.proved]
     lines += [f"not swept: {result.left_out}"] * bool(result.left_out)
     lines += [
         f"{each.id}: {each.sentence}"

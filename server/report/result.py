@@ -156,6 +156,12 @@ class CheckResult:
         return tuple(self._warnings()) if self.sweeps and self.claim != "broken" else ()
 
     @property
+    def refutations(self) -> tuple[str, ...]:
+        """Sentences on the boxes in which a section that makes it fail is refuted, with numbers."""
+        faulty = () if self.ok else faulty_sweeps(self.sweeps)
+        return tuple(each.proved.sentence for each in faulty if each.proved and each.proved.word == "refuted")
+
+    @property
     def call_remarks(self) -> tuple[str, ...]:
         """What a headline says of the call."""
         left = (f"{name} not at its default" for name, _ in self.left)

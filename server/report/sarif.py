@@ -68,8 +68,9 @@ def _results(examined: ExaminedFunction) -> Iterator[dict[str, Any]]:
 
 
 def _message(failure: CheckFailure, examined: ExaminedFunction) -> str:
+    proved = examined.checked.refutations if failure.id == VERDICT_ID else ()
     called = f"Called as `{examined.checked.recipe}`." if examined.checked.recipe else examined.option
-    return " ".join(filter(None, (f"{examined.checked.name}: {failure.sentence}", called)))
+    return " ".join(filter(None, (f"{examined.checked.name}: {failure.sentence}", *proved[:1], called)))
 
 
 def _location(file: str, line: int) -> dict[str, Any]:

@@ -5,14 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TypeGuard
 
 from ..protocol.source_lines import source_lines
 from ..schema.op import OpDescription, OpStub, is_described
+from ..schema.proof import ProofRecord
 from ..schema.section import FailureRecord, SectionRecord
 from ..schema.verdict_words import FAILING_WORDS
 from ..schema.views import CheckRecord, ContractRecord
-from .findings import SmallDifference, SweptSection, WorstPoint, XrayFinding, deciding_finding, gravest_sweep
+from .findings import (
+    ProvedShare,
+    SmallDifference,
+    SweptSection,
+    WorstPoint,
+    XrayFinding,
+    deciding_finding,
+    gravest_sweep,
+)
 from .result import CheckResult
 
 # A difference beyond the range counts in full where it begins within so many times the range: tensors hold such
@@ -31,13 +41,16 @@ def summarize(
     allowed: Collection[str] = (),
     unswept: Sequence[str] = (),
     strict: bool = False,
+    proofs: Sequence[ProofRecord] = (),
 ) -> CheckResult:
     """The result from the headers of ``curves``, those of the default section first, and of the ``contract``.
 
     ``allowed`` are the ids that are no failure, ``GRADIENT`` that of the verdict. ``unswept`` are the inputs that
-    were not swept though they have a gradient. ``strict`` makes failures of warnings.
+    were not swept though they have a gradient. ``strict`` makes failures of warnings. ``proofs`` say what is proved of
+    the same sections.
     """
-    sweeps = tuple(_swept(op, header, number) for number, header in enumerate(curves))
+    pairs = enumerate(zip_longest(curves, proofs[: len(curves)]))
+    sweeps = tuple(_swept(op, header, number, proof) for number, (header, proof) in pairs if header)
     gravest = gravest_sweep(sweeps)
     assert gravest is not None
     findings = _findings(op, contract) if contract else ()
@@ -91,7 +104,7 @@ def asked_twice(result: CheckResult) -> CheckResult:
     return replace(result, sentence=f"{result.sentence} {_AGAIN}", sweeps=sweeps, findings=findings)
 
 
-def _swept(op: OpDescription, header: SectionRecord, number: int) -> SweptSection:
+def _swept(op: OpDescription, header: SectionRecord, number: int, proof: ProofRecord | None) -> SweptSection:
     verdict, failure, seen = header["verdict"], header["failure"], header["seen"]
     word = "lost" if is_lost(failure) else verdict["word"]
     explanation, worst, wide = verdict["explanation"], verdict["worst"], header["wide"]
@@ -114,6 +127,7 @@ def _swept(op: OpDescription, header: SectionRecord, number: int) -> SweptSectio
         remark=SmallDifference(**verdict["remark"]) if verdict["remark"] else None,
         touched=seen["differs"] if seen else None,
         seen=seen["sentences"][0] if seen else "",
+        proved=ProvedShare(proof["word"], proof["share"], proof["sentence"]) if proof else None,
     )
 
 

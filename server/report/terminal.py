@@ -93,12 +93,14 @@ def _table(report: Report, framed: bool) -> Table:
     table.add_column("Function", overflow="fold", min_width=12)
     table.add_column("called with", overflow="fold", style="dim")
     table.add_column("verdict", min_width=10)
+    table.add_column("proved", min_width=6)
     table.add_column("where", min_width=16)
     table.add_column("X-ray", no_wrap=True)
     for each in report.found:
         result = each.checked
         called = escape(result.recipe) or ("as declared" if result.declared else "")
-        table.add_row(escape(result.name), called, _verdict(result), escape(_where(result)), _xray(result))
+        cells = (_verdict(result), _proved(result), escape(_where(result)), _xray(result))
+        table.add_row(escape(result.name), called, *cells)
     return table
 
 
@@ -111,6 +113,12 @@ def _verdict(result: CheckResult) -> Text:
     if any(each.remark for each in result.sweeps) and result.word.startswith("matches"):
         text.append(", with a remark", "dim")
     return text
+
+
+def _proved(result: CheckResult) -> Text:
+    """The share of the range that is proved, of the section that the verdict is about."""
+    proved = result.swept and result.swept.proved
+    return Text(proved.said, "red" * (proved.word == "refuted" and not result.ok)) if proved else Text("—")
 
 
 def _where(result: CheckResult) -> str:
@@ -153,6 +161,7 @@ def _details(result: CheckResult, verbose: bool) -> list[RenderableType]:
     parts += [_paragraph(verdict_name("matches here"), each) for each in result.beyond]
     parts += [_paragraph("not swept", result.left_out)] * bool(result.left_out)
     parts += [_paragraph("your data", each.seen.replace("`", "")) for each in result.sweeps if each.seen]
+    parts += [_paragraph("proof", each) for each in result.refutations]
     told = {each.sentence for each in result.faults} | {*result.beyond}
     parts += [
         _paragraph(each.id, each.sentence, COLOURS["warning"]) for each in result.warnings if each.sentence not in told
