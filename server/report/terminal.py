@@ -117,7 +117,7 @@ def _verdict(result: CheckResult) -> Text:
 
 def _proved(result: CheckResult) -> Text:
     """The share of the range that is proved, of the section that the verdict is about."""
-    proved = result.swept and result.swept.proved
+    proved = None if result.accused or result.swept is None else result.swept.proved
     return Text(proved.said, "red" * (proved.word == "refuted" and not result.ok)) if proved else Text("—")
 
 

@@ -53,7 +53,7 @@ def test_the_table_has_a_line_for_every_function(text: Halves) -> None:
 def test_below_the_table_stands_what_is_wrong_and_where(text: Halves) -> None:
     _, below = text("my_ops.py")
     assert "\nCube" not in below
-    assert re.search(r"\nProduct\n  GRADIENT  backward .*?\n  my_ops.py:\d+\n\nCrash\n.*SIGSEGV", below, re.DOTALL)
+    assert re.search(r"\nProduct\n  GRADIENT  backward .*?\n  my_ops.py:\d+\n  proof  Refuted: .*?\n\nCrash\n.*SIGSEGV", below, re.DOTALL)
     assert "'riddle'" in below
     assert "--allow Through" in below
     assert "5 Functions: differs 2, matches 1, lost 1, unsolved 1. 4 need attention." in below
@@ -82,7 +82,7 @@ def test_notes_are_counted_and_told_to_who_asks_for_them(text: Halves) -> None:
 
 def test_a_gradient_that_the_xray_alone_finds_wrong_is_told_as_the_verdict(text: Halves) -> None:
     table, below = text("failing.py")
-    assert re.search(r"\nLast .* differs +weight\[6\], by .* +GRADIENT$", table, re.MULTILINE)
+    assert re.search(r"\nLast .* differs +— +weight\[6\], by .* +GRADIENT$", table, re.MULTILINE)
     assert re.search(r"\nLast\n  GRADIENT  .* in weight: for weight\[6\]", below)
     assert below.count("for weight[6]") == 1
     assert "--allow\nTwice:SECOND-ORDER." in below
