@@ -88,9 +88,12 @@ class Interpreter(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if empty and made.numel():
                 raise Undecided("memory that nobody has written")
             return made
-        nothing: list[Column | Truths] = [[unknown() for _ in range(self.lanes.count)] for _ in range(made.numel())]
-        columns = nothing if empty else columns_of(made, self.lanes)
+        columns = [_nothing(self.lanes) for _ in range(made.numel())] if empty else columns_of(made, self.lanes)
         return new_tensor(self.lanes, columns, made, None if not empty and not made.any() else 0)
+
+
+def _nothing(lanes: Lanes) -> Column | Truths:
+    return [unknown() for _ in range(lanes.count)]
 
 
 def flat(values: Any) -> Iterator[Any]:
