@@ -93,7 +93,8 @@ class Interpreter(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def _nothing(lanes: Lanes) -> Column | Truths:
-    return [unknown() for _ in range(lanes.count)]
+    column: Column = [unknown() for _ in range(lanes.count)]
+    return column
 
 
 def flat(values: Any) -> Iterator[Any]:
