@@ -236,6 +236,13 @@ def test_a_picture_is_shown_addressed_and_taken_home(page: Page, server: str) ->
     assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_a_server_on_this_machine_says_that_its_addresses_work_here_alone_and_how_to_publish(page: Page) -> None:
+    sharing(page)
+    said = dialog(page).locator(".reach")
+    expect(said).to_contain_text("on this machine alone")
+    expect(said.locator("code")).to_have_text("gradloupe --publish site/")
+
+
 def test_a_file_tells_its_sections_before_it_is_fetched(page: Page) -> None:
     sharing(page)
     choose(page, "Offline file")
