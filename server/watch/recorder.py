@@ -14,13 +14,16 @@ import torch
 
 from ..capture.record import HeldDtype, Role
 from ..runtime.arrays import dtype_name
-from .sampler import Sampler, Slot
+from .sampler import Slot, take
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _HERE = os.path.dirname(__file__) + os.sep
+_TYPES = (torch.Tensor, torch.nn.Parameter)
 _MODULE_CALL = torch.nn.Module._call_impl.__code__
 _MOST_PROBLEMS, _MOST_SITES = 20, 2000  # budget
-HELD_ELEMENTS = 1 << 14  # budget: elements of a tensor of a call; of a larger first one as many of its rows
+HELD_ELEMENTS = 1 << 12  # budget: elements of a tensor of a call; of a larger first one as many of its rows
+# sample: of what is told alone, outputs and grad_inputs, so many times fewer numbers are kept than of what is judged.
+_JUDGED, _FEWER = ("input", "grad_output"), 4
 BEFORE = "forward ran before it was watched"
 NOT_HELD: Any = object()  # in the place of a tensor of a first call that there was no room for
 
@@ -65,7 +68,7 @@ class Recorder:
         self.problems: dict[str, int] = {}
         self.held = 0
         self._paths, self._memory, self._exact = paths, memory, exact
-        self._sampler, self._lock = Sampler(size), threading.Lock()
+        self._size, self._lock = size, threading.Lock()
 
     def called(self, cls: type, arguments: tuple[Any, ...]) -> _Call | None:
         if cls.__module__.startswith("torch."):
@@ -129,9 +132,10 @@ class Recorder:
         return line, path if self._paths else ""
 
     def _record(self, site: Site, number: int, role: Role, tensors: Iterable[Any]) -> None:
+        size = self._size if role in _JUDGED else self._size // _FEWER
         for index, each in enumerate(tensors):
             if isinstance(each, torch.Tensor):
-                self._record_tensor(self._slot(site, role, index), number, each)
+                self._record_tensor(self._slot(site, role, index), number, each, size)
             elif each is None and self._missed(site, role, index):
                 self._slot(site, role, index).none += 1
 
@@ -142,8 +146,8 @@ class Recorder:
         """Whether a None stands for the gradient of a tensor."""
         return (role == "grad_input" and ("input", index) in site.slots) or role == "grad_output"
 
-    def _record_tensor(self, slot: Slot, number: int, tensor: torch.Tensor) -> None:
-        count, shape = tensor.numel(), tuple(tensor.shape)
+    def _record_tensor(self, slot: Slot, number: int, tensor: torch.Tensor, size: int) -> None:
+        count, shape = tensor.numel(), tensor.shape
         slot.calls += 1
         slot.numel += count
         slot.shapes[shape] = slot.shapes.get(shape, 0) + 1
@@ -151,7 +155,7 @@ class Recorder:
             slot.dtype, slot.device = dtype_name(tensor.dtype), str(tensor.device)
         if not count or number % slot.stride or not _is_plain(tensor):
             return
-        sample = self._sampler.take(tensor, number)
+        sample = take(tensor, size, number)
         if self._exact:
             slot.widen(tensor)
         slot.keep(number, sample, count)
@@ -185,9 +189,10 @@ def _is_plain(tensor: torch.Tensor) -> bool:
 
 
 def _is_readable(tensor: torch.Tensor) -> bool:
+    """Whether its numbers can be read: those of a subclass, as of a tensor that is traced, cannot."""
     return (
-        tensor.layout is torch.strided
-        and not (tensor.is_meta or tensor.is_quantized or tensor.is_complex())
-        and type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        type(tensor) in _TYPES
+        and tensor.layout is torch.strided
+        and not tensor.is_meta
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     )

@@ -1,9 +1,10 @@
-"""Samples of the numbers of tensors: the same places for all tensors of one size, by a generator of its own."""
+"""Samples of the numbers of tensors: the same places for all tensors of one size, by generators of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import torch
 
@@ -11,27 +12,18 @@ _CHUNKS = 16  # budget: the calls whose samples are kept for one place
 _SETS = 8  # sample: sets of places, in turn
 
 
-class Sampler:
-    """Takes ``size`` numbers of a tensor, or all where it has no more."""
+def take(tensor: torch.Tensor, size: int, number: int) -> torch.Tensor:
+    """A flat copy of ``size`` numbers at the places of call ``number``, on the device of the tensor; of few all."""
+    count = tensor.numel()
+    if count <= size:
+        return tensor.flatten().clone()
+    return torch.take(tensor, _places(count, size, tensor.device, number % _SETS))
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._generator = torch.Generator().manual_seed(0)
-        self._places: dict[tuple[int, torch.device, int], torch.Tensor] = {}
 
-    def take(self, tensor: torch.Tensor, number: int) -> torch.Tensor:
-        """A flat copy of the numbers at the places of call ``number``, on the device of the tensor."""
-        count = tensor.numel()
-        if count <= self.size:
-            return tensor.flatten().clone()
-        return torch.take(tensor, self._at(count, tensor.device, number % _SETS))
-
-    def _at(self, count: int, device: torch.device, turn: int) -> torch.Tensor:
-        key = (count, device, turn)
-        if key not in self._places:
-            places = torch.randint(count, (self.size,), generator=self._generator, device="cpu")
-            self._places[key] = places.sort().values.to(device)
-        return self._places[key]
+@lru_cache(maxsize=512)
+def _places(count: int, size: int, device: torch.device, turn: int) -> torch.Tensor:
+    drawn = torch.randint(count, (size,), generator=torch.Generator().manual_seed(turn), device="cpu")
+    return drawn.sort().values.to(device)
 
 
 @dataclass

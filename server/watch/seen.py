@@ -33,9 +33,9 @@ def watch(model: torch.nn.Module | None = None, *, sample: int = 512, memory: fl
     """Record what passes through every custom Function in a block: ``with gradloupe.watch(model) as seen:``.
 
     Without a ``model`` that is every one that runs, in all threads; with one those that its modules call, and
-    ``seen`` knows by which. Of every tensor of a call ``sample`` numbers are kept, at the same places of all tensors of
-    one size; of the first call of each site the tensors, too, in at most ``memory`` MiB (of a tensor with more than
-    16384 elements as many rows). With ``exact`` the extremes of all numbers are taken, NaN included, which takes
+    ``seen`` knows by which. Of every input and grad_output of a call ``sample`` numbers are kept, of outputs and
+    grad_inputs a quarter, at the same places of all tensors of one size; of the first call of each site the tensors, too, in at most ``memory`` MiB (of a tensor with more than
+    4096 elements as many rows). With ``exact`` the extremes of all numbers are taken, NaN included, which takes
     longer. Losses, gradients and random numbers stay what they are, to the bit. Raises ``TypeError`` for what is no
     module, and ``RuntimeError`` where this torch cannot be watched.
     """
