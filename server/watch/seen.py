@@ -32,12 +32,12 @@ _MOST_BREAKS, _LONGEST = 3, 160
 def watch(model: torch.nn.Module | None = None, *, sample: int = 512, memory: float = 64, exact: bool = False) -> Seen:
     """Record what passes through every custom Function in a block: ``with gradloupe.watch(model) as seen:``.
 
-    Without a ``model`` that is every one that runs, in all threads; with one those that its modules call, and
-    ``seen`` knows by which. Of every input and grad_output of a call ``sample`` numbers are kept, of outputs and
-    grad_inputs a quarter, at the same places of all tensors of one size; of the first call of each site the tensors, too, in at most ``memory`` MiB (of a tensor with more than
-    4096 elements as many rows). With ``exact`` the extremes of all numbers are taken, NaN included, which takes
-    longer. Losses, gradients and random numbers stay what they are, to the bit. Raises ``TypeError`` for what is no
-    module, and ``RuntimeError`` where this torch cannot be watched.
+    Without a ``model`` that is every one that runs, in all threads; with one those that its modules call, and ``seen``
+    knows by which. Of every input and grad_output of a call ``sample`` numbers are kept, of outputs and grad_inputs a
+    quarter, at the same places of all tensors of one size. Of the first call of each site the tensors are kept, too, in
+    at most ``memory`` MiB: of more than 4096 elements as many rows. With ``exact`` the extremes of all numbers are
+    taken, NaN included, which takes longer. Losses, gradients and random numbers stay what they are, to the bit. Raises
+    ``TypeError`` for what is no module, and ``RuntimeError`` where this torch cannot be watched.
     """
     if model is not None and not isinstance(model, torch.nn.Module):
         raise TypeError(f"{type(model).__name__} is no torch.nn.Module; watch a model, or nothing: watch().")
