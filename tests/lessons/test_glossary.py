@@ -13,7 +13,7 @@ from gradloupe.server.html import BadGlossary, read_glossary
 TERMS = {
     *("surrogate", "kink", "jump", "subgradient", "implied_forward", "grad_output", "grad_input", "cotangent", "vjp"),
     *("straight_through", "claim", "numerical_gradient", "error_bound", "gradcheck", "dead_zone", "contract"),
-    *("jacobian", "saved_tensors", "second_order"),
+    *("jacobian", "saved_tensors", "second_order", "proof"),
 }
 
 

@@ -53,7 +53,11 @@ def test_the_table_has_a_line_for_every_function(text: Halves) -> None:
 def test_below_the_table_stands_what_is_wrong_and_where(text: Halves) -> None:
     _, below = text("my_ops.py")
     assert "\nCube" not in below
-    assert re.search(r"\nProduct\n  GRADIENT  backward .*?\n  my_ops.py:\d+\n  proof  Refuted: .*?\n\nCrash\n.*SIGSEGV", below, re.DOTALL)
+    assert re.search(
+        r"\nProduct\n  GRADIENT  backward .*?\n  my_ops.py:\d+\n  proof  Refuted: .*?\n\nCrash\n.*SIGSEGV",
+        below,
+        re.DOTALL,
+    )
     assert "'riddle'" in below
     assert "--allow Through" in below
     assert "5 Functions: differs 2, matches 1, lost 1, unsolved 1. 4 need attention." in below
