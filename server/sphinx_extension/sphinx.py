@@ -87,10 +87,11 @@ class GradloupeDirective(SphinxDirective):
 def _measured(folder: Path, path: str, words: dict[str, str], recipe: str, checked: bool) -> Measured:
     """Measure a figure and write its files; raises ``BadFigure`` and ``BadQuestion``."""
     from gradloupe.server.figure.sheet_svg import figure_svg, print_svg
+    from gradloupe.server.inference.recipe.recipe import BadRecipe, NotInferred
     from gradloupe.server.notebook import process_restored
     from gradloupe.server.notebook.arguments import CheckArguments
-    from gradloupe.server.notebook.run import examine_subject, run_to_end, subject_or_error
-    from gradloupe.server.notebook.subject import Subject
+    from gradloupe.server.notebook.run import examine_subject, run_to_end
+    from gradloupe.server.notebook.subject import make_subject
     from gradloupe.server.publish.figure import measured_figure
     from gradloupe.server.publish.files import figure_files
     from gradloupe.server.publish.sliders import usual_sliders
@@ -101,9 +102,12 @@ def _measured(folder: Path, path: str, words: dict[str, str], recipe: str, check
 
     with process_restored():
         function = _imported(path)
-        subject = subject_or_error(function, CheckArguments(recipe=recipe))
-        if not isinstance(subject, Subject):
-            raise BadFigure(f"{path} cannot be called. {subject.checked.sentence}")
+        try:
+            subject = make_subject(function, CheckArguments(recipe=recipe))
+        except NotInferred as problem:
+            raise BadFigure(f"{problem.sentence} The option recipe says how {path} is called.") from None
+        except BadRecipe as problem:
+            raise BadFigure(f"recipe: {problem}") from None
         op, device = subject.told, device_summary()
         address = read_address(op, device, words)
         check_representation(address, REPRESENTATIONS["html"])

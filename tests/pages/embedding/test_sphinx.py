@@ -56,7 +56,7 @@ SAID = (
     (7, "'lowe' is not a parameter of this address; did you mean low?"),
     (10, "view"),
     (13, "nowhere.Clamp cannot be imported: ModuleNotFoundError: No module named 'nowhere'."),
-    (15, "my_ops.Configured cannot be called."),
+    (15, "The option recipe says how my_ops.Configured is called."),
     (17, "Cube: backward does not return the derivative of forward"),
 )
 
