@@ -17,7 +17,7 @@ _READ = 4  # sample: significant digits of the smallest numbers, as js/number.js
 _WHOLE = 2**50  # bound: whole numbers whose sums a double holds
 _SAME = 1e-7  # unit: relative, where columns have eight digits
 _AS_TEXT = ("status", "error")
-_GRADIENTS = ("analytical", "numerical", "left", "right")
+_GRADIENTS = ("analytical", "numerical", "left", "right", "surrogate_numerical")
 _REMEMBERED = 2 * len(_GRADIENTS)  # sample: gradients of the two sections before
 _WORDS = ("verdict",)  # what the frame says of each section
 
@@ -92,8 +92,8 @@ def _column_text(name: str, column: list[float | None]) -> str:
     values = [value for value in column if value is not None]
     if name in _AS_TEXT or not values:
         return orjson.dumps([value and _bound(value) for value in column] if name == "error" else column).decode()
-    plain = orjson.dumps(column).decode()
-    decimals = _decimals(values)
+    seen, decimals = _seen(values), _decimals(values)
+    plain = orjson.dumps([value and round(value, max(seen, _digits(value))) for value in column]).decode()
     if abs(decimals) > 300 or max(map(abs, values)) * 10.0**decimals > _WHOLE:
         return plain
     last, whole, gaps = 0, list[int](), list[int]()
@@ -110,11 +110,21 @@ def _column_text(name: str, column: list[float | None]) -> str:
 
 def _decimals(values: list[float]) -> int:
     """How many decimals the curve needs, and its smallest numbers where those beside them are no larger."""
-    extent = (max(values) - min(values)) or max(map(abs, values)) or 1.0
     sizes = [*map(abs, values)]
     around = [max(three) for three in zip([0.0, *sizes], sizes, [*sizes[1:], 0.0], strict=False)]
     least = min((size for size in around if size), default=1.0)
-    return max(_SEEN - math.floor(math.log10(extent)), _READ - 1 - math.floor(math.log10(least)))
+    return max(_seen(values), _digits(least))
+
+
+def _seen(values: list[float]) -> int:
+    """The decimals with which a curve is drawn."""
+    extent = (max(values) - min(values)) or max(map(abs, values)) or 1.0
+    return _SEEN - math.floor(math.log10(extent))
+
+
+def _digits(value: float) -> int:
+    """The decimals with which a number is read."""
+    return _READ - 1 - math.floor(math.log10(abs(value)))
 
 
 def _bound(error: float) -> float:
