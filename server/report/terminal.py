@@ -158,11 +158,12 @@ def _details(result: CheckResult, verbose: bool) -> list[RenderableType]:
             parts.append(Padding(Text(result.place(fault.line), "dim"), (0, 0, 0, 2)))
     if result.word in _OPEN_WORDS and not _is_of_verdict(result):
         parts.append(_paragraph(result.verdict_name, result.sentence))
-    parts += [_paragraph(verdict_name("matches here"), each) for each in result.beyond]
+    told = {each.sentence for each in result.faults}
+    parts += [_paragraph(verdict_name("matches here"), each) for each in result.beyond if each not in told]
     parts += [_paragraph("not swept", result.left_out)] * bool(result.left_out)
     parts += [_paragraph("your data", each.seen.replace("`", "")) for each in result.sweeps if each.seen]
     parts += [_paragraph("proof", each) for each in result.refutations]
-    told = {each.sentence for each in result.faults} | {*result.beyond}
+    told |= {*result.beyond}
     parts += [
         _paragraph(each.id, each.sentence, COLOURS["warning"]) for each in result.warnings if each.sentence not in told
     ]

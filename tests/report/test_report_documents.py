@@ -175,6 +175,7 @@ def test_who_is_strict_is_failed_by_warnings_that_are_not_allowed(reports: Repor
     faults = {name: ids(each["faults"]) for name, each in reports.found(line).items() if not each["ok"]}
     assert faults == {"Here": ["remark"], "Kept": ["SECOND-ORDER"], "Late": ["LATE-READ"]}
     assert failed(reports.forms(line)["junit"].stdout)[:2] == ["Here.remark", "Kept.SECOND-ORDER"]
+    assert reports.forms(line)["text"].stdout.count("Outside this range backward differs") == 1
 
 
 def test_what_is_allowed_is_no_failure_and_is_said_to_be_allowed(reports: Reports) -> None:
