@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from ..runtime.section import Section
+from .call import centre
 from .decisions import Undecided
 from .record import Given, Piece, Proof, Stretch, Word, merged
 from .search import MOST_EFFORT, Search
-from .trust import control, functions_of, refuse_what_tells, stateless
+from .trust import call_first, control, functions_of, refuse_what_tells, stateless
 
 _CONTROLS = 16  # sample: of the boxes that are decided
 _WIDEST_POINT = 2.0**-36  # bound: of what encloses a kink, or a jump
@@ -88,10 +89,11 @@ def _trusted(search: Search) -> Iterator[None]:
         raise Undecided("only what is swept in float64, in one element of an input, is enclosed")
     functions = functions_of(section, surrogate)
     refuse_what_tells(functions)
+    curve = section if surrogate is None else replace(section, call=surrogate)
+    call_first(section, curve, search.grad_output, centre((search.start, search.stop)))
     with stateless(functions, section):
         yield
         search.repeat()
-        curve = section if surrogate is None else replace(section, call=surrogate)
         known = search.middles[:: 1 + len(search.middles) // _CONTROLS]
         control(section, curve, search.grad_output, known)
 

@@ -164,7 +164,7 @@ def _digest(value: Any, depth: int) -> Any:
     if isinstance(value, torch.Tensor):
         return id(value), value._version
     if isinstance(value, torch.Generator):
-        return value.get_state().sum().item()
+        return value.get_state().numpy().tobytes()
     if isinstance(value, np.ndarray):
         return id(value), value.tobytes() if value.size <= _MANY else value.size
     if not depth or isinstance(value, ModuleType | type | FunctionType):
@@ -176,6 +176,16 @@ def _digest(value: Any, depth: int) -> Any:
     if inspect.isroutine(value) or not hasattr(value, "__dict__"):
         return id(value), getattr(value, "cache_info", tuple)()
     return id(value), _digest(vars(value), depth - 1)
+
+
+def call_first(section: Section, curve: Section, grad_output: float, t: float) -> None:
+    """Call it with tensors, so that what it makes once and keeps is made of them, and not of what stands in."""
+    try:
+        section.alone().backward(np.array([t]), grad_output)
+        if curve is not section:
+            curve.alone().forward(np.array([t]))
+    except FunctionFailed:
+        return  # elsewhere it may not raise
 
 
 def control(section: Section, curve: Section, grad_output: float, known: list[tuple[float, float, float]]) -> None:
