@@ -40,8 +40,9 @@ FILES = {
     "read where Python is": "return os.readlink('/proc/self/exe')",
     "change folder": "os.chdir('/etc'); return True",
     "glob": "return glob.glob('/etc/*')",
-    "load a library": "return ctypes.CDLL('libutil.so.1')",
-    "load operators": "torch.ops.load_library('/lib/x86_64-linux-gnu/libutil.so.1'); return True",
+    # One that no build of torch has loaded: what is there already is found without being opened.
+    "load a library": "return ctypes.CDLL('libanl.so.1')",
+    "load operators": "torch.ops.load_library('/lib/x86_64-linux-gnu/libanl.so.1'); return True",
     "look at mounts": "return open('/proc/self/mountinfo').read()",
     "look at processes": "return any(each.isdigit() for each in os.listdir('/proc'))",
     "look at the disk": "return os.statvfs('/').f_blocks",
