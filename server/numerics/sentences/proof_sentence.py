@@ -78,7 +78,7 @@ def proof_meaning(proof: Proof, names: Names, grad_output: float) -> list[str]:
 
 
 def _derivative(names: Names) -> str:
-    return "the derivative of the surrogate" if names.claim == "surrogate" else names.derivative
+    return f"the derivative of {'the surrogate' if names.claim == 'surrogate' else 'forward'}"
 
 
 def _slope(proof: Proof, grad_output: float) -> str:
