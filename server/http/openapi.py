@@ -153,9 +153,10 @@ def edit_response(results: Sequence[str], document: dict[str, Any]) -> dict[str,
 
 
 def content_response(media_type: str) -> dict[str, Any]:
-    """A 200 response with a text, or with a picture."""
-    if media_type.startswith("text/"):
-        return {"content": {media_type: {"schema": {"type": "string"}}}}
+    """A 200 response with a text, an object, or a picture."""
+    if not media_type.startswith(("image/", "application/pdf")):
+        kind = "object" if media_type == "application/json" else "string"
+        return {"content": {media_type: {"schema": {"type": kind}}}}
     return {"description": "Drawn.", "content": {media_type: {"schema": {"type": "string", "format": "binary"}}}}
 
 

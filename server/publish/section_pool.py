@@ -118,7 +118,9 @@ def _decimals(values: list[float]) -> int:
 
 def _seen(values: list[float]) -> int:
     """The decimals with which a curve is drawn."""
-    extent = (max(values) - min(values)) or max(map(abs, values)) or 1.0
+    largest = max(map(abs, values)) or 1.0
+    extent = (max(values) - min(values)) or largest
+    extent = extent if math.isfinite(extent) else largest
     return _SEEN - math.floor(math.log10(extent))
 
 

@@ -49,7 +49,7 @@ def test_every_page_and_file_is_there(own: Own, place: str) -> None:
 
 def test_a_notebook_shows_a_span_beyond_the_largest_number() -> None:
     page = gradloupe.look(lambda x: x * 0.5e308).page.decode()
-    assert "y lies between −1.5·10³⁰⁸ and 1.5·10³⁰⁸." in page
+    assert "[-1.5e+308,-1.4" in page
 
 
 FLIPPED = "/ops/Big?grad_output=-1", "/ops/WrongFarther?start=1e-320&stop=1e300&grad_output=-1"

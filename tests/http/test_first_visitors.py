@@ -31,7 +31,7 @@ ADDRESSES = (
     *("/ops/Clamp", "/ops/Configured", "/embed/Clamp", "/ops/Clamp?view=node"),
 )
 UNHURRIED = ("--deadline", "300")
-ALONE = ("MainThread", "server")  # that of the test, and that of the event loop
+ALONE = ("MainThread", "server", "rasterizer_0")  # that of the test, of the event loop, and of all pixels
 
 
 def imported_by_visitors(folder: Path) -> list[str]:

@@ -115,7 +115,8 @@ def test_what_the_description_allows_and_forbids_is_answered_as_described(
     (tmp_path / "schemathesis.toml").write_text(CONFIGURATION + (NAMED if phases != "fuzzing" else ""))
     (tmp_path / "hooks.py").write_text(HOOKS)
     command = [Path(sys.executable).with_name("schemathesis"), "run", "--phases", phases, "--max-examples", EXAMPLES]
-    options = ["--seed", "7", "--no-color", "--request-timeout", "60", f"{server}/openapi.json"]
+    options = ["--seed", "7", "--no-color", "--request-timeout", "60"]
+    options += ["--header", f"Origin: {server}", f"{server}/openapi.json"]
     environment = os.environ | {"SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(tmp_path)}
     line = [*command, *options]
     ran = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500)

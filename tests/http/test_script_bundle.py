@@ -5,7 +5,7 @@ from playwright.sync_api import Browser
 from support import http
 from support.browser import visitor
 
-PAGES = ("op", "embed", "compare", "gallery", "docs", "export", "waiting")
+PAGES = ("op", "embed", "compare", "gallery", "docs", "play", "waiting")
 
 
 @pytest.mark.parametrize("page", PAGES)
