@@ -45,17 +45,17 @@ class ProofRecord(ViewRecord):
     ``line`` is the sentence in short, ``meaning`` what it means; ``share`` is that of the range that is proved.
     ``holds_for`` says for which grad_output. ``boxes`` were looked at with at most so many ``bits``. ``reason`` is why
     nothing could be asked, empty where it could. ``certificate`` is the text of a file by which anybody can check again
-    what is proved, empty where nothing is.
+    what is proved, empty where nothing is. ``word`` and ``holds_for`` are empty where forward fails.
     """
 
     view: ReadOnly[Literal["proof"]]
     line: str
     sentence: str
     meaning: list[str]
-    word: Literal["proved", "refuted", "in part", "nothing"]
+    word: Literal["proved", "refuted", "in part", "nothing", ""]
     share: float
     epsilon: float
-    holds_for: Literal["every", "every positive", "every negative", "this"]
+    holds_for: Literal["every", "every positive", "every negative", "this", ""]
     stretches: list[StretchRecord]
     witness: WitnessRecord | None
     boxes: int

@@ -63,7 +63,7 @@ def test_an_embed_hides_the_link_and_the_hint(running: Server) -> None:
         (f"{WRONG}.svg?hide=numerical", 200),
         (f"{WRONG}.svg?hide=open", 422),
         (f"{WRONG}.svg?hide=numerical&view=area", 422),
-        (f"{WRONG}.html?hide=numerical", 422),
+        (f"{WRONG}.html?hide=numerical", 200),
         (f"{WRONG}.csv?hide=numerical", 422),
         (f"{EMBED}?hide=numerical,implied,shading,verdict,open,hint", 200),
     ],
