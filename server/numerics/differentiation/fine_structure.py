@@ -45,10 +45,9 @@ def explained_by_structure(closeness: Closeness, returned_at: Forward, dispute: 
     explained = np.median(np.abs(around.slopes - around.means), axis=0) <= ALIKE * dispute.distance  # a staircase
     if (vague := np.flatnonzero(answer.vaguely & ~explained)).size:
         explained[vague] = _follows_over_float32(closeness.at(vague), returned_at, dispute.at(vague))
-    bend = np.abs(around.returned[_PIECES + 1 :] + around.returned[_PIECES - 1 :: -1] - 2 * dispute.returned) / 2
+    bend = around.bend(dispute.returned)
     explained &= bend[1] <= ALIKE * dispute.distance  # else it is returned at x alone
-    waves = ~answer.plainly | (bend[: round(2 / _STAIR)] >= _WAVES * dispute.distance).any(axis=0)
-    if (waving := np.flatnonzero(waves & ~explained)).size:
+    if (waving := np.flatnonzero(~answer.plainly & ~explained)).size:
         explained[waving] = _averages(closeness.at(waving), returned_at, dispute.at(waving))
     return explained
 
@@ -78,8 +77,10 @@ def _follows_over_float32(closeness: Closeness, returned_at: Forward, dispute: D
     off, mean = (np.abs(weights @ each).reshape(width.shape) for each in (around.slopes - around.means, around.means))
     # Where a wave averages to nothing, so does what is wrong by a share of it.
     share = np.minimum(mean / np.abs(dispute.returned), 1.0)
-    follows: Mask = (off <= ALIKE * dispute.distance * share).any(axis=0)
-    return follows
+    alone = around.bend(np.tile(dispute.returned, len(_FLOAT32_STEPS)))[1].reshape(width.shape)
+    limit = ALIKE * dispute.distance
+    explained: Mask = ((off <= limit * share) & (alone <= limit)).any(axis=0)
+    return explained
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,11 @@ class _Pieces:
     slopes: Array
     means: Array
     returned: Array
+
+    def bend(self, at_x: Array) -> Array:
+        """How far what is returned at x is off the mean of that on both sides, by the distance from x."""
+        bend: Array = np.abs(self.returned[_PIECES + 1 :] + self.returned[_PIECES - 1 :: -1] - 2 * at_x) / 2
+        return bend
 
 
 def _pieces(closeness: Closeness, returned_at: Forward, x: Array, width: Array) -> _Pieces:

@@ -17,6 +17,7 @@ from ...runtime.arrays import (
     largest_magnitude,
     unit_shares,
 )
+from ...runtime.failure import FunctionFailed
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation
@@ -154,11 +155,14 @@ def _contradicted(evaluation: Evaluation, closeness: Closeness, dispute: Dispute
 
 
 def _returned_at(evaluation: Evaluation) -> Forward:
-    """What backward returns for a unit of grad_output."""
+    """What backward returns for a unit of grad_output; NaN where it takes none of the points."""
     section, scale = evaluation.section, evaluation.grad_output
 
     def returned_at(x: Array) -> Array:
-        returned = section.backward(section.snap(x), scale).grad_input if x.size else None
+        try:
+            returned = section.backward(section.snap(x), scale).grad_input if x.size else None
+        except FunctionFailed:
+            return np.full(x.size, np.nan)
         return np.zeros(x.size) if returned is None else returned / scale
 
     return returned_at
