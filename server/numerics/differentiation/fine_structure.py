@@ -18,6 +18,8 @@ _NEIGHBOURS = 8  # sample: so many numbers on either side tell whether a gradien
 # of C. F. Gauss in each; bound: a wave makes it vary by at least this share of what is contested, and swing (a pattern)
 # about its trend so often.
 _WINDOWS, _NODES, _WAVES, _SWINGS = 8, 64, 0.5, 6
+# pattern: a wave that is resolved swings so often at least and at most; noise swings at every second node.
+_RESOLVED = 4, _NODES // 4
 _GAUSS = np.polynomial.legendre.leggauss(_NODES)
 _PIECES = 64  # budget: so many pieces of forward around x are compared with what is returned on each
 # bound: on a staircase most rise as returned. They are so small a share of the least step that rounding could hide
@@ -47,13 +49,18 @@ def explained_by_structure(closeness: Closeness, returned_at: Forward, dispute: 
         explained[vague] = _follows_over_float32(closeness.at(vague), returned_at, dispute.at(vague))
     bend = around.bend(dispute.returned)
     explained &= bend[1] <= ALIKE * dispute.distance  # else it is returned at x alone
-    if (waving := np.flatnonzero(~answer.plainly & ~explained)).size:
-        explained[waving] = _averages(closeness.at(waving), returned_at, dispute.at(waving))
+    waves = ~answer.plainly | (bend[: round(2 / _STAIR)] >= _WAVES * dispute.distance).any(axis=0)
+    if (waving := np.flatnonzero(waves & ~explained)).size:
+        plainly = answer.plainly[waving]
+        explained[waving] = _averages(closeness.at(waving), returned_at, dispute.at(waving), plainly)
     return explained
 
 
-def _averages(closeness: Closeness, returned_at: Forward, dispute: Dispute) -> Mask:
-    """Whether what is returned varies around x by as much as is disputed, and is on average what forward rises by."""
+def _averages(closeness: Closeness, returned_at: Forward, dispute: Dispute, plainly: Mask) -> Mask:
+    """Whether what is returned varies around x by as much as is disputed, and is on average what forward rises by.
+
+    Where forward is ``plainly`` straight, it has to be a wave that is resolved, and no noise.
+    """
     x, nodes = dispute.x, _GAUSS[0][:, None, None]
     widths = np.maximum(closeness.widest * 4.0 ** -np.arange(_WINDOWS)[:, None], 64 * closeness.eps * np.abs(x))
     returned = returned_at((x + widths * nodes).ravel()).reshape(_NODES, *widths.shape)
@@ -61,7 +68,8 @@ def _averages(closeness: Closeness, returned_at: Forward, dispute: Dispute) -> M
     mean, trend = weighted.sum(axis=0) / 2, 3 * (weighted * nodes).sum(axis=0) / 2
     waves = returned - mean - trend * nodes
     varies = np.median(np.abs(waves), axis=0) >= _WAVES * dispute.distance
-    varies &= np.count_nonzero(waves[1:] * waves[:-1] < 0, axis=0) >= _SWINGS
+    swings = np.count_nonzero(waves[1:] * waves[:-1] < 0, axis=0)
+    varies &= np.where(plainly, (_RESOLVED[0] <= swings) & (swings <= _RESOLVED[1]), swings >= _SWINGS)
     above, below = closeness.forward(np.concatenate((x + widths, x - widths)).ravel()).reshape(2, *widths.shape)
     alike: Mask = np.abs((above - below) / (2 * widths) - mean) <= ALIKE * dispute.distance
     averages: Mask = (varies & alike).any(axis=0)
