@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from io import StringIO
 from typing import IO
 
@@ -43,7 +44,24 @@ def console(stream: IO[str]) -> Console:
         return Console(file=stream, highlight=False)
     given = os.environ.get("COLUMNS", "")
     wide = max(_MIN_WIDTH, int(given) if given.isascii() and given.isdigit() else 0)
-    return Console(file=stream, highlight=False, width=wide, no_color=True, force_terminal=False, legacy_windows=False)
+    return Console(
+        file=stream,
+        highlight=False,
+        width=wide,
+        no_color=True,
+        force_terminal=False,
+        force_jupyter=False,  # where it would write to the cell, and not to the stream
+        legacy_windows=False,
+    )
+
+
+def plain_text(write: Callable[[Console], None], width: int = 0) -> str:
+    """What is written, without spaces at ends of lines; ``width`` columns wide, as outside of a terminal if 0."""
+    written = StringIO()
+    out = console(written)
+    out.width = width or out.width
+    write(out)
+    return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
 
 def print_report(report: Report, out: Console, verbose: bool = False) -> None:
@@ -51,9 +69,7 @@ def print_report(report: Report, out: Console, verbose: bool = False) -> None:
     if out.is_terminal:
         _write(report, out, verbose)
         return
-    written = StringIO()
-    _write(report, console(written), verbose)
-    text = "\n".join(line.rstrip() for line in written.getvalue().splitlines())
+    text = plain_text(lambda plain: _write(report, plain, verbose))
     out.file.write(f"{text}\n")
     out.file.flush()
 

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any
 
 import torch
@@ -16,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..documents.typography import typeset_number
+from ..report.terminal import plain_text
 from ..runtime.rng import preserve_rng, seed_all_generators
 from . import hooks
 
@@ -51,8 +51,9 @@ class Replay:
         return {each.name: each.cosine for each in self.gradients}
 
     def __repr__(self) -> str:
-        out = StringIO()
-        console = Console(file=out, width=_WIDTH, no_color=True, highlight=False)
+        return plain_text(self._write, _WIDTH).strip("\n")
+
+    def _write(self, console: Console) -> None:
         for place in {0: None, len(self.losses) - 1: None} if self.losses else ():
             pair = (typeset_number(losses[place], 6) for losses in (self.losses, self.swapped_losses))
             console.print(f"loss {place + 1}: as it is {next(pair)}, {self.label} {next(pair)}")
@@ -63,7 +64,6 @@ class Replay:
         console.print(table)
         if len(found) > _ROWS:
             console.print(f"and {len(found) - _ROWS} more, all in cosines.")
-        return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n")
 
 
 def replay(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from io import StringIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from ..capture.record import Capture, SiteRecord
 from ..capture.samples import sample_of
 from ..capture.words import share_words
 from ..documents.typography import typeset_number
+from ..report.terminal import plain_text
 from ..schema.section import SeenRecord, SeenSiteRecord
 
 _WIDTH = 120  # columns
@@ -32,8 +32,9 @@ class SeenTable:
 
     def text(self) -> str:
         """As text, with a sentence on each Function that differs, and the notes below."""
-        out = StringIO()
-        console = Console(file=out, width=_WIDTH, no_color=True, highlight=False)
+        return plain_text(self._write, _WIDTH).strip("\n")
+
+    def _write(self, console: Console) -> None:
         rows = self._rows()
         if rows:
             table = Table(*_COLUMNS, box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
@@ -42,7 +43,6 @@ class SeenTable:
             console.print(table)
         for said in (*([] if rows else [_NOTHING]), *self._sentences(), *self.capture.record["notes"]):
             console.print(said.replace("`", ""), markup=False)
-        return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n")
 
     def _sentences(self) -> list[str]:
         return [each["sentences"][0] for each in self.seen.values() if each["differs"]]
