@@ -8,26 +8,8 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
 from playwright.sync_api import Browser, FrameLocator, Page, expect
 from support.browser import visitor
+from support.written_functions import BENT
 
-CELL = '''
-import torch, gradloupe
-
-class Bent(torch.autograd.Function):
-    """A parabola that has lost a factor."""
-
-    @staticmethod
-    def forward(ctx, x, steepness=1.0):
-        ctx.save_for_backward(x)
-        ctx.steepness = steepness
-        return steepness * x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return ctx.steepness * x * grad_output, None
-
-gradloupe.look(Bent)
-'''
 VIEW = "application/vnd.jupyter.widget-view+json"
 # What a front end does: the module comes from the model, and what is sent goes to the kernel.
 RENDER = """async ([state]) => {
@@ -52,7 +34,9 @@ class Kernel:
 
     def __init__(self, client: BlockingKernelClient, somebody: bool) -> None:
         self._client, heard = client, list[Any]()
-        client.execute_interactive(CELL, output_hook=heard.append, allow_stdin=somebody, timeout=120)
+        client.execute_interactive(
+            f"{BENT}\ngradloupe.look(Bent)", output_hook=heard.append, allow_stdin=somebody, timeout=120
+        )
         (self.shown,) = (each["content"]["data"] for each in heard if each["msg_type"] == "execute_result")
         opened = [each["content"] for each in heard if each["msg_type"] == "comm_open"]
         self.widgets = [each for each in opened if "page" in each["data"]["state"]]

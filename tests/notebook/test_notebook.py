@@ -15,30 +15,11 @@ from support.browser import curves, resized, settles
 from support.course_sites import notebook_page
 from support.exports import from_disk, words_astray
 from support.own_worker import LAST
-from support.written_functions import function_of
+from support.written_functions import BENT, function_of
 
 import gradloupe
 from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.report.result import CheckResult
-
-CELL = '''
-import torch
-import gradloupe
-
-class Bent(torch.autograd.Function):
-    """A parabola that has lost a factor."""
-
-    @staticmethod
-    def forward(ctx, x, steepness=1.0):
-        ctx.save_for_backward(x)
-        ctx.steepness = steepness
-        return steepness * x * x
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return ctx.steepness * x * grad_output, None
-'''
 
 
 class Cube(torch.autograd.Function):
@@ -192,7 +173,7 @@ def test_a_figure_has_as_many_sliders_as_there_is_room_for_and_is_saved_whole(tm
 def executed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A notebook that defines a Function in a cell and looks at it, executed and exported by nbconvert."""
     folder = tmp_path_factory.mktemp("notebook")
-    sources = CELL, "gradloupe.look(Bent, x=(-2, 2))", "gradloupe.check(Bent)", "print(repr(gradloupe.check(Bent)))"
+    sources = BENT, "gradloupe.look(Bent, x=(-2, 2))", "gradloupe.check(Bent)", "print(repr(gradloupe.check(Bent)))"
     return folder / notebook_page(folder, *sources)
 
 

@@ -10,6 +10,25 @@ import numpy as np
 import torch
 
 _numbers = count()
+# A cell of a notebook.
+BENT = '''
+import torch
+import gradloupe
+
+class Bent(torch.autograd.Function):
+    """A parabola that has lost a factor."""
+
+    @staticmethod
+    def forward(ctx, x, steepness=1.0):
+        ctx.save_for_backward(x)
+        ctx.steepness = steepness
+        return steepness * x * x
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return ctx.steepness * x * grad_output, None
+'''
 
 
 def class_source(methods: str, name: str = "Own", doc: str = "") -> str:
