@@ -1,6 +1,4 @@
-"""Batching: whether many points of a section, a plane or a Jacobian may share one call, found by comparison with
-witnesses called alone.
-"""
+"""Batching: whether many points may share one call, found by comparison with witnesses called alone."""
 
 from __future__ import annotations
 

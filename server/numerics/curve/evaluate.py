@@ -86,7 +86,8 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
     reference = double.section
     # In a shorter dtype other code for single numbers may round otherwise.
     mixed = double.mixed if reference.dtype == torch.float64 else None
-    first = _first_returned(section, batch, x, grad_output, ladder_points(x, grid.span, step))
+    ladder = ladder_points(x, grid.span, step) if reference == section else None
+    first = _first_returned(section, batch, x, grad_output, ladder)
     returned, failure, linearity = first.returned, first.failure, first.linearity
     y = reference.forward(x) if failure or reference != section else returned.values
     if failure:
@@ -127,7 +128,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
         rows = rows.at(at.x) if leaps.size else rows
     y, returned, failure = rows.y, rows.returned, rows.failure
 
-    known = first.ladder if at.x is x and reference == section and precision == EPSILON else None
+    known = first.ladder if at.x is x and precision == EPSILON else None
     numerical = measure_curve(reference, at, y, grid.span, step, precision, known)
     numerical = _without_gaps(remeasure_doubtful(reference, at, numerical, returned.grad_input, grad_output), at)
     numerical = numerical if deterministic or one_draw else without_slopes(numerical)
@@ -220,12 +221,13 @@ class _FirstReturned:
 
 
 def _first_returned(
-    section: Section, batch: Batch, x: Array, grad_output: float, ladder: LadderPoints
+    section: Section, batch: Batch, x: Array, grad_output: float, ladder: LadderPoints | None
 ) -> _FirstReturned:
-    """What backward returns at the points, after forward was called for others, the ``ladder``, in between."""
+    """What backward returns at the points, after forward was called for others in between: the ``ladder``, if any."""
     if batch.given is not None and batch.section is section:
         heights: list[Array] = []
-        other = MonitoredLayout(lambda: heights.append(section.forward(ladder.points)))
+        between = ladder.points if ladder else np.roll(x, x.size // 3)
+        other = MonitoredLayout(lambda: heights.append(section.forward(between)))
         nodes = gauss_nodes(section, x[:-1], x[1:])
         try:
             found = section.backward(np.concatenate((x, nodes)), grad_output, other)
@@ -233,7 +235,7 @@ def _first_returned(
             linearity = screened_linearity(section, x, grad_output, returned, batch, other)
             if linearity is not None and found.grad_input is not None:
                 inside = found.grad_input[x.size :].reshape(-1, NODES.size)
-                return _FirstReturned(returned, None, linearity, inside, (ladder, heights[0]))
+                return _FirstReturned(returned, None, linearity, inside, (ladder, heights[0]) if ladder else None)
         except FunctionFailed:
             pass  # as it does then by itself
     return _FirstReturned(*backward_or_failure(section, x, np.empty(0), grad_output))
