@@ -61,16 +61,12 @@ class SectionPool:
 
     def _column(self, name: str, column: _Column, grad_output: float) -> str:
         """A column as JSON; a gradient as a multiple of the one for another ``grad_output``, where it is that."""
-        if name not in _GRADIENTS:
-            return _column_text(name, column)
-        if not grad_output:
+        if name not in _GRADIENTS or not grad_output:
             return _column_text(name, column)
         for other, before, values in self._gradients:
             if other == name and _is_multiple(column, values, grad_output / before):
                 return f'{{"of":{self._place(_column_text(name, values))},"times":{grad_output / before!r}}}'
-        self._gradients = (
-            [(name, grad_output, column), *self._gradients][:_REMEMBERED] if grad_output else self._gradients
-        )
+        self._gradients = [(name, grad_output, column), *self._gradients][:_REMEMBERED]
         return _column_text(name, column)
 
 

@@ -65,7 +65,12 @@ def _certificate(proof: Proof, section: Section, question: Question) -> str:
 
 def _stretches(proof: Proof) -> Iterator[StretchRecord]:
     """All stretches from left to right, each with what is said of it."""
-    kinds = (("proved", proof.proved), ("refuted", proof.refuted), ("bends", proof.points), ("", proof.undecided))
+    kinds = (
+        ("proved", proof.proved),
+        ("refuted", proof.refuted),
+        ("bends", proof.points),
+        ("undecided", proof.undecided),
+    )
     rows = sorted((stretch, kind) for kind, stretches in kinds for stretch in stretches)
     for (start, stop), kind in rows:
-        yield {"start": start, "stop": stop, "known": kind or "undecided"}  # type: ignore[typeddict-item]
+        yield {"start": start, "stop": stop, "known": kind}  # type: ignore[typeddict-item]
