@@ -40,8 +40,8 @@ class Evidence:
     ``returned`` is what backward returned divided by ``grad_output``; ``slope``, ``left`` and ``right`` are those of
     ``owner`` (forward, or its surrogate), known to ``band``. ``judged`` are the rows that could be, ``wrong`` those
     where the two differ, and ``differs`` the intervals in which they do. ``precision`` is what backward may lose, as a
-    share of what a story calls for, ``rounding`` what it may lose where it has but a product to compute. ``designed``
-    says that it is meant to differ.
+    share of what a story calls for, ``rounding`` what it may lose where it has but a product to compute, ``subnormal``
+    what a product loses next to 0, where no share of it is a number. ``designed`` says that it is meant to differ.
     """
 
     section: Section
@@ -62,6 +62,7 @@ class Evidence:
     differs: tuple[Interval, ...]
     precision: float
     rounding: float
+    subnormal: float
 
     @cached_property
     def smooth(self) -> Mask:
@@ -106,7 +107,8 @@ class Evidence:
         low, high = self._between(scale, shift, expected)
         off = np.maximum(low - self.returned, self.returned - high)
         largest = min(_robust_maximum(expected[self.judged]), _robust_maximum(self.returned[self.judged]))
-        allowed = (self.precision if np.ndim(scale) or scale else self.rounding) * (np.abs(expected) + largest)
+        share = self.precision if np.ndim(scale) or scale else self.rounding
+        allowed = share * (np.abs(expected) + largest) + self.subnormal
         band = np.abs(scale) * self.band
         fits = off <= allowed + band
         certain = fits & (band <= allowed + SURE_ERROR * (np.abs(expected) + largest))
@@ -165,6 +167,7 @@ def gather_evidence(
     assert evaluation.analytical is not None
     slopes = curve.slopes
     kink = slopes.kind == PointKind.KINK
+    dtype, size = torch.finfo(evaluation.dtype), abs(evaluation.grad_output)
     return Evidence(
         section=section,
         evaluation=evaluation,
@@ -183,7 +186,8 @@ def gather_evidence(
         wrong=compared.status == Status.DIFFERS,
         differs=compared.intervals,
         precision=tolerance_for(1.0, evaluation.dtype).rtol,
-        rounding=_PRODUCT_ULPS * torch.finfo(evaluation.dtype).eps,
+        rounding=_PRODUCT_ULPS * dtype.eps,
+        subnormal=_PRODUCT_ULPS * dtype.tiny * dtype.eps / min(1.0, size),
     )
 
 
