@@ -11,6 +11,7 @@ from .recipe.recipe import NotInferred, Recipe, TensorArgument
 from .search.choices import said_of_values
 from .search.failure import not_inferred
 from .search.held_tensors import settle_held_tensors
+from .search.on_gpu import here_or_on_gpu
 from .search.queue import RecipeStep
 from .search.search import RecipeSearch
 from .search.trial import state_restored
@@ -43,11 +44,17 @@ class InferredRecipe:
 def infer(function: Callable[..., Any], budget: float = _BUDGET) -> InferredRecipe:
     """A recipe that ``function``, a Function class or a plain function of tensors, can be called with.
 
+    One that no call is found for is tried on the GPU, where there is one: a kernel may run nowhere else.
+
     Forward has to return finite floating numbers that require grad, and backward a gradient for them (or gradients
     that torch rejects, such as one too few: ``trouble``). Preferred are recipes that keep the declared defaults, and
     among those the likeliest in which forward does something; whether backward is right has no say. ``budget`` is in
     seconds. The state of torch and the random state are restored. Raises ``NotInferred``, whatever the Function raises.
     """
+    return here_or_on_gpu(function, lambda called: _inferred(called, budget))
+
+
+def _inferred(function: Callable[..., Any], budget: float) -> InferredRecipe:
     begun = timing.now()
     with state_restored():
         signature = signature_of(function)

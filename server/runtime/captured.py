@@ -15,6 +15,7 @@ import torch
 
 from ...ops import Op
 from .arguments import BoundFunction, as_tensor_or_tuple, callable_of, tensors_of
+from .device_call import DeviceCall
 from .graph import function_nodes
 
 # budget: how deep objects are nested that are looked into, and how many there may be.
@@ -93,7 +94,7 @@ class CapturedFunction:
 
     def _put(self, tensors: Sequence[torch.Tensor]) -> None:
         for each, tensor in zip(self.captured, tensors, strict=True):
-            each.put(tensor)
+            each.put(tensor.to(each.tensor.device))
 
     def rebound(self, function: Callable[..., Any]) -> CapturedFunction:
         """The same of a copy of the function, which may keep the same tensors in other places."""
@@ -111,6 +112,12 @@ def captured_names(op: Op) -> tuple[str, ...]:
     """The inputs of an op that its function is not given, but captures."""
     bound = op.call.function if isinstance(op.call, BoundFunction) else None
     return bound.names if isinstance(bound, CapturedFunction) else ()
+
+
+def only_device(op: Op) -> str:
+    """The device that the function of an op is called on wherever its inputs are; empty where that is theirs."""
+    bound = without_captured(op.call.function) if isinstance(op.call, BoundFunction) else None
+    return bound.device if isinstance(bound, DeviceCall) else ""
 
 
 def captured_tensors(function: Callable[..., Any], constants: Mapping[str, Any]) -> list[CapturedTensor]:
@@ -151,6 +158,8 @@ def _members(name: str, value: Any) -> Iterator[_Member]:
     elif isinstance(value, partial):
         yield from ((name, each, None) for each in (value.func, value.args))
         yield from _items(name, value.keywords)
+    elif isinstance(value, DeviceCall):
+        yield name, value.function, None
     elif isinstance(value, staticmethod | classmethod):
         yield name, value.__func__, None
     elif isinstance(value, property):

@@ -18,6 +18,7 @@ from torch.autograd.function import _SingleLevelFunction
 from .arguments import BoundFunction, result_tuple
 from .arrays import dtype_name
 from .captured import CapturedFunction
+from .device_call import DeviceCall
 
 # budget: the depth of the call graph to which references to a Function are replaced.
 _MOST_NESTED = 4
@@ -41,7 +42,7 @@ def _replacement(value: Any, old: Any, new: Any, depth: int) -> Any:
     if isinstance(value, functools.partial):
         inside = _replacement(value.func, old, new, depth)
         return None if inside is None else functools.partial(inside, *value.args, **value.keywords)
-    if isinstance(value, BoundFunction):
+    if isinstance(value, BoundFunction | DeviceCall):
         inside = _replacement(value.function, old, new, depth)
         return None if inside is None else replace(value, function=inside)
     if isinstance(value, CapturedFunction):

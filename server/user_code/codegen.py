@@ -25,6 +25,8 @@ from ..runtime.arguments import (
     callable_of,
     complex_parts,
 )
+from ..runtime.captured import only_device
+from ..runtime.device_call import without_device
 
 _IDENTITY = "(lambda x: x)"
 # Optional fields of a declaration, in the order in which they are written where they differ from their default.
@@ -48,7 +50,7 @@ def declaration_source(op: Op, recipe: Recipe, bound: str) -> str:
 
 def _called_function(op: Op) -> Any:
     """The Function, or the plain function, that an op calls."""
-    return op.call.function if isinstance(op.call, BoundFunction) else op.function
+    return without_device(op.call.function) if isinstance(op.call, BoundFunction) else op.function
 
 
 def _needs_import(module: str, body: str, op: Op) -> bool:
@@ -63,13 +65,15 @@ def _call(op: Op, recipe: Recipe, bound: str) -> str:
         return ""
     names = [_variable(each.name) for each in op.inputs] + [each.name for each in op.parameters]
     lines, passed = list[str](), list[str]()
+    device = only_device(op)
+    there = f".to({string_source(device)})" * bool(device)
     for place, (each, argument) in enumerate(zip(recipe.arguments, op.call.arguments, strict=True)):
         if isinstance(argument, PassedArgument):
-            passed.append(_passed(argument, names))
+            passed.append(_passed(argument, names) + there * (argument.place < len(op.inputs)))
         elif isinstance(argument, ComplexArgument) and argument.held is None:
             both = (argument.real, argument.imag)
             parts = (_passed(part, names) for part in both if isinstance(part, PassedArgument))
-            passed.append(f"torch.complex({', '.join(parts)})")
+            passed.append(f"torch.complex({', '.join(parts)}){there}")
         elif isinstance(each, Constant) and each.text == OBJECT_TEXT:
             lines.append(f"{each.name} = ...  # an object of your program, which cannot be written here: fill it in")
             passed.append(each.name)
@@ -77,7 +81,7 @@ def _call(op: Op, recipe: Recipe, bound: str) -> str:
             passed.append(_constant(each))
         else:
             lines.append(f"{each.name} = {_constant_tensor(each, argument, place, names[0])}")
-            passed.append(each.name)
+            passed.append(each.name + there)
     apply = f"{getattr(_called_function(op), '__qualname__', bound)}{'.apply' * _is_class(op)}"
     lines += _result_lines(apply, passed, op)
     head = call_source(f"def {_identifier('call', op)}", names, 0)
@@ -91,6 +95,11 @@ def _variable(name: str) -> str:
 
 def _result_lines(apply: str, passed: list[str], op: Op) -> list[str]:
     """The lines that return what a call returns, in two parts where it is complex."""
+    if only_device(op):
+        home = f"{_variable(op.inputs[0].name)}.device"
+        lines = [f"returned = {call_source(apply, passed, 4, len('returned = '))}"]
+        several = f"tuple(each.to({home}) for each in returned)"
+        return [*lines, f"return {several if len(op.outputs) > 1 else f'returned.to({home})'}"]
     if not any("." in name for name in op.outputs):
         return [f"return {call_source(apply, passed, 4, len('return '))}"]
     whole = ", ".join(dict.fromkeys(name.partition(".")[0] for name in op.outputs))

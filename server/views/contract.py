@@ -11,6 +11,7 @@ from ..contract.xray import NO_FUNCTION, contract_xray
 from ..numerics.tolerance import Allowance
 from ..other_calls.check import other_calls_rows
 from ..protocol.question import Question
+from ..runtime.captured import only_device
 from ..runtime.section import Section
 from ..schema.answer_notes import SOLVED, note_of
 from ..schema.section import AskedRecord
@@ -19,7 +20,7 @@ from .common import ViewAnswer, failure_record, record_of
 
 # A range that is wider than the domain by more than this factor is not used.
 _MAX_RATIO = 100
-_DTYPE_NOTE = "The contract is checked in float64 on the CPU."
+_DTYPE_NOTE = "The contract is checked in float64 on the {}."
 
 
 def contract_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -32,7 +33,7 @@ def contract_view(section: Section, question: Question, asked: AskedRecord) -> V
     header: ContractRecord = {
         **asked,
         "view": "contract",
-        "notes": asked["notes"] + ([] if double else [_DTYPE_NOTE]),
+        "notes": asked["notes"] + ([] if double else [_DTYPE_NOTE.format("GPU" if only_device(section.op) else "CPU")]),
         "note": _note(checks),
         "sentence": _sentence(checks),
         "checks": [record_of(each, CheckRecord) for each in checks],

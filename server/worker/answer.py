@@ -14,6 +14,7 @@ from ..numerics.verdict.verdict import judge
 from ..protocol.answer import asked_record, empty_answer
 from ..protocol.errors import BadQuestion
 from ..protocol.question import DEFAULT_COUNT, Question
+from ..runtime.captured import only_device
 from ..runtime.devices import TORCH_DTYPES, Device, devices
 from ..runtime.failure import Failure, FunctionFailed
 from ..runtime.rng import SEED, seed_all_generators
@@ -51,6 +52,8 @@ def answer_question(question: Question, op: Op) -> ViewAnswer:
     _check_grad_output(question)
     _check_range(question)
     question = _with_defaults(question, op)
+    if (there := only_device(op)) not in ("", device.kind):
+        notes.append(f"{op.title} runs on {there} alone, and was called there.")
     asked = _asked(question, op, device, notes)
     try:
         section, view = _section(op, question, device), VIEW_FUNCTIONS[question.view]

@@ -9,6 +9,7 @@ from support.event_loop import awaited
 from support.own_worker import SQUARE
 from support.written_functions import class_source
 
+from gradloupe.server.protocol.errors import Unsolved
 from gradloupe.server.runtime import SEED, GeneratorStates, preserve_rng, seed_all_generators
 from gradloupe.server.runtime.devices import devices, gpu_error
 
@@ -18,6 +19,17 @@ LOOKS_UP = """
         return torch.arange(10, dtype=x.dtype, device=x.device).square()[x.long()]
     def backward(ctx, grad_output):
         return torch.zeros_like(grad_output)
+"""
+# What a kernel does with a tensor that lies elsewhere.
+ON_A_GPU = """
+    def forward(ctx, x):
+        if not x.is_cuda:
+            raise ValueError("x must be a CUDA tensor")
+        ctx.save_for_backward(x)
+        return x.sin()
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * x.cos()
 """
 each_device = pytest.mark.parametrize("device", [each.kind for each in devices()])
 
@@ -39,6 +51,23 @@ async def test_an_index_out_of_range_is_survived_and_spoils_no_later_answer(tmp_
             later = (await engine.answer(await question_of(engine, "Square", device=device))).header
             assert later["verdict"]["word"] == "matches"
             assert later["device"]["kind"] == device
+
+
+@awaited
+async def test_what_runs_on_a_gpu_alone_is_called_there_and_else_said_to_miss_one(tmp_path: Path) -> None:
+    file = tmp_path / "my_ops.py"
+    file.write_text(f"import torch\n\n\n{class_source(ON_A_GPU, 'Kernel')}")
+    async with engine_of(file) as engine:
+        if devices()[0].kind != "cuda":
+            with pytest.raises(Unsolved, match=r"Kernel cannot run on this machine, .* must be a CUDA tensor"):
+                await engine.op("Kernel")
+            return
+        for device in ("cuda", "cpu"):
+            for view in ("curves", "contract"):
+                header = (await engine.answer(await question_of(engine, "Kernel", view=view, device=device))).header
+                assert header["failure"] is None
+                assert any("runs on cuda alone" in note for note in header["notes"]) == (device == "cpu")
+        assert all(row["level"] != "error" for row in header["checks"])
 
 
 @each_device

@@ -22,11 +22,14 @@ from ...runtime.arguments import (
     tensors_of,
     unsupported,
 )
+from ...runtime.device_call import without_device
 from ...runtime.graph import function_nodes
 from ...runtime.isolation import quietly
 from ..recipe.recipe import OBJECT_TEXT, Constant, NotInferred, Recipe, TensorArgument
 from ..search.blame import blame, is_source_error
 from ..search.failure import describe_error
+from ..search.on_gpu import here_or_on_gpu
+from ..search.search import is_missing_here
 from ..search.trial import OptionalTensors, RepeatableCall, float64_output
 from ..source.function_source import source_tree
 from .captured_inputs import with_captured
@@ -91,22 +94,38 @@ def op_of(
     """The op of a Function, or of a plain function of tensors, that is called as a recipe says.
 
     ``given`` are tensors to use in place of those that the recipe fills; ``recipe_given`` says that the user wrote it.
-    Raises ``NotInferred`` where the call fails,
-    returns no floating tensor, or has nothing to sweep; a failing backward is reported when it is measured.
+    It is called on the GPU where it runs nowhere else. Raises ``NotInferred`` where the call fails, returns no floating
+    tensor, or has nothing to sweep; a failing backward is reported when it is measured.
     """
+
+    def made(function: Callable[..., Any]) -> InferredOp:
+        return replace(
+            _op_of(function, recipe, given or {}, (name, title, group)), recipe_given=recipe_given or bool(given)
+        )
+
     with quietly():
-        recipe, given, dtypes = in_double(function, recipe, given or {})
-        called = RepeatableCall.at(function, recipe, given)
+        return here_or_on_gpu(function, made)
+
+
+def _op_of(function: Callable[..., Any], recipe: Recipe, given: _Tensors, named: tuple[str, str, str]) -> InferredOp:
+    recipe, given, dtypes = in_double(function, recipe, given)
+    called = RepeatableCall.at(function, recipe, given)
+    graph, returned = _first_call(called)
+    whole = with_captured(called, given)
+    if whole.called is not called:
+        called = whole.called
         graph, returned = _first_call(called)
-        whole = with_captured(called, given)
-        if whole.called is not called:
-            called = whole.called
-            graph, returned = _first_call(called)
-        called.outputs()
-        called = called.within(_FAST_SECONDS if called.deadline.seconds < _SLOW else _SLOW_SECONDS)
-        op = _op(_analysed(called, returned), graph, returned, name, title, group)
-        op = replace(op, called=whole.called.function, recipe=whole.called.recipe, given=whole.given)
-        return replace(op, recipe_given=recipe_given or bool(given), hidden=whole.hidden, dtypes=dtypes)
+    called.outputs()
+    called = called.within(_FAST_SECONDS if called.deadline.seconds < _SLOW else _SLOW_SECONDS)
+    op = _op(_analysed(called, returned), graph, returned, *named)
+    return replace(
+        op,
+        called=whole.called.function,
+        recipe=whole.called.recipe,
+        given=whole.given,
+        hidden=whole.hidden,
+        dtypes=dtypes,
+    )
 
 
 def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] | None, Any]:
@@ -135,13 +154,15 @@ def _first_call(attempt: RepeatableCall) -> tuple[type[torch.autograd.Function] 
 def _call_error(attempt: RepeatableCall, recipe: str, error: BaseException) -> NotInferred:
     message = (str(error).strip() or "no message").splitlines()[0]
     names = [each.name for each in attempt.recipe.arguments]
-    if is_source_error(blame(error, names, list(attempt.values.values()))):
+    blamed = blame(error, names, list(attempt.values.values()))
+    if is_source_error(blamed):
         sentence = f"forward {describe_error(error)}, whatever it is called with; fix it."
     else:
         sentence = (
             f"forward raised {type(error).__name__}: {message}. It was called with `{recipe}`; {_correction(recipe)}."
         )
-    return NotInferred(sentence, recipe=recipe, tried=((recipe, f"{type(error).__name__}: {message}"),), error=error)
+    tried = ((recipe, f"{type(error).__name__}: {message}"),)
+    return NotInferred(sentence, recipe=recipe, tried=tried, error=error, missing_here=is_missing_here(blamed))
 
 
 def _correction(recipe: str) -> str:
@@ -199,9 +220,9 @@ def _op(
     # An empty input cannot be the first.
     inputs.sort(key=lambda each: not each.values)
     taken = [each.name for each in inputs] + [each.name for each in parameters]
-    outputs = _outputs(function, returned, taken)
+    outputs = _outputs(without_device(function), returned, taken)
     return InferredOp(
-        function=function if is_class else graph or _named(function),  # type: ignore[arg-type]
+        function=function if is_class else graph or _named(without_device(function)),  # type: ignore[arg-type]
         title=title,
         group=group,
         forward="",

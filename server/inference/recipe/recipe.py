@@ -69,7 +69,8 @@ class NotInferred(Exception):
     ``argument`` is the one to blame ("" if none), ``recipe`` the best text to edit, ``tried`` some calls with their
     errors, and ``parameters`` the evidence on each argument. ``error`` is what the Function itself raises, with its
     traceback, where no other recipe would help. ``sayable`` says that a recipe written by the user may work; where to
-    write it is added by the code that shows the sentence.
+    write it is added by the code that shows the sentence. ``missing_here`` says that it asks for what is not on this
+    machine, or for tensors on a GPU.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class NotInferred(Exception):
         parameters: tuple[tuple[str, str], ...] = (),
         error: BaseException | None = None,
         sayable: bool = False,
+        missing_here: bool = False,
     ) -> None:
         super().__init__(sentence)
         self.sentence = sentence
@@ -90,6 +92,7 @@ class NotInferred(Exception):
         self.parameters = parameters
         self.error = error
         self.sayable = sayable
+        self.missing_here = missing_here
 
 
 @dataclass(frozen=True)

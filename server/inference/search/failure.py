@@ -51,7 +51,8 @@ def not_inferred(function: Any, search: RecipeSearch) -> NotInferred:
         if error is not None and not isinstance(error, ImportError):
             sentence = f"{_method(search, outcome)} {describe_error(error)}, whatever it is called with; fix it."
             argument, recipe, sayable = "", step.recipe.text(), False
-    return NotInferred(sentence, argument, recipe, _distinct_failures(failures), parameters, error, sayable)
+    missing = is_missing_here(failures[0][2])
+    return NotInferred(sentence, argument, recipe, _distinct_failures(failures), parameters, error, sayable, missing)
 
 
 def _farthest(failures: _Failures) -> _Failures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
@@ -13,6 +13,7 @@ from torch.autograd import Function
 from torch.autograd.function import _SingleLevelFunction
 from torch.nn import Module
 
+from ...runtime.device_call import DeviceCall
 from ..recipe.recipe import NotInferred
 
 NO_DEFAULT: Any = inspect.Parameter.empty
@@ -70,6 +71,8 @@ def signature_of(function: Any) -> Signature:
 
     Raises ``Unfit`` where it cannot be called with tensors at all: no backward, no forward, no argument.
     """
+    if isinstance(function, DeviceCall):
+        return replace(signature_of(function.function), call=function)
     if not (isinstance(function, type) and issubclass(function, Function)):
         return _plain_signature(function)
     _refuse_incomplete(function)
