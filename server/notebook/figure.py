@@ -63,7 +63,7 @@ class _Look:
     @cached_property
     def page(self) -> bytes:
         """The figure as a file with as many sections as have room; empty where there is none."""
-        return one_file(self._stored, packed=True) if self.subject else b""
+        return one_file(self._stored) if self.subject else b""
 
     @property
     def remark(self) -> str:
@@ -76,7 +76,7 @@ class _Look:
 
         Raises ``ImportError``, and ``ValueError`` where there is no figure.
         """
-        return kernel_widget(self._drawn(), one_file(self._present, packed=True, kernel=True), self._height)
+        return kernel_widget(self._drawn(), one_file(self._present, kernel=True), self._height)
 
     def _repr_html_(self) -> str:
         if self.subject is None:

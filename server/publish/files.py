@@ -12,7 +12,7 @@ from ..documents.json_document import json_document
 from ..figure.hidden_curves import without_hidden
 from ..figure.sheet_svg import figure_svg
 from ..html.assets import EMPTY_STYLE_HASH, Assets, without_comments
-from ..html.inline_bundle import Bundle, build_bundle, inline_script, with_gzipped_library
+from ..html.inline_bundle import Bundle, build_bundle
 from ..html.pages import Pages, SectionPage
 from ..url.address import canonical_address, curves_only, without_display_options
 from .figure import Figure
@@ -63,12 +63,12 @@ def figure_files(figure: Figure, name: str, page: bool = False) -> dict[str, byt
     }
 
 
-def one_file(figure: Figure, still: bool = False, packed: bool = False, kernel: bool = False) -> bytes:
+def one_file(figure: Figure, still: bool = False, kernel: bool = False) -> bytes:
     """The figure as one file of HTML that asks for nothing; with a ``kernel`` the page around it is asked.
 
-    A ``still`` one is not zoomed, and has no plotly.js; ``packed``, that is gzipped, a third of the size.
+    A ``still`` one is not zoomed, and has no plotly.js.
     """
-    return _frame(figure, inline=_inline(still, packed), kernel=kernel)
+    return _frame(figure, inline=_inline(still), kernel=kernel)
 
 
 def file_names(names: Collection[str]) -> dict[str, str]:
@@ -101,9 +101,9 @@ def _frame(
 
 
 @cache
-def _inline(still: bool, packed: bool) -> Bundle:
+def _inline(still: bool) -> Bundle:
     assets = Assets.shared()
     library = "" if still else assets.read(_library()).decode()
-    scripts = [assets.classic_script(_DRESS), library, assets.classic_script(_SCRIPT)]
-    bundle = build_bundle([inline_script(each) for each in scripts], assets.dense_style(_STYLE))
-    return with_gzipped_library(bundle) if packed else bundle
+    return build_bundle(
+        assets.classic_script(_DRESS), library, assets.classic_script(_SCRIPT), assets.dense_style(_STYLE)
+    )

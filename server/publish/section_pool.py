@@ -1,4 +1,4 @@
-"""The sections of a figure in little room: parts that are equal are kept once, and columns as their second differences.
+"""The sections of a figure in little room: what is equal is kept once, and numbers in a row as their differences.
 
 ``static/js/state/stored.js`` reads it.
 """
@@ -6,18 +6,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
 
 import orjson
 
 from ..html.glossary import unlinked
 from ..schema.page import PageSectionRecord
 
-_SEEN = 5  # sample: decimal digits of the extent of a column, a hundredth of a pixel
+_SEEN = 5  # sample: decimal digits of the extent of a row of numbers, a hundredth of a pixel
 _READ = 4  # sample: significant digits of the smallest numbers, as js/number.js writes them
-_WHOLE = 2**50  # bound: whole numbers whose sums a double holds
+_WHOLE = 2**48  # bound: whole numbers whose sums a double holds
 _SAME = 1e-7  # unit: relative, where columns have eight digits
-_AS_TEXT = ("status", "error")
-_GRADIENTS = ("analytical", "numerical", "left", "right", "surrogate_numerical")
+_DIGITS = 8  # sample: significant digits of any other number in a list
+_ORDERS = range(5)  # sample: how often differences are taken
+_SHORT = 64  # unit: characters, what takes no more room than its place
+_ROW = 8  # sample: numbers that are kept as a row
+_APART = 14  # unit: characters of a number that is told apart, where one more decimal for all is one for each
+_GRADIENTS = ("analytical", "numerical", "error", "left", "right", "surrogate_numerical")
+_KEPT = 256  # budget: rows whose text is kept, for other sections have them too
 _REMEMBERED = 2 * len(_GRADIENTS)  # sample: gradients of the two sections before
 _WORDS = ("verdict",)  # what the frame says of each section
 
@@ -25,49 +33,72 @@ _Column = list[float | None]
 
 
 class SectionPool:
-    """JSON texts, each stored once, and for every section the indices of its parts."""
+    """JSON texts, each stored once, and the sections that are made of them."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
-        self._parts: dict[str, int] = {}
-        self._sections: list[dict[int, int]] = []
+        self._sections: list[str] = []
         self._gradients: list[tuple[str, float, _Column]] = []  # name, grad_output and values of the last ones
         self.size = 0  # bytes, about
 
     def add(self, document: PageSectionRecord) -> None:
-        """Add a section; each of its columns is a part of its own, and so are its words."""
-        apart: dict[str, object] = {name: part for name, part in document.items() if name not in ("columns", "words")}
-        texts = {name: orjson.dumps(part).decode() for name, part in apart.items()}
-        texts |= {f"words.{name}": orjson.dumps(unlinked(document["words"][name])).decode() for name in _WORDS}
-        for name, given in document["columns"].items():
-            column: _Column | None = orjson.loads(orjson.dumps(given))
-            texts[f"columns.{name}"] = self._column(name, column, document["grad_output"]) if column else "null"
-        self._sections.append(
-            {self._parts.setdefault(part, len(self._parts)): self._place(texts[part]) for part in texts}
-        )
+        """Add a section."""
+        section: dict[str, Any] = {**document, "columns": None, "words": None}
+        texts = {name: self._kept(part) for name, part in section.items()}
+        texts["words"] = self._kept({name: unlinked(document["words"][name]) for name in _WORDS})
+        columns = orjson.loads(orjson.dumps(document["columns"]))
+        kept = {name: self._column(name, column, document["grad_output"]) for name, column in columns.items()}
+        self._sections.append(_object({**texts, "columns": _object(kept)}))
 
     def json(self) -> str:
-        """The names of the ``parts``, the ``pool``, and the indices of each section, -1 for a part that it lacks."""
-        every = range(len(self._parts))
-        sections = [[found.get(part, -1) for part in every] for found in self._sections]
-        pool, names = ",".join(self._places), orjson.dumps(list(self._parts)).decode()
-        return f'"parts":{names},"pool":[{pool}],"sections":{orjson.dumps(sections).decode()}'
+        """The ``pool`` of what is kept, and the ``sections``, where ``{"$": 3}`` stands for the fourth of it."""
+        return f'"pool":[{",".join(self._places)}],"sections":[{",".join(self._sections)}]'
 
-    def _place(self, text: str) -> int:
+    def _kept(self, value: Any) -> str:
+        """A value as JSON, in which all that is long has its place in the pool."""
+        if isinstance(value, dict):
+            return self._placed(_object({name: self._kept(part) for name, part in value.items()}))
+        if not isinstance(value, list | tuple):
+            return self._placed(orjson.dumps(value).decode())
+        if len(value) >= _ROW and all(isinstance(each, float | int | None) for each in value):
+            return self._placed(_row(tuple(value)))
+        if len(value) > 1 and all(isinstance(each, dict) and each.keys() == value[0].keys() for each in value):
+            columns = {name: [each[name] for each in value] for name in value[0]}
+            return self._placed(f'{{"$rows":{self._kept(columns)}}}')
+        return self._placed(f"[{','.join(self._kept(_rounded(each)) for each in value)}]")
+
+    def _placed(self, text: str) -> str:
+        if len(text) <= _SHORT:
+            return text
         if text not in self._places:
             self._places[text] = len(self._places)
             self.size += len(text) + 1
-        return self._places[text]
+        return f'{{"$":{self._places[text]}}}'
 
-    def _column(self, name: str, column: _Column, grad_output: float) -> str:
+    def _column(self, name: str, column: _Column | None, grad_output: float) -> str:
         """A column as JSON; a gradient as a multiple of the one for another ``grad_output``, where it is that."""
-        if name not in _GRADIENTS or not grad_output:
-            return _column_text(name, column)
+        if name not in _GRADIENTS or not column or not grad_output:
+            return self._kept(_read(name, column))
         for other, before, values in self._gradients:
-            if other == name and _is_multiple(column, values, grad_output / before):
-                return f'{{"of":{self._place(_column_text(name, values))},"times":{grad_output / before!r}}}'
+            factor = abs(grad_output / before) if name == "error" else grad_output / before
+            if other == name and _is_multiple(column, values, factor):
+                kept = self._kept(_read(name, values))
+                return kept if factor == 1 else f'{{"$of":{kept},"times":{factor!r}}}'
         self._gradients = [(name, grad_output, column), *self._gradients][:_REMEMBERED]
-        return _column_text(name, column)
+        return self._kept(_read(name, column))
+
+
+def _read(name: str, column: _Column | None) -> _Column | None:
+    """A column as it is read: bounds on errors have one digit."""
+    return [value and _bound(value) for value in column] if column and name == "error" else column
+
+
+def _object(texts: Mapping[str, str]) -> str:
+    return "{" + ",".join(f"{orjson.dumps(name).decode()}:{text}" for name, text in texts.items()) + "}"
+
+
+def _rounded(value: Any) -> Any:
+    return value and float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
 def _is_multiple(column: _Column, values: _Column, factor: float) -> bool:
@@ -83,33 +114,47 @@ def _is_multiple(column: _Column, values: _Column, factor: float) -> bool:
     return True
 
 
-def _column_text(name: str, column: list[float | None]) -> str:
-    """A column as JSON: a list, or its ``second`` differences in units of ``10 ** -decimals``, with its ``gaps``."""
-    values = [value for value in column if value is not None]
-    if name in _AS_TEXT or not values:
-        return orjson.dumps([value and _bound(value) for value in column] if name == "error" else column).decode()
-    seen, decimals = _seen(values), _decimals(values)
-    plain = orjson.dumps([value and round(value, max(seen, _digits(value))) for value in column]).decode()
+@lru_cache(_KEPT)
+def _row(numbers: tuple[float | None, ...]) -> str:
+    """Numbers as JSON: a list, or differences in units of ``10 ** -decimals``.
+
+    ``times`` says how often each was taken from the next; the shortest is kept. ``finer`` has the numbers by row that
+    are smaller than these units tell.
+    """
+    values = [value for value in numbers if value is not None]
+    if not any(values):
+        return orjson.dumps(numbers).decode()
+    seen = _seen(values)
+    plain = [value and round(value, max(seen, _digits(value))) for value in numbers]
+    texts = [orjson.dumps(plain).decode()]
+    decimals = _decimals(seen, [_digits(value) if value else seen for value in values])
     if abs(decimals) > 300 or max(map(abs, values)) * 10.0**decimals > _WHOLE:
-        return plain
-    last, whole, gaps = 0, list[int](), list[int]()
-    for row, value in enumerate(column):
-        last = last if value is None else round(value * 10.0**decimals)
-        whole.append(last)
-        if value is None:
-            gaps.append(row)
-    steps = [after - before for before, after in zip([0, *whole], whole, strict=False)]
-    second = [after - before for before, after in zip([0, *steps], steps, strict=False)]
-    text = orjson.dumps({"decimals": decimals, "gaps": gaps, "second": second}).decode()
-    return min(plain, text, key=len)
+        return texts[0]
+    finer = {str(row): plain[row] for row, value in enumerate(numbers) if value and _digits(value) > decimals}
+    steps = [None if value is None else round(value * 10.0**decimals) for value in numbers]
+    for times in _ORDERS:
+        texts.append(orjson.dumps({"$steps": steps, "times": times, "decimals": decimals, "finer": finer}).decode())
+        steps = _differences(steps)
+    return min(texts, key=len)
 
 
-def _decimals(values: list[float]) -> int:
-    """How many decimals the curve needs, and its smallest numbers where those beside them are no larger."""
-    sizes = [*map(abs, values)]
-    around = [max(three) for three in zip([0.0, *sizes], sizes, [*sizes[1:], 0.0], strict=False)]
-    least = min((size for size in around if size), default=1.0)
-    return max(_seen(values), _digits(least))
+def _differences(steps: list[int | None]) -> list[int | None]:
+    """Each number less the one before, of those that there are."""
+    before, found = 0, list[int | None]()
+    for each in steps:
+        found.append(None if each is None else each - before)
+        before = before if each is None else each
+    return found
+
+
+def _decimals(seen: int, wanted: list[int]) -> int:
+    """The decimals of a row: those ``seen``, or more, where that takes less room than telling numbers apart."""
+    ordered = sorted(wanted)
+    costs = {seen: _APART * sum(each > seen for each in ordered)}
+    for place, each in enumerate(ordered, 1):
+        if each > seen:
+            costs[each] = (each - seen) * len(ordered) + _APART * (len(ordered) - place)
+    return min(costs, key=costs.__getitem__)
 
 
 def _seen(values: list[float]) -> int:

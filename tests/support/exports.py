@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,29 @@ def stored(html: str) -> dict[str, Any]:
     assert found is not None
     sections: dict[str, Any] = json.loads(found[1])
     return sections
+
+
+def whole(pool: list[Any], said: Any) -> Any:
+    """A value that is kept in a ``pool``, as static/js/state/stored.js reads it."""
+    match said:
+        case list():
+            return [whole(pool, each) for each in said]
+        case {"$": spot}:
+            return whole(pool, pool[spot])
+        case {"$of": other, "times": times}:
+            return [value if value is None else value * times for value in whole(pool, other)]
+        case {"$rows": columns}:
+            by_name = whole(pool, columns)
+            return [dict(zip(by_name, row, strict=True)) for row in zip(*by_name.values(), strict=True)]
+        case {"$steps": steps, "times": times, "decimals": decimals, "finer": finer}:
+            for _ in range(times):
+                sums = accumulate(step or 0 for step in steps)
+                steps = [step if step is None else total for step, total in zip(steps, sums, strict=True)]
+            numbers = [step if step is None else step * 10.0**-decimals for step in steps]
+            return [finer.get(str(row), number) for row, number in enumerate(numbers)]
+        case dict():
+            return {name: whole(pool, value) for name, value in said.items()}
+    return said
 
 
 @contextmanager

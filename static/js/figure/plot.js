@@ -132,11 +132,11 @@ export const hasRoom = ({ l, r, t, b }, { width, height }) => width - l - r >= L
 const PLACES = { curves: "plotlyCurves", maps: "plotlyMaps" };
 const loading = new Map();
 
-/** The Plotly that draws "curves" or "maps", loaded once; one that is in the page, or packed into it, serves for both. The address "" is that of none. */
+/** The Plotly that draws "curves" or "maps", loaded once; one that is packed into the page serves for both. The address "" is that of none. */
 export function loadPlotly(kind) {
   const address = document.documentElement.dataset[PLACES[kind]];
   if (address === "") return Promise.resolve(null);
-  if (!address) return Promise.resolve(window.plotlyUnpacked ?? window.Plotly);
+  if (!address) return Promise.resolve(window.plotlyUnpacked);
   if (!loading.has(address)) loading.set(address, load(address));
   return loading.get(address);
 }

@@ -11,28 +11,28 @@ const AIR = 0.08; // around the curves of a zoom, as a part of what they span
  * The sections in `stored`, without the curves that are `hidden`. Returns what answers an address as `askServer` does, with the
  * section that comes closest; `whole` is its range where a zoom, unless it stands `still`, leaves a part of it in sight.
  */
-export function storedSections({ axes, parts, pool, sections }, hidden, still) {
-  const columns = new Map();
+export function storedSections({ axes, pool, sections }, hidden, still) {
+  const known = new Map();
 
   function found(said) {
     const places = axes.map((axis) => place(axis, said.get(axis.name) ?? axis.usual));
-    const at = axes.reduce((row, { values }, i) => row * values.length + places[i], 0);
-    const section = { columns: {}, words: {} };
-    sections[at].forEach((spot, i) => {
-      if (spot < 0) return;
-      const [, group, name] = parts[i].match(/^(columns|words)\.(.*)/) ?? [];
-      if (group) section[group][name] = part(spot);
-      else section[parts[i]] = part(spot);
-    });
-    return section;
+    return whole(sections[axes.reduce((row, { values }, i) => row * values.length + places[i], 0)]);
+  }
+
+  /** A value, without what stands in it for others. */
+  function whole(said) {
+    if (Array.isArray(said)) return said.map(whole);
+    if (said === null || typeof said !== "object") return said;
+    if ("$" in said) return part(said.$);
+    if ("$of" in said) return whole(said.$of).map((value) => value === null ? null : value * said.times);
+    if ("$steps" in said) return unpacked(said);
+    if ("$rows" in said) return recordsOf(whole(said.$rows));
+    return Object.fromEntries(Object.entries(said).map(([name, value]) => [name, whole(value)]));
   }
 
   function part(spot) {
-    const { of, times, second } = pool[spot] ?? {};
-    if (of !== undefined) return part(of).map((value) => value === null ? null : value * times);
-    if (second === undefined) return pool[spot];
-    if (!columns.has(spot)) columns.set(spot, unpacked(pool[spot]));
-    return columns.get(spot);
+    if (!known.has(spot)) known.set(spot, whole(pool[spot]));
+    return known.get(spot);
   }
 
   return async (address) => {
@@ -49,15 +49,21 @@ function place({ kind, values, at }, text) {
   return values.includes(text) ? values.indexOf(text) : at;
 }
 
-/** A column from its second differences, whole multiples of a power of ten. */
-function unpacked({ decimals, gaps, second }) {
-  const [unit, missing] = [10 ** Math.abs(decimals), new Set(gaps)];
-  let [step, whole] = [0, 0];
-  return second.map((change, row) => {
-    step += change;
-    whole += step;
-    return missing.has(row) ? null : decimals < 0 ? whole * unit : whole / unit;
-  });
+/** Numbers in a row from their differences, taken so many times, of whole multiples of a power of ten. */
+function unpacked({ $steps: steps, times, decimals, finer }) {
+  const unit = 10 ** Math.abs(decimals);
+  let wholes = steps;
+  for (let i = 0; i < times; i += 1) {
+    let sum = 0;
+    wholes = wholes.map((step) => step === null ? null : (sum += step));
+  }
+  return wholes.map((value, row) => finer[row] ?? (value === null ? null : decimals < 0 ? value * unit : value / unit));
+}
+
+/** Records of one kind from their columns. */
+function recordsOf(columns) {
+  const names = Object.keys(columns);
+  return columns[names[0]].map((_, row) => Object.fromEntries(names.map((name) => [name, columns[name][row]])));
 }
 
 const MEASURED = ["numerical", "error", "left", "right", "surrogate_numerical"];
