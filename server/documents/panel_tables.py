@@ -1,4 +1,4 @@
-"""The tables and sentences of the views ``contract``, ``proof`` and ``node``: rows of cells, each a text or markup."""
+"""The tables and sentences of views that come as HTML: rows of cells, each a text or markup."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..schema.node import ArgumentRecord, NodeRecord, OpenedRecord, SavedRecord,
 from ..schema.page import WrongRecord
 from ..schema.proof import ProofRecord
 from ..schema.section import Ends
-from ..schema.views import WRONG_GRADIENT_IDS, ContractRecord, RawRecord
-from .typography import number_within_span
+from ..schema.views import WRONG_GRADIENT_IDS, ContractRecord, LossRecord, PrecisionRecord, RawRecord, SupportRecord
+from .typography import number_within_span, typeset_number
 
 Cell = str
 _MOST_ROWS = 24
@@ -39,6 +39,29 @@ def stretch_table(answer: ProofRecord) -> tuple[list[list[Cell]], int]:
 def undecided_stretches(answer: ProofRecord) -> list[Ends]:
     """Where nothing is proved and nothing refuted."""
     return [(each["start"], each["stop"]) for each in answer["stretches"] if each["known"] == "undecided"]
+
+
+def precision_rows(answer: PrecisionRecord) -> list[list[Cell]]:
+    """The largest errors in every dtype and on every device, in units in the last place."""
+    return [_precision(each) for each in answer["rows"]]
+
+
+def _precision(row: SupportRecord) -> list[Cell]:
+    inside = f" (computes in {row['computes_in']})" if row["computes_in"] not in (None, row["dtype"]) else ""
+    if not row["supported"]:
+        return [row["dtype"], row["device"], row["message"] or "not supported"]
+    ends = [_NOTHING if end is None else typeset_number(end, 3) for end in row["overflow"]]
+    return [
+        row["dtype"] + inside,
+        row["device"],
+        *("reference" if row["yardstick"] else _most(row[what]) for what in ("forward_ulp", "gradient_ulp")),
+        "not in this range" if set(row["overflow"]) == {None} else " … ".join(ends),
+        typeset_number(row["nan_gradients"], 4) if row["nan_gradients"] else "none",
+    ]
+
+
+def _most(loss: LossRecord | None) -> Cell:
+    return f"{typeset_number(loss['max'], 2)} ULP" if loss and loss["max"] is not None else _NOTHING
 
 
 def returned_rows(raw: list[RawRecord]) -> list[list[Cell]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10, ulp
 
 from ..documents.typography import power_of_ten, with_minus_sign
@@ -48,9 +49,20 @@ def decade_label(exponent: int) -> str:
 
 def fitting_ticks(span: AxisRange, count: int, room: float) -> tuple[Tick, ...]:
     """As many ticks as have labels that fit side by side into ``room`` rem, ``count`` at most."""
-    found = ticks(span, count)
+    return fitting_labels(lambda many: ticks(span, many), count, room)
+
+
+def fitting_labels(labels: Callable[[int], tuple[Tick, ...]], count: int, room: float) -> tuple[Tick, ...]:
+    """The same of an axis that has these ``labels`` where there are to be so many."""
+    found = labels(count)
     wide = widest_label(found) + 1
-    return fitting_ticks(span, count - 1, room) if count > 1 and wide * len(found) > room else found
+    return fitting_labels(labels, count - 1, room) if count > 1 and wide * len(found) > room else found
+
+
+def without_shared_power(found: tuple[Tick, ...]) -> tuple[tuple[Tick, ...], str]:
+    """The ticks without the power of ten that their labels share, and that power, "" where there is none."""
+    power = next((tick.text.partition("·")[2] for tick in found if "·" in tick.text), "")
+    return tuple(replace(tick, text=tick.text.partition("·")[0]) for tick in found), power
 
 
 def widest_label(labelled: tuple[Tick, ...]) -> float:

@@ -6,7 +6,7 @@ with their panel (not their strokes), labels and marks are positioned by percent
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup
 
@@ -18,7 +18,7 @@ from .svg_elements import escape_xml, svg_element
 from .svg_paths import PathGrid, area_path, curve_path, mark_positions
 from .traces import Layer
 
-_GRID = PathGrid(8000, 4000)
+INLINE_GRID = PathGrid(8000, 4000)
 _DIAMOND, _CIRCLE = "M5.85 0 0 5.85-5.85 0 0-5.85z", "M3.5 0a3.5 3.5 0 1 1 0-.01z"
 _MARKS = {
     "kinks": ("diamond", _DIAMOND),
@@ -34,7 +34,7 @@ def static_figure(answer: CurvesAnswer, layout: str, held: AxisRanges | None = N
     drawn = build_scene(answer, layout, held)
     gutter = svg_element("svg", {"class": "gutter", "width": f"{drawn.left:g}rem", "height": "1"})
     panels = [_panel(drawn, up, name) for up, name in ((drawn.upper, "upper"), (drawn.lower, "lower")) if up]
-    return Markup("").join([gutter, *panels, _below(drawn)])
+    return Markup("").join([gutter, *panels, labels_below(drawn.few, drawn.many)])
 
 
 def _panel(drawn: Scene, up: Axis, name: str) -> Markup:
@@ -43,55 +43,59 @@ def _panel(drawn: Scene, up: Axis, name: str) -> Markup:
     inside = [
         *_stripes(drawn),
         *(_bars(drawn) if up is drawn.upper else ()),
-        *_lines(drawn, up),
+        *grid_lines(drawn.few, drawn.many, up),
+        _path("zero", _upright(drawn.few, 0.0) + _level(up, 0.0)),
         *(_curve(drawn, up, layer) for layer in layers),
     ]
-    outside = [_text({"y": _percent(1 - up.share(tick.value))}, tick) for tick in up.ticks]
-    outside += [mark for layer in layers for mark in _marks(drawn, up, layer)]
-    box = f"0 0 {_GRID.width:g} {_GRID.height:g}"
-    cut = {"class": f"panel {name}", "viewBox": box, "preserveAspectRatio": "none"}
-    return svg_element("svg", cut, *inside) + svg_element("svg", {"class": f"labels {name}"}, *outside)
+    return stretched_panel(name, up, inside, [mark for layer in layers for mark in _marks(drawn, up, layer)])
+
+
+def stretched_panel(name: str, up: Axis, inside: Iterable[Markup], marks: Iterable[Markup] = ()) -> Markup:
+    """What is ``inside`` a panel, drawn on ``INLINE_GRID``, and above it the labels of its y-axis and marks."""
+    box = f"0 0 {INLINE_GRID.width:g} {INLINE_GRID.height:g}"
+    cut = {"class": f"panel {name}".rstrip(), "viewBox": box, "preserveAspectRatio": "none"}
+    labels = [_text({"y": _percent(1 - up.share(tick.value))}, tick) for tick in up.ticks]
+    return svg_element("svg", cut, *inside) + svg_element("svg", {"class": f"labels {name}".rstrip()}, *labels, *marks)
 
 
 def _stripes(drawn: Scene) -> Iterator[Markup]:
     for low, high in drawn.stripes:
-        left, right = (_GRID.x(drawn.few.share(end)) for end in (low, high))
-        size = {"x": left, "width": right - left, "height": _GRID.height}
+        left, right = (INLINE_GRID.x(drawn.few.share(end)) for end in (low, high))
+        size = {"x": left, "width": right - left, "height": INLINE_GRID.height}
         yield svg_element("rect", {"class": "stripe", "opacity": drawn.opacity, **size})
 
 
 def _bars(drawn: Scene) -> Iterator[Markup]:
     """The numbers of a step, from the bottom of the panel."""
     for low, high, share in drawn.section.seen:
-        left, right = (_GRID.x(drawn.few.share(end)) for end in (low, high))
-        height = share * _GRID.height
-        size = {"x": left, "width": right - left, "y": _GRID.height - height, "height": height}
+        left, right = (INLINE_GRID.x(drawn.few.share(end)) for end in (low, high))
+        height = share * INLINE_GRID.height
+        size = {"x": left, "width": right - left, "y": INLINE_GRID.height - height, "height": height}
         yield svg_element("rect", {"class": "seen", **size})
 
 
-def _lines(drawn: Scene, up: Axis) -> Iterator[Markup]:
-    """The lines of the grid, and those of 0."""
-    yield _path("grid", "".join(_level(up, tick.value) for tick in up.ticks if tick.value))
-    for name, across in _widths(drawn):
-        upright = "".join(_upright(across, tick.value) for tick in across.ticks if tick.value)
+def grid_lines(few: Axis, many: Axis, up: Axis) -> Iterator[Markup]:
+    """The lines of the grid."""
+    yield _path("grid", "".join(_level(up, tick.value) for tick in up.ticks))
+    for name, across in _widths(few, many):
+        upright = "".join(_upright(across, tick.value) for tick in across.ticks)
         yield _path(f"grid {name}".rstrip(), upright)
-    yield _path("zero", _upright(drawn.few, 0.0) + _level(up, 0.0))
 
 
 def _level(up: Axis, value: float) -> str:
-    return f"M0 {_GRID.y(up.share(value)):g}H{_GRID.width:g}" if up.inside(value) else ""
+    return f"M0 {INLINE_GRID.y(up.share(value)):g}H{INLINE_GRID.width:g}" if up.inside(value) else ""
 
 
 def _upright(across: Axis, value: float) -> str:
-    return f"M{_GRID.x(across.share(value)):g} 0V{_GRID.height:g}" if across.inside(value) else ""
+    return f"M{INLINE_GRID.x(across.share(value)):g} 0V{INLINE_GRID.height:g}" if across.inside(value) else ""
 
 
 def _curve(drawn: Scene, up: Axis, layer: Layer) -> Markup:
     if layer.shape == "area":
-        return _path("band", area_path(layer, drawn.few, up, _GRID))
+        return _path("band", area_path(layer, drawn.few, up, INLINE_GRID))
     if layer.shape != "line":
         return Markup("")
-    return _path(f"line {_CLASSES.get(layer.name, layer.name)}", curve_path(layer, drawn.few, up, _GRID))
+    return _path(f"line {_CLASSES.get(layer.name, layer.name)}", curve_path(layer, drawn.few, up, INLINE_GRID))
 
 
 def _marks(drawn: Scene, up: Axis, layer: Layer) -> Iterator[Markup]:
@@ -102,21 +106,19 @@ def _marks(drawn: Scene, up: Axis, layer: Layer) -> Iterator[Markup]:
         yield svg_element("svg", {"x": _percent(x), "y": _percent(1 - y)}, _path(name, d))
 
 
-def _below(drawn: Scene) -> Markup:
+def labels_below(few: Axis, many: Axis) -> Markup:
     """The labels and the name of the x-axis."""
     groups = []
-    for name, across in _widths(drawn):
+    for name, across in _widths(few, many):
         labels = [_text({"x": _percent(across.share(tick.value))}, tick) for tick in across.ticks]
         groups += [svg_element("g", {"class": name}, *labels)] if name else labels
-    title = svg_element("text", {"class": "title", "x": "50%"}, escape_xml(drawn.few.words))
+    title = svg_element("text", {"class": "title", "x": "50%"}, escape_xml(few.words))
     return svg_element("svg", {"class": "labels below"}, *groups, title)
 
 
-def _widths(drawn: Scene) -> list[tuple[str, Axis]]:
+def _widths(few: Axis, many: Axis) -> list[tuple[str, Axis]]:
     """The x-axis with its few or many labels, by the class for the widths of the page at which each is shown."""
-    if drawn.few.ticks == drawn.many.ticks:
-        return [("", drawn.few)]
-    return [("few", drawn.few), ("many", drawn.many)]
+    return [("", few)] if few.ticks == many.ticks else [("few", few), ("many", many)]
 
 
 def _path(name: str, d: str) -> Markup:

@@ -50,6 +50,8 @@ DARK_PALETTE: Palette = {
     "float16": "#4fc3b4",
 }
 
+PAGE_PALETTE: Palette = {name: f"var(--{name})" for name in LIGHT_PALETTE}  # as the style sheet of a page has it
+
 
 def palette(theme: str) -> Palette:
     """The palette of a theme; that of "auto" is the light one, to which a media query adds the dark one."""

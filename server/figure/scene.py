@@ -18,7 +18,7 @@ from .legend import axis_words, bend_words, legend_curves, stripe_label
 from .traces import Layer, curves, layers, mark_layers
 
 _LABELS = {"stacked": 4, "overlaid": 7}
-_FEW, _MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
+FEW, MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
 _LEFT = 3.6  # the least room left of the panels, in rem
 _LEAST = 0.006  # the least width of a stripe, so that a single point that differs is visible
 _EDGE = 1e-3  # no line of the grid is drawn along the edge of a panel
@@ -90,7 +90,7 @@ def _y_axes(section: DrawnSection, layout: str, ranges: AxisRanges) -> tuple[Axi
 
 def _x_axes(section: DrawnSection) -> tuple[Axis, Axis]:
     across = (section.start, section.stop)
-    few, many = (Axis(across, fitting_ticks(across, *room), section.wrt) for room in (_FEW, _MANY))
+    few, many = (Axis(across, fitting_ticks(across, *room), section.wrt) for room in (FEW, MANY))
     return few, many
 
 

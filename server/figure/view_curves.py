@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..documents.nouns import nouns
 from ..protocol.answer import Answer
 from .axis_range import AxisRange
 from .axis_ticks import Tick, decade_label, decade_ticks, ticks
@@ -22,8 +23,10 @@ from .view_marks import (
     draw_boxes,
     draw_dots,
     draw_line,
+    draw_rings,
     finite_column,
     line_key,
+    ring_key,
     words_of_status,
 )
 from .view_sheet import ViewPanel
@@ -46,8 +49,10 @@ def area_panels(answer: Answer) -> tuple[ViewPanel, ...]:
     status = words_of_status(answer, header["statuses"])
     differing = [value for value, said in zip(residual, status, strict=True) if said == "differs" and value is not None]
     sizes = sorted(abs(value) for value in residual if value is not None)
-    most = sizes[floor(0.9 * (len(sizes) - 1))] if sizes else 1.0
-    bound = 0.0 if differing else sorted(allowed)[len(allowed) // 2] if allowed else 0.0
+    if not sizes:
+        return ()
+    most = sizes[floor(0.9 * (len(sizes) - 1))]
+    bound = 0.0 if differing else sorted(allowed)[len(allowed) // 2]
     seen = [*(differing or [-most, most]), -1.3 * bound, 1.3 * bound, 0.0]
     axes = Frame2D(linear_axis((header["start"], header["stop"]), header["wrt"]), linear_axis(_airy(seen), ""))
     cells = list(zip(left, right, residual, allowed, status, strict=True))
@@ -87,11 +92,14 @@ def precision_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         for what in ("forward", "gradient")
         for dtype in colours
     }
-    most = max((value for column in columns.values() for value in column if value is not None), default=0.0)
-    span = (-1.2, max(0.4, most) + 0.2)
+    found = [value for column in columns.values() for value in column if value is not None]
+    if not found:
+        return ()
+    span = (-1.2, max(0.4, *found) + 0.2)
+    half = (Tick(log10(0.5), "½"),) if span[1] < 1 else ()  # no rounding can do better
     across = linear_axis((header["start"], header["stop"]), header["wrt"])
     legend = tuple(
-        dot_key(dtype, colour)
+        (ring_key if dtype == "bfloat16" else dot_key)(dtype, colour)
         for dtype, colour in colours.items()
         if columns["forward", dtype] or columns["gradient", dtype]
     )
@@ -100,13 +108,12 @@ def precision_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         axes = Frame2D(across, linear_axis(span, ""))
 
         def inside(pen: Pen, grid: PathGrid, scale: float) -> Iterator[Markup]:
-            half = log10(0.5)
-            yield from draw_line(
-                pen, axes, grid, (across.span, (half, half)), "muted", scale, f"{2 * scale:g} {3 * scale:g}"
-            )
+            best = (across.span, (log10(0.5),) * 2)
+            yield from draw_line(pen, axes, grid, best, "muted", scale, f"{2 * scale:g} {3 * scale:g}")
             for dtype, colour in colours.items():
                 points = zip(xs, columns[what, dtype], strict=False)
-                yield from draw_dots(pen, axes, grid, points, colour, 3.4 * scale)
+                draw, size = (draw_rings, 4.6) if dtype == "bfloat16" else (draw_dots, 3.4)
+                yield from draw(pen, axes, grid, points, colour, size * scale)
 
         words = f"error of {what} in units in the last place"
         return ViewPanel(
@@ -117,7 +124,7 @@ def precision_panels(answer: Answer) -> tuple[ViewPanel, ...]:
             legend if what == "forward" else (),
             None,
             True,
-            (_linear(across), lambda count: (Tick(-1.0, "0"), *decade_ticks((0.0, span[1]), count))),
+            (_linear(across), lambda count: (Tick(-1.0, "0"), *half, *decade_ticks((0.0, span[1]), count))),
         )
 
     return panel("forward"), panel("gradient")
@@ -153,7 +160,7 @@ def wide_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         kind = "undecided" if vague else "matches surrogate" if designed else "agrees"
         points["differs" if said == "differs" else kind].append((place(x), apart))
     axes = Frame2D(linear_axis(span, header["wrt"]), linear_axis((-17.8, 1.3), ""))
-    colours = {"undecided": "rule", "matches surrogate": "surrogate", "agrees": "ink", "differs": "disagreement"}
+    colours = {"undecided": "muted", "matches surrogate": "surrogate", "agrees": "ink", "differs": "disagreement"}
 
     def inside(pen: Pen, grid: PathGrid, scale: float) -> Iterator[Markup]:
         sight = [(place(header["start"]), -17.8, place(header["stop"]), 1.3)]
@@ -167,11 +174,12 @@ def wide_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         )
         yield from draw_line(pen, axes, grid, ([x for x, _ in bound], [y for _, y in bound]), "numerical", 2 * scale)
         for name, found in points.items():
-            yield from draw_dots(pen, axes, grid, found, colours[name], 5.5 * scale)
+            draw = draw_rings if name == "undecided" else draw_dots
+            yield from draw(pen, axes, grid, found, colours[name], 5.5 * scale)
 
     legend = (
         *(
-            dot_key(name, colours[name])
+            (ring_key if name == "undecided" else dot_key)(name, colours[name])
             for name in ("agrees", "differs", "matches surrogate", "undecided")
             if points[name]
         ),
@@ -187,7 +195,10 @@ def step_panels(answer: Answer) -> tuple[ViewPanel, ...]:
     header: Any = answer.header
     steps = [log10(step) for step in finite_column(answer, "step") if step]
     named = ("central", "left", "right", "taylor")
-    measured = [value for name in named for value in finite_column(answer, name) if value is not None and value > 0]
+    errors = [value for name in named for value in finite_column(answer, name) if value is not None]
+    if not errors:
+        return ()
+    measured = [value for value in errors if value > 0]
     low = floor(max(-300.0, log10(min(measured)))) if measured else -16
     high = ceil(log10(max(measured))) if measured else 0
     span = (low - 0.6, max(high, low + 1) + 0.6)
@@ -215,7 +226,7 @@ def step_panels(answer: Answer) -> tuple[ViewPanel, ...]:
             pen,
             axes,
             grid,
-            ((x - 0.02, span[0], x + 0.02, span[0] + 0.03 * (span[1] - span[0])) for x in used),
+            ((x - 0.02, span[0], x + 0.02, span[0] + 0.08 * (span[1] - span[0])) for x in used),
             "numerical",
             1.0,
         )
@@ -230,8 +241,9 @@ def step_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         line_key("central", "numerical", 4),
         line_key("left", "ink", 1.5),
         line_key("right", "ink", 1.5, (2, 3)),
-        line_key("remainder with backward", "analytical", 2),
+        *([line_key(f"remainder with {nouns(header).backward}", "analytical", 2)] if any(column("taylor")) else []),
         line_key("truncation, rounding", "muted", 1.2, (6, 4)),
+        *([box_key("steps used", "numerical", 1.0)] if header["chosen"] else []),
     )
     fit = (lambda count: decade_ticks(ends, count), lambda count: decade_ticks(span, count))
     return (ViewPanel("error of the difference", axes.across, axes.up, inside, legend, None, True, fit),)

@@ -17,7 +17,17 @@ from .font_metrics import text_width
 from .palette import Pen
 from .scene import Axis
 from .svg_paths import PathGrid
-from .view_marks import Frame2D, box_key, draw_dots, draw_field, draw_line, finite_column, words_of_status
+from .view_marks import (
+    Frame2D,
+    box_key,
+    draw_dots,
+    draw_field,
+    draw_line,
+    finite_column,
+    line_key,
+    ramp_key,
+    words_of_status,
+)
 from .view_sheet import ViewPanel
 
 _DEEP = 0.72  # from here on a colour needs light type
@@ -27,6 +37,8 @@ def map_panels(answer: Answer) -> tuple[ViewPanel, ...]:
     """Over x and grad_output the factor by which backward multiplies."""
     header: Any = answer.header
     sent, ratio = finite_column(answer, "grad_output"), finite_column(answer, "ratio")
+    if all(value is None for value in ratio):
+        return ()
     wide = len(answer.columns.get("x", ()))
     rows = [ratio[at : at + wide] for at in range(0, len(ratio), wide or 1)]
     most = _most(ratio) or 1.0
@@ -39,11 +51,7 @@ def map_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         for colour, width in (("paper", 4.5), ("ink", 1.5)):
             yield from draw_line(pen, axes, grid, (axes.across.span, now), colour, width * scale)
 
-    legend = (
-        box_key(f"grad_input / grad_output {typeset_number(-most, 3)}", "negative", 1.0),
-        box_key("0", "neutral", 1.0),
-        box_key(typeset_number(most, 3), "positive", 1.0),
-    )
+    legend = ramp_key(most, "grad_input / grad_output"), line_key("current grad_output", "ink", 1.5)
     return (ViewPanel("grad_output", axes.across, axes.up, inside, legend, None, False, _fits(axes)),)
 
 
@@ -84,10 +92,7 @@ def surface_panels(answer: Answer) -> tuple[tuple[ViewPanel, ...], ...]:
             box_key(f"{typeset_number(low, 3)} … {typeset_number(top, 3)}", colour, 1.0) for colour, top, low in ends
         ]
         if signed:
-            keys = [
-                box_key(typeset_number(-most, 3), "negative", 1.0),
-                box_key(typeset_number(most, 3), "positive", 1.0),
-            ]
+            keys = [ramp_key(most)]
         return ViewPanel(words, axes.across, axes.up, inside, tuple(keys), None, False, _fits(axes))
 
     top = max((value for value in raised if value is not None), default=0.0) or 1.0

@@ -10,6 +10,7 @@ from math import isfinite
 
 from markupsafe import Markup
 
+from ..documents.typography import typeset_number
 from ..protocol.answer import Answer
 from .drawn_section import Numbers
 from .legend_keys import LegendEntry
@@ -66,6 +67,15 @@ def draw_dots(
     d = "".join(f"M{grid.x(x):g} {grid.y(y):g}h.01" for x, y in seen)
     if d:
         yield pen.draw("path", {"d": d, "stroke-width": size, "stroke-linecap": "round"}, fill="none", stroke=colour)
+
+
+def draw_rings(
+    pen: Pen, axes: Frame2D, grid: PathGrid, points: Iterable[tuple[float, float | None]], colour: str, size: float
+) -> Iterator[Markup]:
+    """Dots that are hollow."""
+    spots = list(points)
+    yield from draw_dots(pen, axes, grid, spots, colour, size)
+    yield from draw_dots(pen, axes, grid, spots, "paper", 0.55 * size)
 
 
 def draw_boxes(
@@ -145,6 +155,34 @@ def dot_key(words: str, colour: str) -> LegendEntry:
         0.8,
         lambda pen, x, y, size: pen.draw("circle", {"cx": x + 0.4 * size, "cy": y, "r": 0.25 * size}, fill=colour),
     )
+
+
+def ring_key(words: str, colour: str) -> LegendEntry:
+    """A legend entry with a hollow dot."""
+
+    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
+        ring: dict[str, str | float] = {"cx": x + 0.4 * size, "cy": y, "r": 0.2 * size, "stroke-width": 0.1 * size}
+        return pen.draw("circle", ring, fill="paper", stroke=colour)
+
+    return LegendEntry(words, 0.8, draw)
+
+
+def ramp_key(most: float, words: str = "") -> LegendEntry:
+    """A legend entry with the colours of a field whose numbers go to ``most`` on either side of 0."""
+    wide, parts = 0.36, 6  # on either side
+
+    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
+        def box(at: int, colour: str, opacity: float) -> Markup:
+            shape: dict[str, str | float] = {"x": x + (at + parts) * wide * size, "y": y - 0.38 * size}
+            shape |= {"width": wide * size, "height": 0.76 * size, "opacity": opacity, "shape-rendering": "crispEdges"}
+            return pen.draw("rect", shape, fill=colour)
+
+        below = (box(-i, "negative", i / parts) for i in range(1, parts + 1))
+        above = (box(i - 1, "positive", i / parts) for i in range(1, parts + 1))
+        return Markup("").join([*below, *above])
+
+    ends = f"{typeset_number(-most, 3)} … {typeset_number(most, 3)}"
+    return LegendEntry(f"{words}{': ' * bool(words)}{ends}", 2 * parts * wide, draw)
 
 
 def box_key(words: str, colour: str, opacity: float) -> LegendEntry:

@@ -19,6 +19,7 @@ from ..documents.panel_tables import (
     edge_rows,
     function_sentences,
     output_rows,
+    precision_rows,
     returned_rows,
     saved_rows,
     stretch_table,
@@ -41,11 +42,12 @@ from ..figure.axis_range import AxisRanges
 from ..figure.graph_svg import graph_svg
 from ..figure.hidden_curves import without_hidden
 from ..figure.inline_svg import static_figure
+from ..figure.inline_view import inline_panels
 from ..figure.legend import legend
 from ..figure.sheet_svg import PREVIEW_SIZE, SHEET_SIZE
 from ..figure.thumbnail_path import sparkline
 from ..paths import TEMPLATES
-from ..protocol.answer import CurvesAnswer, PanelRecord
+from ..protocol.answer import Answer, CurvesAnswer
 from ..protocol.views import VIEWS, WRITTEN_VIEWS
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
 from ..schema.page import PagePanelRecord, PageSectionRecord
@@ -106,7 +108,7 @@ class SectionPage:
     ``figure`` is the canonical address of its curves and ``base`` that of the site; ``answer`` is None while the curves
     are being measured. ``indexed`` allows search engines to index it. ``beside`` is what there is to say of the
     Function in addition to the verdict on this section, ``remark`` what there is to say of its sliders.
-    ``closer`` is the answer of the view that is open, where that is one of words. ``held`` are y-axes on which the
+    ``closer`` is the answer of the view that is open, where that comes as HTML. ``held`` are y-axes on which the
     curves are drawn, None where these have their own. ``editable`` says that its code may be edited.
     """
 
@@ -119,7 +121,7 @@ class SectionPage:
     indexed: bool = False
     beside: str = ""
     remark: str = ""
-    closer: PanelRecord | None = None
+    closer: Answer | None = None
     held: AxisRanges | None = None
     editable: bool = False
 
@@ -176,6 +178,7 @@ class Pages:
             "output_rows": output_rows,
             "saved_rows": saved_rows,
             "stretch_table": stretch_table,
+            "precision_rows": precision_rows,
             "attribute_rows": attribute_rows,
             "summary_sentences": summary_sentences,
             "kinks": kink_table,
@@ -233,11 +236,10 @@ class Pages:
     def op(self, view: SectionPage) -> bytes:
         """The page of an op, its controls set as in the address, with its curves if they have been measured."""
         address = canonical_address(view.op, without_display_options(view.address))
-        panel = "" if view.closer is None else self.panel(view.closer, view.op, address)
-        return self._render(
-            "pages/op.html",
-            _context(view) | {"panel": panel, "closer": view.closer, "written": WRITTEN_VIEWS},
-        )
+        closer = view.closer
+        panel = "" if closer is None else self._panel(closer, view.op, address)
+        shown = {"panel": panel, "closer": closer and closer.header, "written": WRITTEN_VIEWS}
+        return self._render("pages/op.html", _context(view) | shown)
 
     def embed(self, view: SectionPage) -> bytes:
         """The figure of an op, to be embedded in a frame of another page."""
@@ -308,17 +310,21 @@ class Pages:
         shown = (query_values(address), usual, default_ranges(op), device)
         return Markup(form(op, *shown, exact_document(answer, canonical_address(op, address)), True))  # noqa: S704
 
-    def panel(self, header: PanelRecord, op: OpDescription, address: str) -> Markup:
-        """The contract, the proof or the node, as HTML."""
-        macros = self._environment.get_template("parts/panels.html").module
-        return Markup(getattr(macros, header["view"])(header, op["first_line"] if op["own"] else 1, address))  # noqa: S704
+    def _panel(self, answer: Answer, op: OpDescription, address: str) -> Markup:
+        """A view as HTML: of rows of words the macro of its name, of a figure its panels."""
+        macros: Any = self._environment.get_template("parts/panels.html").module
+        view = answer.header["view"]
+        if VIEWS[view].title:
+            return Markup(macros.look(answer.header, inline_panels(answer)))  # noqa: S704
+        return Markup(getattr(macros, view)(answer.header, op["first_line"] if op["own"] else 1, address))  # noqa: S704
 
     def _proof_line(self, header: ProofRecord) -> str:
         said = self._environment.get_template("parts/fragments.html").module
         return str(said.proof(header))  # type: ignore[attr-defined]
 
-    def panel_document(self, header: PanelRecord, op: OpDescription, address: str) -> PagePanelRecord:
-        """What a page needs to show the contract, the proof or the node."""
+    def panel_document(self, answer: Answer, op: OpDescription, address: str) -> PagePanelRecord:
+        """What a page needs to show a view that comes as HTML."""
+        header: Any = answer.header
         return {
             "address": address,
             "view": header["view"],
@@ -326,11 +332,11 @@ class Pages:
             "title": header["title"],
             "sentence": header["sentence"],
             "failure": header["failure"],
-            "at": header["at"] if header["view"] == "node" else None,
+            "at": header.get("at"),
             "wrong": wrong_elsewhere(header) if header["view"] == "contract" else None,
             "line": self._proof_line(header) if header["view"] == "proof" else "",
             "undecided": undecided_stretches(header) if header["view"] == "proof" else [],
-            "html": self.panel(header, op, address),
+            "html": self._panel(answer, op, address),
         }
 
     def play(

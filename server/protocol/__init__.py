@@ -14,7 +14,7 @@ _NAMES = {
     "listed": ("counted",),
     "python_command": ("ONE_THREAD",),
     "question": ("Element", "Question"),
-    "views": ("DRAWN_VIEWS", "VIEWS", "VIEW_NAMES"),
+    "views": ("DRAWN_VIEWS", "VIEWS", "VIEW_NAMES", "WRITTEN_VIEWS"),
 }
 
 

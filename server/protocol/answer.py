@@ -9,18 +9,14 @@ from typing import Any, Literal, cast, get_args, get_origin
 from typing_extensions import get_type_hints, is_typeddict
 
 from ..schema.answer_notes import verdict_note
-from ..schema.node import NodeRecord
 from ..schema.op import Claim
-from ..schema.proof import ProofRecord
 from ..schema.section import AskedRecord, FailureRecord, PlaceRecord, SectionRecord
-from ..schema.views import ContractRecord
 from .frames import Frame
 from .question import Question
-from .views import VIEWS, WRITTEN_VIEWS, AnswerRecord
+from .views import VIEWS, AnswerRecord
 
 Answer = Frame[AnswerRecord]
 CurvesAnswer = Frame[SectionRecord]
-PanelRecord = ContractRecord | NodeRecord | ProofRecord
 
 _MOST_WORDS = 20  # of a headline
 
@@ -30,11 +26,6 @@ def curves_of(answer: Answer) -> CurvesAnswer:
     if answer.header["view"] != "curves":
         raise ValueError(f"the view {answer.header['view']} has no curves")
     return Frame(answer.header, answer.columns, answer.header_bytes)
-
-
-def panel_of(answer: Answer) -> PanelRecord | None:
-    """The header of the views that a page shows as HTML; None for another view."""
-    return cast(PanelRecord, answer.header) if answer.header["view"] in WRITTEN_VIEWS else None
 
 
 def asked_record(

@@ -42,8 +42,9 @@ class View:
 
     ``header`` and ``columns`` are the types of the document, which has ``more`` columns of numbers where these cannot
     be told beforehand; ``axes`` are those of a grid: the other columns have one row for each of its points.
-    ``title`` is that of its picture. A view without one has rows of words, which a page shows as HTML. ``order`` 2
-    shows its ``second`` derivatives, the ``first`` all the same, or means nothing to it, ``none``.
+    ``title`` is that of its picture. A view without one has rows of words. Which is ``scripted`` is drawn by a script
+    on a page, to which the others come as HTML. ``order`` 2 shows its ``second`` derivatives, the ``first`` all the
+    same, or means nothing to it, ``none``.
     """
 
     name: str
@@ -55,6 +56,7 @@ class View:
     order: Literal["first", "second", "none"] = "first"
     axes: tuple[str, str] | None = None
     more: bool = False
+    scripted: bool = False
 
     @property
     def heading(self) -> str:
@@ -71,6 +73,7 @@ _ROWS = (
         section.ColumnsRecord,
         "curves",
         order="second",
+        scripted=True,
     ),
     View(
         "area",
@@ -129,6 +132,7 @@ _ROWS = (
         jacobian.JacobianColumnsRecord,
         "Jacobian",
         PageEntry("Structure", "Jacobian", "Which outputs depend on which inputs, and how much?"),
+        scripted=True,
     ),
     View(
         "surface",
@@ -141,6 +145,7 @@ _ROWS = (
             "Structure", "Surface", "What happens when two numbers change at once?", "Surface: two elements at once"
         ),
         axes=("x", "y"),
+        scripted=True,
     ),
     View(
         "contract",
@@ -186,9 +191,10 @@ _ROWS = (
         "effect on gradient descent",
         PageEntry("Descent", "Descent", "What does training with this backward lead to?"),
         more=True,
+        scripted=True,
     ),
 )
 VIEWS = {view.name: view for view in _ROWS}
 VIEW_NAMES = tuple(VIEWS)
 DRAWN_VIEWS = tuple(view.name for view in VIEWS.values() if view.title)
-WRITTEN_VIEWS = tuple(view.name for view in VIEWS.values() if not view.title)  # as HTML
+WRITTEN_VIEWS = tuple(view.name for view in VIEWS.values() if not view.scripted)  # as HTML

@@ -11,7 +11,7 @@ from ..documents.compact import exact_document
 from ..figure.sheet_svg import figure_svg
 from ..figure.thumbnail_path import sparkline
 from ..html.pages import Pages, SectionPage
-from ..protocol.answer import PanelRecord, panel_of
+from ..protocol.answer import Answer
 from ..protocol.errors import BadQuestion, EngineFault, Unsolved
 from ..protocol.views import DRAWN_VIEWS, VIEWS
 from ..schema.op import DeviceSummary, OpDescription, OpStub, ParameterDescription
@@ -103,7 +103,7 @@ async def published(engine: Engine, device: DeviceSummary, plan: Planned, taught
         axes = () if first.header["failure"] else plan.axes  # a Function that fails has one section to show
         figure = await measured_figure(engine.answer, plan.op, device, plan.address, axes, done)
         pictures, files = await _pictures(engine, figure, plan.file, done)
-        proof = panel_of(await engine.answer(replace(plan.address.question, view="proof")))
+        proof = await engine.answer(replace(plan.address.question, view="proof"))
     except (BadQuestion, EngineFault) as problem:
         return _uncalled(plan, str(problem), taught)
     return await asyncio.to_thread(_entry, plan, figure, pictures, files, taught, proof)
@@ -132,11 +132,11 @@ def _entry(
     pictures: tuple[_Picture, ...],
     files: dict[str, bytes],
     taught: bool,
-    proof: PanelRecord | None,
+    proof: Answer,
 ) -> Entry:
     address = canonical_address(figure.op, without_display_options(figure.address))
     view = SectionPage(figure.op, figure.device, replace(figure.address, sliders=()), address, figure.answer, "")
-    proved = proof and not proof["failure"] and Pages.shared().panel_document(proof, figure.op, address)["line"]
+    proved = not proof.header["failure"] and Pages.shared().panel_document(proof, figure.op, address)["line"]
     shown: dict[str, Any] = {"file": plan.file, "pictures": pictures, "axes": figure.axes, "proof": proved or ""}
     page = site_page("function", "../", taught, view, **shown)
     columns = exact_document(figure.answer, address)["columns"]

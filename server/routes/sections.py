@@ -31,7 +31,7 @@ from ..http.openapi import (
     view_responses,
 )
 from ..http.responses import uncached_reply
-from ..protocol.answer import Answer, curves_of, panel_of
+from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import Unsolved
 from ..protocol.question import Question
 from ..protocol.views import VIEWS, WRITTEN_VIEWS
@@ -156,14 +156,12 @@ async def test(asked: _Asked) -> tuple[bytes, bool]:
 @_represented("page.json", "What the page of a section draws and says", _PAGE_DOCUMENTS)
 async def page_numbers(asked: _Asked) -> tuple[bytes, bool]:
     """The numbers of the `curves` as far as they can be seen, the `scene` drawn from them, and their `words` as
-    HTML. Of the views `contract` and `node`, their HTML. The pages of this server redraw from it; for anything
-    else take `.json`.
+    HTML. Of views that come as HTML, that. The pages of this server redraw from it; for anything else take `.json`.
     """
     answer, lasting = await asked.answer()
-    pages, panel = asked.site.pages, panel_of(answer)
-    place = canonical_address(asked.op, replace(asked.address, hide=()))
-    if panel is not None:
-        return orjson.dumps(pages.panel_document(panel, asked.op, place)), lasting
+    pages, place = asked.site.pages, canonical_address(asked.op, replace(asked.address, hide=()))
+    if answer.header["view"] in WRITTEN_VIEWS:
+        return orjson.dumps(await asyncio.to_thread(pages.panel_document, answer, asked.op, place)), lasting
     return orjson.dumps(pages.document(without_hidden(curves_of(answer), asked.address.hide), place)), lasting
 
 
@@ -243,8 +241,8 @@ async def section_page(
 ) -> Response:
     """A page with the figure of ``place``; without it, where the answer is not there after ``patience`` seconds.
 
-    ``kind`` tells it from other pages. Of the answers to ``further`` questions it shows the contract or the node; for
-    curves it has room on the axes of the figure.
+    ``kind`` tells it from other pages. Of the answers to ``further`` questions it shows that of a view that comes as
+    HTML; for curves it has room on the axes of the figure.
     """
     site = Site.serving(request)
     if await site.engine.waits_for(place.op):
@@ -261,13 +259,12 @@ async def section_page(
         found = await asyncio.gather(*soon)
         address = canonical_address(asked.op, without_display_options(figure))
         drawn = None if found[0] is None else curves_of(found[0])
-        panels = [panel for panel in (panel_of(each) for each in found if each is not None) if panel is not None]
-        panel = panels[0] if panels else None
+        panels = [each for each in found if each is not None and each.header["view"] in WRITTEN_VIEWS]
         curves = [curves_of(each) for each in found if each is not None and each.header["view"] == "curves"]
         held = common_axis_ranges(curves) if len(curves) > 1 else None
         view = SectionPage(
             *(asked.op, asked.device, asked.address, address, drawn, asked.base, public),
-            closer=panel,
+            closer=panels[0] if panels else None,
             held=held,
             editable=editable,
         )

@@ -106,13 +106,13 @@ class WrongRecord(TypedDict):
 
 
 class PagePanelRecord(TypedDict):
-    """The contract, the proof or the node as HTML, as a page of this server shows it; ``at`` is the x of the node.
+    """A view as HTML, as a page of this server shows it; ``at`` is the x of the node, or of the steps.
 
     ``line`` is the proof in short, as HTML, and ``undecided`` where it says nothing.
     """
 
     address: str
-    view: Literal["contract", "proof", "node"]
+    view: Literal["area", "map", "precision", "wide", "step", "contract", "proof", "node"]
     op: str
     title: str
     sentence: str

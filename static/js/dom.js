@@ -34,6 +34,13 @@ export function withCode(text) {
   return pieces.map((piece, i) => (i % 2 ? h("code", {}, piece) : piece));
 }
 
+/** What this HTML of the server's has in it. */
+export function contentOf(html) {
+  const frame = h("template", {});
+  frame.innerHTML = html;
+  return frame.content;
+}
+
 /** Fill `element` with these nodes and texts, unless it says the same already: a screen reader would read it again. */
 export function replaceWords(element, pieces) {
   const text = pieces.map((piece) => piece.textContent ?? piece).join("");

@@ -91,7 +91,7 @@ def test_nothing_scrolls_smoothly_for_those_who_want_no_motion(page: Page) -> No
     page.emulate_media(reduced_motion="reduce")
     opened(page, PAGE)
     page.locator(".looks label", has_text="Area").click()
-    expect(page.locator("#companion-plot")).to_be_in_viewport()
+    expect(page.locator("#companion .still")).to_be_in_viewport()
     moving = page.evaluate(
         """() => [...document.querySelectorAll("*")].filter((each) => { const style = getComputedStyle(each);
         return parseFloat(style.transitionDuration) > 0 || parseFloat(style.animationDuration) > 0; })

@@ -55,12 +55,12 @@ def test_details_stay_open_and_whole_and_nothing_moves_while_verdicts_change(pag
 def test_a_view_that_the_address_names_or_a_link_opens_is_brought_into_sight(page: Page) -> None:
     page.set_viewport_size(SCREENS[0])
     page.goto("/ops/clamp_with_grad?view=area")
-    for each in ("#companion-title", "#companion-plot"):
+    for each in ("#companion-title", "#companion .still"):
         expect(page.locator(each)).to_be_in_viewport(ratio=1)
     shows(page, "/ops/clamp_with_grad?view=area")
     page.set_viewport_size(SCREENS[2])
     page.locator(".looks label", has_text="Curves only").click()
     expect(page.locator("#companion")).to_be_hidden()
     page.locator(".looks label", has_text="Area").click()
-    for each in (page.get_by_role("slider", name="max"), page.locator("#companion-plot")):
+    for each in (page.get_by_role("slider", name="max"), page.locator("#companion .still")):
         expect(each).to_be_in_viewport(ratio=0.98)

@@ -16,7 +16,6 @@ export const axisStyle = (palette) => ({
   ticklabelstandoff: 5,
 });
 
-
 // From this width in rem on, an axis has room for more labels; the same as in figure.css.
 const WIDE = 32;
 export const isWide = ({ width, rem }) => width >= WIDE * rem;
@@ -65,21 +64,6 @@ export const baseTrace = (name, yaxis = "y") => ({
   hoverinfo: "skip",
 });
 
-/** A filled shape from `low` to `high` between `left` and `right`, one rectangle for each row that `keep` keeps. */
-export function rectangles(name, { left, right, low, high }, keep, fillcolor, opacity) {
-  const rows = left.map((_, row) => row).filter(keep);
-  return {
-    ...baseTrace(name),
-    mode: "lines",
-    x: rows.flatMap((row) => [left[row], left[row], right[row], right[row], left[row], null]),
-    y: rows.flatMap((row) => [low[row], high[row], high[row], low[row], low[row], null]),
-    fill: "toself",
-    fillcolor,
-    opacity,
-    line: { width: 0, simplify: false },
-  };
-}
-
 /** An upright stripe behind everything, from `x0` to `x1`. */
 export const verticalStripe = (x0, x1, fillcolor, opacity, yref = "y domain") => ({
   type: "rect",
@@ -114,13 +98,6 @@ export function ticks([low, high], count) {
 export function labelsFor(ends, count) {
   const { tickvals, ticktext } = ticks(ends, count);
   return tickvals.map((value, i) => [value, ticktext[i]]);
-}
-
-/** `ticks`, but the power of ten that the labels share apart, as `unit`: "" where there is none. */
-export function ticksAndUnit(range, count) {
-  const { tickvals, ticktext } = ticks(range, count);
-  const [, unit = ""] = ticktext.join(" ").match(/·(\S+)/) ?? [];
-  return { tickvals, ticktext: ticktext.map((text) => text.split("·")[0]), unit };
 }
 
 /** At most `count` labels for an axis of logarithms to the base of ten, from `low` to `high`. */

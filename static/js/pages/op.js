@@ -18,7 +18,6 @@ import { Session } from "../state/session.js";
 import { companion } from "../views/companion.js";
 import { descentStrip } from "../views/descent_strip.js";
 import { proofLine } from "../views/proof_line.js";
-import { saveCompanion } from "../views/download.js";
 
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
@@ -46,7 +45,7 @@ const closeLook = companion(find("#companion"), {
   put: session.put,
   move: (values) => session.move(values),
   drawn() {
-    figure.plot.mark(closeLook.state().answer.at ?? null);
+    figure.plot.mark(closeLook.shown().at ?? null);
     compareInputs();
     if (coming) reveal();
     coming = false;
@@ -93,7 +92,7 @@ function keepContract(answer) {
 
 /** What the contract says of inputs and calls that are not drawn. */
 function compareInputs() {
-  const open = closeLook.state()?.answer;
+  const open = closeLook.shown();
   const drawn = figure.plot.state()?.answer;
   if (drawn) tellOtherInputs(open?.view === "contract" ? open : contract, drawn);
 }
@@ -166,9 +165,6 @@ menu.addEventListener("keydown", ({ key }) => {
 addEventListener("popstate", () => session.visit(location.search));
 
 makeScrollable(document.querySelectorAll(".formulas dd, .scroll"));
-find("#companion-save").addEventListener("click", () => {
-  if (closeLook.state()) saveCompanion(closeLook.state(), titles[session.state.view]);
-});
 find("#copy").addEventListener("click", async ({ target }) => {
   const address = new URL(location.pathname + session.query, location.href).href; // the bar may lag behind
   const area = h("textarea", { readonly: true, class: "unseen" }, address); // where the clipboard is closed this is copied

@@ -1,6 +1,6 @@
 // The view "contract", as the server writes it: what stays open stays open, and a line of the source is brought into sight.
 
-import { h } from "../dom.js";
+import { contentOf } from "../dom.js";
 
 export function panel(place, { loadSheet }) {
   const dressed = loadSheet("contract");
@@ -44,13 +44,6 @@ export function panel(place, { loadSheet }) {
   }
 
   return { show, redraw() {}, close };
-}
-
-/** What this HTML of the server's has in it. */
-export function contentOf(html) {
-  const frame = h("template", {});
-  frame.innerHTML = html;
-  return frame.content;
 }
 
 function clearPointed() {

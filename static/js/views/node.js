@@ -1,7 +1,6 @@
 // The view "node", as the server writes it: the picture lies along the page where that has room for it, else upright.
 
-import { format } from "../number.js";
-import { contentOf } from "./contract.js";
+import { contentOf } from "../dom.js";
 
 export function panel(place, { loadSheet }) {
   const dressed = loadSheet("node");
@@ -17,11 +16,9 @@ export function panel(place, { loadSheet }) {
     drawing.tabIndex = drawing.scrollWidth > drawing.clientWidth ? 0 : -1;
   }
 
-  async function show({ at, html }) {
+  async function show({ html }) {
     await dressed;
     const open = place.querySelector("details")?.open ?? false;
-    const field = document.querySelector("#field-at");
-    if (field) field.placeholder = format(at, 6);
     place.replaceChildren(contentOf(html));
     pictures = [place, place.querySelector("template").content].map((each) => each.querySelector("svg.graph"));
     place.querySelector("details").open = open;

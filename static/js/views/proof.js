@@ -1,6 +1,6 @@
 // The view "proof", as the server writes it.
 
-import { contentOf } from "./contract.js";
+import { contentOf } from "../dom.js";
 
 export function panel(place, { loadSheet }) {
   const dressed = loadSheet("proof");

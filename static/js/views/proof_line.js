@@ -2,7 +2,7 @@
 
 import { joinQueries } from "../state/address.js";
 import { askServer, latestOnly } from "../state/question.js";
-import { contentOf } from "./contract.js";
+import { contentOf } from "../dom.js";
 
 const REST = 1500; // ms that somebody stays before more boxes are looked at
 const MOST = 8000; // boxes, as server/protocol/question.py has it

@@ -49,8 +49,6 @@ export function panel(place, { move, palette, loadSheet }) {
     const told = `Heatmaps of ${rows.name} by ${across.name}: numerical, returned and difference.`;
     canvas.setAttribute("aria-label", `${told} Arrow keys go from cell to cell, Enter opens one.`);
     bar.replaceChildren(...tensorChoice(answer), ...blockSteps(answer), ...worstButton(answer));
-    const field = document.querySelector("#field-at");
-    if (field) field.placeholder = format(answer.at, 6);
     redraw();
     read();
   }

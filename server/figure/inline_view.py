@@ -1,0 +1,84 @@
+"""A closer look inside a page: the panels of its picture, which need to know neither width nor height."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from ..protocol.answer import Answer
+from .axis_ticks import Tick, fitting_labels, widest_label, without_shared_power
+from .inline_svg import INLINE_GRID, grid_lines, labels_below, stretched_panel
+from .legend_keys import LegendEntry
+from .palette import PAGE_PALETTE, Pen
+from .scene import FEW, MANY, Axis
+from .svg_elements import svg_element
+from .view_picture import view_picture
+from .view_sheet import ViewPanel
+
+_PEN = Pen(PAGE_PALETTE)
+_KEY = 13.0  # the font size of a legend, in pixels
+_LEVELS = 3  # how many labels a y-axis has, about
+_APART = 1.0  # rem between labels
+
+
+@dataclass(frozen=True)
+class InlinePanel:
+    """A panel: what it measures, its ``legend`` as drawings and words, its ``drawing``, and the ends of its y-axis."""
+
+    words: str
+    legend: tuple[tuple[Markup, str], ...]
+    drawing: Markup
+    low: float
+    high: float
+
+
+def inline_panels(answer: Answer) -> list[list[InlinePanel]]:
+    """The rows of panels of a view that is a figure; none where nothing was measured."""
+    rows = view_picture(answer, "").rows
+    return [[_panel(panel) for panel in row] for row in rows]
+
+
+def _panel(panel: ViewPanel) -> InlinePanel:
+    few, many, up = _labelled(panel)
+    shown, power = without_shared_power(up.ticks)
+    up = replace(up, ticks=shown)
+    inside = [*(grid_lines(few, many, up) if panel.grid else ()), *panel.inside(_PEN, INLINE_GRID, 1.0)]
+    drawing = stretched_panel("", up, inside) + labels_below(few, many)
+    words = f"{panel.words} in {power}" if power else panel.words
+    return InlinePanel(words, tuple(_keys(panel.legend)), drawing, *up.span)
+
+
+def _labelled(panel: ViewPanel) -> tuple[Axis, Axis, Axis]:
+    """The x-axis with few labels and with many, and the y-axis."""
+    if panel.fit is None:
+        return panel.across, panel.across, panel.up
+    below, beside = panel.fit
+    few, many = (
+        _without_touching(replace(panel.across, ticks=fitting_labels(below, *room)), room[1]) for room in (FEW, MANY)
+    )
+    return few, many, replace(panel.up, ticks=beside(_LEVELS))
+
+
+def _without_touching(axis: Axis, room: float) -> Axis:
+    """The axis without labels that would touch one before them on ``room`` rem, those that say 0 first of all."""
+    kept: list[Tick] = []
+    for tick in sorted(axis.ticks, key=lambda tick: (abs(tick.value), tick.value)):
+        wide = widest_label((tick,))
+        others = ((abs(axis.share(each.value) - axis.share(tick.value)), widest_label((each,))) for each in kept)
+        if all(distance * room > (wide + other) / 2 + _APART / 2 for distance, other in others):
+            kept.append(tick)
+    return replace(axis, ticks=tuple(sorted(kept, key=lambda tick: tick.value)))
+
+
+def _keys(legend: tuple[LegendEntry, ...]) -> Iterator[tuple[Markup, str]]:
+    for each in legend:
+        width = each.length * _KEY
+        box = {
+            "viewBox": f"0 0 {width:g} {_KEY:g}",
+            "width": f"{width:g}",
+            "height": f"{_KEY:g}",
+            "aria-hidden": "true",
+        }
+        yield svg_element("svg", box, each.draw(_PEN, 0.0, _KEY / 2, _KEY)), each.words
