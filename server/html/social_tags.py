@@ -28,7 +28,7 @@ class SocialTags:
     description: str
     robots: str
     image: str = ""
-    oembed: tuple[tuple[str, str], ...] = ()
+    oembed: str = ""
     size: tuple[int, int] = PREVIEW_SIZE
 
 
@@ -47,10 +47,7 @@ def section_tags(
         description=_said(op, header),
         robots=_robots(indexed and "?" not in url),
         image=_preview(base, op, address),
-        oembed=tuple(
-            (media_type, f"{base}/oembed?format={form}&url={asked}")
-            for form, media_type in (("json", "application/json+oembed"), ("xml", "text/xml+oembed"))
-        ),
+        oembed=f"{base}/oembed?url={asked}",
     )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
-from xml.etree import ElementTree
 
+import orjson
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..figure.sheet_svg import PREVIEW_SIZE
@@ -30,33 +29,30 @@ from ..url.parse import parse_query, read_address
 from ..url.representations import EMBED, pictured_address, pictured_parts
 from .context import Site, query_string
 
-_MEDIA_TYPES = {"json": "application/json", "xml": "text/xml"}
+_MEDIA_TYPE = "application/json"
 _CACHE_AGE = 86_400  # seconds that a consumer may cache the answer
 _WIDTH = 800  # pixels, where neither the address nor the consumer sets it
 _PORTS = {"http": 80, "https": 443}
-PLACE = re.compile(r"/(?:ops|embed)/([^/]+)")
+_PLACE = re.compile(r"/(?:ops|embed)/([^/]+)")
 # The height of a figure in pixels, and what its parts add; a frame that listens for messages gets it exactly.
 _FIGURE_HEIGHT = 470
 _PART_HEIGHTS = {"title": 21, "verdict": 100, "controls": 100}
 _PARAMETERS_HEIGHT = 70  # added where an op has parameters
 
-OEMBED_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
+_PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "url": ({"type": "string"}, "the address of a figure on this site: `/ops/{name}?…` or `/embed/{name}?…`, whole"),
     "maxwidth": ({"type": "integer", "minimum": 1}, f"no wider than this, in pixels; but {WIDTH_BOUNDS[0]} at least"),
     "maxheight": (
         {"type": "integer", "minimum": 1},
         f"no higher than this, in pixels; but {HEIGHT_BOUNDS[0]} at least",
     ),
-    "format": ({"type": "string", "enum": list(_MEDIA_TYPES), "default": "json"}, "the notation of the answer"),
+    "format": ({"type": "string", "enum": ["json"], "default": "json"}, "the notation of the answer"),
 }
 _OPENAPI_PARAMETERS = [
     {"name": name, "in": "query", "required": name == "url", "schema": schema, "description": text}
-    for name, (schema, text) in OEMBED_PARAMETERS.items()
+    for name, (schema, text) in _PARAMETERS.items()
 ]
-ANSWERS = {
-    "description": "How to embed the figure.",
-    "content": {media_type: {"schema": {"type": "object"}} for media_type in _MEDIA_TYPES.values()},
-}
+_ANSWER = {"description": "How to embed the figure.", "content": {_MEDIA_TYPE: {"schema": {"type": "object"}}}}
 
 router = APIRouter()
 
@@ -68,21 +64,20 @@ class _Query:
     url: str
     maxwidth: int | None = None
     maxheight: int | None = None
-    format: str = "json"
 
 
 @router.get(
     "/oembed",
     tags=["sharing"],
     summary="How to embed a figure",
-    responses={200: ANSWERS, **problem_responses(404, 414, 422, 501, 503)},
+    responses={200: _ANSWER, **problem_responses(404, 414, 422, 501, 503)},
     response_class=Response,
     openapi_extra={"parameters": _OPENAPI_PARAMETERS},
 )
 async def oembed(request: Request) -> Response:
     """The frame to put into a page for the address of a figure, as oEmbed has it: `rich`, version 1.0."""
     site = Site.serving(request)
-    asked = parse_oembed_query(query_string(request))
+    asked = _parse_query(query_string(request))
     base = site.base(request)
     hosts = {_host(urlsplit(base)), _host(urlsplit(f"{request.url.scheme}://{request.url.netloc}"))}
     name, query = _place(asked.url, hosts, site.settings.root)
@@ -93,29 +88,23 @@ async def oembed(request: Request) -> Response:
         raise HTTPException(
             404, f"There is no op {printable_excerpt(name)!r}; the gallery at {base}/ shows them all."
         ) from None
-    answer = rich_response(base, op, curves_only(read_address(op, await site.engine.device(), words)), asked)
-    body = xml(answer) if asked.format == "xml" else json.dumps(answer, ensure_ascii=False).encode()
-    return reply(request, body, _MEDIA_TYPES[asked.format])
+    answer = _rich_response(base, op, curves_only(read_address(op, await site.engine.device(), words)), asked)
+    return reply(request, orjson.dumps(answer), _MEDIA_TYPE)
 
 
-def parse_oembed_query(query: str) -> _Query:
+def _parse_query(query: str) -> _Query:
     """Parse the query, whatever else is in it; raises ``BadQuery``, or 501 for an unknown format."""
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
-        if name in OEMBED_PARAMETERS and name in given:
+        if name in _PARAMETERS and name in given:
             raise BadQuery(f"{name} is given twice; give it once.", name)
         given[name] = text
     if not given.get("url"):
         example = "/oembed?url=https%3A%2F%2F…%2Fops%2Fexp"
         raise BadQuery(f"url is missing; give the address of a figure, as in {example}.", "url")
-    form = given.get("format") or "json"
-    if form not in _MEDIA_TYPES:
-        raise HTTPException(
-            501, f"There is no oEmbed in the format {printable_excerpt(form)!r}; allowed are json and xml."
-        )
-    return _Query(
-        given["url"], _bound(given, "maxwidth", WIDTH_BOUNDS), _bound(given, "maxheight", HEIGHT_BOUNDS), form
-    )
+    if (form := given.get("format") or "json") != "json":
+        raise HTTPException(501, f"There is no oEmbed in the format {printable_excerpt(form)!r}; it is json.")
+    return _Query(given["url"], _bound(given, "maxwidth", WIDTH_BOUNDS), _bound(given, "maxheight", HEIGHT_BOUNDS))
 
 
 def _place(url: str, hosts: Collection[str], root: str) -> tuple[str, str]:
@@ -128,7 +117,7 @@ def _place(url: str, hosts: Collection[str], root: str) -> tuple[str, str]:
         raise HTTPException(404, f"{culprit} is not an address; copy the one of a figure from its page.") from None
     if parts.scheme not in _PORTS or host not in hosts:
         raise HTTPException(404, f"{culprit} is not on this site; figures of {min(hosts)} can be embedded from here.")
-    found = PLACE.fullmatch(unquote(parts.path).removeprefix(root))
+    found = _PLACE.fullmatch(unquote(parts.path).removeprefix(root))
     if found is None:
         raise HTTPException(
             404, f"{culprit} is not a figure; give the address of one, as in {parts.scheme}://{host}{root}/ops/exp."
@@ -136,12 +125,12 @@ def _place(url: str, hosts: Collection[str], root: str) -> tuple[str, str]:
     return found[1], parts.query
 
 
-def rich_response(base: str, op: OpDescription, address: Address, query: _Query) -> dict[str, Any]:
+def _rich_response(base: str, op: OpDescription, address: Address, query: _Query) -> dict[str, Any]:
     """The answer of type ``rich``; its ``html`` is an iframe with only attributes that WordPress keeps."""
     widest = max(query.maxwidth or WIDTH_BOUNDS[1], WIDTH_BOUNDS[0])
     width = min(address.width or (widest if query.maxwidth else _WIDTH), widest)
     room = max(query.maxheight or HEIGHT_BOUNDS[1], HEIGHT_BOUNDS[0])
-    own = address.height or natural_height(op, address)
+    own = address.height or _natural_height(op, address)
     height = min(room, own)
     fitted = height if address.height or own > room else None  # a figure with a height fits itself into it
     framed = replace(pictured_address(address, EMBED), theme=address.theme, hide=address.hide, height=fitted)
@@ -160,44 +149,26 @@ def rich_response(base: str, op: OpDescription, address: Address, query: _Query)
         "html": html,
         "width": width,
         "height": height,
-        **thumbnail(base, op, address, query),
+        **_thumbnail(base, op, address, query),
     }
 
 
-def thumbnail(base: str, op: OpDescription, address: Address, query: _Query) -> dict[str, Any]:
-    """The preview picture within the bounds of the consumer; nothing where these are too small."""
-    room = query.maxwidth or PREVIEW_SIZE[0], query.maxheight or PREVIEW_SIZE[1]
-    if room[0] < WIDTH_BOUNDS[0] or room[1] < HEIGHT_BOUNDS[0]:
+def _thumbnail(base: str, op: OpDescription, address: Address, query: _Query) -> dict[str, Any]:
+    """The preview picture; nothing where the consumer has no room for it."""
+    width, height = PREVIEW_SIZE
+    if (query.maxwidth or width) < width or (query.maxheight or height) < height:
         return {}
-    scale = min(1.0, room[0] / PREVIEW_SIZE[0], room[1] / PREVIEW_SIZE[1])
-    width, height = (
-        max(int(PREVIEW_SIZE[0] * scale), WIDTH_BOUNDS[0]),
-        max(int(PREVIEW_SIZE[1] * scale), HEIGHT_BOUNDS[0]),
-    )
     pictured = pictured_address(address)
     pictured = replace(pictured, hide=pictured_parts(address.hide, pictured.question.view))
-    if (width, height) != PREVIEW_SIZE:
-        pictured = replace(pictured, width=width, height=height)
-    return {
-        "thumbnail_url": base + canonical_address(op, pictured, "/ops/{name}.png"),
-        "thumbnail_width": width,
-        "thumbnail_height": height,
-    }
+    picture = base + canonical_address(op, pictured, "/ops/{name}.png")
+    return {"thumbnail_url": picture, "thumbnail_width": width, "thumbnail_height": height}
 
 
-def natural_height(op: OpDescription, address: Address) -> int:
+def _natural_height(op: OpDescription, address: Address) -> int:
     """The approximate height of a figure with the parts that it shows, in pixels."""
     controlled = op["parameters"] and "controls" not in address.hide
     parts = sum(height for part, height in _PART_HEIGHTS.items() if part not in address.hide)
     return _FIGURE_HEIGHT + parts + (_PARAMETERS_HEIGHT if controlled else 0)
-
-
-def xml(answer: dict[str, Any]) -> bytes:
-    """The answer as XML."""
-    root = ElementTree.Element("oembed")
-    for name, value in answer.items():
-        ElementTree.SubElement(root, name).text = str(value)
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
 
 
 def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int | None:

@@ -179,7 +179,7 @@ def of_gallery(names: list[str], known: dict[str, list[str]]) -> Iterator[Ask]:
         yield Ask(f"/embed/{name}?hide=source,verdict&height=400&theme=dark")
         yield Ask(f"/ops/{name}.html?sliders=grad_output:3")
         yield Ask(f"/ops/{name}.html")
-        yield from (Ask(f"/oembed?url=URL%2Fops%2F{name}&format={form}") for form in ("json", "xml", "yaml"))
+        yield from (Ask(f"/oembed?url=URL%2Fops%2F{name}&format={form}") for form in ("json", "yaml"))
     yield Ask("/oembed?url=URL%2Fembed%2Fclamp_with_grad%3Fmin%3D-0.5&maxwidth=500&maxheight=300")
     for section in SECTIONS.split():
         name, _, query = section.partition("?")

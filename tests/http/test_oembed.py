@@ -1,10 +1,8 @@
 """oEmbed: the address of a figure becomes the figure, in every editor that asks as the specification says."""
 
 import json
-import struct
 from typing import Any
 from urllib.parse import quote, urlsplit
-from xml.etree import ElementTree
 
 import httpx2
 import pytest
@@ -75,35 +73,30 @@ def test_fewer_parts_are_less_high(server: str) -> None:
     assert len(set(heights)) == 3
 
 
-# By the room there is: the size of the figure, and of its picture; without one where there is too little room.
+# By the room there is: the size of the figure, and whether its picture fits.
 ROOM = [
-    ("maxwidth=600", (600, None), (600, 315)),
-    ("maxheight=315", (None, 315), (600, 315)),
-    ("maxwidth=250", (250, None), (250, 150)),
-    ("maxwidth=200&maxheight=150", (200, 150), (200, 150)),
-    ("maxwidth=2400&maxheight=2400", (2400, None), (1200, 630)),
-    ("maxwidth=99999999999999999999&maxheight=2401", (2400, None), (1200, 630)),
-    ("maxwidth=150&maxheight=400", (200, 400), None),
-    ("maxheight=100", (800, 150), None),
-    ("maxwidth=1&maxheight=1", (200, 150), None),
+    ("maxwidth=600", (600, None), False),
+    ("maxheight=315", (None, 315), False),
+    ("maxwidth=200&maxheight=150", (200, 150), False),
+    ("maxwidth=1200&maxheight=630", (1200, None), True),
+    ("maxwidth=2400&maxheight=2400", (2400, None), True),
+    ("maxwidth=99999999999999999999&maxheight=2401", (2400, None), True),
+    ("maxwidth=150&maxheight=400", (200, 400), False),
+    ("maxheight=100", (800, 150), False),
+    ("maxwidth=1&maxheight=1", (200, 150), False),
 ]
 
 
-@pytest.mark.parametrize(("bounds", "figure", "picture"), ROOM)
+@pytest.mark.parametrize(("bounds", "figure", "pictured"), ROOM)
 def test_neither_figure_nor_picture_is_larger_than_there_is_room_for(
-    server: str, bounds: str, figure: tuple[int | None, int | None], picture: tuple[int, int] | None
+    server: str, bounds: str, figure: tuple[int | None, int | None], pictured: bool
 ) -> None:
     answer = told(server, f"{server}/ops/exp?hide=title&stop=1", f"&{bounds}")
     for size, expected in zip((answer["width"], answer["height"]), figure, strict=True):
         assert expected in (None, size)
         assert size <= 2400
     assert http.get(frame(answer)["src"] or "").status_code == 200
-    if picture is None:
-        assert not [name for name in answer if name.startswith("thumbnail")]
-        return
-    assert (answer["thumbnail_width"], answer["thumbnail_height"]) == picture
-    assert struct.unpack(">II", http.get(answer["thumbnail_url"]).content[16:24]) == picture
-    assert ("width" in answer["thumbnail_url"]) == (picture != (1200, 630))
+    assert pictured == any(name.startswith("thumbnail") for name in answer)
 
 
 @pytest.mark.parametrize("bound", ["0", "000", "-1", "-5", "1e3", "12.5", "NaN", "wide", "٣٢٠"])
@@ -114,19 +107,10 @@ def test_room_for_nothing_is_refused(server: str, bound: str) -> None:
         assert refused.json()["detail"].startswith(f"{name}=")
 
 
-def test_xml_says_the_same(server: str) -> None:
-    url = f"{server}/ops/clamp_with_grad?min=-2&grad_output=-1"
-    response = asked(server, url, "&format=xml")
-    assert response.headers["content-type"].startswith("text/xml")
-    root = ElementTree.fromstring(response.content)  # noqa: S314 - our own
-    assert root.tag == "oembed"
-    assert {each.tag: each.text for each in root} == {name: str(value) for name, value in told(server, url).items()}
-
-
 def test_a_format_nobody_knows_is_not_implemented(server: str) -> None:
-    refused = asked(server, f"{server}/ops/exp", "&format=yaml")
+    refused = asked(server, f"{server}/ops/exp", "&format=xml")
     assert refused.status_code == 501
-    assert "json and xml" in refused.json()["detail"]
+    assert "it is json" in refused.json()["detail"]
 
 
 ELSEWHERE = """

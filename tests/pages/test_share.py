@@ -163,7 +163,7 @@ def test_what_is_chosen_is_in_every_text_and_what_is_open_below_is_in_none(page:
     choose(page, "dark")
     address = snippet(page, "WordPress")
     assert address == f"{server}{SHARED}&theme=dark&hide=source"
-    assert parse_qs(urlsplit(snippet(page, "oEmbed")).query) == {"format": ["json"], "url": [address]}
+    assert parse_qs(urlsplit(snippet(page, "oEmbed")).query) == {"url": [address]}
     width, height = (dialog(page).get_by_role("spinbutton", name=f"{each} in pixels") for each in ("width", "height"))
     width.fill("400")
     height.fill("500")

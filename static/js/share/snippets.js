@@ -50,7 +50,7 @@ export const picture = (figure, ending, dressed = ["theme", "hide"]) =>
 /** The file that works offline. */
 export const whole = (figure) => addressOf(figure, `ops/${figure.op}.html`, ["theme", "hide"]);
 const pasted = (figure) => addressOf(figure, `ops/${figure.op}`, ["theme", "hide", "width", "height"]);
-const oembed = (figure) => `${figure.base}/oembed?format=json&url=${encodeURIComponent(pasted(figure))}`;
+const oembed = (figure) => `${figure.base}/oembed?url=${encodeURIComponent(pasted(figure))}`;
 
 // Browsers ask before a page of the web reaches into the machine or the network of its reader.
 const allowed = ({ local }) => (local ? ' allow="local-network-access"' : "");
@@ -119,7 +119,7 @@ export const PLACES = [
   ["HTML", "Paste it into the page, where the figure should appear.", iframe],
   ["Web component", "It grows and shrinks with its figure, tells its state, and falls back to the picture.", elementOf],
   ["WordPress", "Paste the address on a line of its own; any editor that knows oEmbed makes a figure of it.", pasted],
-  ["oEmbed", "What an editor asks for: JSON, or XML with format=xml.", oembed],
+  ["oEmbed", "What an editor asks for, and gets as JSON.", oembed],
   [
     "Markdown",
     "A picture that links to the live figure, for a README, a forum, a wiki.",
