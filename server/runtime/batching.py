@@ -16,7 +16,7 @@ from .arrays import Array, largest_magnitude
 from .call_cost import estimated_seconds
 from .failure import FunctionFailed
 from .plane import Plane
-from .remembered import remembered
+from .remembered import remembered, stand_in
 from .section import BackwardResult, Section
 from .stacked_inputs import InputCopies
 
@@ -195,19 +195,21 @@ def _batch_results(
 def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | None:
     """The batch of all points and the witnesses of the declared domain, in one call; None if they are not elementwise.
 
-    The grad_outputs of the points are of all sizes and signs, and some of them 0; only that of the witnesses is
-    ``grad_output``. An elementwise backward does not care, and so its linearity is seen in passing. None also where
+    The grad_outputs of the points are of all sizes and signs, and some of them 0; that of the witnesses is what stands
+    for ``grad_output``. An elementwise backward does not care, and so its linearity is seen in passing. None also where
     that cannot be expected, or could not be compared.
     """
     far = _FAR.get(alone.dtype, 0.0) if alone.device == "cpu" and t.size <= _MAX_VARIED else 0.0
     if not (_of_single_numbers(alone) and 1 < abs(grad_output) * far < far**2):
         return None
-    witnesses, wanted, together = _lone_witnesses(alone, grad_output)
+    unit = stand_in(grad_output)
+    witnesses, wanted, together = _lone_witnesses(alone, unit)
     if wanted is None:
         return None
     count, end = t.size, t.size + witnesses.size
     points = np.concatenate((t, witnesses, np.full(_EQUAL_COPIES, witnesses[0])))
     given = grad_output * _factors(count, witnesses.size)
+    given[count:end] = unit
     (order, back), equal = _shuffle(points.size), partial(_equal, alone.dtype)
     try:
         with warnings.catch_warnings():

@@ -1,26 +1,33 @@
-"""What does not depend on the grid is remembered while one zooms, pans, or asks for another count."""
+"""What does not depend on the grid is remembered while one zooms, pans, or drags grad_output."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, TypeVar
+
+import numpy as np
 
 from .rng import seed_all_generators
 from .section import Section
 
 _T = TypeVar("_T")
-_MOST = 64  # budget: the most results of one function that are kept
+_MOST, A_FEW = 64, 16  # budget: the most results of one function that are kept, and of arrays along a grid
 # sample: the seeds of what is computed, and of what follows it, remembered or not.
 _WITHIN, _BEHIND = 4321, 5678
+_USUAL = 2.0**20  # sample: what is in proportion for grad_outputs up to this factor is asked for one of them
 _KEPT: list[dict[Hashable, Any]] = []
 
 
-def remembered(worth: Callable[[Any], bool] = lambda result: True) -> Callable[[Callable[..., _T]], Callable[..., _T]]:
+def remembered(
+    worth: Callable[[Any], bool] = lambda result: True, most: int = _MOST
+) -> Callable[[Callable[..., _T]], Callable[..., _T]]:
     """Keep the last results of a function of sections and numbers that are ``worth`` it.
 
     The results must follow from the arguments alone, so that nobody can tell whether they were remembered: random
     numbers are seeded before and after. What cannot be hashed, as a section made with lists, is computed each time.
+    Arrays are told apart by their numbers.
     """
 
     def keeping(function: Callable[..., _T]) -> Callable[..., _T]:
@@ -39,7 +46,7 @@ def remembered(worth: Callable[[Any], bool] = lambda result: True) -> Callable[[
                 found = function(*arguments)
                 if key and worth(found):
                     kept[key] = found
-                    if len(kept) > _MOST:
+                    if len(kept) > most:
                         del kept[next(iter(kept))]
             seed_all_generators(_BEHIND)
             return found
@@ -55,8 +62,18 @@ def forget() -> None:
         each.clear()
 
 
+def stand_in(grad_output: float) -> float:
+    """The grad_output that stands for all of its sign: for each of them the same is remembered.
+
+    Beyond ordinary sizes it is that one itself.
+    """
+    return math.copysign(1.0, grad_output) if 1 / _USUAL <= abs(grad_output) <= _USUAL else grad_output
+
+
 def _key(argument: Any) -> Hashable:
     """What tells an argument from all others: of numbers also the sign of 0 and the type, which ``==`` leaves out."""
+    if isinstance(argument, np.ndarray):
+        return argument.shape, argument.tobytes()
     if isinstance(argument, Section):
         zeros = [values for _, values in argument.inputs if 0.0 in values]
         return argument, repr((argument.parameters, zeros))

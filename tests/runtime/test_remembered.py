@@ -38,7 +38,7 @@ def test_an_answer_is_the_same_whatever_was_asked_before(name, dtype):
     def answers(ranges, fresh):
         found = {}
         for start, stop, count in ranges:
-            for grad_output in (1.0, -0.5):
+            for grad_output in (1.0, -0.5, 3.7):
                 if fresh:
                     forget()
                 found[start, count, grad_output] = bytes_of(look(name, start, stop, count, grad_output, dtype=dtype))
@@ -58,6 +58,17 @@ def test_a_zoom_asks_for_less_than_half_of_the_calls_of_a_first_look():
         look(op, -3.0, stop)
         calls.append(forward.calls + backward.calls)
     assert calls[1] <= calls[0] / 2
+
+
+def test_while_grad_output_is_dragged_half_of_the_calls_of_a_first_look_are_asked_for():
+    forward, backward = Counted(torch.exp), Counted(torch.exp)
+    op, calls = op_of(lambda x: Written.apply(x, forward, backward)), []
+    for grad_output in (1.0, 1.7, -0.3):
+        forward.calls = backward.calls = 0
+        look(op, -3.0, 3.0, grad_output=grad_output)
+        calls.append(forward.calls + backward.calls)
+    assert calls[1] <= calls[0] / 2
+    assert calls[2] <= calls[0]
 
 
 def test_no_more_than_some_results_are_kept():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, finite_numbers
 from ...runtime.failure import FunctionFailed
+from ...runtime.remembered import A_FEW, remembered
 from ...runtime.section import Section
 from ..differentiation.finite_differences import (
     EVIDENCE_BOUNDS,
@@ -58,7 +59,7 @@ def measure_curve(
 
     ``known`` is what ``differentiate`` may be given.
     """
-    slopes = differentiate(nan_outside_domain(section, at.x), at.x, values, span, step, precision, known)
+    slopes = _slopes_along(section, at.x, values, span, step, precision, _Known(known))
     value, kind, error = slopes.value.copy(), slopes.kind.copy(), slopes.error.copy()
     for edge, side in ((at.below, slopes.left), (at.above, slopes.right)):
         value[edge] = side[edge]
@@ -67,6 +68,20 @@ def measure_curve(
     one_sided = replace(slopes, value=value, kind=kind, error=error)
     unseen = bool((kind[~at.gap] == PointKind.JUMP).sum() > _JUMP_ROWS) or _moves_between(at, values, one_sided)
     return Curve(values, one_sided, unseen)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known of forward before it is asked, which changes nothing about its slopes."""
+
+    ladder: tuple[LadderPoints, Array] | None = field(compare=False)
+
+
+@remembered(most=A_FEW)
+def _slopes_along(
+    section: Section, x: Array, values: Array, span: float, step: float | None, precision: float, known: _Known
+) -> Slopes:
+    return differentiate(nan_outside_domain(section, x), x, values, span, step, precision, known.ladder)
 
 
 def _moves_between(at: Rows, values: Array, slopes: Slopes) -> bool:

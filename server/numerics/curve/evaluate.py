@@ -12,6 +12,7 @@ from ...runtime.batching import Batch, find_batch
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
 from ...runtime.rejected_points import find_rejected
+from ...runtime.remembered import stand_in
 from ...runtime.section import BackwardResult, Section
 from ...runtime.symmetric_inputs import with_mirrored_element
 from ...runtime.vjp import MonitoredLayout
@@ -108,7 +109,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
     repeats = deterministic and not failure and not linearity.breaks("repeats")
-    special = forward_singularities(section, reference, grid, precision, (x, y)) if deterministic or one_draw else ()
+    special = forward_singularities(section, reference, grid, precision, x, y) if deterministic or one_draw else ()
     jumps = gradient_jumps(section, x, returned.grad_input, special, grad_output) if repeats else ()
     at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
     at = at.joined(also)
@@ -132,7 +133,9 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
     numerical = measure_curve(reference, at, y, grid.span, step, precision, known)
     numerical = _without_gaps(remeasure_doubtful(reference, at, numerical, returned.grad_input, grad_output), at)
     numerical = numerical if deterministic or one_draw else without_slopes(numerical)
-    batch_meant = _meant(section, at, grad_output)
+    # Where backward is in proportion to grad_output, one stands for all of its sign.
+    unit = grad_output if first.linearity is None or one_draw else stand_in(grad_output)
+    batch_meant = _meant(section, at, grad_output, unit)
     meant = batch_meant.section if batch_meant else None
     surrogate, no_surrogate = _curve_of(batch_meant, at, grid.span, returned.grad_input, grad_output, step)
     poles = any(each.kind == "pole" for each in special) or not np.isfinite(returned.values).all()
@@ -143,9 +146,10 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
     tolerance, uncertainty = tolerance_for(largest, section.dtype), _kink_uncertainty(at, special) * largest
     scale = _local_scale(slopes, steepest if grad_output else 0.0)
     reach = _power_of_ten(max(abs(grid.start), abs(grid.stop)))
-    wide = (
-        check_whole_range(section, reference, grad_output, largest, meant, reach) if repeats and grad_output else None
-    )
+    wide = None
+    if repeats and grad_output:
+        times = grad_output / unit
+        wide = check_whole_range(section, reference, unit, largest / abs(times), meant, reach).times(times)
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
         areas = cell_areas(section, at, grad_output, rows.inside)
@@ -294,12 +298,25 @@ def _power_of_ten(size: float) -> float:
     return float(10.0 ** np.ceil(np.log10(min(max(size, 1.0), _ORDINARY))))
 
 
-def _meant(section: Section, at: Rows, grad_output: float) -> Batch | None:
-    """The section through the surrogate, where there is one that this backward is meant to follow."""
-    call = section.op.surrogate_for(section.wrt, grad_output)
-    if call is None or section.sweeps_parameter:
+def _meant(section: Section, at: Rows, grad_output: float, unit: float) -> Batch | None:
+    """The section through the surrogate, where there is one that this backward is meant to follow.
+
+    That is the one for a ``unit`` of grad_output, if it has the same values.
+    """
+    call, usual = (section.op.surrogate_for(section.wrt, each) for each in (grad_output, unit))
+    if call is None or usual is None or section.sweeps_parameter:
         return None
-    return find_batch(replace(section, call=call, dtype=torch.float64, device="cpu"), at.x)
+    batch = find_batch(replace(section, call=usual, dtype=torch.float64, device="cpu"), at.x)
+    if usual is call or _same_values(batch.section, replace(batch.section, call=call), at.x):
+        return batch
+    return find_batch(replace(batch.section.alone(), call=call), at.x)
+
+
+def _same_values(one: Section, other: Section, x: Array) -> bool:
+    try:
+        return np.array_equal(one.forward(x), other.forward(x), equal_nan=True)
+    except FunctionFailed:
+        return False
 
 
 def _curve_of(

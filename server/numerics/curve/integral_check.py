@@ -194,9 +194,18 @@ def _off_parabola(end: Array, nodes: Array) -> Array:
 def _unlike_nearby(off: Array, negligible: Array) -> NDArray[np.bool_]:
     """Whether it is much farther ``off`` in a cell than in the cells nearby, and not negligible."""
     off = np.where(np.isfinite(off), off, 0.0)
+    if off.size == 1:
+        return np.zeros(1, bool)
     near = min(_NEAR, off.size - 1)
-    around = np.lib.stride_tricks.sliding_window_view(np.pad(off, near, mode="reflect"), 2 * near + 1)
-    return (off > _LEAP * np.median(around, axis=1)) & (off > negligible)
+    padded, next_to = np.pad(off, near, mode="reflect"), (near + 1) // 2
+    shifts = [shift for shift in range(-next_to, next_to + 1) if shift]
+    # More than half of the cells nearby are no more than their median, and so is one of the next ones.
+    least = np.min([padded[near + shift : near + shift + off.size] for shift in shifts], axis=0)
+    leaps = (off > _LEAP * least) & (off > negligible)
+    some = np.flatnonzero(leaps)
+    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * near + 1)[some]
+    leaps[some] = off[some] > _LEAP * np.median(around, axis=1)
+    return leaps
 
 
 def _cell_ends(section: Section, at: Rows) -> NDArray[np.intp]:

@@ -9,6 +9,7 @@ import torch
 
 from ...runtime.arrays import Array, Forward, largest_magnitude
 from ...runtime.failure import FunctionFailed
+from ...runtime.remembered import A_FEW, remembered
 from ...runtime.section import Section
 from ..differentiation.noise import noise_along, noise_probes
 from ..sampling.grid import Grid
@@ -21,17 +22,18 @@ _NOISE_FACTOR = 30.0  # bound: a jump of less than this many times the noise is 
 _MIN_DIFFERENCE = 1e-6  # bound: the two sides of a jump of backward differ by more than this share
 
 
+@remembered(most=A_FEW)
 def forward_singularities(
-    section: Section, reference: Section, grid: Grid, precision: float, known: tuple[Array, Array]
+    section: Section, reference: Section, grid: Grid, precision: float, at: Array, values: Array
 ) -> tuple[SpecialPoint, ...]:
     """The special points of forward, searched on a grid of at least 401 points where all points share a call.
 
-    ``known`` are the points at which ``reference`` was evaluated, and its values there.
+    ``at`` are the points at which ``reference`` was evaluated, and has these ``values``.
     """
     cheap = section.stacked != ()
     x = Grid(grid.start, grid.stop, max(grid.count, _MIN_POINTS) if cheap else grid.count).points()
     try:
-        y = known[1] if np.array_equal(x, known[0]) else reference.forward(x)
+        y = values if np.array_equal(x, at) else reference.forward(x)
     except FunctionFailed:  # it accepts the points of the section's dtype, and not those between them
         return ()
     forward = nan_outside_domain(reference, x)

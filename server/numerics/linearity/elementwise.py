@@ -10,7 +10,7 @@ import numpy as np
 
 from ...runtime.arrays import Array
 from ...runtime.failure import FunctionFailed
-from ...runtime.remembered import remembered
+from ...runtime.remembered import remembered, stand_in
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, dense
 from ..differentiation.noise import noise_probes
@@ -35,7 +35,7 @@ def elementwise_violations(
     finite = np.isfinite(of_base).all() and np.isfinite(opposite).all()
     if not (finite and drawn.holds(_test_of_sizes(base, of_base, opposite, given, dense))):
         return None
-    if not _bears_zero_and_layouts(section, base):
+    if not _bears_zero_and_layouts(section, stand_in(base)):
         return None
     return signs.violations() if signs else []
 

@@ -58,8 +58,9 @@ def judge_cells(
             off = np.where(whole, off, 0.0)
         # Cells that leave no more than is allowed leave none in runs either.
         calm = whole.all() and (np.abs(off) <= slack).all()
+        cells = np.stack((off, slack, width * largest_gradient))
         for length in _RUNS:
-            _judge_runs(status, whole, np.stack((off, slack, width * largest_gradient)), area.noise, length)
+            _judge_runs(status, whole, cells, area.noise, length)
             if calm and (status == Status.AGREES).all():
                 break
     return status
@@ -79,14 +80,16 @@ def _judge_runs(status: Statuses, whole: Mask, cells: Array, noise: Array, lengt
     """
     if length > status.size:
         return
-    firsts = np.unique(np.append(np.arange(0, status.size - length + 1, length), status.size - length))
-    members = firsts[:, None] + np.arange(length)
-    off, slack, steepest = cells[:, members].sum(axis=2)
-    unbroken = (whole & (status != Status.DIFFERS))[members].all(axis=1)
-    allowed = slack + noise[firsts] + noise[firsts + length]
-    status[members[unbroken & (np.abs(off) > allowed)]] = Status.DIFFERS
-    agreeing = members[unbroken & (np.abs(off) <= allowed) & (allowed <= UNDECIDED_SHARE * steepest)].ravel()
-    status[agreeing[status[agreeing] == Status.UNDECIDED]] = Status.AGREES
+    judged = whole & (status != Status.DIFFERS)
+    rest = status.size % length
+    for runs in (slice(0, status.size - rest), *([slice(status.size - length, status.size)] if rest else ())):
+        of = status[runs].reshape(-1, length)
+        off, slack, steepest = cells[:, runs].reshape(3, -1, length).sum(axis=2)
+        allowed = slack + noise[:-1][runs][::length] + noise[1:][runs][length - 1 :: length]
+        unbroken = judged[runs].reshape(-1, length).all(axis=1)
+        of[unbroken & (np.abs(off) > allowed)] = Status.DIFFERS
+        agreeing = unbroken & (np.abs(off) <= allowed) & (allowed <= UNDECIDED_SHARE * steepest)
+        of[agreeing[:, None] & (of == Status.UNDECIDED)] = Status.AGREES
 
 
 def unbroken_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -64,6 +64,13 @@ class WholeRangeCheck:
     finite: Interval
     ends: tuple[str, str] = ("", "")
 
+    def times(self, factor: float) -> WholeRangeCheck:
+        """The same for a grad_output of so many times the size, to which backward is in proportion."""
+        if factor == 1.0:
+            return self
+        analytical, numerical, error = factor * self.analytical, factor * self.numerical, abs(factor) * self.error
+        return replace(self, analytical=analytical, numerical=numerical, error=error)
+
 
 @np.errstate(all="ignore")
 def check_whole_range(
@@ -131,13 +138,15 @@ def _empty_check(reach: DomainReach) -> WholeRangeCheck:
 
 
 def _check(data: RangeMeasurements, surrogate: Section | None) -> WholeRangeCheck:
-    judgement = judge_range(data)
-    agrees, differs = judgement.agrees, judgement.differs
-    if surrogate is not None and not agrees.all():
+    if surrogate is None:
+        judgement = judge_range(data)
+        agrees, differs = judgement.agrees, judgement.differs
+    else:
         measured = relative_step_slopes(surrogate, data.reach, data.x)
-        surrogate_judgement = judge_range(replace(data, reference=surrogate, measured=measured))
-        agrees, differs = agrees | surrogate_judgement.agrees, differs & surrogate_judgement.differs
-    differs |= missing_gradients(data)
+        meant = judge_range(replace(data, reference=surrogate, measured=measured))
+        judgement = judge_range(data, meant.agrees)
+        agrees, differs = judgement.agrees | meant.agrees, judgement.differs & meant.differs
+    differs = differs | missing_gradients(data)
     if differs.any() and not repeats_alone(data, differs):
         differs = np.zeros_like(differs)
     status = np.where(data.finite, np.where(agrees, Status.AGREES, Status.UNDECIDED), Status.GAP).astype(np.int8)

@@ -165,8 +165,11 @@ def measure_range(
     )
 
 
-def judge_range(data: RangeMeasurements) -> RangeJudgement:
-    """Compare backward with the measured slopes. It differs where it contradicts forward on every scale."""
+def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJudgement:
+    """Compare backward with the measured slopes. It differs where it contradicts forward on every scale.
+
+    Where it is ``excused`` it is not asked on every scale.
+    """
     measured, scale = data.measured, abs(data.grad_output)
     expected, band = data.grad_output * measured.slope, EVIDENCE_BOUNDS * scale * measured.error
     off = np.abs(data.analytical - expected)
@@ -177,6 +180,7 @@ def judge_range(data: RangeMeasurements) -> RangeJudgement:
     least = torch.finfo(data.section.dtype).tiny
     alike = np.abs(data.values - measured.y) <= _MAX_DEVIATION * (np.abs(data.values) + np.abs(measured.y)) + least
     suspect = data.finite & alike & np.isfinite(data.analytical) & (off > data.allowed + band)
+    suspect &= True if excused is None else ~excused
     doubtful = (measured.error > _OSCILLATING * np.abs(measured.slope) + 30 * measured.noise) & (band > data.allowed)
     slope, error = measured.slope.copy(), measured.error.copy()
     differs = np.zeros_like(suspect)
