@@ -25,6 +25,12 @@ export function setAttributes(element, attributes) {
   }
 }
 
+/** The font size of the page, in pixels. */
+export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+/** Does the reader want no motion? Its changes can be heard. */
+export const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
 /** Does this click ask the browser to open or store what a link leads to, somewhere else than here? */
 export const opensElsewhere = ({ altKey, ctrlKey, metaKey, shiftKey }) => altKey || ctrlKey || metaKey || shiftKey;
 
@@ -47,19 +53,15 @@ export function replaceWords(element, pieces) {
   if (element.textContent !== text) element.replaceChildren(...pieces);
 }
 
-/** A table; the first cell of a row is its heading, an empty one heads nothing, the last of a short row is wide. */
+/** The scale of colours between two numbers: of sizes, where it is `plain`, else of both signs. */
+export const ramp = (plain = false) => h("i", { class: plain ? "ramp plain" : "ramp" });
+
+/** A table; the first cell of a row is its heading, an empty one heads nothing. A cell is a text or a node. */
 export function grid(caption, { head, rows }) {
-  const row = (cells, tag) => {
-    const line = h(
-      "tr",
-      {},
-      ...cells.map((text, i) => h(i === 0 && tag === "td" ? "th" : text === "" ? "td" : tag, {}, text)),
-    );
-    if (cells.length < head.length) line.lastChild.colSpan = head.length - cells.length + 1;
-    return line;
-  };
-  const body = rows.map((cells) => row(cells, "td"));
-  return h("table", {}, h("caption", {}, caption), h("thead", {}, row(head, "th")), h("tbody", {}, ...body));
+  const heading = (content, scope) => (content === "" ? h("td", {}, "") : h("th", { scope }, content));
+  const line = ([first, ...others]) => h("tr", {}, heading(first, "row"), ...others.map((cell) => h("td", {}, cell)));
+  const top = h("tr", {}, ...head.map((name) => heading(name, "col")));
+  return h("table", {}, h("caption", {}, caption), h("thead", {}, top), h("tbody", {}, ...rows.map(line)));
 }
 
 /** Let the keyboard reach and scroll those of `boxes` whose content is too wide for them. */

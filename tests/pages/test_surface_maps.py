@@ -1,11 +1,11 @@
-"""The maps of a surface on the page: linked, read, clicked, zoomed, turned in space, and for everybody."""
+"""The maps of a surface on the page: linked, read, clicked, zoomed, and for everybody."""
 
 import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import FloatRect, Locator, Page, expect
-from support.browser import opened, place_of, settles, shows
+from playwright.sync_api import FloatRect, Page, expect
+from support.browser import opened, place_of, shows
 
 MAPS = ("forward", "returned", "numerical", "difference")
 DRAWN = """map => {
@@ -14,21 +14,12 @@ return {x: xaxis.range, y: yaxis.range, heat: data[0], names: data.map(({name}) 
   arrows: data.find(({name}) => name === 'arrows')} }"""
 HEIGHT = """([map, row, column, value]) =>
 Math.abs(document.querySelector(`[data-map=${map}] .map`).data[0].z[row][column] - value) <= 1e-6"""
-PREVENTED = "({key, defaultPrevented}) => key !== 'Alt' && (window.prevented ??= []).push(defaultPrevented)"
 HAIRLINES = ".panel path.hairline:not([hidden])"
-INK = """canvas => { const {width, height} = canvas;
-const {data} = canvas.getContext('2d').getImageData(0, 0, width, height);
-return data.filter((value, i) => i % 4 === 3 && value > 0).length / (width * height) }"""
 
 
 def height_at(page: Page, name: str, row: int, column: int, value: float) -> None:
     """Waits until a map has this number there."""
     page.wait_for_function(HEIGHT, arg=[name, row, column, value])
-
-
-def seen(canvas: Locator) -> str:
-    """The picture on a canvas."""
-    return str(canvas.evaluate("canvas => canvas.toDataURL()"))
 
 
 def drawn(page: Page, name: str) -> dict[str, Any]:
@@ -109,32 +100,6 @@ def test_a_drag_zooms_all_maps_and_the_curves_and_a_double_click_goes_back(page:
     expect(page.locator("#field-start2")).to_have_value("")
     shows(page, "/ops/abs_product?view=surface")
     expect(page).to_have_url(re.compile("/ops/abs_product[?]view=surface$"))  # the point that is held has not moved
-
-
-@pytest.mark.nightly
-def test_forward_stands_in_space_and_is_turned_by_keys_and_by_hand(page: Page) -> None:
-    opened(page, "/ops/abs_product?view=surface")
-    button = page.get_by_role("button", name="3-D")
-    button.click()
-    expect(button).to_have_attribute("aria-pressed", "true")
-    canvas = page.locator("canvas.solid")
-    assert 0.1 < canvas.evaluate(INK) < 0.9
-    canvas.evaluate(f"canvas => canvas.addEventListener('keydown', {PREVENTED})")
-    page.keyboard.press("Alt+ArrowUp")  # which is the browser's, as Alt and an arrow to the left is
-    before = seen(canvas)
-    page.keyboard.press("ArrowRight")
-    settles(lambda: seen(canvas) != before, True)
-    assert page.evaluate("window.prevented") == [False, True]
-    before = seen(canvas)
-    box = place_of(canvas)
-    page.mouse.move(box["x"] + 100, box["y"] + 100)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 150, box["y"] + 120)
-    page.mouse.up()
-    settles(lambda: seen(canvas) != before, True)
-    button.click()
-    expect(canvas).to_have_count(0)
-    assert drawn(page, "forward")["names"][0] == "heat"
 
 
 def test_another_element_is_chosen_by_the_field_or_in_the_table_of_pairs(page: Page) -> None:

@@ -1,5 +1,6 @@
 // The figure on the page, drawn by Plotly: loads that, draws answers in the colours of the style sheet, hears a zoom.
 
+import { rem } from "../dom.js";
 import { figure, panelPlaces } from "./figure.js";
 import { updateLegend } from "./words.js";
 
@@ -19,10 +20,9 @@ export function plotter(canvas, { load, zoomed, widened, drawn, behind = () => n
   let open = [];
 
   function view(layout, held) {
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const gap = layout === "stacked" ? lower.getBoundingClientRect().height : 0;
     const { clientWidth: width, clientHeight: height } = element;
-    return { layout, held, width, height, rem, gap, zoomable: !finger.matches, at, open, hidden, pale: behind() };
+    return { layout, held, width, height, rem: rem(), gap, zoomable: !finger.matches, at, open, hidden, pale: behind() };
   }
 
   /** Draw `answer`; `held` are y-ranges to keep in sight while a slider is dragged. */

@@ -1,5 +1,6 @@
 // Listening to the curves: forward, then analytical, then numerical, with the cursor at the place that sounds.
 
+import { calm } from "../dom.js";
 import { nearest } from "../number.js";
 import { without } from "./traces.js";
 
@@ -14,7 +15,6 @@ const JUMP = 0.5; // seconds between two places of the cursor for those who want
 export function soundButton({ plot, trace }) {
   const [button, cursor, status] = ["#listen", "#cursor", "#heard"].map((name) => document.querySelector(name));
   if (!button) return { stop() {} };
-  const still = matchMedia("(prefers-reduced-motion: reduce)");
   let playing = null;
 
   function play() {
@@ -38,7 +38,7 @@ export function soundButton({ plot, trace }) {
     if (now > begins.at(-1) + SECONDS) return stop();
     if (at !== playing.part) say(`Playing ${parts[at].name}`);
     playing.part = at;
-    if (at >= 0 && now - playing.moved >= (still.matches ? JUMP : 0)) {
+    if (at >= 0 && now - playing.moved >= (calm.matches ? JUMP : 0)) {
       const { beats } = parts[at];
       playing.moved = now;
       trace.follow(beats[Math.min(beats.length - 1, Math.floor(((now - begins[at]) / SECONDS) * beats.length))].row);

@@ -1,6 +1,6 @@
 // The view "contract", as the server writes it: what stays open stays open, and a line of the source is brought into sight.
 
-import { contentOf } from "../dom.js";
+import { calm, contentOf } from "../dom.js";
 
 export function panel(place, { loadSheet }) {
   const dressed = loadSheet("contract");
@@ -54,8 +54,7 @@ function pointAt(line) {
   if (line === null) return;
   clearPointed();
   line.classList.add("pointed");
-  const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-  line.scrollIntoView({ block: "center", behavior });
+  line.scrollIntoView({ block: "center", behavior: calm.matches ? "auto" : "smooth" });
   line.tabIndex = -1;
   line.focus({ preventScroll: true });
 }

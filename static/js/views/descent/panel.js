@@ -1,6 +1,6 @@
 // The view "descent": gradient descent with backward and with the true derivative from one start, step by step.
 
-import { grid, h } from "../../dom.js";
+import { calm, grid, h, ramp } from "../../dom.js";
 import { format, typographic } from "../../number.js";
 import { groundFigure, heatMap, lossFigure } from "./figures.js";
 
@@ -81,7 +81,7 @@ function built(place) {
   const [least, most] = [h("span"), h("span")];
   const heats = h("div", { class: "heats" },
     ...fields.map(({ box }) => box),
-    h("p", { class: "gauge" }, least, h("i", { class: "ramp" }), most),
+    h("p", { class: "gauge" }, least, ramp(), most),
   );
   const losses = picture("The loss of both descents, step by step");
   const button = h("button", { type: "button" }, "Play");
@@ -209,7 +209,6 @@ function picture(label) {
 }
 
 const [FASTEST, SLOWEST, WHOLE] = [60, 450, 6000]; // ms for a step at least and at most, and for all of them about
-const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 /**
  * `range` is the slider, `button` plays, `stepped(step)` is called after every change. Where motion is not wanted the
@@ -220,7 +219,7 @@ function scrubber({ range, button }, stepped) {
 
   const last = () => Number(range.max);
   const step = () => Number(range.value);
-  const label = () => (timer ? "Pause" : still.matches ? "Next step" : "Play");
+  const label = () => (timer ? "Pause" : calm.matches ? "Next step" : "Play");
 
   function go(to) {
     range.value = to;
@@ -246,7 +245,7 @@ function scrubber({ range, button }, stepped) {
   function press() {
     if (timer) return pause();
     const again = step() === last();
-    if (still.matches) return go(again ? 0 : step() + 1);
+    if (calm.matches) return go(again ? 0 : step() + 1);
     if (again) go(0);
     return play();
   }
@@ -256,7 +255,7 @@ function scrubber({ range, button }, stepped) {
     stepped(step());
   });
   button.addEventListener("click", press);
-  still.addEventListener("change", pause);
+  calm.addEventListener("change", pause);
 
   /** From now on there are so many steps. Who is at the last stays there. */
   function extend(steps) {
@@ -269,7 +268,7 @@ function scrubber({ range, button }, stepped) {
 
   function close() {
     clearTimeout(timer);
-    still.removeEventListener("change", pause);
+    calm.removeEventListener("change", pause);
   }
 
   return { extend, step, close };

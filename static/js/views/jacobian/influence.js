@@ -1,6 +1,6 @@
 // Which input reaches which output: a picture of lines, the same as a table, and a loss to choose.
 
-import { h, svg, withCode } from "../../dom.js";
+import { grid, h, svg, withCode } from "../../dom.js";
 
 const WORDS = {
   arrives: "a gradient arrives",
@@ -97,20 +97,13 @@ function legend(kinds) {
 
 /** The same in words; of one input and one output the picture and the sentence say it all. */
 function table({ inputs, outputs }, loss) {
-  const grid = document.createElement("table");
-  grid.classList.toggle("unseen", inputs.length * outputs.length === 1);
-  grid.append(h("caption", {}, `Inputs by outputs, with the loss on ${loss.name}`));
-  const head = grid.createTHead().insertRow();
-  head.append(h("td", {}, ""), ...loss.outputs.map((name) => heading(name, "col")));
-  if (loss.returned.length) head.append(heading("arrived", "col"));
-  const body = grid.createTBody();
-  inputs.forEach((name, j) => {
-    const row = body.insertRow();
+  const came = loss.returned.length > 0;
+  const rows = inputs.map((name, j) => {
     const words = loss.links.map((links) => (loss.failure ? "backward raised" : SHORT[links[j]]));
-    row.append(heading(name, "row"), ...words.map((word) => h("td", {}, word)));
-    if (loss.returned.length) row.append(h("td", {}, loss.returned[j]));
+    return [name, ...words, ...(came ? [loss.returned[j]] : [])];
   });
-  return grid;
+  const head = ["", ...loss.outputs, ...(came ? ["arrived"] : [])];
+  const made = grid(`Inputs by outputs, with the loss on ${loss.name}`, { head, rows });
+  made.classList.toggle("unseen", inputs.length * outputs.length === 1);
+  return made;
 }
-
-const heading = (text, scope) => h("th", { scope }, text);

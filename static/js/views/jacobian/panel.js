@@ -1,6 +1,6 @@
 // The view "jacobian": heatmaps of every output by every input, a cell to read and to open, and what reaches what.
 
-import { h, svg } from "../../dom.js";
+import { h, ramp, svg } from "../../dom.js";
 import { format } from "../../number.js";
 import { influence } from "./influence.js";
 import { cells, label, maps, placeOf, total } from "./maps.js";
@@ -163,8 +163,8 @@ export function panel(place, { move, palette, loadSheet }) {
 
   function legend({ columns, statuses, designed }) {
     const words = new Set(columns.status.map((code) => statuses[code]));
-    const items = block.most > 0 ? [ramp("numerical and returned", block.most)] : [];
-    if (block.apart > 0) items.push(ramp(designed ? "difference, intended" : "difference", block.apart));
+    const items = block.most > 0 ? [scaleItem("numerical and returned", block.most)] : [];
+    if (block.apart > 0) items.push(scaleItem(designed ? "difference, intended" : "difference", block.apart));
     const right = words.has("agrees") || words.has("subgradient");
     if (right) items.push(legendItem("blank", "within the error bound"));
     const marked = block.marked();
@@ -184,10 +184,7 @@ function button(text, name, pressed) {
 }
 
 /** A scale of colours from −most to most. */
-function ramp(name, most) {
-  const ends = [`${name}: ${format(-most, 3)}`, format(most, 3)].map((text) => h("span", {}, text));
-  return h("li", {}, ends[0], h("i", { class: "ramp" }), ends[1]);
-}
+const scaleItem = (name, most) => h("li", {}, `${name}: ${format(-most, 3)}`, ramp(), format(most, 3));
 
 const MARKED = { kink: "kink", jump: "jump", cross: "no number, or undecided" };
 const listed = (texts) => (texts.length > 1 ? `${texts.slice(0, -1).join(", ")} or ${texts.at(-1)}` : texts[0]);

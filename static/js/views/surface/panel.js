@@ -1,11 +1,10 @@
-// The view "surface": four maps over the plane of two elements, read together, and forward in space.
+// The view "surface": four maps over the plane of two elements, read together.
 
-import { h, svg } from "../../dom.js";
-import { fixed, format, roundForSpan } from "../../number.js";
+import { grid as table, h, ramp, rem } from "../../dom.js";
+import { closestIndex, fixed, format, roundForSpan } from "../../number.js";
 import { gridExtent, grids, scales } from "./field.js";
 import { mapOf, margins } from "./map.js";
 import { pointer } from "./pointer.js";
-import { surfaceCanvas } from "./space.js";
 
 const MAPS = ["forward", "returned", "numerical", "difference"];
 
@@ -14,7 +13,6 @@ export function panel(element, { place, move, loadPlotly, drawFigure, palette, l
   let built = null;
   let shown = null; // {answer, grid, held}
   let component = "x";
-  let space = null;
   let plotly = null;
   let typed = null; // the ranges before the first drag
   let pointed = null; // where all maps are read, as shares of the plane
@@ -42,7 +40,6 @@ export function panel(element, { place, move, loadPlotly, drawFigure, palette, l
         component = name;
         draw();
       },
-      space: () => (space ? flat() : raised()),
     });
     made.hands = MAPS.map((name) =>
       pointer(made.charts[name].map, {
@@ -70,12 +67,10 @@ export function panel(element, { place, move, loadPlotly, drawFigure, palette, l
       const { chart, map } = built.charts[name];
       chart.classList.toggle("blank", !grid[name] || gridExtent(grid[name]) === null);
       key(built.charts[name], name, scale[name], answer, component);
-      if (name === "forward" && space) continue;
       const view = { width: map.clientWidth, height: map.clientHeight, rem, held, scale: scale[name] };
       await drawFigure(plotly, map.querySelector(".map"), mapOf(name, answer, grid, view, colors), view);
     }
-    if (space) turn(colors);
-    read(built.charts.forward.map.contains(document.activeElement) && !space ? share(held) : pointed);
+    read(built.charts.forward.map.contains(document.activeElement) ? share(held) : pointed);
   }
 
   /** The point that everything is held at. */
@@ -119,10 +114,7 @@ export function panel(element, { place, move, loadPlotly, drawFigure, palette, l
     const { columns } = shown.answer;
     const next = steps.map((step, i) => {
       const numbers = [columns.x, columns.y][i];
-      const now = numbers.reduce(
-        (best, value, k) => (Math.abs(value - shown.held[i]) < Math.abs(numbers[best] - shown.held[i]) ? k : best),
-        0,
-      );
+      const now = closestIndex(numbers, shown.held[i]);
       return step === 0 ? shown.held[i] : numbers[Math.min(numbers.length - 1, Math.max(0, now + step))];
     });
     hold(next);
@@ -148,12 +140,7 @@ export function panel(element, { place, move, loadPlotly, drawFigure, palette, l
     for (const hand of built.hands) hand.mark(spot);
     const { answer, grid } = shown;
     if (spot === null) {
-      built.reading.textContent = [
-        "Click to fix a point (the curves above run through it); drag to zoom.",
-        space && "In 3-D, drag or arrow keys turn it.",
-      ]
-        .filter(Boolean)
-        .join(" ");
+      built.reading.textContent = "Click to fix a point (the curves above run through it); drag to zoom.";
       return;
     }
     const [column, row] = [Math.round(spot[0] * (grid.x.length - 1)), Math.round(spot[1] * (grid.y.length - 1))];
@@ -166,39 +153,6 @@ export function panel(element, { place, move, loadPlotly, drawFigure, palette, l
       (numbers, i) => `${[answer.wrt, answer.wrt2][i]} = ${fixed(numbers[[column, row][i]], numbers[1] - numbers[0])}`,
     );
     built.reading.textContent = `${where.join(", ")}: ${MAPS.map((name) => `${name} ${value(name)}`).join(", ")}`;
-  }
-
-  function raised() {
-    space = surfaceCanvas(built.charts.forward.map, "forward as a surface: arrow keys or a drag turn it");
-    built.spatial(true);
-    turn(palette());
-    read(null);
-    space.canvas.focus({ preventScroll: true });
-  }
-
-  function flat() {
-    space.canvas.remove();
-    space = null;
-    built.spatial(false);
-    draw();
-  }
-
-  function turn(colors) {
-    const { answer, grid, held } = shown;
-    space.draw(
-      { x: grid.x, y: grid.y, z: grid.forward },
-      {
-        names: [answer.wrt, answer.wrt2],
-        say: (value) => format(value, 3),
-        section: (2 * (held[1] - grid.y[0])) / (grid.y.at(-1) - grid.y[0]) - 1,
-        held: [0, 1].map((i) => 2 * share(held)[i] - 1),
-        colors: {
-          ...colors,
-          font: `${colors.size}px ${colors.family}`,
-          shade: shading(colors),
-        },
-      },
-    );
   }
 
   /** What can be swept beside, and what is if nothing is said. */
@@ -215,7 +169,7 @@ export function panel(element, { place, move, loadPlotly, drawFigure, palette, l
   function clear() {
     for (const { map } of Object.values(built?.charts ?? {})) plotly?.purge(map.querySelector(".map"));
     element.replaceChildren();
-    [built, space, shown, pointed] = [null, null, null, null];
+    [built, shown, pointed] = [null, null, null];
   }
 
   return { show, redraw: () => shown && draw(), close: clear };
@@ -224,24 +178,9 @@ export function panel(element, { place, move, loadPlotly, drawFigure, palette, l
 /** Where the panel of a map lies in it, in pixels. */
 function frame(map) {
   const { width, height } = map.querySelector(".map")._fullLayout ?? {};
-  const size = margins({ rem: parseFloat(getComputedStyle(document.documentElement).fontSize) });
+  const size = margins({ rem: rem() });
   const [wide, high] = [width ?? map.clientWidth, height ?? map.clientHeight];
   return { left: size.l, top: size.t, width: wide - size.l - size.r, height: high - size.t - size.b };
-}
-
-/** The colour of a height from 0 to 1, and how far it lies in the light. */
-function shading({ neutral, muted, paper, ink }) {
-  const [low, high, white, black] = [neutral, muted, paper, ink].map((text) =>
-    text
-      .match(/[\d.]+/g)
-      .slice(0, 3)
-      .map(Number),
-  );
-  return (share, light) => {
-    const toward = light > 0 ? white : black;
-    const mixed = low.map((value, i) => value + (high[i] - value) * Math.min(1, Math.max(0, share)));
-    return `rgb(${mixed.map((value, i) => Math.round(value + (toward[i] - value) * Math.abs(light)))})`;
-  };
 }
 
 const TITLES = {
@@ -250,19 +189,14 @@ const TITLES = {
   numerical: "numerical",
   difference: "difference",
 };
-const RAMPS = { forward: ["neutral", "muted"], signed: ["negative", "neutral", "positive"] };
 
-/** Builds the panel in `place`: {charts, options, pairs, reading, spatial}. */
-function build(place, { chose, space }) {
-  const choice = h("fieldset", {}, h("legend", {}, "Gradient"));
-  const button = h("button", { type: "button", id: "surface-space" }, "3-D");
-  button.addEventListener("click", space);
-  const head = h("div", { class: "choices" }, choice, button);
+/** Builds the panel in `place`: {charts, options, pairs, reading}. */
+function build(place, { chose }) {
+  const choice = h("fieldset", { class: "choices" }, h("legend", {}, "Gradient"));
   const [maps, rest] = [h("div", { class: "maps" }), h("div", { class: "pairs" })];
   const reading = h("output", { class: "reading" });
   const charts = Object.fromEntries(Object.keys(TITLES).map((name) => [name, chart(maps, name)]));
-  place.replaceChildren(head, maps, reading, rest);
-  spatial(false);
+  place.replaceChildren(choice, maps, reading, rest);
 
   function options({ wrt, wrt2 }, component, both) {
     choice.hidden = !both;
@@ -273,11 +207,7 @@ function build(place, { chose, space }) {
     );
   }
 
-  function spatial(on) {
-    button.setAttribute("aria-pressed", String(on));
-    charts.forward.chart.classList.toggle("spatial", on);
-  }
-  return { charts, options, reading, pairs: rest, spatial };
+  return { charts, options, reading, pairs: rest };
 }
 
 function radio(value, text, chosen, chose) {
@@ -301,7 +231,7 @@ function key({ chart, legend }, name, [low, high], { wrt, wrt2, columns, failure
   chart.querySelector("strong").textContent =
     name === "forward" ? "forward" : `${TITLES[name]}, ${component === "length" ? "length" : `∂/∂${of}`}`;
   if (!chart.classList.contains("blank")) {
-    legend.replaceChildren(format(low, 3), ramp(name === "forward" ? "forward" : "signed"), format(high, 3));
+    legend.replaceChildren(format(low, 3), ramp(name === "forward"), format(high, 3));
     if (name === "difference") legend.append(h("span", {}, "blank: within the bound"));
     return;
   }
@@ -311,38 +241,16 @@ function key({ chart, legend }, name, [low, high], { wrt, wrt2, columns, failure
   legend.replaceChildren(h("span", {}, name === "difference" && !missing ? "none beyond the error bound" : none));
 }
 
-function ramp(kind) {
-  const names = RAMPS[kind];
-  const stops = names.map((name, i) => svg("stop", { class: name, offset: i / (names.length - 1) }));
-  const id = `surface-${kind}`;
-  return svg(
-    "svg",
-    { class: "ramp", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-    svg("linearGradient", { id }, ...stops),
-    svg("path", { d: "M0 0H100V10H0Z", fill: `url(#${id})` }),
-  );
-}
-
 /** Whether the field of every two elements is the gradient of a function; `open` shows a pair. */
 function pairs({ pairs: list, wrt, wrt2 }, open) {
   if (list.length < 2) return [];
-  const table = document.createElement("table");
-  table.append(h("caption", {}, "Every pair of elements"));
-  const head = table.createTHead().insertRow();
-  head.append(
-    ...["elements", "what is returned is the gradient of"].map((text) =>
-      h("th", { scope: "col" }, text),
-    ),
-  );
-  const body = table.createTBody();
-  for (const pair of list) {
-    const row = body.insertRow();
+  const rows = list.map((pair) => {
     const same = [pair.wrt, pair.wrt2].sort().join() === [wrt, wrt2].sort().join();
     const button = h("button", { type: "button", disabled: same }, `${pair.wrt}, ${pair.wrt2}`);
     button.addEventListener("click", () => open(pair.wrt, pair.wrt2));
-    row.append(h("th", { scope: "row" }, button), h("td", {}, verdict(pair)));
-  }
-  return [table];
+    return [button, verdict(pair)];
+  });
+  return [table("Every pair of elements", { head: ["elements", "what is returned is the gradient of"], rows })];
 }
 
 function verdict({ holds, worst }) {
