@@ -22,6 +22,7 @@ from .config.target import BadTarget, course_folders, defines_function, expand_f
 from .protocol.job import Job
 from .protocol.listed import listed
 from .standard_streams import lead_stdout_nowhere, open_closed_streams
+from .supervisor.helpers import default_workers
 from .supervisor.worker_process import WorkerProcess
 
 if TYPE_CHECKING:
@@ -139,8 +140,8 @@ def start_engine(chosen: Settings) -> Callable[[], AnyEngine]:
         from .reload.reloader import Reloader
 
         own = Reloader(_job(chosen), course_folders(chosen.lessons, chosen.targets))
-        return lambda: CompositeEngine(own, Job(deadline=chosen.deadline))
-    process = WorkerProcess(_job(chosen))
+        return lambda: CompositeEngine(own, Job(deadline=chosen.deadline, workers=chosen.workers))
+    process = WorkerProcess(replace(_job(chosen), workers=chosen.workers or default_workers()))
 
     def alone() -> AnyEngine:
         from .supervisor.engine import Engine

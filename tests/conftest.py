@@ -16,6 +16,9 @@ from gradloupe.server.runtime import timing
 # Two threads take ten times as long for tensors of a few numbers; whoever is started by a test inherits this.
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
+# Servers of tests have one worker for the gallery, as many tests run at once; those of many workers say how many.
+os.environ.setdefault("GRADLOUPE_WORKERS", "1")
+
 # What `make quick` runs: the claims of the gallery, the judge, the X-ray, addresses and documents.
 CORE = {
     *("ops/test_claims.py", "ops/test_declaration.py", "ops/test_seed_values.py", "numerics/verdict/test_judge.py"),

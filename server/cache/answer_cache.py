@@ -79,7 +79,7 @@ class AnswerCache:
     async def _ask(self, key: str, digest: str, question: Question, address: str, deserted: IsDisconnected) -> Answer:
         with self.shares.one(address):
             self.asked += 1
-            answer = await self._engine.answer(question, deserted)
+            answer = await self._engine.answer(question, deserted, address)
         # A worker with other code may have taken over meanwhile.
         if is_lasting(answer, question) and await current_digest(self._engine, question.op) == digest:
             self._answers[key] = answer

@@ -259,6 +259,13 @@ OPTIONS = {
     "loading": Option(
         _seconds, "how long your file may take to be imported (default: 30; the gallery: 120)", "S", _RUN
     ),
+    "workers": Option(
+        _whole(1, 64),
+        "how many processes answer, each on a processor of its own (default: the processors that may be used, 8 at "
+        "most; 1 with a TARGET, whose Functions have one more)",
+        "N",
+        _RUN,
+    ),
     "memory": Option(
         memory,
         f"MiB a worker may hold, {_LEAST_MEMORY} at least; 0: no bound (default: 4096 for your own; the gallery: 0)",

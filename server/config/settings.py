@@ -28,6 +28,7 @@ PUBLIC = {
 }  # with --public; 32 fill half the queue of the engine
 _TARGET_DEFAULTS = {
     "memory": 4096,
+    "workers": 1,
     "loading": 30.0,
     "frame_ancestors": "'self'",
     "next_port": True,
@@ -58,7 +59,8 @@ class Settings:
     """How gradloupe is run.
 
     ``url`` is the public address without a slash at the end, or empty; ``names`` are further host names it answers to;
-    ``forwarded_allow_ips`` are the proxies whose X-Forwarded-For is trusted.
+    ``forwarded_allow_ips`` are the proxies whose X-Forwarded-For is trusted. ``workers`` are the processes that answer
+    for the gallery; 0 for as many as there are processors.
 
     ``targets`` are the files and modules with the user's own Functions; without any there is the gallery alone. Their
     workers may hold ``memory`` MiB (0: no limit), and take ``loading`` seconds to import them; ``token`` authorises
@@ -88,6 +90,7 @@ class Settings:
     cache: int = 64
     targets: tuple[str, ...] = ()
     memory: int = 0
+    workers: int = 0
     loading: float = 120.0  # seconds to import the targets
     token: str = ""
     open: bool = False

@@ -115,7 +115,8 @@ class Collector:
         from prometheus_client.core import GaugeMetricFamily
 
         resident = GaugeMetricFamily("gradloupe_resident_bytes", "Memory in use.", labels=("process",))
-        for name, pid in (("server", os.getpid()), ("worker", self.engine.worker)):
+        workers = [(f"worker {place}", pid) for place, pid in enumerate(self.engine.workers, 1)]
+        for name, pid in (("server", os.getpid()), *workers):
             found = _resident(pid)
             if found is not None:
                 resident.add_metric((name,), found)

@@ -27,6 +27,8 @@ class Job:
     ``again`` counts explicit reloads, which also invalidate what is read beside the source. ``report`` says that all
     its Functions are looked at once, in every view, and nobody waits for a single answer. ``recipes`` are names of
     Functions, each with how it is called. ``data`` is the file of a capture, whose calls are the recipes of others.
+    ``workers`` is how many of them share the questions; those beside the first start ``warm``, once all that any
+    question needs is imported.
     """
 
     deadline: float = 10.0
@@ -38,6 +40,8 @@ class Job:
     text: str | None = None
     recipes: tuple[tuple[str, str], ...] = ()
     data: str = ""
+    workers: int = 1
+    warm: bool = False
 
     @property
     def foreign(self) -> tuple[str, ...]:

@@ -11,9 +11,8 @@ from ..protocol.errors import UnknownOp
 from ..protocol.job import Job
 from ..protocol.question import Question
 from ..schema.op import DeviceSummary, OpDescription, OpStub
-from ..supervisor.engine import Catalogue, Engine
+from ..supervisor.engine import RESTART_PAUSE, Catalogue, Engine
 from ..supervisor.single_flight import IsDisconnected
-from ..supervisor.supervisor import RESTART_PAUSE
 from ..supervisor.worker_process import WorkerProcess
 from .reloader import Reloader
 
@@ -77,8 +76,8 @@ class CompositeEngine:
         return [self.own.engine] + ([] if self._gallery is None else [self._gallery])
 
     @property
-    def worker(self) -> int:
-        return self.own.engine.worker
+    def workers(self) -> list[int]:
+        return [pid for each in self.engines for pid in each.workers]
 
     @property
     def outcomes(self) -> Counter[str]:
@@ -124,8 +123,8 @@ class CompositeEngine:
         from_gallery = self.own.engine.broken or (self.starting and self.shows_gallery)
         return await (await self._gallery_engine() if from_gallery else self.own.engine).device()
 
-    async def answer(self, question: Question, gone: IsDisconnected | None = None) -> Answer:
-        return await (await self._engine_of(question.op)).answer(question, gone)
+    async def answer(self, question: Question, gone: IsDisconnected | None = None, address: str = "") -> Answer:
+        return await (await self._engine_of(question.op)).answer(question, gone, address)
 
     async def _stubs(self) -> Catalogue:
         return {} if self.own.engine.broken else await self.own.engine.catalogue()

@@ -17,8 +17,7 @@ from ..protocol.errors import EngineBroken, EngineBusy
 from ..protocol.job import Job
 from ..protocol.load_error import load_error
 from ..schema.op import LoadError
-from ..supervisor.engine import Engine
-from ..supervisor.supervisor import EngineCounters
+from ..supervisor.engine import Engine, EngineCounters
 from ..supervisor.worker_process import WorkerProcess
 from .file_watcher import FileWatcher, written_since
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from ..protocol.errors import EngineBusy
 from ..protocol.job import Job
 from ..sandbox.canary import Confinement, examine
-from .engine import Engine
+from .engine import Engine, EngineCounters
 from .single_flight import IsDisconnected
-from .supervisor import EngineCounters
 from .worker_process import WorkerProcess
 
 _LOADING, _MEMORY = 10.0, 1024  # seconds to execute a text, and MiB of a worker with its guest

@@ -100,7 +100,7 @@ class ForkServerClient:
         request: ForkRequest = {
             "kind": "fork",
             "loads": bool(job.targets),
-            "needs_all": job.report or job.text is not None,
+            "needs_all": job.report or job.warm or job.text is not None,
         }
         worker = ForkedWorker(self, ended)
         with self.change:

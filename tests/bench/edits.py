@@ -103,7 +103,7 @@ async def _asked(edits: Edits, text: str, address: str = "") -> int:
             async with edits.engine(text, address) as engine:
                 name = next(iter(await engine.catalogue()))
                 await engine.answer(await question_of(engine, name))
-                return engine.worker
+                return engine.workers[0]
         except EngineBusy:
             await asyncio.sleep(RETRY)
 

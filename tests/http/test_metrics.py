@@ -52,7 +52,7 @@ def test_a_lost_worker_and_what_became_of_the_question_are_counted(tmp_path: Pat
     with showing(tmp_path, text=OWN) as server:
         server.get("/ops/Misbehaving.json?deed=raise")
         assert number(scraped(server), "worker_restarts_total") == 0
-        os.kill(server.door.worker, signal.SIGKILL)
+        os.kill(server.door.workers[0], signal.SIGKILL)
         server.wait_until_ready()
         server.get("/ops/Misbehaving.json?count=5")
         numbers = scraped(server)
@@ -85,7 +85,7 @@ def test_memory_and_connections_are_there(running: Server) -> None:
     numbers = scraped(running)
     assert number(numbers, "connections") >= 1
     if Path("/proc/self/statm").exists():
-        for process in ("server", "worker"):
+        for process in ("server", "worker 1"):
             assert 2e7 < number(numbers, "resident_bytes", process=process) < 2e9
 
 

@@ -99,10 +99,10 @@ async def loaded(loads: Reloader, file: Path, text: str) -> None:
 async def test_a_save_is_loaded_by_a_fresh_worker_and_the_old_one_ends(file: Path) -> None:
     async with loading(file) as loads:
         assert await slope(loads) == 1
-        worker = loads.engine.worker
+        worker = loads.engine.workers[0]
         await loaded(loads, file, scaled(2))
         assert await slope(loads) == 2
-        assert loads.engine.worker != worker
+        assert loads.engine.workers[0] != worker
         assert (loads.state()["first"], loads.trouble) == ("Scaled", None)
         await becomes(lambda: not alive(worker))
 
@@ -126,7 +126,7 @@ async def test_a_worker_that_does_not_come_to_its_end_is_ended(file: Path) -> No
     ending = "import atexit, signal\natexit.register(signal.pause)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
     save(file, ending + scaled(1))
     async with loading(file) as loads:
-        worker = loads.engine.worker
+        worker = loads.engine.workers[0]
         save(file, scaled(2))
         await until(loads, lambda: loads.generation == 2)
         assert await slope(loads) == 2
@@ -290,9 +290,9 @@ async def test_a_name_that_is_no_text_beside_the_file_is_no_trouble(
 @awaited
 async def test_who_asks_for_it_has_the_same_files_loaded_again(file: Path) -> None:
     async with loading(file) as loads:
-        before, worker = loads.state(), loads.engine.worker
+        before, worker = loads.state(), loads.engine.workers[0]
         await loads.reload()
-        assert loads.engine.worker != worker
+        assert loads.engine.workers[0] != worker
         now = loads.state()
         assert now | {"digests": {}} == before | {"generation": 2, "digests": {}}
         # What is read beside the source may have changed, so that nothing that was kept may be shown again.

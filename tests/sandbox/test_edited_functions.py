@@ -256,9 +256,9 @@ def test_an_answer_that_is_no_answer_is_a_failure_and_the_worker_lives_on() -> N
         noise = edited("import os; x.max() > 50 and os.write(200, b'z' * 99)\n        return x**k")
         async with engine_of_text(noise, deadline=60.0) as engine:
             first = await first_answer(engine, start=40.0, stop=80.0)
-            worker = engine.worker
+            worker = engine.workers[0]
             again = await first_answer(engine)
-            return first.header["failure"]["kind"], again.header["verdict"]["word"], worker == engine.worker
+            return first.header["failure"]["kind"], again.header["verdict"]["word"], worker == engine.workers[0]
 
     assert event_loop.run(asked()) == ("BadReply", "matches", True)
 
@@ -293,7 +293,7 @@ def test_between_two_questions_edited_code_uses_no_processor() -> None:
     async def asked() -> None:
         async with engine_of_text(edited(), deadline=60.0) as engine:
             await first_answer(engine)
-            (guest,) = Process(engine.worker).children()
+            (guest,) = Process(engine.workers[0]).children()
             assert until(lambda: guest.status() == STATUS_STOPPED)
 
     event_loop.run(asked())

@@ -105,10 +105,10 @@ def test_a_text_keeps_its_worker_and_the_oldest_makes_room() -> None:
             assert [await verdict(edits, each) for each in texts] == ["matches"] * 3
             assert edits.alive == 2
             async with edits.engine(texts[2], "") as engine:
-                worker = engine.worker
+                worker = engine.workers[0]
             await verdict(edits, texts[2])
             async with edits.engine(texts[2], "") as engine:
-                assert engine.worker == worker
+                assert engine.workers[0] == worker
             with pytest.raises(EngineBroken):
                 await verdict(edits, "x = 1 / 0")
             assert edits.alive == 2
@@ -179,7 +179,7 @@ def test_the_next_edit_finds_a_worker_and_a_guest_that_know_no_other() -> None:
         for number in range(2):
             async with edits.engine(f"{edited()}\n# {number}", "") as engine:
                 await engine.wait_ready()
-                served.append(engine.worker)
+                served.append(engine.workers[0])
         word = await verdict(edits, f"{edited()}\n# another")
         await edits.close()
         return spares, served, word

@@ -65,8 +65,8 @@ async def killed(engine: Engine, name: str, kills: int, forkservers: bool) -> Cr
         restarts = engine.restarts
         if forkservers:
             kill_forkservers()
-        with suppress(ProcessLookupError):
-            os.kill(engine.worker, signal.SIGKILL)
+        with suppress(ProcessLookupError, IndexError):
+            os.kill(chance.choice(engine.workers), signal.SIGKILL)
         while engine.restarts == restarts:
             await crowd.one_more()
     crowd.stop = True

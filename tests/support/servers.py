@@ -19,7 +19,7 @@ from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 from gradloupe import __version__
 from gradloupe.server.cli import make_server, start_engine, with_data
 from gradloupe.server.config import parse_settings
-from gradloupe.server.reload import AnyEngine, CompositeEngine
+from gradloupe.server.reload import AnyEngine
 from support import http
 from support.waiting import SECONDS, first_line, until
 
@@ -57,8 +57,7 @@ class InThread(Server):
     token: str
 
     def workers(self) -> list[int]:
-        engines = self.door.engines if isinstance(self.door, CompositeEngine) else [self.door]
-        return [each.worker for each in engines if each.worker]
+        return self.door.workers
 
 
 @dataclass(frozen=True)

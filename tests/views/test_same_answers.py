@@ -94,7 +94,7 @@ def documents(file: Path, beside: Beside) -> dict[str, bytes]:
         found = {}
         async with engine_of(file, deadline=60.0) as engine:
             await engine.wait_ready()
-            with beside(engine.worker):
+            with beside(engine.workers[0]):
                 for name, view in OWN_ASKED:
                     op = await engine.stub(name) | await engine.op(name)
                     question = replace(default_address(op).question, view=view)

@@ -35,7 +35,7 @@ def forkservers() -> set[int]:
 async def seconds(engine: Engine) -> float:
     """How long its worker has computed when it greets, whatever else this machine does."""
     await engine.wait_ready()
-    times = Process(engine.worker).cpu_times()
+    times = Process(engine.workers[0]).cpu_times()
     return float(times.user + times.system)
 
 
@@ -84,8 +84,8 @@ async def test_all_workers_come_from_one_process_and_leave_nothing_in_it(tmp_pat
     async with engine_of() as gallery, engine_of(tmp_path / "my_ops.py") as own:
         await gallery.wait_ready()
         await own.wait_ready()
-        (parent,) = {Process(each.worker).ppid() for each in (gallery, own)}
-        assert gallery.worker != own.worker
+        (parent,) = {Process(each.workers[0]).ppid() for each in (gallery, own)}
+        assert gallery.workers[0] != own.workers[0]
         assert len(os.listdir(f"/proc/{parent}/task")) == 1  # what has threads cannot be copied
     left = [each for each in Process(parent).children() if each.pid not in others]
     assert wait_procs(left, timeout=60)[1] == []
@@ -117,7 +117,7 @@ async def test_another_process_is_copied_where_one_is_killed_or_python_is_told_s
                 (fresh,) = until(lambda: forkservers() - others - {*parents})
                 os.kill(fresh, signal.SIGKILL)
             await engine.wait_ready()
-            parents.append(Process(engine.worker).ppid())
+            parents.append(Process(engine.workers[0]).ppid())
     assert parents[0] == parents[1] != parents[2]
     wait_for_the_end(parents[0])
     assert {fresh, parents[0]}.isdisjoint(forkservers())

@@ -59,21 +59,21 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
 
 @pytest.mark.parametrize("kind", ERRORS)
 def test_what_is_raised_is_told_as_what_it_is_and_costs_no_worker(own: Own, kind: str) -> None:
-    worker = own.door.worker
+    worker = own.door.workers[0]
     failure = own.get(f"/ops/{kind}Backward.json").json()["failure"]
     assert (failure["phase"], failure["kind"], failure["message"]) == ("backward", kind, ERRORS[kind][1])
     assert failure["line"] == 8
     answer = own.get(f"/ops/{kind}Forward.json")  # whatever it is called with
     assert answer.status_code == 422
     assert f"raises {kind}" in answer.json()["detail"]
-    assert own.door.worker == worker
+    assert own.door.workers[0] == worker
 
 
 @pytest.mark.parametrize("view", ["contract", "jacobian", "descent", "step", "node", "map"])
 def test_each_view_tells_what_backward_raises(own: Own, view: str) -> None:
-    worker = own.door.worker
+    worker = own.door.workers[0]
     for kind in ("Odd", "CancelledError"):
         answer = own.get(f"/ops/{kind}Backward.json?view={view}")
         assert answer.status_code == 200
         assert kind in answer.text
-    assert own.door.worker == worker
+    assert own.door.workers[0] == worker

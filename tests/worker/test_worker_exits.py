@@ -113,7 +113,7 @@ async def test_what_a_worker_waits_for_a_processor_is_no_time_of_the_function(
     async with engine_of(file, deadline=1.0) as engine:
         question = await question_of(engine, "Doing")
         now.touch()
-        with crowded(engine.worker):
+        with crowded(engine.workers[0]):
             failure = (await engine.answer(question)).header["failure"]
     assert (failure or {"kind": ""})["kind"] == kind
 
@@ -139,11 +139,11 @@ async def test_what_is_compiled_has_more_time(file: Path, compiler: str, kind: s
 async def test_processes_that_outlive_the_answer_are_ended_and_said(file: Path, deed: str, said: str) -> None:
     async with engine_of(file) as engine:
         question = await question_of(engine, "Misbehaving", parameters={"deed": deed})
-        worker = engine.worker
+        worker = engine.workers[0]
         header = (await engine.answer(question)).header
         assert [said in note for note in header["notes"]] == [True]
         assert header["verdict"]["word"] == "matches"
-        assert (engine.worker, children(engine.worker)) == (worker, [])
+        assert (engine.workers[0], children(engine.workers[0])) == (worker, [])
 
 
 @awaited
@@ -155,7 +155,7 @@ async def test_a_copy_that_comes_back_from_the_function_goes_no_further(file: Pa
     file.write_text(doing(tell, "COPIES = []", backward=fork))
     async with engine_of(file) as engine:
         assert (await asked(engine))["verdict"]["word"] == "matches"
-        assert {*told.read_text().split()} == {str(engine.worker)}
+        assert {*told.read_text().split()} == {str(engine.workers[0])}
 
 
 @awaited
@@ -322,7 +322,7 @@ async def test_a_worker_that_does_not_stay_is_not_replaced_without_a_pause(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where a thread of the file ends it: else a server that nobody asks anything would be busy for ever."""
-    monkeypatch.setattr("gradloupe.server.supervisor.supervisor.RESTART_PAUSE", 0.4)
+    monkeypatch.setattr("gradloupe.server.supervisor.engine.RESTART_PAUSE", 0.4)
     births = file.with_name("births")
     leaves = f"open({str(births)!r}, 'a').write(f'{{time.time()}}\\n'), time.sleep(0.1), os._exit(3)"
     file.write_text(doing("pass", after=f"threading.Timer(0.2, lambda: ({leaves})).start()"))

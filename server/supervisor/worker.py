@@ -1,8 +1,9 @@
-"""The connection to one worker process: handshake, one question at a time, time and memory limits, end."""
+"""One worker: handshake, one question at a time, its limits of time and memory, and its end."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 _MEMORY_CHECK_INTERVAL = 0.1  # seconds between two checks of the memory of a busy worker
 _DUMP_TIMEOUT, _POLL_INTERVAL = 2.0, 0.02  # seconds for a worker to dump its stack, and between two checks
 _MUCH = 0.1  # share of its time that a worker has waited for a processor on a machine that is busy
+_LOG = logging.getLogger("gradloupe")
 _FORK_TIMEOUT = 120.0  # seconds for `import torch` on a cold disk
 
 
-class WorkerConnection:
-    """The connection to one process; only one question may be under way at a time."""
+class Worker:
+    """A worker process with the channel to it; only one question may be under way at a time."""
 
     def __init__(self, process: WorkerProcess) -> None:
         self._process = process
@@ -35,9 +37,9 @@ class WorkerConnection:
         self._limit: ExceededLimit | None = None
         self._sends_noise = False
         self._since = time.monotonic()
-        self.ended: asyncio.Task[str] | None = None  # the exit status, once the process is gone
         self.greeted = False
         self._compiles = False
+        self._ended: asyncio.Task[str] | None = None  # the exit status, once the process is gone
         self.asked = ""  # the op that it was last asked for
 
     @property
@@ -51,11 +53,6 @@ class WorkerConnection:
         return self._process.pid
 
     @property
-    def dropped(self) -> bool:
-        """Whether it was ended only because nobody waits for its answer any more, or it is not to be asked again."""
-        return self._killed and self._limit is None
-
-    @property
     def seconds(self) -> float:
         """How long ago it was last asked, or started."""
         return time.monotonic() - self._since
@@ -64,11 +61,11 @@ class WorkerConnection:
         """Connect, and return the greeting; raises ``WorkerLost``."""
         reply = self._expect_reply()
         reader, self._writer = await asyncio.open_unix_connection(sock=self._process.channel)
-        self.ended = asyncio.create_task(self._hear_until_its_end(reader, self._writer))
+        self._ended = asyncio.create_task(self._hear_until_its_end(reader, self._writer))
         if self._process.job.text is not None:
             self._writer.write(pack(Frame({"text": self._process.job.text})))
         loading = self._process.job.loading
-        await self._wait_until_forked({reply, self.ended}, max(loading, _FORK_TIMEOUT))
+        await self._wait_until_forked({reply, self._ended}, max(loading, _FORK_TIMEOUT))
         left = loading if self.pid else 0.0
         frame = await self._reply_within(left, f"time of {loading:g} s to load (--loading)", reply)
         if not is_greeting(frame.header):
@@ -96,20 +93,34 @@ class WorkerConnection:
         self._killed = True
         if self._reply is None or not self._reply.done():
             self._process.kill()
-        if self._writer is None or self.ended is None:
+        if self._writer is None or self._ended is None:
             await asyncio.to_thread(self._process.reap)
         else:
             self._writer.close()
-            await asyncio.shield(self.ended)
+            await self.ended()
+
+    async def ended(self) -> str:
+        """The exit status, once the process is gone; it is reaped even if the caller is cancelled."""
+        assert self._ended is not None
+        return await asyncio.shield(self._ended)
+
+    async def lost(self) -> WorkerLost:
+        """How it has ended, once it has; logged where no report, no load error and no caller that has gone says so."""
+        await self.ended()
+        lost, job, seconds = self._loss(), self._process.job, round(self.seconds, 1)
+        if not (job.report or (self._killed and self._limit is None) or (job.foreign and not self.greeted)):
+            since = f"it was asked for {self.asked}" if self.asked else "it was started"
+            told = {"op": self.asked, "ended": lost.ended, "seconds": seconds}
+            _LOG.warning("The worker process %s, %s s after %s.", lost, seconds, since, extra=told)
+        return lost
 
     async def _end_of_noise(self) -> WorkerLost:
         """End a process that sends something else than it was asked for, and return how it was lost."""
         assert self._writer is not None
-        assert self.ended is not None
         self._sends_noise = True
         self._writer.close()
-        await asyncio.shield(self.ended)
-        return self.loss()
+        await self.ended()
+        return self._loss()
 
     async def _wait_until_forked(self, futures: set[asyncio.Future[Any]], seconds: float) -> None:
         """Wait until the fork server has forked the process; importing torch there is not part of its loading time."""
@@ -124,24 +135,24 @@ class WorkerConnection:
 
     async def _reply_within(self, seconds: float, limit_name: str, reply: asyncio.Future[Frame[Any]]) -> Frame[Any]:
         """The reply; raises ``WorkerLost`` where the worker ends first, or is killed at a limit."""
-        assert self.ended is not None
-        futures: set[asyncio.Future[Any]] = {reply, self.ended}
+        assert self._ended is not None
+        futures: set[asyncio.Future[Any]] = {reply, self._ended}
         try:
             self._limit = await self._exceeded_limit(futures, ExceededLimit("Timeout", limit_name), seconds)
             if self._limit is not None:
                 await self._locate(futures)
         finally:
-            if not (reply.done() or self.ended.done()):  # a late reply would be taken for that of the next question
+            if not (reply.done() or self._ended.done()):  # a late reply would be taken for that of the next question
                 self._killed = True
                 self._process.kill()
         if reply.done():
             self._limit = None
             return reply.result()
-        raise self.loss()
+        raise self._loss()
 
-    def loss(self) -> WorkerLost:
+    def _loss(self) -> WorkerLost:
         """How the process has ended, or will now that it was killed."""
-        ended = self.ended.result() if self.ended is not None and self.ended.done() else "signal 9, SIGKILL"
+        ended = self._ended.result() if self._ended is not None and self._ended.done() else "signal 9, SIGKILL"
         if self._sends_noise:
             return NoiseSent(ended)
         limit = FORK_LIMIT if self._process.hit_fork_limit else self._limit
