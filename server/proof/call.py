@@ -13,11 +13,11 @@ from flint import arb, arb_series, ctx
 from ..runtime.section import Section
 from ..runtime.vjp import pull_back
 from .arrays import ArraysToTensors, array_of
-from .decisions import Column, Lanes, ProofSignal, Undecided
-from .enclosure import TERMS, constant
+from .column import Column, Lanes, ProofSignal, Undecided
+from .enclosure import TERMS, Value
 from .interpreter import Interpreter
-from .stand_in import StandIn, as_numbers, columns_of, new_tensor, positions
-from .structure import HANDLERS
+from .primitives import handler_of
+from .stand_in import StandIn, columns_of, new_tensor, positions
 
 Box = tuple[float, float]
 setattr(StandIn, "numpy", array_of)  # noqa: B010 - of which its class knows nothing
@@ -25,15 +25,13 @@ setattr(StandIn, "numpy", array_of)  # noqa: B010 - of which its class knows not
 
 @dataclass(frozen=True)
 class Enclosed:
-    """What is known of each lane: the curve whose derivative is meant, and what backward returns.
+    """What is known in each lane of the curve whose derivative is meant, and of backward over grad_output.
 
-    ``signed`` and ``mixed`` are those of ``Interpreter``; ``draws`` the random numbers that were drawn.
+    ``draws`` are the random numbers that were drawn.
     """
 
-    curve: Column
-    gradient: Column
-    signed: bool
-    mixed: bool
+    curve: list[Value]
+    gradient: list[Value]
     draws: tuple[tuple[float, ...], ...]
 
 
@@ -48,10 +46,10 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec, ctx.cap = before
 
 
-def lanes_of(boxes: list[Box], tight: bool = False) -> Lanes:
+def lanes_of(boxes: list[Box], tight: bool = False, size: float = 1.0) -> Lanes:
     """The boxes and their centres."""
     balls = [arb(start).union(arb(stop)) for start, stop in boxes]
-    return Lanes(balls, [arb(centre(each)) for each in boxes], tight)
+    return Lanes(balls, [arb(centre(each)) for each in boxes], arb(size), tight)
 
 
 def centre(box: Box) -> float:
@@ -59,62 +57,55 @@ def centre(box: Box) -> float:
     return box[0] / 2 + box[1] / 2
 
 
-def enclose(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, grad_output: float) -> Enclosed:
-    """Call it on all boxes at once. Raises ``Undecided``, ``Parted``."""
-    run = Interpreter(lanes, section.dtype, HANDLERS)
+def enclose(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int = 1) -> Enclosed:
+    """Call it on all boxes at once, with a grad_output of this sign. Raises ``Undecided``, ``Parted``."""
+    run = Interpreter(lanes, handler_of)
     try:
         with run, ArraysToTensors():
-            curve, gradient = _called(run, section, surrogate, grad_output)
+            curve, gradient = _called(section, surrogate, lanes, sign)
     except (ProofSignal, Exception) as error:
         raise run.refused or Undecided(f"it raises {type(error).__name__} here") from error
     if run.refused:  # it was raised, and somebody has caught it
         raise Undecided("it catches what is raised in it")
-    return Enclosed(curve, gradient, run.signed, run.mixed, tuple(run.draws))
+    return Enclosed(curve.values, gradient.values, tuple(run.draws))
 
 
-def _called(
-    run: Interpreter, section: Section, surrogate: Callable[..., Any] | None, grad_output: float
-) -> tuple[Column, Column]:
+def _called(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int) -> tuple[Column, Column]:
+    zero, place = lanes.constant(0.0), _place(section.shape(section.wrt), section.wrt_index)
     for others in (False, True):  # where None comes back, it is asked for beside those of the others
-        leaf, out = _tracked(run, section, others)
+        arguments = _arguments(section, lanes)
+        inputs = dict(zip((name for name, _ in section.inputs), arguments, strict=False))
+        for name, each in inputs.items():
+            each.requires_grad_(others or name == section.wrt)
+        out = section.output(section.call(*arguments))
         if not out.requires_grad:
             raise Undecided("the output carries no gradient")
-        cotangent = _cotangent(run, section, out, grad_output)
-        (gradient,) = pull_back((out,), (cotangent,), (leaf,))
-        if gradient is not None or len(section.inputs) == 1:
+        shape = tuple(out.shape)
+        columns = [zero] * out.numel()
+        columns[_place(shape, section.of_index)] = Column(lanes, lanes.constant(sign).values, 1)
+        cotangent = new_tensor(lanes, columns, positions(shape), out.dtype)
+        (found,) = pull_back((out,), (cotangent,), (inputs[section.wrt],))
+        if found is not None or len(section.inputs) == 1:
             break
-    curve = _element(run, section, out)
+    gradient = zero if found is None else columns_of(found, lanes)[place].scaled(sign)
+    if gradient.degree != 1 and not gradient.is_zero():
+        gradient = gradient.times_size(gradient.degree - 1)
     if surrogate is not None:
         with torch.no_grad():
-            curve = _element(run, section, section.output(surrogate(*_arguments(run, section)[0])))
-    zeros: Column = [constant(0.0)] * run.lanes.count
-    if gradient is None:
-        return curve, zeros
-    run.mixed |= (gradient.store.degree if isinstance(gradient, StandIn) else 0) not in (1, None)
-    return curve, as_numbers(columns_of(gradient, run.lanes)[_place(section.shape(section.wrt), section.wrt_index)])
+            out = section.output(surrogate(*_arguments(section, lanes)))
+    return _element(section, out, lanes), gradient
 
 
-def _tracked(run: Interpreter, section: Section, others: bool) -> tuple[Any, Any]:
-    arguments, leaf = _arguments(run, section)
-    for each in arguments[: len(section.inputs)]:
-        each.requires_grad_(others or each is leaf)
-    return leaf, section.output(section.call(*arguments))
-
-
-def _arguments(run: Interpreter, section: Section) -> tuple[list[Any], StandIn]:
-    """Inputs and parameters, and the input that is swept."""
+def _arguments(section: Section, lanes: Lanes) -> list[Any]:
+    """Inputs, of which one is swept, and parameters."""
     arguments: list[Any] = []
     for name, values in section.inputs:
-        columns: list[Any] = [[constant(each)] * run.lanes.count for each in values]
+        columns = list(map(lanes.constant, values))
         if name == section.wrt:
-            columns[_place(section.shape(name), section.wrt_index)] = _swept(run.lanes)
-        arguments.append(new_tensor(run.lanes, columns, positions(section.shape(name)), 0, section.dtype))
-    swept = next(each for each, (name, _) in zip(arguments, section.inputs, strict=True) if name == section.wrt)
-    return [*arguments, *(value for _, value in section.parameters)], swept
-
-
-def _swept(lanes: Lanes) -> Column:
-    return [arb_series([each, 1], TERMS) for each in (*lanes.balls, *lanes.centres)]
+            swept: list[Value] = [arb_series([each, 1], TERMS) for each in (*lanes.balls, *lanes.centres)]
+            columns[_place(section.shape(name), section.wrt_index)] = Column(lanes, swept)
+        arguments.append(new_tensor(lanes, columns, positions(section.shape(name)), section.dtype))
+    return [*arguments, *(value for _, value in section.parameters)]
 
 
 def _place(shape: tuple[int, ...], index: tuple[int, ...]) -> int:
@@ -124,15 +115,9 @@ def _place(shape: tuple[int, ...], index: tuple[int, ...]) -> int:
     return place
 
 
-def _element(run: Interpreter, section: Section, out: Any) -> Column:
+def _element(section: Section, out: Any, lanes: Lanes) -> Column:
     if section.of_index and len(section.of_index) != out.dim():
         raise Undecided("an output of another shape")
     if not section.of_index and out.numel() != 1:
         raise Undecided("an output of several elements")
-    return as_numbers(columns_of(out, run.lanes)[_place(tuple(out.shape), section.of_index)])
-
-
-def _cotangent(run: Interpreter, section: Section, out: Any, grad_output: float) -> StandIn:
-    columns: list[Any] = [[constant(0.0)] * run.lanes.count for _ in range(out.numel())]
-    columns[_place(tuple(out.shape), section.of_index)] = [constant(grad_output)] * run.lanes.count
-    return new_tensor(run.lanes, columns, positions(tuple(out.shape)), 1 if grad_output else None, out.dtype)
+    return columns_of(out, lanes)[_place(tuple(out.shape), section.of_index)]

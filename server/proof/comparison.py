@@ -20,7 +20,7 @@ Coefficient = Callable[[Any, Any, int], arb]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is known in a box and in the middle of it, of the ``curve`` and of the ``gradient`` for ``grad_output``.
+    """What is known in a box and in the middle of it, of the ``curve`` and of the ``gradient``, both over grad_output.
 
     With h analytic in the box around m: h(x) = Σ hₖ(m) (x − m)ᵏ + h_K(ξ) (x − m)ᴷ, with ξ in the box.
     """
@@ -30,7 +30,6 @@ class Comparison:
     curve_middle: Value
     gradient_middle: Value
     box: Box
-    grad_output: float
 
     @cached_property
     def is_smooth(self) -> bool:
@@ -39,7 +38,7 @@ class Comparison:
 
     @cached_property
     def slope(self) -> arb:
-        """An enclosure of grad_output · curve′ in all of the box."""
+        """An enclosure of curve′ in all of the box."""
         return self._enclosed(lambda curve, gradient, k: self._slope(curve, k))
 
     @cached_property
@@ -118,7 +117,7 @@ class Comparison:
         return self._slope(self.curve_middle, 0).abs_lower()
 
     def _slope(self, curve: Any, k: int) -> arb:
-        return curve[k + 1] * (arb(k + 1) * arb(self.grad_output))
+        return curve[k + 1] * (k + 1)
 
     def _off(self, curve: Any, gradient: Any, k: int) -> arb:
         return gradient[k] - self._slope(curve, k)

@@ -6,14 +6,18 @@ is analytic there; or a bare ``arb``, which encloses the numbers alone, of a fun
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from flint import arb, arb_series, ctx
 
 Value = arb_series | arb
-Truth = bool | None  # of a comparison: None where it is not the same for all t, as far as is known
 TERMS = 24  # budget: coefficients of a series
+_MOST_POWER = 64  # budget: a power up to it is a product
+_MOST_WHOLE = 2.0**62  # bound: numbers up to it are rounded to whole ones
 
 
 @lru_cache(maxsize=4096)
@@ -27,20 +31,10 @@ def head(value: Value) -> arb:
     return value[0] if isinstance(value, arb_series) else value
 
 
-def unknown() -> arb:
-    """Nothing is known. A new object each time, as each is another number."""
-    return arb.nan()
-
-
 def exact_number(value: Value) -> arb | None:
     """The one number that it is for each t; None where it is not known to be one."""
-    number = value[0] if isinstance(value, arb_series) and value.length() <= 1 else None
+    number = None if isinstance(value, arb_series) and value.length() > 1 else head(value)
     return number if number is not None and number.is_exact() and number.is_finite() else None
-
-
-def is_zero(value: Value) -> bool:
-    """Whether it is 0 for each t."""
-    return isinstance(value, arb_series) and value.length() == 0
 
 
 def hull(one: Value, other: Value) -> Value:
@@ -51,20 +45,16 @@ def hull(one: Value, other: Value) -> Value:
 # ---------------------------------------------------------------- arithmetic
 
 
-def unary(of_series: Callable[[arb_series], arb_series]) -> Callable[[Value], Value]:
-    """A function of values, from one of series; where that is not defined, nothing is known."""
-
-    def applied(value: Value) -> Value:
-        try:
-            if not isinstance(value, arb_series):
-                return of_series(arb_series([value], 1))[0]
-            if value.length() <= 1 and not value[0].is_finite():  # of an infinite constant, too
-                return arb_series([of_series(arb_series([value[0]], 1))[0]], TERMS)
-            return of_series(value)
-        except (ValueError, ZeroDivisionError):
-            return unknown()
-
-    return applied
+def applied(formula: Callable[[arb_series], arb_series], value: Value) -> Value:
+    """A function of a series; where it is not defined, nothing is known."""
+    try:
+        if not isinstance(value, arb_series):
+            return formula(arb_series([value], 1))[0]
+        if value.length() <= 1 and not value[0].is_finite():  # of an infinite constant, too
+            return arb_series([formula(arb_series([value[0]], 1))[0]], TERMS)
+        return formula(value)
+    except (ValueError, ZeroDivisionError):
+        return arb.nan()
 
 
 def add(a: Value, b: Value) -> Value:
@@ -81,7 +71,11 @@ def subtract(a: Value, b: Value) -> Value:
 
 def multiply(a: Value, b: Value) -> Value:
     """a · b; of an infinite number and 0 nothing is known."""
-    return a * b if type(a) is type(b) else head(a) * head(b)
+    if type(a) is not type(b):
+        return head(a) * head(b)
+    product = a * b
+    is_zero = isinstance(product, arb_series) and product.length() == 0
+    return arb.nan() if is_zero and not (head(a).is_finite() and head(b).is_finite()) else product
 
 
 def divide(a: Value, b: Value) -> Value:
@@ -89,32 +83,29 @@ def divide(a: Value, b: Value) -> Value:
     try:
         return a / b if type(a) is type(b) else head(a) / head(b)
     except (ValueError, ZeroDivisionError):
-        return unknown()
+        return arb.nan()
 
 
-def power(a: Value, exponent: float) -> Value:
-    """a to a constant exponent: whole ones by products, others where a is positive, a root at 0 alone too."""
-    if exponent == 0.5:
-        return SMOOTH["sqrt"](a)
-    if not float(exponent).is_integer() or abs(exponent) > 64:
-        return SMOOTH["exp"](multiply(SMOOTH["log"](a), constant(exponent)))
-    if exponent < 0:
-        return divide(constant(1.0), power(a, -exponent))
+def whole_power(value: Value) -> int | None:
+    """A constant exponent, if it is one for which a power is a product."""
+    number = exact_number(value)
+    return int(float(number)) if number is not None and number.is_integer() and abs(number) <= _MOST_POWER else None
+
+
+def power(a: Value, b: Value) -> Value:
+    """a to the b: whole ones by products, others where a is positive, a root at 0 alone too."""
+    exponent = whole_power(b)
+    if exponent is None:
+        root = exact_number(b) == arb(0.5)
+        return applied(arb_series.sqrt, a) if root else applied(_exp, multiply(applied(arb_series.log, a), b))
     result: Value = constant(1.0)
-    square, left = a, int(exponent)
-    while left:
-        result = multiply(result, square) if left & 1 else result
-        left >>= 1
-        square = multiply(square, square) if left else square
-    return result
+    for _ in range(abs(exponent)):
+        result = multiply(result, a)
+    return result if exponent >= 0 else divide(constant(1.0), result)
 
 
-def general_power(a: Value, b: Value) -> Value:
-    """a to the b; where b varies, of a positive a."""
-    exponent = exact_number(b)
-    if exponent is not None and constant(float(exponent))[0] == exponent:
-        return power(a, float(exponent))
-    return SMOOTH["exp"](multiply(SMOOTH["log"](a), b))
+def _exp(s: arb_series) -> arb_series:
+    return s.exp()
 
 
 def _sigmoid(s: arb_series) -> arb_series:
@@ -125,8 +116,8 @@ def _tanh(s: arb_series) -> arb_series:
     return 1 - 2 / (1 + (2 * s).exp())
 
 
-def _softplus(s: arb_series) -> arb_series:
-    return (1 + s.exp()).log()
+def _ndtr(s: arb_series) -> arb_series:
+    return (-s * arb(0.5).sqrt()).erfc() / 2
 
 
 def _digamma(s: arb_series) -> arb_series:
@@ -144,81 +135,63 @@ def _digamma(s: arb_series) -> arb_series:
     return outer(rest) if terms > 1 else arb_series([outer[0]], 1)
 
 
-def _ln(number: int) -> arb:
-    return arb(number).log()
-
-
-def _root_of_half() -> arb:
-    return arb(0.5).sqrt()
-
-
-SMOOTH: dict[str, Callable[[Value], Value]] = {
-    name: unary(formula)
-    for name, formula in {
-        "neg": lambda s: -s,
-        "square": lambda s: s * s,
-        "reciprocal": lambda s: 1 / s,
-        "exp": lambda s: s.exp(),
-        "exp2": lambda s: (s * _ln(2)).exp(),
-        "expm1": lambda s: s.exp() - 1,
-        "log": lambda s: s.log(),
-        "log2": lambda s: s.log() / _ln(2),
-        "log10": lambda s: s.log() / _ln(10),
-        "log1p": lambda s: (1 + s).log(),
-        "sqrt": lambda s: s.sqrt(),
-        "rsqrt": lambda s: s.rsqrt(),
-        "sin": lambda s: s.sin(),
-        "cos": lambda s: s.cos(),
-        "tan": lambda s: s.tan(),
-        "asin": lambda s: s.asin(),
-        "acos": lambda s: s.acos(),
-        "atan": lambda s: s.atan(),
-        "sinh": lambda s: (s.exp() - (-s).exp()) / 2,
-        "cosh": lambda s: (s.exp() + (-s).exp()) / 2,
-        "tanh": _tanh,
-        "asinh": lambda s: (s + (1 + s * s).sqrt()).log(),
-        "acosh": lambda s: (s + (s - 1).sqrt() * (s + 1).sqrt()).log(),
-        "atanh": lambda s: ((1 + s) / (1 - s)).log() / 2,
-        "sigmoid": _sigmoid,
-        "silu": lambda s: s * _sigmoid(s),
-        "mish": lambda s: s * _tanh(_softplus(s)),
-        "erf": lambda s: s.erf(),
-        "erfc": lambda s: s.erfc(),
-        "special_erfcx": lambda s: (s * s).exp() * s.erfc(),
-        "special_ndtr": lambda s: (-s * _root_of_half()).erfc() / 2,
-        "special_log_ndtr": lambda s: ((-s * _root_of_half()).erfc() / 2).log(),
-        "special_entr": lambda s: -s * s.log(),
-        "lgamma": lambda s: s.lgamma(),
-        "digamma": _digamma,
-    }.items()
+# Of each operation its series, and where its domain ends.
+SMOOTH: dict[str, tuple[Any, ...]] = {
+    "reciprocal": (lambda s: 1 / s, 0),
+    "exp": (_exp,),
+    "exp2": (lambda s: (s * arb(2).log()).exp(),),
+    "expm1": (lambda s: s.exp() - 1,),
+    "log": (lambda s: s.log(), 0),
+    "log2": (lambda s: s.log() / arb(2).log(), 0),
+    "log10": (lambda s: s.log() / arb(10).log(), 0),
+    "log1p": (lambda s: (1 + s).log(), -1),
+    "sqrt": (lambda s: s.sqrt(), 0),
+    "rsqrt": (lambda s: s.rsqrt(), 0),
+    "sin": (lambda s: s.sin(),),
+    "cos": (lambda s: s.cos(),),
+    "tan": (lambda s: s.tan(),),
+    "asin": (lambda s: s.asin(), -1, 1),
+    "acos": (lambda s: s.acos(), -1, 1),
+    "atan": (lambda s: s.atan(),),
+    "sinh": (lambda s: (s.exp() - (-s).exp()) / 2,),
+    "cosh": (lambda s: (s.exp() + (-s).exp()) / 2,),
+    "tanh": (_tanh,),
+    "asinh": (lambda s: (s + (1 + s * s).sqrt()).log(),),
+    "acosh": (lambda s: (s + (s - 1).sqrt() * (s + 1).sqrt()).log(), 1),
+    "atanh": (lambda s: ((1 + s) / (1 - s)).log() / 2, -1, 1),
+    "sigmoid": (_sigmoid,),
+    "silu": (lambda s: s * _sigmoid(s),),
+    "mish": (lambda s: s * _tanh((1 + s.exp()).log()),),
+    "erf": (lambda s: s.erf(),),
+    "erfc": (lambda s: s.erfc(),),
+    "special_erfcx": (lambda s: (s * s).exp() * s.erfc(),),
+    "special_ndtr": (_ndtr,),
+    "special_log_ndtr": (lambda s: _ndtr(s).log(),),
+    "special_entr": (lambda s: -s * s.log(), 0),
+    "lgamma": (lambda s: s.lgamma(), 0),
+    "digamma": (_digamma, 0),
 }
 
 
 # ---------------------------------------------------------------- steps
 
+STEPS: dict[str, Callable[[Fraction], int]] = {
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "round": round,
+}
 
-def step(rounded: Callable[[arb], arb], value: Value) -> Value:
+
+def step(name: str, value: Value) -> Value:
     """floor, ceil or round of a value: a constant where it is the same whole number for each t."""
     number = head(value)
-    if not number.is_finite():
-        return unknown()
-    low, high = rounded(number.lower()), rounded(number.upper())
-    whole = low.unique_fmpz()
-    if whole is not None and whole == high.unique_fmpz():
-        return constant(int(whole)) if abs(int(whole)) < 1 << 53 else arb_series([arb(whole)], TERMS)
-    return low.union(high)
+    if not abs(number) < _MOST_WHOLE:
+        return arb.nan()
+    low, high = (STEPS[name](_fraction(end)) for end in (number.lower(), number.upper()))
+    return arb_series([arb(low)], TERMS) if low == high else arb(low).union(arb(high))
 
 
-def half_to_even(number: arb) -> arb:
-    """The nearest whole number of an exact one; of two that are as near the even one."""
-    below = (number + 0.5).floor()
-    tie = below - number == 0.5
-    return below - 1 if tie and not (below / 2).is_integer() else below
-
-
-STEPS: dict[str, Callable[[arb], arb]] = {
-    "floor": lambda number: number.floor(),
-    "ceil": lambda number: number.ceil(),
-    "trunc": lambda number: number.floor() if number >= 0 else number.ceil(),
-    "round": half_to_even,
-}
+def _fraction(number: arb) -> Fraction:
+    mantissa, exponent = number.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

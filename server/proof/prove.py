@@ -11,7 +11,7 @@ import torch
 
 from ..runtime.section import Section
 from .call import centre
-from .decisions import Undecided
+from .column import Undecided
 from .record import Given, Piece, Proof, Stretch, Word, merged
 from .search import MOST_EFFORT, Search
 from .trust import call_first, control, functions_of, refuse_what_tells, stateless

@@ -13,8 +13,8 @@ from flint import arb, arb_series
 
 from ..runtime.section import Section
 from .call import Box, Enclosed, centre, enclose, lanes_of, precision
+from .column import Lanes, Parted, Undecided
 from .comparison import Comparison, floats_around
-from .decisions import Lanes, Parted, Undecided
 from .enclosure import head
 from .record import Piece, Witness, merged
 
@@ -36,7 +36,7 @@ class Search:
 
     Of ``points`` a curve bends or leaps in each, of ``unknown`` nothing is known. ``refuted`` has how far the two
     differ in each at least, ``largest`` is a lower bound of the largest slope. ``middles`` are t, the curve and
-    backward in the middle of each box that is decided.
+    backward over grad_output in the middle of each box that is decided.
     """
 
     section: Section
@@ -87,20 +87,20 @@ class Search:
         return max(1, min(_AT_ONCE, _ELEMENTS_AT_ONCE // elements))
 
     def _look(self, boxes: list[Box], effort: int) -> None:
-        lanes = lanes_of(boxes, _EFFORTS[effort][1])
+        lanes = lanes_of(boxes, _EFFORTS[effort][1], abs(self.grad_output))
         self.boxes += len(boxes)
         try:
-            found = enclose(self.section, self.surrogate, lanes, self.grad_output)
+            found = self._enclosed(lanes)
         except Parted as parted:
             self._part(boxes, effort, parted.ways, lanes)
             return
         finally:
-            self.left -= max(len(boxes), lanes.values // _VALUES)
+            self.left -= max(len(boxes), lanes.computed // _VALUES)
         if self.draws not in (None, found.draws):
             raise Undecided("it draws other random numbers in each call")
         self.draws = found.draws
-        self.signed |= found.signed
-        self.mixed |= found.mixed
+        self.signed |= lanes.signed
+        self.mixed |= lanes.mixed
         for lane, box in enumerate(boxes):
             self._judge(found, lanes, lane, box, effort)
 
@@ -121,7 +121,7 @@ class Search:
     def _judge(self, found: Enclosed, lanes: Lanes, lane: int, box: Box, effort: int) -> None:
         turns, middle = lanes.turns[lane], lane + len(lanes.balls)
         curve, gradient = found.curve[lane], found.gradient[lane]
-        known = Comparison(curve, gradient, found.curve[middle], found.gradient[middle], box, self.grad_output)
+        known = Comparison(curve, gradient, found.curve[middle], found.gradient[middle], box)
         if not isinstance(curve, arb_series) or not known.is_finite:
             lost = not ((head(curve).is_finite() and head(gradient).is_finite()) or known.is_finite_in_the_middle)
             self._cut(box, effort, turns, True, lost)
@@ -140,11 +140,14 @@ class Search:
         else:
             self._cut(box, effort, [*turns, *known.zeros()], not isinstance(gradient, arb_series))
 
+    def _enclosed(self, lanes: Lanes) -> Enclosed:
+        return enclose(self.section, self.surrogate, lanes, -1 if self.grad_output < 0 else 1)
+
     def repeat(self) -> None:
         """Raises ``Undecided`` if the first box that was decided has other numbers now."""
         for t, curve, gradient in self.middles[:1]:
             with precision(_EFFORTS[0][0]):
-                again = enclose(self.section, self.surrogate, lanes_of([(t, t)]), self.grad_output)
+                again = self._enclosed(lanes_of([(t, t)], size=abs(self.grad_output)))
             if (float(head(again.curve[0])), float(head(again.gradient[0]))) != (curve, gradient):
                 raise Undecided("it returns other numbers in each call")
 
@@ -158,15 +161,16 @@ class Search:
             box = centre((start, stop)) - half, centre((start, stop)) + half
             known = self.compare(box)
             if known and not known.backward.overlaps(known.slope):
-                return Witness(*box, *floats_around(known.backward), *floats_around(known.slope))
+                given = arb(self.grad_output)
+                return Witness(*box, *floats_around(known.backward * given), *floats_around(known.slope * given))
         return None
 
     def compare(self, box: Box) -> Comparison | None:
         """What is known of one box; None where that is nothing. Raises ``Undecided``."""
         with precision(_EFFORTS[0][0]):
-            found = enclose(self.section, self.surrogate, lanes_of([box], tight=True), self.grad_output)
+            found = self._enclosed(lanes_of([box], True, abs(self.grad_output)))
             values = (found.curve[0], found.gradient[0], found.curve[1], found.gradient[1])
-            known = Comparison(*values, box, self.grad_output)
+            known = Comparison(*values, box)
             return known if known.is_finite and known.slope.is_finite() and known.backward.is_finite() else None
 
     def _cut(self, box: Box, effort: int, turns: Iterable[arb], bent: bool, lost: bool = False) -> None:

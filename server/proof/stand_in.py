@@ -6,6 +6,7 @@ every operation, however it is called, arrives in ``Interpreter`` as one of torc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,11 +15,10 @@ from typing import Any, Never
 import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
-from .decisions import Column, Lanes, Parted, Truths, Undecided, numbers
+from .column import Column, Lanes, Undecided
 from .enclosure import constant, exact_number
 
 MOST_ELEMENTS, MOST_VALUES = 4096, 1 << 17  # budget: of one tensor, and of it in all lanes
-Degree = int | None  # of grad_output in all elements; None where they are 0
 
 
 @dataclass
@@ -26,8 +26,7 @@ class Store:
     """The memory of stand-ins: a column for each element, written by all that view it."""
 
     lanes: Lanes
-    columns: list[Column | Truths]
-    degree: Degree = 0
+    columns: list[Column]
 
 
 class StandIn(torch.Tensor):
@@ -54,7 +53,7 @@ class StandIn(torch.Tensor):
         """Another view of the same memory."""
         return StandIn(self.store, index, self.dtype)
 
-    def elements(self) -> list[Column | Truths]:
+    def elements(self) -> list[Column]:
         """The columns of all elements, in row-major order."""
         return [self.store.columns[each] for each in self.places.reshape(-1).tolist()]
 
@@ -94,65 +93,59 @@ def positions(shape: tuple[int, ...], stride: tuple[int, ...] | None = None) -> 
     return torch.empty_strided(shape, stride, dtype=torch.int64).copy_(plain)
 
 
-def new_tensor(
-    lanes: Lanes, columns: Sequence[Column | Truths], like: torch.Tensor, degree: Degree, dtype: Any = None
-) -> StandIn:
+def groups(shape: Sequence[int], dims: Any) -> list[list[int]]:
+    """The places of the elements that are reduced to one, for each element of the result."""
+    rank = len(shape)
+    reduced = sorted({each % rank for each in dims or range(rank)}) if rank else []
+    kept = [each for each in range(rank) if each not in reduced]
+    places = positions(tuple(shape)).permute([*kept, *reduced])
+    result: list[list[int]] = places.reshape(math.prod(shape[each] for each in kept), -1).tolist()
+    return result
+
+
+def new_tensor(lanes: Lanes, columns: Sequence[Column], like: torch.Tensor, dtype: Any = None) -> StandIn:
     """A stand-in with memory of its own, of the shape, strides and dtype of a tensor of torch."""
     places = positions(tuple(like.shape), like.stride())
-    lanes.values += len(columns) * lanes.count
+    lanes.computed += len(columns) * lanes.count
     if len(columns) != places.numel() or len(columns) * lanes.count > MOST_VALUES:
         raise Undecided("a tensor has too many elements")
-    return StandIn(Store(lanes, list(columns), degree), places, dtype or like.dtype)
+    return StandIn(Store(lanes, list(columns)), places, dtype or like.dtype)
 
 
-def columns_of(tensor: Any, lanes: Lanes) -> list[Column | Truths]:
+def columns_of(tensor: Any, lanes: Lanes) -> list[Column]:
     """The columns of a stand-in, or those of the constants in a tensor of torch or a number of Python."""
     if isinstance(tensor, StandIn):
         return tensor.elements()
     values = tensor.detach().reshape(-1).tolist() if isinstance(tensor, torch.Tensor) else [tensor]
     if len(values) > MOST_ELEMENTS or any(isinstance(each, complex) for each in values):
         raise Undecided("complex numbers, or too many constants")
-    truth = isinstance(tensor, bool) or (isinstance(tensor, torch.Tensor) and tensor.dtype == torch.bool)
-    return [[each if truth else constant(each)] * lanes.count for each in values]
-
-
-def as_numbers(column: Column | Truths) -> Column:
-    """Truths as ones and zeros; numbers as they are."""
-    return numbers(column) if column[0] is None or isinstance(column[0], bool) else column
+    return [lanes.constant(float(each) if isinstance(each, bool) else each) for each in values]
 
 
 def concrete(tensor: Any, lanes: Lanes) -> Any:
     """A tensor of torch with the whole numbers or truths of a stand-in, if all lanes have the same.
 
-    Raises ``Parted`` if they have not. Anything else is returned as it is.
+    Raises ``Parted`` if they have not. Anything else is returned as it is, and so is what a list holds of it.
     """
+    if isinstance(tensor, list | tuple):
+        return [concrete(each, lanes) for each in tensor]
     if not isinstance(tensor, StandIn):
         return tensor
     if tensor.is_floating_point():
         raise Undecided("a place that depends on a real number")
     columns = tensor.elements()
-    ways = [_way(tuple(column[lane] for column in columns)) for lane in range(len(lanes.balls))]
-    if ways[0] is None or any(each != ways[0] for each in ways):
-        raise Parted(list(ways))
-    return torch.tensor(ways[0], dtype=tensor.dtype).reshape(tensor.shape)
-
-
-def _way(values: tuple[Any, ...]) -> tuple[int, ...] | None:
-    found = []
-    for each in values:
-        number = each if isinstance(each, bool) or each is None else exact_number(each)
-        if number is None:
-            return None
-        found.append(int(number) if isinstance(number, bool) else int(number.unique_fmpz() or 0))
-    return tuple(found)
+    found = [[exact_number(column.values[lane]) for column in columns] for lane in range(len(lanes.balls))]
+    ways = [None if None in each else tuple(int(float(one)) for one in each if one is not None) for each in found]
+    return torch.tensor(lanes.same(ways), dtype=tensor.dtype).reshape(tensor.shape)
 
 
 def python_number(tensor: StandIn, lanes: Lanes) -> bool | int | float:
     """``item()``: a truth or a whole number that is the same in all lanes, or a constant that a float holds."""
+    (column,) = tensor.elements()
+    column = column.plain()  # what becomes of the number is not seen
     if not tensor.is_floating_point():
         return concrete(tensor, lanes).item()
-    (column,) = tensor.elements()
-    exact = [exact_number(each) for each in column if not isinstance(each, bool) and each is not None]
+    exact = [exact_number(each) for each in column.values]
     found = {float(each) if each is not None else None for each in exact}
     value = found.pop()
     if found or value is None or constant(value)[0] != exact[0]:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from ..runtime import FunctionFailed, Section
-from .decisions import Undecided
+from .column import Undecided
 
 # What asks for more than numbers, shapes and dtypes.
 _TELLING = {"type", "id", "globals", "locals", "vars", "dir", "eval", "exec", "hasattr", "__import__"}
@@ -189,10 +189,11 @@ def call_first(section: Section, curve: Section, grad_output: float, t: float) -
 
 
 def control(section: Section, curve: Section, grad_output: float, known: list[tuple[float, float, float]]) -> None:
-    """Refuse where tensors give other numbers than the stand-in, in the middles of some boxes: (t, curve, gradient)."""
+    """Refuse where tensors give other numbers than the stand-in: t, the curve, backward over grad_output."""
     if not known:
         return
     t, curves, gradients = (np.array(each) for each in zip(*known, strict=True))
+    gradients = gradients * grad_output
     try:
         found = section.alone().backward(t, grad_output)
         values = found.values if curve is section else curve.alone().forward(t)

@@ -72,7 +72,7 @@ OPERATIONS: dict[str, Known] = {
     "erfcx": Known(torch.special.erfcx, lambda x: mp.exp(x * x) * mp.erfc(x), -3, 6),
     "ndtr": Known(torch.special.ndtr, lambda x: ndtr(x, mp.mpf(math.sqrt(0.5)))),  # torch's constant is a double
     "log_ndtr": Known(torch.special.log_ndtr, lambda x: mp.log(ndtr(x))),
-    "gelu": Known(F.gelu, lambda x: x * ndtr(x)),
+    "gelu": Known(F.gelu, lambda x: x * ndtr(x, mp.mpf(math.sqrt(0.5)))),
     "entr": Known(torch.special.entr, lambda x: -x * mp.log(x), 1e-3, 20),
     "lgamma": Known(torch.lgamma, mp.loggamma, 1e-2, 20),
     "digamma": Known(torch.digamma, mp.digamma, 1e-2, 20),

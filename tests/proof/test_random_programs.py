@@ -11,7 +11,7 @@ from support.sections import op_of, section
 
 from gradloupe.ops import Input
 from gradloupe.server.proof.call import enclose, lanes_of, precision
-from gradloupe.server.proof.decisions import Parted, Undecided
+from gradloupe.server.proof.column import Parted, Undecided
 from gradloupe.server.proof.enclosure import head
 from gradloupe.server.runtime import Section
 

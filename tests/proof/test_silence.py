@@ -1,5 +1,6 @@
 """What is not known exactly is refused: a proof is sound or silent."""
 
+import math
 import random
 import time
 from collections.abc import Callable
@@ -66,6 +67,11 @@ def caches(x: torch.Tensor) -> torch.Tensor:
     return CACHE.setdefault("first", 2 * x)
 
 
+@torch.library.custom_op("strangers::mul", mutates_args=())
+def strangers_product(a: torch.Tensor, b: float) -> torch.Tensor:
+    return a * b + (a > 1).double()
+
+
 REFUSED: dict[str, Derivative] = {
     "what is a plain tensor": lambda x: 3 * x if type(x) is torch.Tensor else 2 * x,
     "its class": lambda x: 3 * x if x.__class__ is torch.Tensor else 2 * x,
@@ -88,6 +94,9 @@ REFUSED: dict[str, Derivative] = {
     "how often it was called": counts,
     "what it kept": caches,
     "memory that nobody has written": lambda x: 2 * x + 0 * torch.empty(1, dtype=torch.float64),
+    "nothing times infinity": lambda x: 2 * x + 0 * torch.full_like(x, math.inf),
+    "whole powers of a whole number": lambda x: 2 * x + torch.full_like(x, 2.0).long() ** x.long(),
+    "an operation of somebody else that has the name of one of torch's": lambda x: torch.ops.strangers.mul(2 * x, 1.0),
     "an operation that is not known": lambda x: 2 * x + 0 * torch.special.bessel_j0(x),
     "a result that is written elsewhere": lambda x: torch.mul(x, 2, out=torch.zeros(1, dtype=torch.float64)),
     "a sum that is written elsewhere": lambda x: 2 * torch.sum(x, 0, out=torch.ones_like(x)[0]),
