@@ -54,7 +54,7 @@ def stretched_panel(name: str, up: Axis, inside: Iterable[Markup], marks: Iterab
     """What is ``inside`` a panel, drawn on ``INLINE_GRID``, and above it the labels of its y-axis and marks."""
     box = f"0 0 {INLINE_GRID.width:g} {INLINE_GRID.height:g}"
     cut = {"class": f"panel {name}".rstrip(), "viewBox": box, "preserveAspectRatio": "none"}
-    labels = [_text({"y": _percent(1 - up.share(tick.value))}, tick) for tick in up.ticks]
+    labels = [_text({"y": percent(1 - up.share(tick.value))}, tick) for tick in up.ticks]
     return svg_element("svg", cut, *inside) + svg_element("svg", {"class": f"labels {name}".rstrip()}, *labels, *marks)
 
 
@@ -103,14 +103,14 @@ def _marks(drawn: Scene, up: Axis, layer: Layer) -> Iterator[Markup]:
         return
     name, d = _MARKS[layer.name]
     for x, y in mark_positions(layer, drawn.few, up):
-        yield svg_element("svg", {"x": _percent(x), "y": _percent(1 - y)}, _path(name, d))
+        yield svg_element("svg", {"x": percent(x), "y": percent(1 - y)}, _path(name, d))
 
 
 def labels_below(few: Axis, many: Axis) -> Markup:
     """The labels and the name of the x-axis."""
     groups = []
     for name, across in _widths(few, many):
-        labels = [_text({"x": _percent(across.share(tick.value))}, tick) for tick in across.ticks]
+        labels = [_text({"x": percent(across.share(tick.value))}, tick) for tick in across.ticks]
         groups += [svg_element("g", {"class": name}, *labels)] if name else labels
     title = svg_element("text", {"class": "title", "x": "50%"}, escape_xml(few.words))
     return svg_element("svg", {"class": "labels below"}, *groups, title)
@@ -129,5 +129,6 @@ def _text(place: dict[str, str], tick: Tick) -> Markup:
     return svg_element("text", place, escape_xml(tick.text))
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share as an attribute has it."""
     return f"{100 * share:.3f}".rstrip("0").rstrip(".") + "%"

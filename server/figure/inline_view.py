@@ -9,17 +9,17 @@ from markupsafe import Markup
 
 from ..protocol.answer import Answer
 from .axis_ticks import Tick, fitting_labels, widest_label, without_shared_power
-from .inline_svg import INLINE_GRID, grid_lines, labels_below, stretched_panel
+from .inline_svg import INLINE_GRID, grid_lines, labels_below, percent, stretched_panel
 from .legend_keys import LegendEntry
 from .palette import PAGE_PALETTE, Pen
 from .scene import FEW, MANY, Axis
-from .svg_elements import svg_element
+from .svg_elements import escape_xml, svg_element
 from .view_picture import view_picture
 from .view_sheet import ViewPanel
 
 _PEN = Pen(PAGE_PALETTE)
 _KEY = 13.0  # the font size of a legend, in pixels
-_LEVELS = 3  # how many labels a y-axis has, about
+_COLUMNS = 8  # of numbers, at most
 _APART = 1.0  # rem between labels
 
 
@@ -45,9 +45,15 @@ def _panel(panel: ViewPanel) -> InlinePanel:
     shown, power = without_shared_power(up.ticks)
     up = replace(up, ticks=shown)
     inside = [*(grid_lines(few, many, up) if panel.grid else ()), *panel.inside(_PEN, INLINE_GRID, 1.0)]
-    drawing = stretched_panel("", up, inside) + labels_below(few, many)
+    texts = panel.texts if panel.cells[0] <= _COLUMNS else ()
+    numbers = svg_element("g", {"class": "numbers"}, *(_text(*each) for each in texts))
+    drawing = stretched_panel("", up, inside, [numbers]) + labels_below(few, many)
     words = f"{panel.words} in {power}" if power else panel.words
     return InlinePanel(words, tuple(_keys(panel.legend)), drawing, *up.span)
+
+
+def _text(x: float, y: float, text: str, colour: str) -> Markup:
+    return _PEN.draw("text", {"x": percent(x), "y": percent(1 - y)}, escape_xml(text), fill=colour)
 
 
 def _labelled(panel: ViewPanel) -> tuple[Axis, Axis, Axis]:
@@ -58,7 +64,7 @@ def _labelled(panel: ViewPanel) -> tuple[Axis, Axis, Axis]:
     few, many = (
         _without_touching(replace(panel.across, ticks=fitting_labels(below, *room)), room[1]) for room in (FEW, MANY)
     )
-    return few, many, replace(panel.up, ticks=beside(_LEVELS))
+    return few, many, replace(panel.up, ticks=beside(panel.levels))
 
 
 def _without_touching(axis: Axis, room: float) -> Axis:

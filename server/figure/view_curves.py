@@ -17,6 +17,7 @@ from .palette import Pen
 from .scene import Axis
 from .svg_paths import PathGrid
 from .view_marks import (
+    RIGHT,
     Frame2D,
     box_key,
     dot_key,
@@ -31,7 +32,6 @@ from .view_marks import (
 )
 from .view_sheet import ViewPanel
 
-_RIGHT = ("agrees", "subgradient")
 _AIR = 0.11
 
 
@@ -63,14 +63,14 @@ def area_panels(answer: Answer) -> tuple[ViewPanel, ...]:
                 value is not None
                 and low is not None
                 and high is not None
-                and (said in kinds or (not kinds and said not in (*_RIGHT, "differs")))
+                and (said in kinds or (not kinds and said not in (*RIGHT, "differs")))
             ):
                 yield low, min(0.0, value), high, max(0.0, value)
 
     def inside(pen: Pen, grid: PathGrid, _: float) -> Iterator[Markup]:
         bands = ((low, -room, high, room) for low, high, _, room, _ in cells if low is not None and high is not None)
         yield from draw_boxes(pen, axes, grid, bands, "numerical", 0.22)
-        yield from draw_boxes(pen, axes, grid, boxes(*_RIGHT), "muted", 0.75)
+        yield from draw_boxes(pen, axes, grid, boxes(*RIGHT), "muted", 0.75)
         yield from draw_boxes(pen, axes, grid, boxes(), "muted", 0.3)
         yield from draw_boxes(pen, axes, grid, boxes("differs"), "disagreement", 0.9)
 
@@ -155,7 +155,7 @@ def wide_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         larger = max(abs(returned), abs(numerical))
         apart, room = _relative(returned - numerical, larger), _relative(error, larger)
         bound.append((place(x), room))
-        vague = said not in _RIGHT or (room is not None and apart is not None and room > -1 and -1 < apart <= room)
+        vague = said not in RIGHT or (room is not None and apart is not None and room > -1 and -1 < apart <= room)
         designed = follows and apart is not None and apart > max(-1.0, -1.0 if room is None else room)
         kind = "undecided" if vague else "matches surrogate" if designed else "agrees"
         points["differs" if said == "differs" else kind].append((place(x), apart))

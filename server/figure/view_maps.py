@@ -13,11 +13,11 @@ from ..protocol.answer import Answer
 from ..protocol.question import element_names
 from .axis_ticks import Tick, ticks
 from .drawn_section import Numbers
-from .font_metrics import text_width
 from .palette import Pen
 from .scene import Axis
 from .svg_paths import PathGrid
 from .view_marks import (
+    RIGHT,
     Frame2D,
     box_key,
     draw_dots,
@@ -83,9 +83,6 @@ def surface_panels(answer: Answer) -> tuple[tuple[ViewPanel, ...], ...]:
             if not signed:
                 ridges = zip(header["ridges"]["x"], header["ridges"]["y"], strict=True)
                 yield from draw_dots(pen, axes, grid, ridges, "ink", 3 * scale)
-            if not any(value is not None for value in values):
-                size = 13 * scale
-                yield pen.write(note, grid.width / 2, grid.height / 2, size, fill="muted", anchor="middle")
 
         ends = (("muted", max(seen, default=0.0), low),) if not signed else ()
         keys = [
@@ -93,10 +90,11 @@ def surface_panels(answer: Answer) -> tuple[tuple[ViewPanel, ...], ...]:
         ]
         if signed:
             keys = [ramp_key(most)]
-        return ViewPanel(words, axes.across, axes.up, inside, tuple(keys), None, False, _fits(axes))
+        texts = () if any(value is not None for value in values) else ((0.5, 0.5, note, "muted"),)
+        return ViewPanel(words, axes.across, axes.up, inside, tuple(keys), None, False, _fits(axes), texts=texts)
 
     top = max((value for value in raised if value is not None), default=0.0) or 1.0
-    first = panel(f"↑ {header['wrt2']}, forward", raised, top, False)
+    first = panel("forward", raised, top, False)
     second = panel(f"{slope}, returned", returned, both, True, "nothing returned")
     third = panel(f"{slope}, numerical", numerical, both)
     last = panel("their difference", apart, _most(apart) or both, True, "within the error bound")
@@ -128,13 +126,18 @@ def jacobian_panels(answer: Answer) -> tuple[ViewPanel, ...]:
 
     def panel(name: str, words: str, scale_end: float) -> ViewPanel:
         values = columns[name] or [None] * (high * wide)
+        if name == "difference":  # where both agree nothing is to be seen
+            values = [None if said in RIGHT else value for value, said in zip(values, status, strict=True)]
+        rows = [values[row * wide : (row + 1) * wide] for row in reversed(range(high))]
+        texts = tuple(_numbers(rows, scale_end, "" if name == "difference" else "×"))
+        cells = (wide, high)
+        if name == "difference" and {*status} <= {*RIGHT}:
+            texts, cells = ((0.5, 0.5, "within the error bound", "muted"),), (1, 1)
 
         def inside(pen: Pen, grid: PathGrid, scale: float) -> Iterator[Markup]:
-            rows = [values[row * wide : (row + 1) * wide] for row in reversed(range(high))]
             yield from draw_field(pen, grid, rows, scale_end)
-            yield from _numbers(pen, grid, rows, scale_end, 11.5 * scale)
 
-        return ViewPanel(words, across, up, inside, (), None, False, fit)
+        return ViewPanel(words, across, up, inside, (), None, False, fit, 8, texts, cells)
 
     return (
         panel("numerical", "numerical", most),
@@ -143,19 +146,13 @@ def jacobian_panels(answer: Answer) -> tuple[ViewPanel, ...]:
     )
 
 
-def _numbers(
-    pen: Pen, grid: PathGrid, rows: Sequence[Sequence[float | None]], most: float, size: float
-) -> Iterator[Markup]:
-    """The number in each cell, where all fit; a cross where there is none."""
-    high, wide = grid.height / len(rows), grid.width / len(rows[0])
-    texts = [[("×" if value is None else typeset_number(value, 3)) for value in row] for row in rows]
-    if high < 1.2 * size or any(text_width(text, size) + 0.5 * size > wide for row in texts for text in row):
-        return
+def _numbers(rows: Sequence[Sequence[float | None]], most: float, none: str) -> Iterator[tuple[float, float, str, str]]:
+    """The number in each cell, or ``none``."""
     for i, row in enumerate(rows):
         for j, value in enumerate(row):
             deep = value is not None and abs(value) > _DEEP * most
-            x, y = (j + 0.5) * wide, grid.height - (i + 0.5) * high + 0.36 * size
-            yield pen.write(texts[i][j], x, y, size, fill="paper" if deep else "ink", anchor="middle")
+            text = none if value is None else typeset_number(value, 3)
+            yield (j + 0.5) / len(row), (i + 0.5) / len(rows), text, "paper" if deep else "ink"
 
 
 def _names(names: Sequence[str], count: int) -> tuple[Tick, ...]:

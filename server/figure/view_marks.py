@@ -19,6 +19,7 @@ from .scene import Axis
 from .svg_paths import PathGrid, curve_path
 from .traces import Layer
 
+RIGHT = ("agrees", "subgradient")  # statuses
 _LEVELS = 24  # of a colour, from none to full
 
 

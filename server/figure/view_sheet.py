@@ -30,7 +30,9 @@ Shapes = Callable[[Pen, PathGrid, float], Iterator[Markup]]
 class ViewPanel:
     """A panel: the words above it, its axes, and what is drawn: ``inside``, clipped at its edges, and ``above`` that.
 
-    ``fit`` gives an axis the labels for which there is room, at most so many.
+    ``fit`` gives an axis the labels for which there is room, at most so many; beside a panel on a page are ``levels``.
+    ``texts`` stand over all that: where, as shares of the panel from the left and from below, what, and their colour.
+    They are left out where one does not fit into its share of the panel, 1 / ``cells``.
     """
 
     words: str
@@ -41,6 +43,9 @@ class ViewPanel:
     above: Shapes | None = None
     grid: bool = True
     fit: tuple[Callable[[int], tuple[Tick, ...]], Callable[[int], tuple[Tick, ...]]] | None = None
+    levels: int = 3
+    texts: tuple[tuple[float, float, str, str], ...] = ()
+    cells: tuple[int, int] = (1, 1)
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,7 @@ def _panel(pen: Pen, panel: ViewPanel, box: _Box, head: float, unit: float, addr
     cut: dict[str, str | float] = {"x": left, "y": top, "width": grid.width, "height": high, "overflow": "hidden"}
     scale = unit / _PIXELS
     lines = _grid_lines(pen, panel, grid, scale) if panel.grid else ()
-    yield pen.draw("svg", cut, *lines, *panel.inside(pen, grid, scale))
+    yield pen.draw("svg", cut, *lines, *panel.inside(pen, grid, scale), *_texts(pen, panel, grid, 11.5 * scale))
     whole = replace(grid, left=left, top=top)
     for tick in panel.up.ticks:
         yield pen.write(
@@ -154,6 +159,15 @@ def _panel(pen: Pen, panel: ViewPanel, box: _Box, head: float, unit: float, addr
     yield from panel.above(pen, whole, scale) if panel.above else ()
     middle = (left + box.right) / 2
     yield pen.write(panel.across.words, middle, top + high + 2.75 * size, size * 1.05, "code", anchor="middle")
+
+
+def _texts(pen: Pen, panel: ViewPanel, grid: PathGrid, size: float) -> Iterator[Markup]:
+    across, up = panel.cells
+    widest = max((text_width(text, size) for _, _, text, _ in panel.texts), default=0.0)
+    if grid.height / up < 1.2 * size or widest + 0.5 * size > grid.width / across:
+        return
+    for x, y, text, colour in panel.texts:
+        yield pen.write(text, grid.x(x), grid.y(y) + 0.36 * size, size, fill=colour, anchor="middle")
 
 
 def _labelled(panel: ViewPanel, wide: float, high: float, size: float) -> ViewPanel:

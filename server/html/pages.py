@@ -108,8 +108,8 @@ class SectionPage:
     ``figure`` is the canonical address of its curves and ``base`` that of the site; ``answer`` is None while the curves
     are being measured. ``indexed`` allows search engines to index it. ``beside`` is what there is to say of the
     Function in addition to the verdict on this section, ``remark`` what there is to say of its sliders.
-    ``closer`` is the answer of the view that is open, where that comes as HTML. ``held`` are y-axes on which the
-    curves are drawn, None where these have their own. ``editable`` says that its code may be edited.
+    ``closer`` is the answer of the view that is open. ``held`` are y-axes on which the curves are drawn, None where
+    these have their own. ``editable`` says that its code may be edited.
     """
 
     op: OpDescription

@@ -241,8 +241,8 @@ async def section_page(
 ) -> Response:
     """A page with the figure of ``place``; without it, where the answer is not there after ``patience`` seconds.
 
-    ``kind`` tells it from other pages. Of the answers to ``further`` questions it shows that of a view that comes as
-    HTML; for curves it has room on the axes of the figure.
+    ``kind`` tells it from other pages. Of the answers to ``further`` questions it shows that of another view; for
+    curves it has room on the axes of the figure.
     """
     site = Site.serving(request)
     if await site.engine.waits_for(place.op):
@@ -259,7 +259,7 @@ async def section_page(
         found = await asyncio.gather(*soon)
         address = canonical_address(asked.op, without_display_options(figure))
         drawn = None if found[0] is None else curves_of(found[0])
-        panels = [each for each in found if each is not None and each.header["view"] in WRITTEN_VIEWS]
+        panels = [each for each in found if each is not None and each.header["view"] != "curves"]
         curves = [curves_of(each) for each in found if each is not None and each.header["view"] == "curves"]
         held = common_axis_ranges(curves) if len(curves) > 1 else None
         view = SectionPage(
@@ -278,4 +278,4 @@ async def section_page(
 
 
 def _panel_question(op: OpDescription, device: DeviceSummary, address: Address) -> list[Question]:
-    return [address.question] if address.question.view in WRITTEN_VIEWS else []
+    return [] if address.question.view == "curves" else [address.question]

@@ -61,7 +61,13 @@ def test_compile_is_tried_when_asked(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("view", "said"), [("contract", "SAVED-UNUSED"), ("node", "The graph as a table"), ("area", "rise − area per cell")]
+    ("view", "said"),
+    [
+        ("contract", "SAVED-UNUSED"),
+        ("node", "The graph as a table"),
+        ("area", "rise − area per cell"),
+        ("descent", "with the true derivative"),
+    ],
 )
 def test_without_javascript_a_link_opens_it(plain: Page, view: str, said: str) -> None:
     plain.goto("/ops/incorrect_clipped_relu?clip=1.5")
