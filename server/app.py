@@ -27,7 +27,7 @@ from .http.static_files import StaticFiles
 from .http.sub_path import SubPath
 from .protocol.errors import EngineBroken, EngineBusy
 from .reload.composite_engine import AnyEngine
-from .routes import compare, exercises, gallery, lessons, oembed, own, play, robots, sections, system
+from .routes import compare, exercises, gallery, lessons, oembed, own, play, sections, system
 from .routes.context import Site
 
 _USUAL = Settings()
@@ -106,7 +106,6 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     app.include_router(exercises.router)
     app.include_router(gallery.router)
     app.include_router(lessons.router)
-    app.include_router(robots.router)
     app.include_router(system.router)
     if settings.targets or settings.play:
         framed = settings.frame_ancestors not in OWN_SITE_ANCESTORS

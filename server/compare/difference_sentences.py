@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ..documents.columns import document_columns
-from ..documents.nouns import Nouns, nouns
-from ..documents.pole_rows import nearest_row
-from ..documents.typography import number_within_span, typeset_number
+from ..documents.columns import document_columns, nearest_row
+from ..documents.typography import Nouns, nouns, number_within_span, typeset_number
 from ..protocol.answer import CurvesAnswer
 from ..protocol.listed import listed
 from ..schema.section import Ends, SectionRecord

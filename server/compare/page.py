@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..documents.compact import exact_document, script_json
+from ..documents.json_document import exact_document, script_json
 from ..documents.typography import with_minus_sign
 from ..figure.axis_range import common_axis_ranges
 from ..figure.inline_svg import static_figure

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import NoneType
 from typing import Any, get_args
 
@@ -67,3 +70,54 @@ def document_columns(answer: Answer) -> dict[str, list[Any] | None]:
         _OPTIONAL[view]
     )
     return columns | text_columns(answer.header) | {name: column.tolist() for name, column in answer.columns.items()}
+
+
+def nearest_row(xs: list[float], value: float) -> int:
+    """The row whose x is closest to ``value``, by bisection; x is increasing."""
+    high = min(max(bisect_right(xs, value), 1), len(xs) - 1)
+    low = max(0, high - 1)
+    return low if value - xs[low] <= xs[high] - value else high
+
+
+def rows_beside(xs: list[float], places: Iterable[float]) -> set[int]:
+    """The rows closest to these x, and their neighbours."""
+    rows = {nearest_row(xs, x) + step for x in places for step in (-1, 0, 1)}
+    return {row for row in rows if 0 <= row < len(xs)}
+
+
+def with_gaps(column: Sequence[float | None], rows: Collection[int]) -> list[float | None]:
+    """``column`` with a gap in each of these rows."""
+    return [None if row in rows else value for row, value in enumerate(column)] if rows else [*column]
+
+
+_REACH = 2  # points on either side of an extreme one
+_SMOOTH = 0.02  # of what a parabola rises by, as far as the outer of these points may lie off it
+
+
+def extreme_values(x: Sequence[float], column: Sequence[float | None]) -> tuple[float, float] | None:
+    """The extremes of the curve through a ``column``, one value for each ``x``; None where it has no value."""
+    values = {row: value for row, value in enumerate(column) if value is not None}
+    if not values:
+        return None
+    low, high = min(values, key=values.__getitem__), max(values, key=values.__getitem__)
+    return _turning_value(x, column, low), _turning_value(x, column, high)
+
+
+def _turning_value(x: Sequence[float], column: Sequence[float | None], row: int) -> float:
+    """The value at the vertex of the parabola through the point of a row and its neighbours.
+
+    It is rounded to what it adds to the value at the row, which it is where the curve is no parabola there.
+    """
+    rows = range(row - _REACH, row + _REACH + 1)
+    middle = column[row] or 0.0
+    around = [(x[each] - x[row], column[each]) for each in rows if 0 <= each < len(x)]
+    known = [(t, value - middle) for t, value in around if value is not None]
+    if len(known) < len(rows) or any(one >= other for (one, _), (other, _) in pairwise(known)):
+        return middle
+    _, (left, below), _, (right, above), _ = known
+    bend = (above / right - below / left) / (right - left)
+    slope = above / right - bend * right
+    smooth = all(abs(slope * t + bend * t * t - value) <= _SMOOTH * abs(bend) * t * t for t, value in known)
+    beyond = slope * slope / (4 * bend) if bend and smooth else 0.0
+    turns = 0 < abs(beyond) < math.inf
+    return round(middle - beyond, -math.floor(math.log10(abs(beyond)))) if turns else middle

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 
 from ..schema.op import OpDescription
 from ..url.address import Address, curves_only, default_query_values, query_values, without_display_options
-from .python_source import MAX_COLUMNS, call_source, string_source
 from .shown_call import shown_call
 
 _SENTENCES = {
@@ -27,6 +26,7 @@ _NAMES = {
     "surrogate": "backward_is_the_derivative_of_its_surrogate",
     "broken": "what_is_wrong_is_found",
 }
+MAX_COLUMNS = 88  # those of a formatter that nobody has told another number
 _STRING_COLUMNS = MAX_COLUMNS - len('        "",')
 _NUMBER = re.compile(r"-?[\d.]+(e[-+]?\d+)?")
 _LEFT_OUT = ("device", "layout", "recipe")  # of an address; a device may be missing where the test runs
@@ -111,3 +111,18 @@ def _assertion(op: OpDescription) -> list[str]:
         ]
     right = "any(each.fault for each in found.sweeps)" if op["claim"] == "broken" else "found.ok"
     return [f"    assert {right}, found"]
+
+
+def string_source(text: str) -> str:
+    """The source of a string, in double quotes where it contains none."""
+    plain = repr(text)
+    return f'"{plain[1:-1]}"' if plain[0] == "'" and '"' not in text else plain
+
+
+def call_source(name: str, arguments: Sequence[str], indent: int, more: int = 1) -> str:
+    """The source of a call behind ``indent`` columns: on one line if that leaves room for ``more``, else on several."""
+    line = f"{name}({', '.join(arguments)})"
+    if indent + len(line) + more <= MAX_COLUMNS and "\n" not in line:
+        return line
+    space = " " * indent
+    return f"{name}(\n" + "".join(f"{space}    {each},\n" for each in arguments) + f"{space})"

@@ -15,10 +15,9 @@ from ..protocol.parameter_kinds import LARGEST
 from ..schema.page import ReadingsRecord
 from ..schema.section import Ends, JumpRecord, KinkRecord, SectionDocument, WorstRecord
 from ..schema.verdict_words import DESIGNED, FAILING_WORDS
-from .extremes import extreme_values
-from .nouns import nouns
-from .pole_rows import nearest_row, rows_beside, with_gaps
+from .columns import extreme_values, nearest_row, rows_beside, with_gaps
 from .typography import (
+    nouns,
     number_apart_from,
     number_on_grid,
     number_within_span,

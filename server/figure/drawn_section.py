@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from math import inf, isfinite
 
-from ..documents.nouns import Nouns, nouns
-from ..documents.pole_rows import rows_beside, with_gaps
+from ..documents.columns import rows_beside, with_gaps
+from ..documents.typography import Nouns, nouns
 from ..protocol.answer import CurvesAnswer
 from ..schema.section import FailureRecord, JumpRecord, KinkRecord, SeenRecord
 from ..schema.verdict_words import FORWARD_WORDS, verdict_mark, verdict_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..documents.nouns import Nouns, nouns
+from ..documents.typography import Nouns, nouns
 from ..protocol.answer import CurvesAnswer
 from ..schema.section import TermsRecord
 from ..schema.verdict_words import FAILING_WORDS, VERDICTS

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..documents.nouns import nouns
+from ..documents.typography import nouns
 from ..protocol.answer import Answer
 from .axis_range import AxisRange
 from .axis_ticks import Tick, decade_label, decade_ticks, ticks

@@ -1,8 +1,9 @@
-"""An op as HTML: paragraphs of its docstring, formulas as MathML, its source highlighted by Pygments."""
+"""An op as HTML: paragraphs of its docstring, formulas as MathML, its source highlighted by Pygments, its controls."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 from functools import lru_cache
 from html import unescape
@@ -11,6 +12,9 @@ from threading import Lock
 from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup, escape
+
+from ..protocol.fingerprint import fingerprint
+from ..schema.op import OpDescription
 
 # What formulas and sources are written with, and the first page does without.
 MARKUP_LIBRARIES = ("latex2mathml.converter", "pygments.formatters.html", "pygments.lexers.python")
@@ -123,3 +127,17 @@ def _rules(style: str, root: str = "") -> str:
     formatter = HtmlFormatter(style=style)
     place = f"{root}.source"
     return "\n".join(formatter.get_background_style_defs(place) + formatter.get_token_style_defs(place))
+
+
+# Fields of an op that its controls do not depend on, and that may change with every save of its file.
+_DESCRIPTIVE_FIELDS = {
+    *("title", "doc", "source", "digest", "first_line", "line", "file", "reference", "check"),
+    *("forward", "backward", "surrogate_formula", "like", "written", "bound", "import_line", "block", "assumed"),
+}
+
+
+def controls_digest(op: OpDescription) -> str:
+    """The digest of the arguments, inputs, parameters and outputs of an op."""
+    return fingerprint(
+        json.dumps({key: value for key, value in op.items() if key not in _DESCRIPTIVE_FIELDS}, sort_keys=True)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..documents.compact import compact_document, exact_document
+from ..documents.json_document import compact_document, exact_document
 from ..documents.text_alternative import reading_words
 from ..figure.axis_range import AxisRanges
 from ..figure.scene import scene_document

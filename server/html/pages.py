@@ -11,8 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..documents.compact import exact_document, script_json
-from ..documents.nouns import reworded_for_order
+from ..documents.json_document import exact_document, script_json
 from ..documents.panel_tables import (
     argument_rows,
     attribute_rows,
@@ -35,7 +34,7 @@ from ..documents.text_alternative import (
     range_out_of_view,
     summary_sentences,
 )
-from ..documents.typography import typeset_number
+from ..documents.typography import reworded_for_order, typeset_number
 from ..documents.typography import typeset_sentence as typeset
 from ..exercises.exercise import Exercise
 from ..figure.axis_range import AxisRanges
@@ -71,24 +70,22 @@ from ..url.address import (
 )
 from ..url.representations import PICTURES, REPRESENTATIONS
 from .assets import SHARED_SCRIPT, Assets
-from .controls_digest import controls_digest
 from .course import Course
 from .example_inputs_code import example_inputs_code
-from .exercise_page import FrameDress, exercise_context
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
 from .glossary import GlossaryEntry, termed, unlinked
 from .lessons import LessonPlace
-from .op_markup import highlighted_source, inline_code, load_markup_libraries, mathml, prose
+from .op_markup import controls_digest, highlighted_source, inline_code, load_markup_libraries, mathml, prose
 from .page_document import page_document
-from .play_page import SKELETON, name_in_text, source_text, unanswered
+from .play_page import SKELETON, FrameDress, exercise_context, name_in_text, source_text, unanswered
 from .search import ranked, suggestions
-from .site_address import is_local
 from .social_tags import (
     EXERCISES_DESCRIPTION,
     GLOSSARY_DESCRIPTION,
     LESSONS_DESCRIPTION,
     PLAY_DESCRIPTION,
     SocialTags,
+    is_local,
     plain_tags,
     section_tags,
 )

@@ -1,15 +1,20 @@
-"""The page with the editor: the text that it starts with, and what stands there before anything is answered."""
+"""Pages with the editor, free and of an exercise: the text they start with, and what stands there at first."""
 
 from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..exercises.exercise import Exercise
 from ..figure.legend import legend
 from ..paths import ROOT, working_directory
 from ..schema.op import OpStub
+from ..url.parse import parse_query
+from .course import Course
+from .social_tags import plain_tags
 
 SKELETON = '''\
 import torch
@@ -68,4 +73,40 @@ def unanswered() -> dict[str, Any]:
         "values": {"layout": "stacked", "height": ""},
         "around": legend(None, question),
         **{"hide": (), "theme": "auto", "answer": None, "elsewhere": None, "packed": "", "still": "", "figure": ""},
+    }
+
+
+@dataclass(frozen=True)
+class FrameDress:
+    """What a frame leaves out of an exercise, its theme, and its height in pixels where it is given one."""
+
+    hide: tuple[str, ...] = ()
+    theme: str = "auto"
+    height: int | None = None
+
+
+def exercise_context(
+    exercise: Exercise, course: Course, base: str, indexed: bool, dress: FrameDress | None = None
+) -> dict[str, Any]:
+    """The context of the page of an exercise of ``course``, or with a ``dress`` that of its frame on another page.
+
+    ``asked`` are the words of the query that it begins with, which its form does not have before the first answer.
+    """
+    others = course.beside(exercise) if exercise.name else []
+    before, after = others[: exercise.number - 1], others[exercise.number :]
+    text, query = " ".join(exercise.task.replace("`", "").split()), exercise.goal.asks[0]
+    address, blank = f"{base}/exercises/{exercise.name}", unanswered()
+    if dress is not None:
+        blank |= {"hide": dress.hide, "theme": dress.theme, "values": {**blank["values"], "height": dress.height or ""}}
+    return blank | {
+        "social": plain_tags(address, exercise.title, text, indexed and dress is None),
+        "exercise": exercise,
+        "framed": dress is not None,
+        "lesson": next((lesson for lesson in course.lessons if lesson.name == exercise.lesson), None),
+        "course": course.digest if exercise.own else "",
+        "count": len(others),
+        "previous": before[-1:],
+        "next": after[:1],
+        "search": f"?{query}" if query else "",
+        "asked": [(name, "") for name in parse_query(query)],
     }

@@ -1,10 +1,12 @@
-"""Meta tags in the head of a page: canonical link, Open Graph preview, robots, oEmbed discovery."""
+"""Meta tags in the head of a page: canonical link, Open Graph, robots, oEmbed; and whether a site is local."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from urllib.parse import quote
+from ipaddress import ip_address
+from urllib.parse import quote, urlsplit
 
 from ..figure.sheet_svg import PREVIEW_SIZE
 from ..schema.op import OpDescription
@@ -87,3 +89,11 @@ def _said(op: OpDescription, header: SectionRecord | None) -> str:
         first = re.split(r"(?<=[.:]) (?=[A-Z])", header["verdict"]["sentence"], maxsplit=1)[0]
         said = f"{word[:1].upper()}{word[1:]}: {first}"
     return " ".join(said.replace("`", "").split())
+
+
+def is_local(base: str) -> bool:
+    """Whether the site is on a machine or in a network of its reader's own, which the web does not reach."""
+    host = urlsplit(base).hostname or ""
+    with suppress(ValueError):
+        return ip_address(host).is_private
+    return host == "localhost" or host.endswith(".localhost")

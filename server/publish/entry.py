@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..documents.compact import exact_document
+from ..documents.json_document import exact_document
 from ..figure.sheet_svg import figure_svg
 from ..figure.thumbnail_path import sparkline
 from ..html.pages import Pages, SectionPage

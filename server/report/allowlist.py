@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..protocol.suggest import no_such_function
+from .findings import DIFFERENCE_IDS, VERDICT_ID, WARNING_IDS
 from .result import CheckResult
-from .words import DIFFERENCE_IDS, VERDICT_ID, WARNING_IDS
 
 
 class UnknownAllowance(Exception):

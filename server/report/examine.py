@@ -26,9 +26,9 @@ from ..schema.section import SectionRecord
 from ..schema.views import HIDDEN_ID, ContractRecord
 from ..url.address import Address, default_address
 from ..url.swept_elements import read_element, shapes_by_name, sweepable_shapes
+from .findings import UNJUDGED_WORDS
 from .result import ExaminedFunction
 from .summarize import is_lost, summarize, summarize_uncalled
-from .words import UNJUDGED_WORDS
 
 # Further inputs that are swept, however long that takes: no verdict depends on the clock. With more it is undecided.
 MAX_OTHER_INPUTS = 63

@@ -7,10 +7,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..schema.verdict_words import FAILING_WORDS
+from ..schema.verdict_words import FAILING_WORDS, VERDICTS
 from ..schema.views import WRONG_GRADIENT_IDS
-from .words import OVERRULED_WORDS
 
+# Words of what could not be judged at all.
+UNJUDGED_WORDS = tuple(word for word, each in VERDICTS.items() if not each.judged)
+# Words of a verdict that --allow forgives.
+FORGIVABLE_WORDS = tuple(word for word, each in VERDICTS.items() if each.forgivable)
+VERDICT_ID = "GRADIENT"  # the id of the verdict, and of the check of the X-ray that asks the same
+# Those of warnings that are of no check: a default that was left, a difference that is a remark, a likelier call in
+# which backward raises.
+DEFAULT_ID, REMARK_ID, PASSED_OVER_ID = WARNING_IDS = ("default", "remark", "backward")
+# Errors of the X-ray that it waives itself where an Op declares a surrogate.
+DIFFERENCE_IDS = frozenset((VERDICT_ID, "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
+# Those that say nothing of a step in which no number gets a wrong gradient.
+UNTOUCHED_IDS = DIFFERENCE_IDS | {"OTHER-CALLS"}
+# Words of a verdict that errors override by which a gradient is wrong.
+OVERRULED_WORDS = (*(word for word, each in VERDICTS.items() if each.follows), "undecided")
 GRAVE_LEVELS = ("error", "warning")
 
 

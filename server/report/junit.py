@@ -10,9 +10,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from ... import __version__
 from ..figure.svg_elements import without_forbidden
-from .findings import XrayFinding
+from .findings import VERDICT_ID, WARNING_IDS, XrayFinding
 from .result import CheckResult, Report
-from .words import VERDICT_ID, WARNING_IDS
 
 
 def junit_report(report: Report) -> bytes:

@@ -17,7 +17,14 @@ from ..schema.op import LoadError, OpStub
 from ..schema.verdict_words import FAILING_WORDS, verdict_name
 from ..schema.views import HIDDEN_ID, WRONG_GRADIENT_IDS, ContractRecord
 from .findings import (
+    DEFAULT_ID,
+    FORGIVABLE_WORDS,
     GRAVE_LEVELS,
+    PASSED_OVER_ID,
+    REMARK_ID,
+    UNJUDGED_WORDS,
+    UNTOUCHED_IDS,
+    VERDICT_ID,
     SweptSection,
     WorstPoint,
     XrayFinding,
@@ -25,15 +32,6 @@ from .findings import (
     deciding_finding,
     faulty_sweeps,
     gravest_sweep,
-)
-from .words import (
-    DEFAULT_ID,
-    FORGIVABLE_WORDS,
-    PASSED_OVER_ID,
-    REMARK_ID,
-    UNJUDGED_WORDS,
-    UNTOUCHED_IDS,
-    VERDICT_ID,
 )
 
 _WIDTH = 96  # columns of the text

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import orjson
 
 from ... import __version__
+from .findings import VERDICT_ID, WARNING_IDS
 from .result import CheckFailure, ExaminedFunction, Report
-from .words import VERDICT_ID, WARNING_IDS
 
 _OF_VERDICT = "backward is the derivative of forward, or of its surrogate."
 _OF_CALL = {

@@ -20,9 +20,8 @@ from rich.text import Text
 from ..documents.typography import number_apart_from, typeset_number, typeset_powers, typeset_sentence
 from ..schema.op import LoadError
 from ..schema.verdict_words import FAILING_WORDS, VERDICTS, verdict_name
-from .findings import XrayFinding, count_findings
+from .findings import VERDICT_ID, XrayFinding, count_findings
 from .result import CheckFailure, CheckResult, Report
-from .words import VERDICT_ID
 
 _MIN_WIDTH, _MAX_WIDTH = 100, 160  # columns outside of a terminal; the upper bound is for the table
 _TONES = {"good": "green", "bad": "red", "doubtful": "yellow", "plain": ""}

@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..exercises.exercise import OPEN_GOALS, Exercise, Goal
 from ..html.course import Course
-from ..html.exercise_page import FrameDress
+from ..html.play_page import FrameDress
 from ..http.responses import reply, uncached_reply
 from ..protocol.errors import BadQuestion
 from ..protocol.listed import listed

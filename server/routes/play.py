@@ -18,7 +18,7 @@ from ..documents.pytest_file import pytest_ending
 from ..exercises.exercise import OPEN_GOALS, Exercise, Goal
 from ..exercises.grade import graded_text
 from ..figure.hidden_curves import without_hidden
-from ..html.controls_digest import controls_digest
+from ..html.op_markup import controls_digest
 from ..html.pages import Pages, SectionPage
 from ..http.cross_site_guard import PLAY, PLAY_GRADE, PLAY_PAGE
 from ..http.openapi import EDIT_BODY, edit_response, problem_responses

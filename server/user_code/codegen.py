@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from ...ops import Input, Op, Parameter
-from ..documents.python_source import MAX_COLUMNS, call_source, string_source
+from ..documents.pytest_file import MAX_COLUMNS, call_source, string_source
 from ..inference.construction.op import free_names
 from ..inference.recipe.recipe import OBJECT_TEXT, Constant, Recipe, TensorArgument, fill_tensor, identity
 from ..runtime.arguments import (

@@ -19,7 +19,7 @@ from support.servers import Server, serving
 from gradloupe.ops import OPS
 from gradloupe.server.catalogue import op_descriptions
 from gradloupe.server.documents import json_document
-from gradloupe.server.documents.compact import compact_document, script_json
+from gradloupe.server.documents.json_document import compact_document, script_json
 from gradloupe.server.protocol import Frame
 from gradloupe.server.url import default_address
 from gradloupe.server.worker import answer
