@@ -77,11 +77,11 @@ def script(path: str) -> bytes:
     return bundled_script(path, _source, SHARED_SCRIPT).encode()
 
 
-_COMMENTS = re.compile(r"^\s*(?://.*|/\*\*(?:.|\n)*?\*/)?\n|^[ ]+", re.M)  # and what is indented
+_COMMENTS = re.compile(r"^\s*(?://.*|/\*\*(?:.|\n)*?\*/)?\n|^[ ]+|(?<=[\])},;]) // .*$", re.M)  # and what is indented
 
 
 def without_comments(script: str) -> str:
-    """A script without the lines that are comments, and not indented."""
+    """A script without comments, and not indented."""
     return _COMMENTS.sub("", script)
 
 

@@ -117,7 +117,9 @@ class _Look:
         subject = self._drawn()
         address = replace(subject.wanted.address(subject.told), hide=_HIDDEN)
         with process_restored():
-            figure = run_to_end(measured_figure(subject.answer, subject.told, device_summary(), address, ()))
+            figure = run_to_end(
+                measured_figure(subject.answer, subject.told, device_summary(), address, (), alone=True)
+            )
         return replace(figure, beside=self.beside)
 
 
@@ -145,13 +147,15 @@ def _with_sliders(subject: Subject, height: int, beside: str) -> Figure:
     op, device, address = subject.told, device_summary(), subject.wanted.address(subject.told)
     run_to_end(measured_figure(subject.answer, op, device, address, ()))  # what is imported once takes no part
     began = time.monotonic()
-    each = len(run_to_end(measured_figure(subject.answer, op, device, address, ())).sections)
+    each = len(run_to_end(measured_figure(subject.answer, op, device, address, (), alone=True)).sections)
     seconds = time.monotonic() - began
     sliding, grid = next(_grids(op, address, min(_MAX_BYTES // each, int(_MAX_SECONDS / seconds))))
     cost = f"{seconds:.1g} s" if _MAX_SECONDS / seconds < _MAX_BYTES / each else f"{each / 1e3:.0f} kB"
     remark = _unslid(_slidable(op, sliding), [axis.name for axis in grid], cost)
     shown = replace(sliding, hide=_HIDDEN, height=height)
-    return replace(run_to_end(measured_figure(subject.answer, op, device, shown, grid)), beside=beside, remark=remark)
+    return replace(
+        run_to_end(measured_figure(subject.answer, op, device, shown, grid, alone=True)), beside=beside, remark=remark
+    )
 
 
 def _slidable(op: OpDescription, address: Address) -> dict[str, str]:

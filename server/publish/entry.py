@@ -11,7 +11,6 @@ from ..documents.json_document import exact_document
 from ..figure.sheet_svg import figure_svg
 from ..figure.thumbnail_path import sparkline
 from ..html.pages import Pages, SectionPage
-from ..protocol.answer import Answer
 from ..protocol.errors import BadQuestion, EngineFault, Unsolved
 from ..protocol.views import DRAWN_VIEWS, VIEWS
 from ..schema.op import DeviceSummary, OpDescription, OpStub, ParameterDescription
@@ -19,7 +18,7 @@ from ..supervisor.engine import Engine
 from ..url.address import Address, canonical_address, default_address, without_display_options
 from ..url.parse import read_address
 from ..url.representations import pictured_address
-from .figure import Figure, measured_figure
+from .figure import Figure, measured_figure, proof_line
 from .files import SITE_POLICY, figure_files
 from .sliders import SliderAxis, section_count, slider_axes, usual_sliders
 
@@ -103,7 +102,7 @@ async def published(engine: Engine, device: DeviceSummary, plan: Planned, taught
         axes = () if first.header["failure"] else plan.axes  # a Function that fails has one section to show
         figure = await measured_figure(engine.answer, plan.op, device, plan.address, axes, done)
         pictures, files = await _pictures(engine, figure, plan.file, done)
-        proof = await engine.answer(replace(plan.address.question, view="proof"))
+        proof = await proof_line(engine.answer, plan.op, plan.address)
     except (BadQuestion, EngineFault) as problem:
         return _uncalled(plan, str(problem), taught)
     return await asyncio.to_thread(_entry, plan, figure, pictures, files, taught, proof)
@@ -132,12 +131,11 @@ def _entry(
     pictures: tuple[_Picture, ...],
     files: dict[str, bytes],
     taught: bool,
-    proof: Answer,
+    proof: str,
 ) -> Entry:
     address = canonical_address(figure.op, without_display_options(figure.address))
     view = SectionPage(figure.op, figure.device, replace(figure.address, sliders=()), address, figure.answer, "")
-    proved = not proof.header["failure"] and Pages.shared().panel_document(proof, figure.op, address)["line"]
-    shown: dict[str, Any] = {"file": plan.file, "pictures": pictures, "axes": figure.axes, "proof": proved or ""}
+    shown: dict[str, Any] = {"file": plan.file, "pictures": pictures, "axes": figure.axes, "proof": proof}
     page = site_page("function", "../", taught, view, **shown)
     columns = exact_document(figure.answer, address)["columns"]
     drawn = {name: columns[name] or [] for name in ("x", "forward", "analytical")}

@@ -54,7 +54,7 @@ class FileWriter:
             except TimeoutError:
                 raise EngineBusy from None
             try:
-                figure = await asyncio.wait_for(measured_figure(ask, op, device, address), self._seconds)
+                figure = await asyncio.wait_for(measured_figure(ask, op, device, address, alone=True), self._seconds)
                 return await asyncio.to_thread(one_file, figure, "zoom" in address.hide), not figure.failed
             except TimeoutError:
                 if not address.sliders:  # without sliders there is one section: the engine is slow

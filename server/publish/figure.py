@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import orjson
 
@@ -17,6 +17,7 @@ from ..url.numbers import BadQuery
 from .section_pool import SectionPool
 from .sliders import SliderAxis, section_addresses, section_count, slider_axes
 
+IN_FILE = ("verdict", "proof", "summary", "marks", "method")  # the words in a figure that has no page around it
 _LARGEST = 32 * 2**20  # budget: bytes of sections in one figure
 Ask = Callable[[Question], Awaitable[Answer]]
 
@@ -27,7 +28,8 @@ class Figure:
 
     ``axes`` are its sliders, ``sections`` the JSON of all that they reach and ``first`` that of the present one;
     ``failed`` says that the Function failed in one of them, which may not happen again. On the y-axes ``held``, if
-    given, all are drawn. ``beside`` is what there is to say beside the verdict, ``remark`` what of the sliders.
+    given, all are drawn. ``proof`` is the line of what is proved, as HTML, ``beside`` what else there is to say beside
+    the verdict, ``remark`` what of the sliders.
     """
 
     op: OpDescription
@@ -39,6 +41,7 @@ class Figure:
     first: str
     failed: bool = False
     held: AxisRanges | None = None
+    proof: str = ""
     beside: str = ""
     remark: str = ""
 
@@ -51,24 +54,29 @@ async def measured_figure(
     axes: tuple[SliderAxis, ...] | None = None,
     done: Callable[[], None] = lambda: None,
     still: bool = False,
+    alone: bool = False,
 ) -> Figure:
     """The figure with a section for each position of its sliders: ``axes``, or those that ``address`` names.
 
     ``ask`` answers questions, as ``Engine.answer`` does; ``done`` is called after each section. The y-axes stand
-    ``still``, or are those of each section. Raises ``BadQuery`` where they are too many or too large, and what ``ask``
+    ``still``, or are those of each section. A figure that stands ``alone``, without a page around it, says in words
+    what it shows, and what is proved. Raises ``BadQuery`` where they are too many or too large, and what ``ask``
     raises.
     """
     grid = slider_axes(op, address) if axes is None else axes
-    pages, pool, first, failed = Pages.shared(), SectionPool(), SectionPool(), False
-    answers, present = list[CurvesAnswer](), _present(grid)
+    words = IN_FILE if alone else ("verdict",)
+    pages, pool, first, failed = Pages.shared(), SectionPool(words), SectionPool(words), False
+    answers, present, proved = list[CurvesAnswer](), _present(grid), ""
     for section in section_addresses(op, device, address, grid):
         answer = curves_of(await ask(section.question))
         failed |= answer.header["failure"] is not None
         answers.append(answer)
         document = pages.document(answer, canonical_address(op, section))
+        document["words"]["proof"] = await proof_line(ask, op, section) if alone else ""
         pool.add(document)
         if len(answers) == present + 1:
             first.add(document)
+            proved = document["words"]["proof"]
         if pool.size > _LARGEST:
             raise BadQuery(
                 f"sliders: its {section_count(grid)} sections would hold more than {_LARGEST >> 20} MB; give fewer "
@@ -78,8 +86,18 @@ async def measured_figure(
         done()
     held = common_axis_ranges(answers) if still else None
     sections = f'{{"axes":{orjson.dumps([asdict(axis) for axis in grid]).decode()},{pool.json()}}}'
-    alone = f'{{"axes":[],{first.json()}}}'
-    return Figure(op, device, address, grid, answers[present], sections, alone, failed, held)
+    here = f'{{"axes":[],{first.json()}}}'
+    return Figure(op, device, address, grid, answers[present], sections, here, failed, held, proved)
+
+
+async def proof_line(ask: Ask, op: OpDescription, section: Address) -> str:
+    """What is proved of a section in a line, as HTML; "" where nothing can be."""
+    if section.question.order == 2:
+        return ""  # a proof is about the first derivative
+    proof = await ask(replace(section.question, view="proof"))
+    if proof.header["failure"]:
+        return ""
+    return Pages.shared().panel_document(proof, op, canonical_address(op, section))["line"]
 
 
 def _present(axes: tuple[SliderAxis, ...]) -> int:

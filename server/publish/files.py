@@ -97,6 +97,7 @@ def _frame(
     view = SectionPage(*shown, beside=figure.beside, remark=figure.remark, held=figure.held)
     sections = (figure.sections if inline and not kernel else figure.first).replace("<", "\\u003c")
     context = {"axes": figure.axes, "sections": sections, "inline": inline, "linked": linked, "kernel": kernel}
+    context["proof"] = figure.proof
     return Pages.shared().published("figure", view, **context)
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -27,15 +27,15 @@ _APART = 14  # unit: characters of a number that is told apart, where one more d
 _GRADIENTS = ("analytical", "numerical", "error", "left", "right", "surrogate_numerical")
 _KEPT = 256  # budget: rows whose text is kept, for other sections have them too
 _REMEMBERED = 2 * len(_GRADIENTS)  # sample: gradients of the two sections before
-_WORDS = ("verdict",)  # what the frame says of each section
 
 _Column = list[float | None]
 
 
 class SectionPool:
-    """JSON texts, each stored once, and the sections that are made of them."""
+    """JSON texts, each stored once, and the sections that are made of them, with the ``words`` of these names."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Collection[str] = ("verdict",)) -> None:
+        self._words = words
         self._places: dict[str, int] = {}
         self._sections: list[str] = []
         self._gradients: list[tuple[str, float, _Column]] = []  # name, grad_output and values of the last ones
@@ -45,7 +45,7 @@ class SectionPool:
         """Add a section."""
         section: dict[str, Any] = {**document, "columns": None, "words": None}
         texts = {name: self._kept(part) for name, part in section.items()}
-        texts["words"] = self._kept({name: unlinked(document["words"][name]) for name in _WORDS})
+        texts["words"] = self._kept({name: unlinked(document["words"][name]) for name in self._words})
         columns = orjson.loads(orjson.dumps(document["columns"]))
         kept = {name: self._column(name, column, document["grad_output"]) for name, column in columns.items()}
         self._sections.append(_object({**texts, "columns": _object(kept)}))

@@ -80,7 +80,7 @@ _FILE = Representation(
     "text/html",
     "one file that works offline",
     dress=("theme", "hide", "sliders"),
-    parts=tuple(part for part in HIDEABLE_PARTS if part != "proof"),  # which a server looks for
+    parts=HIDEABLE_PARTS,
     of_site=True,
 )
 # The page takes everything, because it hands on what it does not show.

@@ -11,7 +11,7 @@ import { askKernel } from "../state/ask_kernel.js";
 import { Session } from "../state/session.js";
 import { storedSections } from "../state/stored.js";
 
-const PARTS = ["title", "verdict", "legend", "controls", "source", "reading", "numerical", "implied", "shading", "open", "hint", "zoom"];
+const PARTS = ["title", "verdict", "legend", "controls", "source", "reading", "numerical", "implied", "shading", "open", "hint", "proof", "zoom"];
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
 const kernel = "kernel" in page.dataset; // which answers what is not here

@@ -52,6 +52,10 @@ def test_the_sliders_of_a_file_move_the_curves_to_those_of_the_server(
         expect(slider(page, "grad_output")).to_have_attribute("aria-valuetext", "−1")
         expect_as_served(page, server, "/ops/clamp_with_grad?min=-2&grad_output=-1")
         expect(page.locator("#verdict .sentence")).to_contain_text("surrogate")
+        expect(page.locator("#proof summary")).to_contain_text("but at −2 and 1")
+        page.locator("summary", has_text="In words").click()
+        expect(page.locator("#summary")).to_contain_text("With grad_output −1, backward returns a gradient")
+        expect(page.locator("#marks tbody tr")).to_have_count(2)
 
 
 def test_a_file_reads_its_curves_by_pointer_keyboard_table_and_ear_and_is_zoomed(browser: Browser, clamp: Path) -> None:
