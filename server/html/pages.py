@@ -331,7 +331,7 @@ class Pages:
             "failure": header["failure"],
             "at": header.get("at"),
             "wrong": wrong_elsewhere(header) if header["view"] == "contract" else None,
-            "line": self._proof_line(header) if header["view"] == "proof" else "",
+            "line": self._proof_line(header) if header["view"] == "proof" and header["line"] else "",
             "undecided": undecided_stretches(header) if header["view"] == "proof" else [],
             "html": self._panel(answer, op, address),
         }

@@ -8,7 +8,7 @@ from typing import Literal
 
 Stretch = tuple[float, float]
 Piece = tuple[float, float, int]
-Word = Literal["proved", "refuted", "in part", "nothing"]
+Word = Literal["proved", "refuted", "in part", "nothing", ""]
 Given = Literal["every", "every positive", "every negative", "this"]
 
 
@@ -31,9 +31,9 @@ class Proof:
     For every real t of ``proved`` what backward returns and grad_output times the derivative of the curve differ by no
     more than ``epsilon`` times the slope: that at t, or in a box around a zero of the slope that at its middle. In all
     of each stretch of ``refuted`` they differ by more, as in the box of the ``witness``. ``points`` enclose where a
-    curve may bend or leap; of
-    ``undecided`` nothing is said. ``grad_output`` says for which of them this holds. ``reason`` is why nothing could be
-    asked at all. ``pieces`` are the boxes of ``proved``, each with the effort that it took.
+    curve may bend or leap; of ``undecided`` nothing is said. ``grad_output`` says for which of them this holds.
+    ``reason`` is why nothing could be asked at all; the ``word`` is empty where there is no python-flint. ``pieces``
+    are the boxes of ``proved``, each with the effort that it took.
     """
 
     word: Word

@@ -127,7 +127,7 @@ def _swept(op: OpDescription, header: SectionRecord, number: int, proof: ProofRe
         remark=SmallDifference(**verdict["remark"]) if verdict["remark"] else None,
         touched=seen["differs"] if seen else None,
         seen=seen["sentences"][0] if seen else "",
-        proved=ProvedShare(proof["word"], proof["share"], proof["sentence"]) if proof else None,
+        proved=ProvedShare(proof["word"], proof["share"], proof["sentence"]) if proof and proof["word"] else None,
     )
 
 

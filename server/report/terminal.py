@@ -108,14 +108,16 @@ def _table(report: Report, framed: bool) -> Table:
     table.add_column("Function", overflow="fold", min_width=12)
     table.add_column("called with", overflow="fold", style="dim")
     table.add_column("verdict", min_width=10)
-    table.add_column("proved", min_width=6)
+    looked = any(sweep.proved for each in report.found for sweep in each.checked.sweeps)
+    if looked:
+        table.add_column("proved", min_width=6)
     table.add_column("where", min_width=16)
     table.add_column("X-ray", no_wrap=True)
     for each in report.found:
         result = each.checked
         called = escape(result.recipe) or ("as declared" if result.declared else "")
-        cells = (_verdict(result), _proved(result), escape(_where(result)), _xray(result))
-        table.add_row(escape(result.name), called, *cells)
+        proved = [_proved(result)] if looked else []
+        table.add_row(escape(result.name), called, _verdict(result), *proved, escape(_where(result)), _xray(result))
     return table
 
 

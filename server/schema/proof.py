@@ -45,7 +45,8 @@ class ProofRecord(ViewRecord):
     ``line`` is the sentence in short, ``meaning`` what it means; ``share`` is that of the range that is proved.
     ``holds_for`` says for which grad_output. ``boxes`` were looked at with at most so many ``bits``. ``reason`` is why
     nothing could be asked, empty where it could. ``certificate`` is the text of a file by which anybody can check again
-    what is proved, empty where nothing is. ``word`` and ``holds_for`` are empty where forward fails.
+    what is proved, empty where nothing is. ``word`` and ``line`` are empty where forward
+    fails, and where python-flint is not installed; ``holds_for`` where forward fails.
     """
 
     view: ReadOnly[Literal["proof"]]

@@ -27,9 +27,10 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
     surrogate = section.op.surrogate_for(section.wrt, question.grad_output)
     start, stop = question.start, question.stop
     found = prove(section, surrogate, start, stop, question.grad_output, question.boxes)
-    if found is None or question.grad_output == 0:
-        reason = NOTHING_TO_PROVE if found else NOT_INSTALLED
-        found = Proof("nothing", start, stop, reason=reason, undecided=((start, stop),))
+    if found is None:
+        found = Proof("", start, stop, reason=NOT_INSTALLED)
+    elif question.grad_output == 0:
+        found = Proof("nothing", start, stop, reason=NOTHING_TO_PROVE, undecided=((start, stop),))
     if found.reason and not section.sweeps_parameter:
         section.backward(np.array([question.place]), question.grad_output)  # which tells of one that fails
     names = sentence_names(section, question)

@@ -10,7 +10,7 @@ from ..formatting.numbers import format_number, simplest_number
 from .places import Names
 
 NOTHING_TO_PROVE = "with grad_output 0 every gradient is 0"
-NOT_INSTALLED = "python-flint, which it takes, is not installed here"
+NOT_INSTALLED = "Proofs need python-flint, which is not installed here."
 _MOST = 3  # pattern: more points or stretches than these are counted, not named
 _NARROW = 1e-6  # pattern: of the range; a stretch narrower than this is told as a point
 _GIVEN = {
@@ -26,7 +26,9 @@ _LIMITS = (
 
 
 def proof_line(proof: Proof, names: Names) -> str:
-    """What is proved, in one line."""
+    """What is proved, in one line; empty where nobody can ask."""
+    if not proof.word:
+        return ""
     if proof.witness:
         return f"Refuted: {_contradiction(proof.witness, proof, names)}."
     if proof.word == "refuted":
@@ -39,8 +41,8 @@ def proof_line(proof: Proof, names: Names) -> str:
 
 def proof_sentence(proof: Proof, names: Names, grad_output: float) -> str:
     """The line, for which grad_output it holds, what differs and what is not decided."""
-    said = proof_line(proof, names)
-    if proof.word == "nothing":
+    said = proof_line(proof, names) or proof.reason
+    if proof.word in ("", "nothing"):
         return said
     said += _GIVEN[proof.grad_output] or f" It holds for grad_output = {format_number(grad_output)}."
     if proof.word == "refuted":

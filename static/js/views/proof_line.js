@@ -43,7 +43,7 @@ export function proofLine(place, session, figure) {
 
   function show({ line, undecided }, of) {
     const more = address(`&boxes=${MOST}`);
-    if (asked !== address() || (of !== asked && of !== more)) return;
+    if (!line || asked !== address() || (of !== asked && of !== more)) return;
     const open = place.querySelector("details")?.open ?? place.dataset.open === "true";
     place.replaceChildren(contentOf(line));
     place.querySelector("details").open = open;
