@@ -56,6 +56,8 @@ def _tensor(dtype: str, shape: str, words: str) -> str:
         return f"torch.randn({shape}, dtype=torch.{dtype}).softmax(-1)"
     if "spd" in words:
         return f"torch.eye({shape.rpartition(', ')[2]}, dtype=torch.{dtype}).expand({shape})"
+    if "stable" in words:
+        return f"torch.eye({shape.rpartition(', ')[2]}, dtype=torch.{dtype}).expand({shape}) * -0.4"
     if "binary" in words:
         return f"(torch.randn({shape}, dtype=torch.{dtype}) > 0).to(torch.{dtype})"
     if "signs" in words:

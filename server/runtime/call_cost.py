@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -26,9 +27,7 @@ def estimated_seconds(call: Callable[[], object]) -> float:
     """
     call()  # what is imported or cached the first time is not counted
     counted = _SECONDS_PER_FUNCTION * count_functions(call)
-    enough = _OUT_OF_PROPORTION * counted
-    seconds = minimum_time(call, enough)
-    return counted if seconds <= enough else 2.0 ** math.ceil(math.log2(seconds))
+    return rounded_seconds(minimum_time(call, _OUT_OF_PROPORTION * counted), counted)
 
 
 def count_functions(call: Callable[[], object]) -> int:
@@ -57,25 +56,36 @@ class TooManySteps(BaseException):
     """Raised inside a Function that runs more lines than it may; not an ``Exception``, which it might catch."""
 
 
+@dataclass
+class Steps:
+    """How many lines of Python were ``taken``."""
+
+    taken: int = 0
+
+
 @contextmanager
-def step_limit(most: int) -> Iterator[None]:
-    """Raise ``TooManySteps`` in the Python functions that are called inside, on this thread, after so many lines.
+def step_limit(most: int) -> Iterator[Steps]:
+    """Count the lines of Python that are run inside, on this thread; raise ``TooManySteps`` there after so many.
 
     At once where another tracer is at work, as a debugger's, which is left alone.
     """
     if sys.gettrace() is not None:
         raise TooManySteps
-    steps = 0
+    steps = Steps()
 
     def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
-        nonlocal steps
-        steps += 1
-        if steps > most:
+        steps.taken += 1
+        if steps.taken > most:
             raise TooManySteps
         return trace
 
     sys.settrace(trace)
     try:
-        yield
+        yield steps
     finally:
         sys.settrace(None)
+
+
+def rounded_seconds(measured: float, counted: float) -> float:
+    """What is counted, unless a call takes far longer than that explains: then its time, up to a power of two."""
+    return counted if measured <= _OUT_OF_PROPORTION * counted else 2.0 ** math.ceil(math.log2(measured))

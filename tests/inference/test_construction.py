@@ -156,6 +156,15 @@ def test_a_definite_matrix_is_swept_where_it_is_definite():
     assert verdict(op) == "matches"
 
 
+def test_a_stable_matrix_is_swept_where_it_is_stable():
+    op = made(lambda a: torch.linalg.matrix_exp(a), "a: float64[3,3] stable")
+    values = torch.tensor(op.inputs[0].values).reshape(3, 3)
+    for end in op.inputs[0].domain:
+        values[*map(int, op.wrt[2:-1].split(","))] = end
+        assert (torch.linalg.eigvals(values).abs() < 0.95).all()
+        assert (torch.linalg.eigvals(values).real < 0).all()
+
+
 def test_parameters_have_bounds_that_were_tried():
     op = made(user_written.Powered, "x: float64[7]; power = 2")
     assert (parameter(op, "power").minimum, parameter(op, "power").maximum) == (1, 4)

@@ -85,6 +85,66 @@ VALUES = {
             gaps = gaps / (gaps**2 + decomp_reg)
             return vectors @ (torch.diag(dvalues) + gaps * (vectors.T @ dvectors)) @ vectors.T, None
     """,
+    # A loop that goes on with what a matrix makes of its state comes to an end where that contracts …
+    "W: float64[4,4] stable; x: float64[4,4]": """
+        def forward(ctx, W, x):
+            z = torch.zeros_like(x)
+            for _ in range(50):
+                z = torch.tanh(z @ W.T + x)
+            ctx.save_for_backward(W, z)
+            return z
+        def backward(ctx, g):
+            W, z = ctx.saved_tensors
+            slope = 1 - z * z
+            system = torch.eye(W.shape[0], dtype=W.dtype) - slope.unsqueeze(-1) * W
+            v = torch.linalg.solve(system.mT, g.unsqueeze(-1)).squeeze(-1) * slope
+            return v.T @ z, v
+    """,
+    # … of a vector, too, which only backward tells from a matrix …
+    "A: float64[4,4] stable; b: float64[4]": """
+        def forward(ctx, A, b):
+            y = b.clone()
+            for _ in range(200):
+                y = A @ y + b
+            ctx.save_for_backward(A, y)
+            return y
+        def backward(ctx, g):
+            A, y = ctx.saved_tensors
+            u = torch.linalg.solve(torch.eye(len(y), dtype=y.dtype) - A.T, g)
+            return torch.outer(u, y), u
+    """,
+    # … and one that divides by an inner product of it is a solver's.
+    "A: float64[4,4] spd; b: float64[4]": """
+        def forward(ctx, A, b):
+            x, r = torch.zeros_like(b), b.clone()
+            p = r
+            for _ in range(2 * len(b)):
+                if float(r @ r) < 1e-28:
+                    break
+                alpha = (r @ r) / (p @ A @ p)
+                x, new = x + alpha * p, r - alpha * (A @ p)
+                p, r = new + (new @ new) / (r @ r) * p, new
+            ctx.save_for_backward(A, x)
+            return x
+        def backward(ctx, g):
+            A, x = ctx.saved_tensors
+            u = torch.linalg.solve(A.T, g)
+            return -torch.outer(u, x), u
+    """,
+    "A: float64[4,4] stable; Q: float64[4,4] stable": """
+        def forward(ctx, A, Q):
+            if torch.linalg.eigvals(A).real.max() >= 0:
+                raise ValueError("A is not stable")
+            same = torch.eye(len(A), dtype=A.dtype)
+            X = torch.linalg.solve(torch.kron(A, same) + torch.kron(same, A), -Q.reshape(-1)).reshape(A.shape)
+            ctx.save_for_backward(A, X)
+            return X
+        def backward(ctx, g):
+            A, X = ctx.saved_tensors
+            same, B = torch.eye(len(A), dtype=A.dtype), A.T.contiguous()
+            S = torch.linalg.solve(torch.kron(B, same) + torch.kron(same, B), -g.reshape(-1)).reshape(A.shape)
+            return S @ X.T + S.T @ X, S
+    """,
     # The same by a number that forward makes a tensor of.
     "x: float64[7]; cutoff = 1e-12": """
         def forward(ctx, x, cutoff):

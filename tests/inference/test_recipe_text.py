@@ -107,6 +107,15 @@ def test_what_is_symmetric_positive_definite_stays_so_when_rounded(n, seed):
     assert (torch.linalg.eigvalsh(a) > 0).all()
 
 
+@given(st.integers(1, 12), st.integers(0, 1000))
+def test_the_powers_of_what_is_stable_die_out_and_so_do_its_exponentials(n, seed):
+    a = Recipe((TensorArgument("a", (2, n, n), fill="stable"),)).tensors(seed)["a"]
+    values = torch.linalg.eigvals(a)
+    assert (a - (a * 100).round() / 100).abs().max() < 1e-12
+    assert (values.abs() < 0.66).all()
+    assert (values.real < -0.14).all()
+
+
 def test_complex_numbers_have_two_parts_of_two_decimal_places():
     z, w = filled("complex128[2,3]"), filled("complex64[3] positive")
     assert (z.dtype, w.dtype) == (torch.complex128, torch.complex64)
@@ -187,6 +196,7 @@ def test_a_function_that_writes_into_its_settings_writes_into_a_copy():
         ("x: float64[3]; i: int64[3] positive", "'positive' cannot stand in"),
         ("x: float64[3,4] spd", "is not square"),
         ("x: float64[3] spd", "is not square"),
+        ("x: float64[3,4] stable", "not square, as stable has to be"),
         ("x: float64[16385]", "at most 8 and 16384"),
         ("x: float64[1,1,1,1,1,1,1,1,1]", "at most 8 and 16384"),
         ("x: float64[3]; x: float64[3]", "'x' twice"),

@@ -23,6 +23,8 @@ USUAL_DOMAIN = (-3.0, 3.0)
 POSITIVE_DOMAIN = (0.05, 4.0)
 # How far the end elements of rising numbers are moved, and the share of the way to a neighbour that the others are.
 _BEYOND, _TOWARDS = 1.0, 0.95
+# bound: what a stable matrix may be swept to: how much it shortens at least, and how far from 0 its eigenvalues stay.
+_STABLE_NORM, _STABLE_MARGIN = 0.7, 0.05
 # Half-width and number of points of the search for the finite interval, and bisection steps of its ends.
 _SEARCH_RADIUS, _POINTS, _BISECTIONS = 10.0, 41, 30
 # Larger half-widths to try where forward is constant nearby, and the factor by which the domain exceeds them.
@@ -47,12 +49,24 @@ def usual_domain(fill: str, tensor: torch.Tensor, index: tuple[int, ...]) -> tup
         return PROBABILITY_DOMAIN, PROBABILITY_DOMAIN
     if fill == "binary":
         return (0.0, 1.0), (0.0, 1.0)
+    if fill == "stable":
+        span = _stable_span(tensor[index[:-1]].tolist(), index[-2], index[-1])
+        return span, span
     if fill == "rising" and index:
         row, place = tensor[index[:-1]].tolist(), index[-1]
         low = row[place] + _TOWARDS * (row[place - 1] - row[place]) if place else row[0] - _BEYOND
         high = row[place] + _TOWARDS * (row[place + 1] - row[place]) if place + 1 < len(row) else row[-1] + _BEYOND
         return (low, high), (low, high)
     return USUAL_DOMAIN, _ANYWHERE
+
+
+def _stable_span(row: list[float], place: int, swept: int) -> _Interval:
+    """Where an element of a row of a stable matrix may go: its disc stays in the unit disc and in the left half."""
+    beside = sum(abs(each) for at, each in enumerate(row) if at not in (place, swept))
+    if swept == place:
+        return beside - _STABLE_NORM, -beside - _STABLE_MARGIN
+    reach = min(_STABLE_NORM + row[place], -row[place] - _STABLE_MARGIN) - beside
+    return -reach, reach
 
 
 def swept_domain(

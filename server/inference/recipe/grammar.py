@@ -23,10 +23,12 @@ from .recipe import (
     NAMESPACE_CLASS,
     OBJECT_TEXT,
     RECIPE_DTYPES,
+    SQUARE_FILLS,
     BadRecipe,
     Constant,
     Recipe,
     TensorArgument,
+    is_square,
     name_of_value,
     namespace_attributes,
 )
@@ -118,8 +120,10 @@ def _tensor(piece: str, name: str, dtype: str, dimensions: str, words: str) -> T
             grad = False
         else:
             raise BadRecipe(f"{_short(option)} cannot stand in {_short(piece)}; {_words(dtype)}.")
-    if fill == "spd" and (len(shape) < 2 or shape[-1] != shape[-2]):
-        raise BadRecipe(f"{_short(piece)} is not square, as spd has to be; write for example {name}: {dtype}[4,4] spd.")
+    if fill in SQUARE_FILLS and not is_square(shape):
+        raise BadRecipe(
+            f"{_short(piece)} is not square, as {fill} has to be; write for example {name}: {dtype}[4,4] {fill}."
+        )
     return TensorArgument(name, shape, dtype, fill, below, grad)  # type: ignore[arg-type]
 
 

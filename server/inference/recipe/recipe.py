@@ -50,11 +50,12 @@ def namespace_attributes(value: Any) -> dict[str, Any] | None:
     return vars(value) if type(value) is SimpleNamespace else None
 
 
-_FloatFill = Literal["normal", "positive", "negative", "signs", "binary", "rising", "simplex", "tiny", "spd"]
+_FloatFill = Literal["normal", "positive", "negative", "signs", "binary", "rising", "simplex", "tiny", "spd", "stable"]
 Fill = Literal[_FloatFill, "index", "shuffled", "inverse", "mask"]
 # The fills that may be written behind the shape of a floating tensor, and of one of integers.
-FLOAT_FILLS = ("positive", "negative", "signs", "binary", "rising", "simplex", "tiny", "spd")
-COMPLEX_FILLS = tuple(each for each in FLOAT_FILLS if each not in ("simplex", "spd"))
+SQUARE_FILLS = ("spd", "stable")
+FLOAT_FILLS = ("positive", "negative", "signs", "binary", "rising", "simplex", "tiny", *SQUARE_FILLS)
+COMPLEX_FILLS = tuple(each for each in FLOAT_FILLS if each not in ("simplex", *SQUARE_FILLS))
 INDEX_FILLS = ("shuffled", "inverse")
 OBJECT_TEXT = "<object>"
 
@@ -101,7 +102,7 @@ class TensorArgument:
 
     Only a floating or complex tensor with ``grad`` requires grad, and can be swept; integers are an ``index``,
     ``shuffled`` or the ``inverse`` of that, bools a ``mask``. ``held`` says that it is without grad though nobody
-    declared so: it is ``data``, or backward returns ``None`` for it. Symmetric positive definite matrices are real.
+    declared so: it is ``data``, or backward returns ``None`` for it. Positive definite and stable matrices are real.
     """
 
     name: str
@@ -117,7 +118,7 @@ class TensorArgument:
             self._settle("mask")
         elif "int" in self.dtype:
             self._settle(self.fill if self.fill in INDEX_FILLS else "index")
-        if self.fill == "spd" and self.is_complex:
+        if self.fill in SQUARE_FILLS and self.is_complex:
             object.__setattr__(self, "dtype", COMPLEX[self.dtype])
         if self.fill != "index":
             object.__setattr__(self, "below", 2)
@@ -258,6 +259,8 @@ _MIN_MAGNITUDE, _REPLACEMENT = 0.05, 0.25
 # Range of positive values: p and 1 - p are both probabilities.
 LOW, HIGH = 0.1, 0.9
 TINY = 1e-12
+# The Gershgorin discs of a stable matrix: minus their centres, how far these are from that, and the largest radius.
+_STABLE_CENTRE, _STABLE_SPREAD, _STABLE_RADIUS = 0.4, 0.05, 0.2
 _IMAGINARY_SEED = 1000
 
 
@@ -270,7 +273,8 @@ def fill_tensor(
     from -1 to 1 along the last dimension, along which ``simplex`` are probabilities, which add up to 1, ``tiny`` is
     negligible beside any other number. An ``index`` is < ``below``,
     ``shuffled`` is a permutation of the last dimension, ``inverse`` the one that undoes it, and ``spd`` are symmetric
-    positive definite matrices in the last two. Of complex numbers both parts are filled so.
+    positive definite matrices in the last two, ``stable`` such whose powers and exponentials die out. Of complex
+    numbers both parts are filled so.
     """
     if dtype in COMPLEX:
         parts = (fill_tensor(shape, fill, COMPLEX[dtype], below, each) for each in (seed, seed + _IMAGINARY_SEED))
@@ -298,6 +302,8 @@ def fill_tensor(
         return torch.where(values < 0, -1 if fill == "signs" else 0, 1).to(kind)
     if fill == "spd":
         return _positive_definite(values).to(kind)
+    if fill == "stable":
+        return _stable(values).to(kind)
     return _two_decimals(torch.where(values.abs() < _MIN_MAGNITUDE, _REPLACEMENT, values)).to(kind)
 
 
@@ -314,6 +320,18 @@ def _positive_definite(values: torch.Tensor) -> torch.Tensor:
     """Symmetric positive definite matrices from square ones: diagonally dominant, so rounding does no harm."""
     half = _two_decimals((values + values.mT) / 4)
     return half + torch.diag_embed(_two_decimals(half.abs().sum(dim=-1) + 0.5))
+
+
+def _stable(values: torch.Tensor) -> torch.Tensor:
+    """Matrices from square ones whose Gershgorin discs are in the unit disc and in the left half plane.
+
+    A map that goes through them contracts, and a system that moves by them comes to rest.
+    """
+    diagonal = values.diagonal(dim1=-2, dim2=-1)
+    between = values - torch.diag_embed(diagonal)
+    largest = torch.maximum(between.abs().sum(dim=-1), between.abs().sum(dim=-2)).amax(dim=-1)[..., None, None]
+    radii = (100 * _STABLE_RADIUS * between / largest.clamp(min=1.0)).trunc() / 100
+    return radii + torch.diag_embed(_two_decimals(_STABLE_SPREAD * diagonal.tanh() - _STABLE_CENTRE))
 
 
 def _two_decimals(values: torch.Tensor) -> torch.Tensor:

@@ -18,6 +18,7 @@ from ..recipe.recipe import (
     HIGH,
     LOW,
     NAMED_VALUES,
+    SQUARE_FILLS,
     TINY,
     Constant,
     Fill,
@@ -344,6 +345,7 @@ _SAID = {
     "rising": "its elements rise",
     "simplex": "its elements are probabilities, which add up to 1",
     "spd": "it is positive definite",
+    "stable": "its powers die out",
     "shuffled": "it picks every place once",
     "inverse": "it undoes the other",
 }
@@ -352,7 +354,7 @@ _SAID = {
 def said_of_values(known: ArgumentEvidence, fill: str) -> str:
     """What is said of the values of a tensor, and what says so; empty where any will do."""
     quoted = known.binary or known.signs
-    source = f"`{quoted}`" if fill in ("binary", "signs") and quoted else "its use" if fill == "spd" else ""
+    source = f"`{quoted}`" if fill in ("binary", "signs") and quoted else "its use" if fill in SQUARE_FILLS else ""
     bounded = fill_within_bounds(known) == fill or (fill == "positive" and known.step)
     how = source or ("the source" if bounded or (fill == "rising" and known.few) else "its name")
     return f"{_SAID[fill]}, as {how} says" if fill in _SAID else ""

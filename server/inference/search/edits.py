@@ -178,6 +178,11 @@ def definite(each: TensorArgument) -> TensorArgument:
     return replace(each, fill="spd" if is_square(each.shape) else "positive")
 
 
+def stable(each: TensorArgument) -> TensorArgument:
+    """The same with a matrix whose powers and exponentials die out, if it is square."""
+    return replace(each, fill="stable") if is_square(each.shape) else each
+
+
 def positive(each: TensorArgument) -> TensorArgument:
     """The same with positive numbers."""
     return replace(each, fill="positive")
@@ -224,6 +229,7 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
         r"finite|domain|positive|probab|greater than|> 0|>= 0|division|did not return",
         _tensors(definite, positive),
     ),
+    (r"stab|Hurwitz|Schur|converg|contract|diverge|spectral|eigenvalue|finite|did not return", _tensors(stable)),
     (r"\b0\b.*\b1\b|< ?=? ?1\b|probab", _tensors(lambda each: replace(each, fill="simplex"))),
     (r"-1\b.*\b1\b|±\s?1|\+/-\s?1|\b1 (?:and|or) -1\b", _tensors(lambda each: replace(each, fill="signs"))),
     (r"square|same size.*last two|definite|[Ss]ingular|invertible|[Cc]holesky", square),

@@ -149,10 +149,11 @@ class RecipeQueue:
     def learn(self, step: RecipeStep, blamed: Blame) -> None:
         """Remember what failed: the values of the arguments to blame, or their types after a type error.
 
-        Not where most arguments are to blame: any other one may be.
+        Not where most arguments are to blame, as any other one may be; nor in backward, where the shape of grad_output
+        is owed to all of them.
         """
         places = [place for place in blamed.places if place < len(step.recipe.arguments)]
-        if places and 2 * len(places) <= len(step.recipe.arguments) + 1:
+        if places and not blamed.backward and 2 * len(places) <= len(step.recipe.arguments) + 1:
             typed = isinstance(blamed.error, TypeError | AttributeError) and not blamed.own
             parts = _types(step.recipe) if typed else _parts(step.recipe)
             self._failed.add(frozenset(part for part in parts if part[0] in places))
@@ -266,7 +267,7 @@ class RecipeQueue:
             return self._settled(TensorArgument(name, shape, dtype, "shuffled" if once else "index", known.below or 2))
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
-        fill: Fill = "spd" if known.square and is_square(shape) else "normal"
+        fill: Fill = (known.iterated or ("spd" if known.square else "normal")) if is_square(shape) else "normal"
         if place:
             fill = fill_from_evidence(known, shape) or fill
         if fill == "normal":

@@ -35,6 +35,8 @@ _LOOK_SHARE = 0.25
 _LOOK_CALLS = 40
 # Share of the remaining time that one trial may take, and the least number of seconds.
 _TRIAL_SHARE, _MIN_TRIAL_SECONDS = 0.75, 0.5
+# What it costs to give a tensor another rank than the source says.
+_CONTRADICTED = 0.5
 # Give up after this many trials, if this share of them failed with one error that no recipe avoids.
 _HOPELESS_TRIALS, _HOPELESS_SHARE = 40, 0.6
 _MISSING_HERE = re.compile(r"CUDA|No module named|^NameError|[Tt]riton")
@@ -202,12 +204,17 @@ class RecipeSearch:
         if rejected and self.rejected is None and self.found is None:
             self.rejected, self._found_at = (step, blamed), (self.trials, self._seconds)
         self._queue.learn(step, blamed)
-        if self.found is None or self.found[2].is_identity:
+        if self.found is None or self.found[2].is_identity or not self.found[1].fits:
             saved = tuple(self.evidence.notes.memory.saved)
             for each in edits(FailedCall(step.recipe, blamed, self.evidence.arguments, saved)):
                 because = {**step.because, each.argument: each.because} if each.argument else step.because
-                cost = step.cost_before_edit(blamed.reached) + each.cost
+                cost = step.cost_before_edit(blamed.reached) + each.cost + self._contradicted(each.recipe)
                 self._queue.push(RecipeStep(cost, each.recipe, because, blamed.reached, each.cost))
+
+    def _contradicted(self, recipe: Recipe) -> float:
+        """What an edit costs more whose tensors have other ranks than the source says."""
+        said = ((len(each.shape), self.evidence.of(each.name).ranks) for each in _tensors(recipe))
+        return _CONTRADICTED * sum(bool(ranks) and rank not in ranks for rank, ranks in said)
 
     def _try_with_limit(self, step: RecipeStep) -> Outcome:
         """A trial with a time limit; repeated without one if the time went into compilation."""

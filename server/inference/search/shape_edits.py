@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..recipe.recipe import Constant, Recipe, TensorArgument, is_square
+from ..recipe.recipe import SQUARE_FILLS, Constant, Recipe, TensorArgument, is_square
 from .failed_call import Edit, FailedCall
 from .shapes import default_shape
 
@@ -130,13 +130,13 @@ def square(failed: FailedCall) -> Iterator[Edit]:
 
 
 def shaped(each: TensorArgument, shape: _Shape) -> TensorArgument:
-    """The tensor in another shape, with the fill ``spd`` dropped where that is not square."""
-    keeps_fill = each.fill != "spd" or is_square(shape)
+    """The tensor in another shape, with the fill of a square one dropped where that is not square."""
+    keeps_fill = each.fill not in SQUARE_FILLS or is_square(shape)
     return replace(each, shape=shape) if keeps_fill else replace(each, shape=shape, fill="normal")
 
 
 def _of_rank(each: TensorArgument, rank: int) -> TensorArgument:
-    return shaped(each, default_shape(rank, each.fill == "spd"))
+    return shaped(each, default_shape(rank, each.fill in SQUARE_FILLS))
 
 
 def _shapes(message: str) -> Iterator[tuple[int | None, ...]]:

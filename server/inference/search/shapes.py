@@ -146,7 +146,7 @@ def _of_ranks(
     for one, other in relations.alike:
         if rank_of.get(one, -1) == rank_of.get(other, -2):
             tied += [((one, place), (other, place)) for place in range(rank_of[one])]
-    square = {each.name for each in known if each.square or each.beside_eye}
+    square = {each.name for each in known if each.square or each.beside_eye or each.iterated}
     for cost, lined in _alignments(known, kinds, rank_of, tied):
         lined = [tie for tie in lined if len({relations.fixed[each] for each in tie if each in relations.fixed}) < 2]
         sizes = _sizes(rank_of, [*tied, *lined], square, relations)
@@ -242,9 +242,10 @@ def _divisible(size: int, count: int, beside: Sequence[int]) -> int:
 
 
 def _placed(place: _Place, rank_of: dict[str, int]) -> _Place | None:
-    """A dimension counted from the front; None where it is out of range."""
+    """A dimension counted from the front; None where it is out of range. A vector in a product has but one."""
     name, index = place
     rank = rank_of.get(name, 0)
+    index = -1 if (index, rank) == (-2, 1) else index
     return (name, index % rank) if -rank <= index < rank else None
 
 

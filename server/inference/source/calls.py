@@ -13,6 +13,7 @@ from torch.autograd import Function
 from .complex_evidence import COMPLEX_USES
 from .expressions import ExpressionReader
 from .function_source import FunctionTree, read_function_source
+from .iteration import names_in
 from .name_binding import quoted_source
 from .parts import read_parts
 from .torch_signatures import (
@@ -79,10 +80,13 @@ class CallReader:
         for each in (left, right):
             self.reader.say(each, "tensor", 2, node)
         for found, side in ((one, right), (other, left)):
-            if found and found[0] in self.reader.notes.arguments:
-                self.reader.notes.arguments[found[0]].at_least(
-                    1 if self.reader.subject(side) else 2, "it is multiplied as a matrix"
-                )
+            known = self.reader.notes.arguments.get(found[0]) if found else None
+            if known is None:
+                continue
+            known.at_least(1 if self.reader.subject(side) else 2, "it is multiplied as a matrix")
+            if state := [self.reader.state[name] for name in names_in(side) if name in self.reader.state]:
+                known.iterated = known.iterated or state[0]
+                known.at_least(2, f"{self.reader.where} goes on with `{quoted_source(node)}` in a loop")
         if one and other:
             for name, _ in (one, other):
                 self.reader.notes.arguments[name].supposed += [2]
@@ -206,7 +210,7 @@ class CallReader:
 
     def _relate_shapes(self, name: str, given: list[ast.expr], node: ast.Call) -> None:
         relations, arguments = self.reader.notes.relations, self.reader.notes.arguments
-        if name in ("matmul", "mm", "bmm", "dot") and len(given) > 1:
+        if name in ("matmul", "mm", "bmm", "mv", "dot") and len(given) > 1:
             self.product(given[0], given[1], node)
         subjects = [self.reader.subject(each) for each in given[:3]] + [None] * 3
         x, weight, bias = subjects[:3]

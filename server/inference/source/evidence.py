@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from .torch_signatures import is_misspelled
 
@@ -28,8 +28,9 @@ class ArgumentEvidence:
     Values: ``strings`` and ``numbers`` are those it is compared with, ``low`` and ``high`` are bounds; ``share`` says
     that it is a fraction of a size, ``step`` that it is the step of a quantiser, ``switch`` that one of its elements is
     0 or 1, ``once`` that its indices are a permutation, ``dtype`` what the source asks for, ``complex`` why it holds
-    complex numbers, ``binary`` and ``signs`` quote what says that a label is 0 or 1, or -1 or 1; ``below`` is the bound
-    of its indices, ``given`` what a call in a file passes, and where.
+    complex numbers, ``iterated`` the values with which the loop converges that it is multiplied in, ``binary`` and
+    ``signs`` quote what says that a label is 0 or 1, or -1 or 1; ``below`` is the bound of its indices,
+    ``given`` what a call in a file passes, and where.
 
     Other objects: ``length`` is the number of items unpacked from it, ``arity`` the number of arguments it is called
     with, ``members`` are attributes read from it that no tensor has, ``methods`` those called, ``keys`` strings it is
@@ -62,6 +63,7 @@ class ArgumentEvidence:
     share: bool = False
     step: bool = False
     switch: bool = False
+    iterated: Literal["", "spd", "stable"] = ""
     binary: str = ""
     signs: str = ""
     complex: str = ""

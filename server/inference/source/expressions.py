@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Literal
 
 from .evidence import ArgumentEvidence
 from .function_source import FunctionTree
@@ -22,7 +23,7 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
     """Reads the body of one function, named ``where`` in reasons, and of its helpers up to ``depth`` deep.
 
     ``required`` says that a condition is that of an assert, or of an if that raises; ``blank`` are the local names of
-    uninitialised tensors.
+    uninitialised tensors, ``state`` those that the loop around computes from themselves, with what that says.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
         super().__init__(source, notes, of, ctx)
         self.where, self.depth, self.required = where, depth, False
         self.blank = frozenset[str]()
+        self.state = dict[str, Literal["spd", "stable"]]()
 
     def read(self) -> None:
         for each in self.source.statements:

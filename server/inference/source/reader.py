@@ -9,6 +9,7 @@ from .calls import CallReader
 from .complex_evidence import COMPLEX_USES
 from .evidence import ArgumentEvidence
 from .expressions import ExpressionReader
+from .iteration import loop_state
 from .name_binding import quoted_source
 from .parts import read_quotient, read_stride
 from .torch_signatures import (
@@ -52,7 +53,7 @@ class Reader(ExpressionReader):
 
     def visit_For(self, node: ast.For) -> None:
         self.say(node.iter, "sequence", 3, node.iter, f"{self.where} goes through it with for")
-        self.generic_visit(node)
+        self._read_loop(node)
 
     def visit_If(self, node: ast.If) -> None:
         refused = any(isinstance(each, ast.Raise) for each in node.body)
@@ -69,7 +70,7 @@ class Reader(ExpressionReader):
 
     def visit_While(self, node: ast.While) -> None:
         self.test(node.test)
-        self.generic_visit(node)
+        self._read_loop(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:
         alternatives = (
@@ -158,6 +159,11 @@ class Reader(ExpressionReader):
         self.generic_visit(node)
 
     # What is noted.
+
+    def _read_loop(self, node: ast.For | ast.While) -> None:
+        before, self.state = self.state, self.state | loop_state(node)
+        self.generic_visit(node)
+        self.state = before
 
     def _read_value(self, targets: list[ast.expr], value: ast.expr) -> None:
         """Read the value of an assignment; storing an argument on ctx does not count as using it."""
