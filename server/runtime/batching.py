@@ -208,8 +208,8 @@ def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | 
         return None
     count, end = t.size, t.size + witnesses.size
     points = np.concatenate((t, witnesses, np.full(_EQUAL_COPIES, witnesses[0])))
-    given = grad_output * _factors(count, witnesses.size)
-    given[count:end] = unit
+    factors = grad_output * factors_of_all_sizes(count)
+    given = np.concatenate((factors, np.full(witnesses.size, unit), np.zeros(_EQUAL_COPIES)))
     (order, back), equal = _shuffle(points.size), partial(_equal, alone.dtype)
     try:
         with warnings.catch_warnings():
@@ -240,13 +240,12 @@ def _lone_witnesses(alone: Section, grad_output: float) -> tuple[Array, Backward
 
 
 @lru_cache(maxsize=16)
-def _factors(count: int, witnesses: int) -> Array:
-    """Factors of all kinds for so many points, 1 for the witnesses, and 0 for the equal copies."""
+def factors_of_all_sizes(count: int) -> Array:
+    """So many factors of both signs, usual ones, large ones, small ones, and 0."""
     draw = np.random.default_rng(count)
     usual, power = draw.choice((-1.0, 1.0), count) * 2 ** draw.uniform(-3, 3, count), draw.integers(-10, 11, count)
     kinds = (usual, 0 * usual, np.full(count, _LARGE), usual * 2.0**power, np.full(count, -1 / _LARGE))
-    chosen = np.choose(np.arange(count) % len(kinds), kinds)
-    return np.concatenate((chosen, np.ones(witnesses), np.zeros(_EQUAL_COPIES)))
+    return np.choose(np.arange(count) % len(kinds), kinds)
 
 
 def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> bool:

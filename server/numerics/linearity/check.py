@@ -1,155 +1,41 @@
-"""The tests of single laws of linearity, point by point and for whole tensors: backward against what a law requires."""
+"""Whether a backward keeps all laws of linearity, from a few calls for many grad_outputs; else each law by itself."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
-from typing import Generic, TypeVar
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, largest_magnitude
+from ...runtime.arrays import Array
+from ...runtime.batching import factors_of_all_sizes
 from ...runtime.failure import FunctionFailed
-from ...runtime.matrix_vjp import even_count, vjp_on_matrix
+from ...runtime.remembered import remembered, stand_in
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import mantissa_bits
-from .gradient_noise import gradient_noise_along, gradient_noise_at
-from .violation import Law, Violation, violation_by_exception, violation_by_write
+from .trial import Demand, Given, Trial, trial_of_points, trial_of_tensor, trial_on_matrix
+from .violation import Violation, violation_by_write
 
-G = TypeVar("G")
-# ulps: for a repeated call and for a change of sign, neither of which adds rounding; by the bytes of the dtype.
-_ULPS = {8: 16.0, 4: 16.0, 2: 4.0}
 # bound: the relative tolerance for sums and for other magnitudes of grad_output …
-SUM_TOLERANCE = {8: 2.0**-20, 4: 2.0**-14, 2: 2.0**-4}
+_SUM_TOLERANCE = {8: 2.0**-20, 4: 2.0**-14, 2: 2.0**-4}
 # bound: … and for other memory layouts of grad_output, for which a different kernel may run.
 KERNEL_TOLERANCE = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
-_OVERFLOW_ROOM = 16.0  # bound: within this factor of the largest number of the dtype, results may overflow on the way
-_TIED = 0.999  # pattern: deviations within this factor of the largest count as equally large
-# sample: the powers of two by which all grad_outputs are scaled, and by which the random one at each point is scaled …
-LARGE_POWER, _SPREAD_SCALE = 20, 10
-_SCALE_HALF, _SPREAD_SCALE_HALF = 5, 3  # sample: … and in half precision, which has a smaller range
+# sample: the factor of all grad_outputs, and the powers of two by which the random one at each point is scaled …
+_LARGE, _SPREAD_SCALE = 2.0**20, 10
+_LARGE_HALF, _SPREAD_SCALE_HALF = 2.0**5, 3  # sample: … and in half precision, or where a tensor adds its elements up
 _SPREAD = 3.0  # sample: random grad_outputs are drawn from this many powers of two on either side of 1
 _SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))  # unit: the mantissa bits of shorter dtypes
-# The laws whose terms are rounded in different ways; to repeat a call, or to change its sign, changes no rounding.
-_ROUNDED: tuple[Law, ...] = ("scales", "adds", "layout")
-_Cotangent = Callable[[torch.Tensor], torch.Tensor]
+_FEW, _ROUNDS = 12, 3  # budget: so few points are each given so many grad_outputs of different sizes, others one
+_POINTS = 64  # budget: the points, even in number, at which an elementwise backward is asked for 0 and in other layouts
 # budget: the number of elements passed at once to a Function that is otherwise evaluated one number at a time.
 _ELEMENTS = 7
-_FACTOR = 32.0  # sample: what the grad_output of a whole tensor is multiplied by; a power of two adds no rounding
 
 
-@dataclass(frozen=True)
-class LawTest(Generic[G]):
-    """A grad_output, and the gradient that a linear backward must return for it: ``factor`` times a known ``gradient``.
-
-    ``value`` is that grad_output in numbers, ``rounding`` the tolerance relative to the largest number, and
-    ``layout`` its memory layout.
-    """
-
-    grad_output: G
-    value: float | Array
-    gradient: Array
-    factor: float | Array = 1.0
-    rounding: float = 0.0
-    layout: Layout = dense
-
-
-@dataclass(frozen=True)
-class LinearityTrial(Generic[G]):
-    """A backward to test: ``backward`` calls it with a grad_output; its results belong to the places ``x``.
-
-    Its inputs are of ``dtype``; internally it computes in ``inside``. ``noise`` measures the rounding noise of its
-    results for a grad_output as large as ``base``: rounding may be all that is left where terms cancel.
-    """
-
-    backward: Callable[[G, Layout], Array]
-    x: Array
-    dtype: torch.dtype
-    inside: torch.dtype
-    base: float
-    noise: Callable[[], float | Array]
-
-    def holds(self, test: LawTest[G]) -> bool:
-        """Whether backward returns the required gradient."""
-        try:
-            returned = self.backward(test.grad_output, test.layout)
-        except FunctionFailed:
-            return False
-        return np.array_equal(returned, test.gradient * test.factor) or not self._exceeds(returned, test).any()
-
-    def violation(self, law: Law, test: LawTest[G]) -> Violation | None:
-        """The finding if backward does not return the required gradient.
-
-        If a second identical call gives another result, only the law ``repeats`` is broken.
-        """
-        layout = test.layout.__name__ if law == "layout" else ""
-        try:
-            returned, expected = self.backward(test.grad_output, test.layout), test.gradient * test.factor
-            if np.array_equal(returned, expected) or not (wrong := self._exceeds(returned, test)).any():
-                return None
-            if law in _ROUNDED and not (wrong := wrong & (np.abs(returned - expected) > self._noise_of(test))).any():
-                return None
-            second = self.backward(test.grad_output, test.layout)
-        except FunctionFailed as error:
-            return violation_by_exception(law, error, test.value, layout)
-        repeat = replace(test, gradient=returned, factor=1.0, rounding=0.0)
-        if law != "repeats" and (changed := self._exceeds(second, repeat)).any():
-            law, returned, expected, wrong, layout = "repeats", second, returned, changed, ""
-        row = _worst_row(np.abs((returned - expected) / test.factor), wrong)
-        at = float(np.broadcast_to(test.value, returned.shape)[row])
-        return Violation(law, float(self.x[row]), at, float(returned[row]), float(expected[row]), "", layout)
-
-    def _noise_of(self, test: LawTest[G]) -> float | Array:
-        """The noise to expect for the grad_output of a test, and for the known gradient it is compared with."""
-        size, factor = np.abs(np.asarray(test.value) / self.base), np.abs(test.factor)
-        return EVIDENCE_BOUNDS * self.noise() * (factor + np.where(np.isfinite(size), size, factor))
-
-    def _exceeds(self, returned: Array, test: LawTest[G]) -> NDArray[np.bool_]:
-        """Where ``returned`` is wrong by more than rounding, underflow or the overflow of larger numbers explain."""
-        info, gradient, factor = torch.finfo(self.dtype), test.gradient, test.factor
-        allowed = max(test.rounding, _ULPS[self.dtype.itemsize] * info.eps)
-        size, times = np.abs(gradient), np.abs(factor)
-        tolerance = allowed * (size + largest_magnitude(gradient)) + torch.finfo(self.inside).tiny / times
-        wrong = (size * times < info.max / _OVERFLOW_ROOM) & ~(np.abs(returned / factor - gradient) <= tolerance)
-        return wrong & (np.isfinite(returned) | (times <= 1))
-
-
-def _worst_row(distance: Array, wrong: NDArray[np.bool_]) -> int:
-    """The row with the largest deviation; among equal ones the middle one."""
-    distance = np.where(wrong, np.where(np.isfinite(distance), distance, np.inf), -1.0)
-    ties = np.flatnonzero(distance >= _TIED * distance.max())
-    return int(ties[ties.size // 2])
-
-
-PointTrial = LinearityTrial[float | Array]
-
-
-@dataclass(frozen=True)
-class _Gradients:
-    """The gradients that backward returned for ``base`` at every point, and for ``random`` numbers."""
-
-    base: float
-    of_base: Array
-    random: Array
-    of_random: Array
-
-
-@dataclass(frozen=True)
-class _Layouts:
-    """The trial for other memory layouts, and the layout for ``equal`` numbers and for ``any``."""
-
-    trial: PointTrial
-    equal: Layout
-    any: Layout
-
-
-def pointwise_violations(
+def violations_at_points(
     section: Section, x: Array, base: float, of_base: Array | None, monitored: MonitoredLayout
 ) -> Iterator[Violation | None]:
     """The violations at the points ``x``, where backward returned ``of_base`` for ``base``, if that is known.
@@ -158,102 +44,205 @@ def pointwise_violations(
     that call. Raises ``FunctionFailed`` where backward fails for a random grad_output.
     """
     if of_base is None:
-        of_base = trial_of(section, x, base, x).backward(base, dense)
-    trial = trial_of(section, x, base, of_base)
-    yield trial.violation("repeats", LawTest(base, base, of_base, layout=monitored))
+        of_base = trial_of_points(section, x, base, x).ask(base, dense)
+    trial = trial_of_points(section, x, base, of_base)
+    yield trial.violation("repeats", Demand(base, of_base, layout=monitored))
     yield (written := violation_by_write(monitored, x, base))
-    yield trial.violation("zero", LawTest(0.0, 0.0, 0 * of_base))
-    numbers, exponents = random_numbers(x.size)
-    random = section.snap(base * numbers)
     elementwise = bool(section.stacked) and monitored.size == x.size > 1
+    if not written and section.dtype.itemsize > 2:
+        rounds = _ROUNDS if x.size <= _FEW else 1
+        at, known = np.tile(x, rounds), np.tile(of_base, rounds)
+        given = base * factors_of_all_sizes(at.size)
+        try:
+            found = trial_of_points(section, at, base, known).ask(given, dense)
+            kept = violations_in_proportion(section, at, base, known, given, found, elementwise)
+        except FunctionFailed:
+            kept = None
+        if kept is not None:
+            yield from kept
+            return
+    random = section.snap(base * _random_numbers(x.size)[0])
+    yield from _each_law(trial, base, of_base, random)
+    if elementwise and not written:
+        yield from _layouts_at_points(section, trial, of_base, random)
+
+
+def violations_in_proportion(
+    section: Section, x: Array, base: float, of_base: Array, given: Array, found: Array, elementwise: bool = True
+) -> list[Violation | None] | None:
+    """The violations of a backward that returned ``of_base`` for ``base`` and ``found`` for ``given``, at points ``x``.
+
+    They are found in few calls where these are in proportion, in one for each sign if backward is meant to follow that;
+    else the answer is None, and the laws are to be tested one by one.
+    """
+    random, opposite = section.snap(base * _random_numbers(x.size)[0]), -of_base
+    if by_sign := section.op.follows_sign:
+        thrice = trial_of_points(section, np.tile(x, 3), base, of_base)
+        answers = thrice.ask(np.concatenate((np.full(x.size, -base), random, base + random)), dense)
+        opposite, of_random, of_both = np.split(answers, 3)
+    trial = trial_of_points(section, x, base, of_base)
+
+    def replayed(answer: Array) -> Trial:
+        return replace(trial, ask=lambda given, layout: answer)
+
+    if not replayed(found).holds(_in_proportion(base, of_base, opposite, given)):
+        return None
+    if elementwise and section.copy_size == 1:
+        kept = _kept_in_domain(section, stand_in(base))
+    else:
+        kept = _kept_everywhere(trial, of_base, opposite, *((expanded, strided) if elementwise else (dense, dense)))
+    if not kept:
+        return None
+    if not by_sign:
+        return []
+    sums = _SUM_TOLERANCE[section.dtype.itemsize]
+    return [
+        replayed(opposite).violation("odd", Demand(-base, of_base, -1.0)),
+        replayed(of_both).violation("adds", Demand(base + random, of_base + of_random, 1.0, sums)),
+    ]
+
+
+def _in_proportion(
+    base: float, of_base: Array, opposite: Array, given: Array, layout: Layout = dense, rounding: float = 0.0
+) -> Demand:
+    """For grad_outputs of all sizes what was returned for ``base``, or for its ``opposite``, in proportion."""
+    count, share = given.size, given / base
+    known = np.where(share < 0, -opposite[:count], of_base[:count]) * (share != 0)
+    return Demand(given, known, np.where(share == 0, 1.0, share), rounding, layout)
+
+
+@remembered()
+@np.errstate(all="ignore")
+def _kept_in_domain(section: Section, base: float) -> bool:
+    """What ``_kept_everywhere`` says of an elementwise backward in the declared domain, of points as a matrix."""
+    x = np.linspace(*next(each.domain for each in section.op.inputs if each.name == section.wrt), _POINTS)
     try:
-        gradients = _Gradients(base, of_base, random, trial.backward(random, dense))
+        trial = trial_of_points(section, x, base, x)
+        of_base = trial.ask(base, dense)
+        opposite = trial.ask(-base, dense) if section.op.follows_sign else -of_base
     except FunctionFailed:
-        yield trial.violation("odd", LawTest(-base, -base, of_base, -1.0))
+        return False
+    return _kept_everywhere(trial_on_matrix(section, trial), of_base, opposite, expanded, transposed)
+
+
+def _kept_everywhere(trial: Trial, of_base: Array, opposite: Array, equal: Layout, any_: Layout) -> bool:
+    """Whether backward returns what it has to for 0, for small and for random grad_outputs, the same at all points.
+
+    The latter two are handed over in the layouts for ``equal`` numbers and for ``any_``.
+    """
+    base, count, rounding = trial.base, trial.x.size, _SUM_TOLERANCE[trial.dtype.itemsize]
+    sizes = partial(_in_proportion, base, of_base, opposite, rounding=rounding)
+    small, both = np.full(count, -base / _LARGE), base + base * _random_numbers(count)[0]
+    finite = np.isfinite(of_base).all() and np.isfinite(opposite).all()
+    return bool(
+        finite
+        and trial.holds(Demand(0.0, 0 * of_base))
+        and trial.holds(sizes(small, layout=equal))
+        and trial.holds(sizes(both, layout=any_))
+    )
+
+
+def violations_of_tensor(section: Section, x: Array, base: float, several: bool) -> Iterator[Violation | None]:
+    """The violations for a random grad_output over the whole output, about as large as ``base``.
+
+    ``several`` says that one copy of the output has more than one element. Raises ``FunctionFailed``.
+    """
+    t = x[[x.size // 2]] if several else x[np.linspace(0, x.size - 1, min(_ELEMENTS, x.size)).astype(np.intp)]
+    whole = section if several else replace(section.alone(), stacked=tuple(name for name, _ in section.inputs))
+    try:
+        size = whole.in_one_call(t)[1]
+        one, other = (section.snap(base * np.random.default_rng(seed).standard_normal(size)) for seed in (1, 2))
+        asked = trial_of_tensor(whole, t, base, one, float(x[-1] - x[0]))
+    except FunctionFailed:
+        if several:
+            raise
+        return
+    if asked is None:
+        return
+    (trial, of_one), monitored = asked, MonitoredLayout()
+    trial = replace(trial, inside=_dtype_inside(section.dtype, of_one))
+    if _combines(trial, of_one, one, other, monitored) and not monitored.written:
+        return
+    yield trial.violation("repeats", Demand(one, of_one, layout=(monitored := MonitoredLayout())))
+    yield (written := violation_by_write(monitored, trial.x, math.nan))
+    yield from _each_law(trial, one, of_one, other)
+    if not written:
+        for layout in (strided, transposed):
+            yield from _layout(trial, one, of_one, layout)
+        yield from _layout(trial, base, trial.ask(base, dense), expanded)
+
+
+def _combines(trial: Trial, of_one: Array, one: Array, other: Array, monitored: MonitoredLayout) -> bool:
+    """Whether sums of three grad_outputs, in various layouts, give the sums of their gradients."""
+    try:
+        of_other, of_equal = trial.ask(other, dense), trial.ask(trial.base, expanded)
+    except FunctionFailed:
+        return False
+
+    def sums(factor: float, sign: float, layout: Layout) -> bool:
+        given = factor * one + sign * other + trial.base
+        gradient = factor * of_one + sign * of_other + of_equal
+        return trial.holds(Demand(given, gradient, layout=lambda out: monitored(layout(out))))
+
+    return sums(-_LARGE_HALF, 1.0, strided) and sums(1.0, -1.0, transposed)
+
+
+def _each_law(trial: Trial, base: Given, of_base: Array, random: Array) -> Iterator[Violation | None]:
+    """The laws but for those of layouts, one by one: known is what backward returned for ``base``.
+
+    Raises ``FunctionFailed`` where backward fails for a ``random`` grad_output.
+    """
+    yield trial.violation("zero", Demand(0.0, 0 * of_base))
+    try:
+        of_random = trial.ask(random, dense)
+    except FunctionFailed:
+        yield trial.violation("odd", Demand(-base, of_base, -1.0))
         raise
-    trial = replace(trial, inside=_dtype_inside(section.dtype, gradients.of_random))
-    yield from _test_scales(trial, gradients, exponents)
-    yield from _test_sums(trial, gradients, layouts_of(section, trial) if elementwise and not written else None)
+    if not trial.whole:
+        trial = replace(trial, inside=_dtype_inside(trial.dtype, of_random))
+    tolerance, half = _SUM_TOLERANCE[trial.inside.itemsize], trial.inside == torch.float16
+    large = _LARGE_HALF if half or trial.whole else _LARGE
+    yield trial.violation("scales", Demand(large * base, of_base, large, tolerance))
+    if not trial.whole:
+        spread = _SPREAD_SCALE_HALF if half else _SPREAD_SCALE
+        powers = 2.0 ** np.round(spread * _random_numbers(random.size)[1])
+        if finding := trial.violation("scales", Demand(powers * random, of_random, powers, tolerance)):
+            mixes = _mixes_elements(trial, random, of_random, powers * random)
+            yield replace(finding, law="mixes") if mixes else finding
+    yield trial.violation("odd", Demand(-base, of_base, -1.0))
+    yield trial.violation("scales", Demand(base / large, of_base, 1 / large, tolerance))
+    yield trial.violation("scales", Demand(-base / large, trial.ask(-base, dense), 1 / large, tolerance))
+    yield trial.violation("adds", Demand(base + random, of_base + of_random, 1.0, tolerance))
 
 
-def trial_of(section: Section, x: Array, base: float, of_base: Array) -> PointTrial:
-    """The trial of a section's backward, which returned ``of_base`` for ``base``, at the points ``x``."""
-
-    def backward(grad_output: float | Array, layout: Layout) -> Array:
-        gradient = section.backward(x, grad_output, layout).grad_input
-        return np.zeros(x.shape) if gradient is None else gradient
-
-    noise = cache(partial(gradient_noise_along, section, x, base, of_base))
-    return LinearityTrial(backward, x, section.dtype, section.dtype, base, noise)
-
-
-def _test_scales(trial: PointTrial, known: _Gradients, exponents: Array) -> Iterator[Violation | None]:
-    """Tests of ``scales`` and ``mixes``: one large factor for all, and another factor at each point."""
-    scale, spread = _scales(trial)
-    tolerance, large, powers = SUM_TOLERANCE[trial.inside.itemsize], 2.0**scale, 2.0 ** np.round(spread * exponents)
-    yield trial.violation("scales", LawTest(large * known.base, large * known.base, known.of_base, large, tolerance))
-    mixed = powers * known.random
-    if finding := trial.violation("scales", LawTest(mixed, mixed, known.of_random, powers, tolerance)):
-        yield replace(finding, law="mixes") if _mixes_elements(trial, known, mixed) else finding
-
-
-def _mixes_elements(trial: PointTrial, known: _Gradients, mixed: Array) -> bool:
+def _mixes_elements(trial: Trial, random: Array, of_random: Array, mixed: Array) -> bool:
     """Whether the gradient at every other point depends on the ``mixed`` grad_output at the points between."""
     try:
-        gradient = trial.backward(mixed, dense)
+        gradient = trial.ask(mixed, dense)
     except FunctionFailed:
         return False
     odd_rows = np.arange(mixed.size) % 2 == 1
     return not all(
-        trial.holds(LawTest(np.where(others, known.random, mixed), math.nan, np.where(others, np.nan, gradient)))
+        trial.holds(Demand(np.where(others, random, mixed), np.where(others, np.nan, gradient)))
         for others in (odd_rows, ~odd_rows)
     )
 
 
-def _test_sums(trial: PointTrial, known: _Gradients, layouts: _Layouts | None) -> Iterator[Violation | None]:
-    """Tests of ``odd``, ``scales`` and ``adds``; with ``layouts`` also of ``layout``.
-
-    One call tests several laws at once; only where it fails are they tested one by one.
-    """
-    base, of_base, random, of_random = known.base, known.of_base, known.random, known.of_random
-    matrix, count = (trial, trial.x.size) if layouts is None else (layouts.trial, layouts.trial.x.size)
-    equal, any_ = (dense, dense) if layouts is None else (layouts.equal, layouts.any)
-    small, rtol = 2.0 ** -_scales(trial)[0], SUM_TOLERANCE[trial.inside.itemsize]
-    both, of_both = base + random, of_base + of_random
-    signs = matrix.holds(LawTest(-small * base, math.nan, of_base[:count], -small, rtol, equal))
-    if not signs:
-        yield trial.violation("odd", LawTest(-base, -base, of_base, -1.0))
-        yield trial.violation("scales", LawTest(small * base, small * base, of_base, small, rtol))
-        opposite = trial.backward(-base, dense)
-        yield trial.violation("scales", LawTest(-small * base, -small * base, opposite, small, rtol))
-    added = matrix.holds(LawTest(both[:count], math.nan, of_both[:count], 1.0, rtol, any_))
-    if not added:
-        yield trial.violation("adds", LawTest(both, both, of_both, 1.0, rtol))
-    if layouts and not (signs and added):
-        yield from _test_layouts(trial, known, layouts)
-
-
-def _test_layouts(trial: PointTrial, known: _Gradients, laid: _Layouts) -> Iterator[Violation | None]:
+def _layouts_at_points(section: Section, trial: Trial, of_base: Array, random: Array) -> Iterator[Violation | None]:
     """Tests of ``layout``; without the 2 × n matrix where the Function does not accept one."""
-    places, count = KERNEL_TOLERANCE[trial.inside.itemsize], laid.trial.x.size
-    if not laid.trial.holds(LawTest(known.random[:count], math.nan, known.of_random[:count], 1.0, places)):
-        laid, count = _Layouts(trial, expanded, strided), trial.x.size
-    base, random = known.base, known.random[:count]
-    yield laid.trial.violation("layout", LawTest(base, base, known.of_base[:count], 1.0, places, laid.equal))
-    yield laid.trial.violation("layout", LawTest(random, random, known.of_random[:count], 1.0, places, laid.any))
+    of_random, laid, any_ = trial.ask(random, dense), trial, strided
+    if section.copy_size == 1 and trial.x.size >= 4:
+        matrix = trial_on_matrix(section, trial)
+        count, places = matrix.x.size, KERNEL_TOLERANCE[trial.inside.itemsize]
+        if matrix.holds(Demand(random[:count], of_random[:count], 1.0, places)):
+            laid, any_ = matrix, transposed
+    count = laid.x.size
+    yield from _layout(laid, trial.base, of_base[:count], expanded)
+    yield from _layout(laid, random[:count], of_random[:count], any_)
 
 
-def layouts_of(section: Section, trial: PointTrial) -> _Layouts:
-    if section.copy_size > 1 or trial.x.size < 4:
-        return _Layouts(trial, expanded, strided)
-    count = even_count(trial.x.size)
-    noise = cache(lambda: np.asarray(trial.noise())[:count])
-    matrix = replace(trial, backward=vjp_on_matrix(section, trial.x), x=trial.x[:count], noise=noise)
-    return _Layouts(matrix, expanded, transposed)
-
-
-def _scales(trial: PointTrial) -> tuple[int, int]:
-    return (_SCALE_HALF, _SPREAD_SCALE_HALF) if trial.inside == torch.float16 else (LARGE_POWER, _SPREAD_SCALE)
+def _layout(trial: Trial, given: Given, gradient: Array, layout: Layout) -> Iterator[Violation | None]:
+    yield trial.violation("layout", Demand(given, gradient, 1.0, KERNEL_TOLERANCE[trial.inside.itemsize], layout))
 
 
 def _dtype_inside(dtype: torch.dtype, answer: Array) -> torch.dtype:
@@ -263,62 +252,8 @@ def _dtype_inside(dtype: torch.dtype, answer: Array) -> torch.dtype:
 
 
 @lru_cache(maxsize=16)
-def random_numbers(count: int) -> tuple[Array, Array]:
+def _random_numbers(count: int) -> tuple[Array, Array]:
     """For every point a random number of either sign, and one from −1 to 1; the same ones in every call."""
     random = np.random.default_rng(count)
     size = 2 ** random.uniform(-_SPREAD, _SPREAD, count)
     return size * random.choice((-1.0, 1.0), count), random.uniform(-1.0, 1.0, count)
-
-
-def tensorwise_violations(section: Section, x: Array, base: float, several: bool) -> Iterator[Violation | None]:
-    """The violations for a random grad_output over the whole output, about as large as ``base``.
-
-    ``several`` says that one copy of the output has more than one element. Raises ``FunctionFailed``.
-    """
-    t = x[[x.size // 2]] if several else x[np.linspace(0, x.size - 1, min(_ELEMENTS, x.size)).astype(np.intp)]
-    whole = section if several else replace(section.alone(), stacked=tuple(name for name, _ in section.inputs))
-    one, other, equal = _random_cotangent(1, base), _random_cotangent(2, base), _equal_cotangent(base)
-    try:
-        gradient = whole.vjp(t, one)
-    except FunctionFailed:
-        if several:
-            raise
-        return
-    if gradient is None:
-        return
-
-    def backward(cotangent: _Cotangent, layout: Layout) -> Array:
-        answer = whole.vjp(t, lambda out: layout(cotangent(out)))
-        return np.zeros(gradient.shape) if answer is None else answer
-
-    place = np.full(gradient.shape, t[0] if several else math.nan)
-    noise = cache(partial(gradient_noise_at, whole, t, float(x[-1] - x[0]), one))
-    inside = _dtype_inside(section.dtype, gradient)
-    trial, monitored = LinearityTrial(backward, place, section.dtype, inside, base, noise), MonitoredLayout()
-    yield trial.violation("repeats", LawTest(one, math.nan, gradient, layout=monitored))
-    yield (written := violation_by_write(monitored, place, math.nan))
-    yield trial.violation("odd", LawTest(_scaled(-1.0, one), math.nan, gradient, -1.0))
-    places, tolerance = KERNEL_TOLERANCE[inside.itemsize], SUM_TOLERANCE[inside.itemsize]
-    yield trial.violation("scales", LawTest(_scaled(_FACTOR, one), math.nan, gradient, _FACTOR, tolerance))
-    both = gradient + backward(other, dense)
-    yield trial.violation("adds", LawTest(lambda out: one(out) + other(out), math.nan, both, 1.0, tolerance))
-    if not written:
-        for layout in (strided, transposed):
-            yield trial.violation("layout", LawTest(one, math.nan, gradient, 1.0, places, layout))
-        yield trial.violation("layout", LawTest(equal, base, backward(equal, dense), 1.0, places, expanded))
-
-
-def _random_cotangent(seed: int, base: float) -> _Cotangent:
-    def cotangent(out: torch.Tensor) -> torch.Tensor:
-        numbers = base * np.random.default_rng(seed).standard_normal(tuple(out.shape))
-        return torch.as_tensor(numbers).to(out.device, out.dtype)
-
-    return cotangent
-
-
-def _equal_cotangent(base: float) -> _Cotangent:
-    return lambda out: torch.full(out.shape, base, dtype=out.dtype, device=out.device)
-
-
-def _scaled(factor: float, given: _Cotangent) -> _Cotangent:
-    return lambda out: factor * given(out)

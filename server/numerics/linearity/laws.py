@@ -15,8 +15,7 @@ from ...runtime.batching import WITNESS_SHARES, Batch, MixedGradient, batched_se
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import BackwardResult, Section
 from ...runtime.vjp import MonitoredLayout
-from .check import KERNEL_TOLERANCE, pointwise_violations, tensorwise_violations
-from .elementwise import elementwise_violations
+from .check import KERNEL_TOLERANCE, violations_at_points, violations_in_proportion, violations_of_tensor
 from .violation import Law, Violation, describe_violation, violation_by_exception
 
 __all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
@@ -101,8 +100,8 @@ def screened_linearity(
         return None
     if monitored.size < x.size or monitored.written:
         return None
-    found = elementwise_violations(section, x, grad_output, of_base, given, again.grad_input)
-    return None if found is None else Linearity(tuple(found))
+    found = violations_in_proportion(section, x, grad_output, of_base, given, again.grad_input)
+    return None if found is None else Linearity(tuple(filter(None, found)))
 
 
 def with_mixed_batch(linearity: Linearity, mixed: MixedGradient | None, grad_output: float) -> Linearity:
@@ -148,10 +147,10 @@ def _violations(section: Section, x: Array, grad_output: float, returned: Array)
     at, known = x[rows], returned[rows] if base == grad_output else None
     other_points = np.roll(at, at.size // 3) if section.stacked else at[[at.size // 3]]
     monitored = MonitoredLayout(lambda: section.forward(other_points))
-    yield from pointwise_violations(section, at, base, known, monitored)
+    yield from violations_at_points(section, at, base, known, monitored)
     several = monitored.size > (at.size if section.stacked else 1)
     if several or not section.stacked:
-        yield from tensorwise_violations(section, x, base, several)
+        yield from violations_of_tensor(section, x, base, several)
 
 
 def _scalable(section: Section, grad_output: float) -> float:

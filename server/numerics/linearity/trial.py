@@ -1,0 +1,218 @@
+"""A backward on trial: what it returns for a grad_output, against what a law of linearity requires."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ...runtime.arrays import Array, largest_magnitude
+from ...runtime.failure import Failure, FunctionFailed
+from ...runtime.reference import lost_to_double, reference_of
+from ...runtime.section import Section
+from ...runtime.vjp import Layout, dense
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS
+from ..differentiation.noise import moving_maximum, noise_along, noise_probes
+from .violation import Law, Violation, violation_by_exception
+
+Given = float | Array
+Ask = Callable[[Given, Layout], Array]
+# ulps: for a repeated call and for a change of sign, neither of which adds rounding; by the bytes of the dtype.
+_ULPS = {8: 16.0, 4: 16.0, 2: 4.0}
+_OVERFLOW_ROOM = 16.0  # bound: within this factor of the largest number of the dtype, results may overflow on the way
+_TIED = 0.999  # pattern: deviations within this factor of the largest count as equally large
+# The laws whose terms are rounded in different ways; to repeat a call, or to change its sign, changes no rounding.
+_ROUNDED: tuple[Law, ...] = ("scales", "adds", "layout")
+
+# sample: the distance of the points at which the noise of a tensor's gradient is measured, as a share of the range: so
+# large that terms near 1 change by some last places; and the order of the differences that cancel whatever is smooth.
+_NOISE_DISTANCE, _NOISE_ORDER = 1e-4, 6
+_NOISE_GAIN = math.sqrt(math.comb(2 * _NOISE_ORDER, _NOISE_ORDER))  # unit: by which such a difference multiplies noise
+_NEAR = 2  # bound: what is lost at a row may be lost at so many rows on either side of it
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a linear backward must return for a grad_output that is ``given``: ``factor`` times a known ``gradient``.
+
+    ``rounding`` is the tolerance relative to the largest number, ``layout`` how grad_output lies in memory.
+    """
+
+    given: Given
+    gradient: Array
+    factor: Given = 1.0
+    rounding: float = 0.0
+    layout: Layout = dense
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A backward to test: ``ask`` calls it with a grad_output; its results belong to the places ``x``.
+
+    A grad_output is one number for all places, or one for each; with ``whole`` it is one for each element of a whole
+    output. Inputs are of ``dtype``; internally backward computes in ``inside``. ``noise`` measures the rounding noise
+    of its results for a grad_output as large as ``base``: rounding may be all that is left where terms cancel.
+    """
+
+    ask: Ask
+    x: Array
+    dtype: torch.dtype
+    inside: torch.dtype
+    base: float
+    noise: Callable[[], Given]
+    whole: bool = False
+
+    def holds(self, demand: Demand) -> bool:
+        """Whether backward returns the required gradient."""
+        try:
+            returned = self.ask(demand.given, demand.layout)
+        except FunctionFailed:
+            return False
+        return np.array_equal(returned, demand.gradient * demand.factor) or not self._exceeds(returned, demand).any()
+
+    def violation(self, law: Law, demand: Demand) -> Violation | None:
+        """The finding if backward does not return the required gradient.
+
+        If a second identical call gives another result, only the law ``repeats`` is broken.
+        """
+        layout = demand.layout.__name__ if law == "layout" else ""
+        value = math.nan if self.whole and np.ndim(demand.given) else demand.given
+        try:
+            returned, expected = self.ask(demand.given, demand.layout), demand.gradient * demand.factor
+            if np.array_equal(returned, expected) or not (wrong := self._exceeds(returned, demand)).any():
+                return None
+            if law in _ROUNDED:
+                size = np.abs(np.asarray(value) / self.base)
+                wrong &= np.abs(returned - expected) > self._noise_of(size, np.abs(demand.factor))
+                if not wrong.any():
+                    return None
+            second = self.ask(demand.given, demand.layout)
+        except FunctionFailed as error:
+            return violation_by_exception(law, error, value, layout)
+        repeat = replace(demand, gradient=returned, factor=1.0, rounding=0.0)
+        if law != "repeats" and (changed := self._exceeds(second, repeat)).any():
+            law, returned, expected, wrong, layout = "repeats", second, returned, changed, ""
+        row = _worst_row(np.abs((returned - expected) / demand.factor), wrong)
+        at = float(np.broadcast_to(value, returned.shape)[row])
+        return Violation(law, float(self.x[row]), at, float(returned[row]), float(expected[row]), "", layout)
+
+    def _noise_of(self, size: Array, factor: Given) -> Given:
+        """The noise to expect for a grad_output of this size, and for the known gradient it is compared with."""
+        return EVIDENCE_BOUNDS * self.noise() * (factor + np.where(np.isfinite(size), size, factor))
+
+    def _exceeds(self, returned: Array, demand: Demand) -> NDArray[np.bool_]:
+        """Where ``returned`` is wrong by more than rounding, underflow or the overflow of larger numbers explain."""
+        info, gradient, factor = torch.finfo(self.dtype), demand.gradient, demand.factor
+        allowed = max(demand.rounding, _ULPS[self.dtype.itemsize] * info.eps)
+        size, times = np.abs(gradient), np.abs(factor)
+        tolerance = allowed * (size + largest_magnitude(gradient)) + torch.finfo(self.inside).tiny / times
+        wrong = (size * times < info.max / _OVERFLOW_ROOM) & ~(np.abs(returned / factor - gradient) <= tolerance)
+        return wrong & (np.isfinite(returned) | (times <= 1))
+
+
+def _worst_row(distance: Array, wrong: NDArray[np.bool_]) -> int:
+    """The row with the largest deviation; among equal ones the middle one."""
+    distance = np.where(wrong, np.where(np.isfinite(distance), distance, np.inf), -1.0)
+    ties = np.flatnonzero(distance >= _TIED * distance.max())
+    return int(ties[ties.size // 2])
+
+
+def trial_of_points(section: Section, x: Array, base: float, of_base: Array) -> Trial:
+    """The trial of a section's backward, which returned ``of_base`` for ``base``, at the points ``x``."""
+
+    def ask(given: Given, layout: Layout) -> Array:
+        gradient = section.backward(x, given, layout).grad_input
+        return np.zeros(x.shape) if gradient is None else gradient
+
+    noise = cache(partial(_noise_along_points, section, x, base, of_base))
+    return Trial(ask, x, section.dtype, section.dtype, base, noise)
+
+
+def trial_on_matrix(section: Section, trial: Trial) -> Trial:
+    """The trial of an elementwise Function with an even number of the points as a 2 × n matrix, to be transposed.
+
+    Its calls raise ``FunctionFailed`` where the Function does not map that matrix to one of the same shape.
+    """
+    x = trial.x[: trial.x.size // 2 * 2]
+
+    def call(*arguments: Any) -> Any:
+        return section.call(*(each.view(2, -1) if isinstance(each, torch.Tensor) else each for each in arguments))
+
+    ask = _asked_whole(replace(section, call=call), x, x.size, (2, x.size // 2))
+    return replace(trial, ask=ask, x=x, noise=cache(lambda: np.asarray(trial.noise())[: x.size]))
+
+
+def trial_of_tensor(section: Section, t: Array, base: float, given: Array, span: float) -> tuple[Trial, Array] | None:
+    """The trial of backward with a grad_output over the whole output at ``t``, and what it returned for ``given``.
+
+    That is such a grad_output, about as large as ``base``. None where there is no gradient. Raises ``FunctionFailed``.
+    """
+    laid = partial(_laid, given)
+    if (gradient := section.vjp(t, laid)) is None:
+        return None
+    ask, noise = _asked_whole(section, t, gradient.size), cache(partial(_noise_at, section, t, span, laid))
+    place = np.full(gradient.size, t[0] if t.size == 1 else math.nan)
+    return Trial(ask, place, section.dtype, section.dtype, base, noise, whole=True), gradient
+
+
+def _asked_whole(section: Section, t: Array, size: int, shape: tuple[int, ...] | None = None) -> Ask:
+    """Asks for all ``size`` numbers of ``grad_input`` in one call, for an output of this ``shape`` if one is given."""
+
+    def ask(given: Given, layout: Layout) -> Array:
+        def laid(out: torch.Tensor) -> torch.Tensor:
+            if shape not in (None, tuple(out.shape)):
+                raise FunctionFailed(Failure("forward", "WrongShape", f"a matrix became {list(out.shape)}"))
+            return layout(_laid(given, out))
+
+        found = section.vjp(t, laid)
+        return np.zeros(size) if found is None else found
+
+    return ask
+
+
+def _laid(given: Given, out: torch.Tensor) -> torch.Tensor:
+    """A grad_output for the output ``out``: one number everywhere, or one for each element."""
+    if np.ndim(given) == 0:
+        return torch.full(out.shape, float(given), dtype=out.dtype, device=out.device)
+    return torch.from_numpy(np.array(given)).to(out.device, out.dtype).view(out.shape)
+
+
+def _noise_along_points(section: Section, x: Array, base: float, of_base: Array) -> Array:
+    """The rounding noise of the gradient at every ``x``; in a shorter dtype at least what it loses to double precision.
+
+    Another kernel than the one that returned ``of_base`` loses as much, but at other points.
+    """
+    lost = np.zeros(x.size)
+    if section.dtype != torch.float64:
+        lost = moving_maximum(lost_to_double(section, reference_of(section, x, base), x, base, of_base), _NEAR)
+    try:
+        probed = section.backward(section.snap(noise_probes(x, float(x[-1] - x[0]))), base).grad_input
+    except FunctionFailed:
+        return lost
+    return lost if probed is None else np.maximum(lost, noise_along(probed, x, largest_magnitude(of_base)))
+
+
+def _noise_at(section: Section, t: Array, span: float, cotangent: Callable[[torch.Tensor], torch.Tensor]) -> float:
+    """The rounding noise of all elements of a gradient, from its sixth differences along ``t``.
+
+    On the calmer side of ``t``: a kink is no noise.
+    """
+    steps = _NOISE_DISTANCE * span * np.arange(1, _NOISE_ORDER + 2)
+
+    def on_side(side: float) -> float:
+        found = [section.vjp(section.snap(t + side * step), cotangent) for step in steps]
+        gradients = [each for each in found if each is not None]
+        if len(gradients) <= _NOISE_ORDER:
+            return 0.0
+        return largest_magnitude(np.diff(np.stack(gradients), _NOISE_ORDER, axis=0)) / _NOISE_GAIN
+
+    try:
+        return min(on_side(-1.0), on_side(1.0))
+    except FunctionFailed:
+        return 0.0
