@@ -15,8 +15,7 @@ from ..protocol.question import Question
 from ..runtime.arrays import Interval
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, CellRecord, CellsRecord
-from ..schema.views import AreaRecord
-from .common import STATUS_WORDS, ViewAnswer, evaluate_and_judge, failure_record, finite_or_none
+from .common import ColumnArrays, ViewAnswer, evaluate_and_judge, record_at, view_answer
 
 # An end closer to 0 than this fraction of the range is the side of a jump at 0, and is written as 0.
 _NEAR_ZERO = 1e-9
@@ -26,25 +25,17 @@ def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewA
     """The document: one row for each cell between neighbouring x. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
     area, cells = _judged(evaluation, verdict)
-    header: AreaRecord = {
-        **asked,
-        "view": "area",
-        "sentence": _sentence(evaluation, verdict, str(question.wrt)),
-        "statuses": STATUS_WORDS,
-        "intervals": _intervals(area, cells) if area else [],
-        "failure": failure_record(evaluation.failure),
-    }
-    if area is None:
-        return header, {}
-    return header, {
-        "left": area.left,
-        "right": area.right,
-        "rise": area.rise,
-        "area": area.area,
-        "residual": area.residual,
-        "allowed": allowed_residual(area, verdict.tolerance),
-        "status": cells.astype(np.uint8),
-    }
+    judged: ColumnArrays = {}
+    if area:
+        judged = {"allowed": allowed_residual(area, verdict.tolerance), "status": cells.astype(np.uint8)}
+    return view_answer(
+        asked,
+        evaluation,
+        area,
+        judged,
+        sentence=_sentence(evaluation, verdict, str(question.wrt)),
+        intervals=_intervals(area, cells) if area else (),
+    )
 
 
 def _judged(evaluation: Evaluation, verdict: Verdict) -> tuple[IntegralCheck | None, Statuses]:
@@ -64,16 +55,7 @@ def area_summary(evaluation: Evaluation, verdict: Verdict) -> CellsRecord | None
         "differs": int(differs.sum()),
         "undecided": int((cells == Status.UNDECIDED).sum()),
         "intervals": _intervals(area, cells),
-        "worst": None if row is None else _cell(area, row),
-    }
-
-
-def _cell(area: IntegralCheck, row: int) -> CellRecord:
-    return {
-        "left": float(area.left[row]),
-        "right": float(area.right[row]),
-        "rise": finite_or_none(area.rise[row]),
-        "area": finite_or_none(area.area[row]),
+        "worst": None if row is None else record_at(area, row, CellRecord),
     }
 
 

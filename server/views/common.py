@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
-from typing import Any, TypeVar, cast
+from dataclasses import replace
+from functools import cache
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import get_type_hints, is_typeddict
 
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.curve.evaluation import Evaluation
@@ -18,7 +20,7 @@ from ..numerics.status import Status
 from ..numerics.verdict.verdict import Verdict, judge
 from ..numerics.whole_range.check import tolerated_range
 from ..protocol.question import Question
-from ..protocol.views import AnswerRecord
+from ..protocol.views import VIEWS, AnswerRecord
 from ..runtime.failure import Failure
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, FailureRecord, FindingRecord
@@ -36,9 +38,13 @@ def finite_or_none(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def record_of(thing: Any, shape: type[_Record]) -> _Record:
-    """A measurement as plain data, of a type that has the same fields as its class."""
-    return cast(_Record, asdict(thing))
+def record_of(thing: Any, shape: type[_Record], /, **more: Any) -> _Record:
+    """What was measured, as plain data of a ``shape``: each of its fields is ``more``, or the thing's attribute.
+
+    Records within it are made alike. Null stands for what is no finite number.
+    """
+    fields = {name: more[name] if name in more else getattr(thing, name) for name in _hints(shape)}
+    return cast(_Record, {name: _plain(value, _hints(shape)[name]) for name, value in fields.items()})
 
 
 def failure_record(failure: Failure | None) -> FailureRecord | None:
@@ -46,19 +52,51 @@ def failure_record(failure: Failure | None) -> FailureRecord | None:
     return record_of(failure, FailureRecord) if failure else None
 
 
+def record_at(columns: Any, row: int, shape: type[_Record]) -> _Record:
+    """One row of measured columns as plain data of a ``shape``."""
+    fields = {name: _plain(getattr(columns, name)[row], float) for name in _hints(shape)}
+    return cast(_Record, fields)
+
+
+_hints = cast(Callable[[Any], dict[str, Any]], cache(get_type_hints))
+
+
+def _plain(value: Any, hint: Any) -> Any:
+    """A value as plain data of the type ``hint``, which may allow None."""
+    if value is None or isinstance(value, dict):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist(), hint)
+    if isinstance(value, float):
+        return finite_or_none(value)
+    kinds = (hint, *get_args(hint))
+    if isinstance(value, list | tuple):
+        kind = next((each for each in kinds if get_origin(each) in (list, tuple)), list[Any])
+        return (get_origin(kind) or list)(_plain(each, get_args(kind)[0]) for each in value)
+    record = next(filter(is_typeddict, kinds), None)
+    return record_of(value, record) if record else value
+
+
+def view_answer(
+    asked: AskedRecord, measured: Any, columns: Any = None, also: ColumnArrays | None = None, **more: Any
+) -> ViewAnswer:
+    """The answer of the view that was asked for: a header and columns of the shapes that its row in ``VIEWS`` names.
+
+    The fields of the header are ``more``, or attributes of what was ``measured``; the columns are ``also``, or
+    attributes of ``columns``, left out where these are None.
+    """
+    view, failure, table = VIEWS[asked["view"]], "failure", also or {}
+    header = cast(dict[str, Any], record_of(measured, view.header, **{"statuses": STATUS_WORDS, **asked, **more}))
+    own = {name: value for name, value in header.items() if name not in (*asked, failure)}
+    for name in () if columns is None else _hints(view.columns):
+        if name not in table and (column := getattr(columns, name)) is not None:
+            table[name] = column.astype(np.uint8 if name.startswith("status") else np.float64, copy=False)
+    return cast(AnswerRecord, {**asked, "notes": header["notes"], **own, failure: header[failure]}), table
+
+
 def linearity_findings(linearity: Linearity, wrt: str) -> list[FindingRecord]:
     """The violations of linearity as plain data: where, what was returned, and a sentence."""
-    return [
-        {
-            "law": each.law,
-            "x": finite_or_none(each.x),
-            "grad_output": finite_or_none(each.grad_output),
-            "returned": finite_or_none(each.returned),
-            "expected": finite_or_none(each.expected),
-            "sentence": describe_violation(each, wrt),
-        }
-        for each in linearity.findings
-    ]
+    return [record_of(each, FindingRecord, sentence=describe_violation(each, wrt)) for each in linearity.findings]
 
 
 def evaluate_and_judge(section: Section, question: Question) -> tuple[Evaluation, Verdict]:

@@ -15,8 +15,7 @@ from ..runtime.captured import only_device
 from ..runtime.section import Section
 from ..schema.answer_notes import SOLVED, note_of
 from ..schema.section import AskedRecord
-from ..schema.views import BadgeRecord, CheckRecord, ContractRecord, RawRecord
-from .common import ViewAnswer, failure_record, record_of
+from .common import ViewAnswer, view_answer
 
 # A range that is wider than the domain by more than this factor is not used.
 _MAX_RATIO = 100
@@ -30,19 +29,8 @@ def contract_view(section: Section, question: Question, asked: AskedRecord) -> V
     rows = (*xray.checks, *(other_calls_rows(section, xray.wrong, allowance) if xray.delivers else ()))
     checks = sorted(rows, key=lambda each: CHECK_LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
-    header: ContractRecord = {
-        **asked,
-        "view": "contract",
-        "notes": asked["notes"] + ([] if double else [_DTYPE_NOTE.format("GPU" if only_device(section.op) else "CPU")]),
-        "note": _note(checks),
-        "sentence": _sentence(checks),
-        "checks": [record_of(each, CheckRecord) for each in checks],
-        "badges": [record_of(each, BadgeRecord) for each in xray.badges],
-        "raw": [record_of(each, RawRecord) for each in xray.raw],
-        "tried": xray.tried,
-        "failure": failure_record(xray.failure),
-    }
-    return header, {}
+    notes = asked["notes"] + ([] if double else [_DTYPE_NOTE.format("GPU" if only_device(section.op) else "CPU")])
+    return view_answer(asked, xray, notes=notes, note=_note(checks), sentence=_sentence(checks), checks=checks)
 
 
 def _swept_range(section: Section, question: Question) -> tuple[float, float] | None:

@@ -11,7 +11,6 @@ import torch
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
 from ..numerics.differentiation.finite_differences import PointKind
-from ..numerics.formatting.difference_size import slope_share
 from ..numerics.sentences.headline import Specimen, headline
 from ..numerics.sentences.places import describe_point
 from ..numerics.sentences.verdict_sentence import verdict_sentence
@@ -30,16 +29,14 @@ from ..schema.section import (
     JumpRecord,
     KinkRecord,
     MarkRecord,
+    NumericalRecord,
     RemarkRecord,
-    SectionRecord,
-    ToleranceRecord,
     VerdictRecord,
     WorstRecord,
 )
 from ..schema.verdict_words import FORWARD_WORDS
 from . import area, whole_range
 from .common import (
-    STATUS_WORDS,
     ColumnArrays,
     ViewAnswer,
     evaluate_and_judge,
@@ -48,6 +45,7 @@ from .common import (
     linearity_findings,
     record_of,
     sentence_names,
+    view_answer,
 )
 from .seen import seen_summary
 
@@ -91,42 +89,38 @@ def curves_answer(
     evaluation: Evaluation,
     verdict: Verdict,
     words: VerdictText,
-) -> tuple[SectionRecord, ColumnArrays]:
+) -> ViewAnswer:
     """The answer for an evaluation that is already judged, with these sentences."""
     columns = curve_columns(evaluation, verdict)
     if verdict.word not in FORWARD_WORDS:
         implied = implied_forward(evaluation, verdict)
         columns |= {} if implied is None else {"implied": implied}
-    slopes = evaluation.numerical.slopes
+    slopes, names = evaluation.numerical.slopes, sentence_names(section, question)
     seen, shares = seen_summary(section, question, evaluation, verdict) if section.order == 1 else (None, {})
     columns |= shares
-    header: SectionRecord = {
-        **asked,
-        "view": "curves",
-        "notes": asked["notes"] + _notes(evaluation, section, question),
-        "numerical": {
-            "dtype": dtype_name(evaluation.numerical_dtype),
-            "device": evaluation.numerical_device,
-            "forwards_per_point": slopes.forwards,
-            "step": slopes.step,
-        },
-        "tolerance": record_of(verdict.tolerance, ToleranceRecord),
-        "structure": evaluation.structure,
-        "verdict": _verdict(section, evaluation, verdict, words),
-        "linearity": {
-            "holds": None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds,
-            "findings": linearity_findings(evaluation.linearity, str(question.wrt)),
-        },
-        "wide": whole_range.whole_range_summary(evaluation, sentence_names(section, question)),
-        "area": area.area_summary(evaluation, verdict),
-        "seen": seen,
-        "statuses": STATUS_WORDS,
-        "gaps": gap_reasons(evaluation, columns),
-        "marks": point_marks(evaluation),
-        "gradgradcheck": None,
-        "failure": failure_record(evaluation.failure),
+    holds = None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds
+    measured_by: NumericalRecord = {
+        "dtype": dtype_name(evaluation.numerical_dtype),
+        "device": evaluation.numerical_device,
+        "forwards_per_point": slopes.forwards,
+        "step": slopes.step,
     }
-    return header, columns
+    return view_answer(
+        asked,
+        evaluation,
+        also=columns,
+        notes=asked["notes"] + _notes(evaluation, section, question),
+        numerical=measured_by,
+        tolerance=verdict.tolerance,
+        verdict=_verdict(section, evaluation, verdict, words),
+        linearity={"holds": holds, "findings": linearity_findings(evaluation.linearity, str(question.wrt))},
+        wide=whole_range.whole_range_summary(evaluation, names),
+        area=area.area_summary(evaluation, verdict),
+        seen=seen,
+        gaps=gap_reasons(evaluation, columns),
+        marks=point_marks(evaluation),
+        gradgradcheck=None,
+    )
 
 
 def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: VerdictText) -> VerdictRecord:
@@ -139,7 +133,7 @@ def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: 
         "explanation": record_of(explanation, ExplanationRecord) if explanation else None,
         "intervals": list((against if verdict.word == "differs" else verdict.forward).intervals),
         "worst": _worst(evaluation, verdict),
-        "remark": _remark(verdict),
+        "remark": record_of(against.remark, RemarkRecord) if against.remark else None,
         "judged": against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS),
         "undecided": against.count(Status.UNDECIDED),
     }
@@ -151,20 +145,13 @@ def _worst(evaluation: Evaluation, verdict: Verdict) -> WorstRecord | None:
         return None
     curve = judged_curve(evaluation, verdict)
     slopes, found = curve.slopes, difference_at(evaluation, curve, row)
-    return {
-        "x": float(evaluation.rows.x[row]),
-        "analytical": finite_or_none(evaluation.analytical[row]),
-        "numerical": finite_or_none(evaluation.grad_output * slopes.value[row]),
-        "error": finite_or_none(abs(evaluation.grad_output) * slopes.error[row]),
-        "off": finite_or_none(found.off),
-        "share": slope_share(found.off, found.slope, found.nearby),
-    }
-
-
-def _remark(verdict: Verdict) -> RemarkRecord | None:
-    if (found := verdict.against.remark) is None:
-        return None
-    return {"x": found.x, "off": found.off, "share": slope_share(found.off, found.slope, found.nearby)}
+    return record_of(
+        found,
+        WorstRecord,
+        analytical=evaluation.analytical[row],
+        numerical=evaluation.grad_output * slopes.value[row],
+        error=abs(evaluation.grad_output) * slopes.error[row],
+    )
 
 
 def _notes(evaluation: Evaluation, section: Section, question: Question) -> list[str]:

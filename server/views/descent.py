@@ -6,16 +6,15 @@ from itertools import product
 
 import numpy as np
 
-from ..numerics.descent.descent import DescentPair, Landscape, TooLarge, descend
-from ..numerics.descent.optimizer import DescentRun, descent_outcome
+from ..numerics.descent.descent import DescentPair, TooLarge, descend
 from ..numerics.descent.plan import DescentRequest
 from ..numerics.descent.text import MovingNames, descent_sentence
+from ..protocol.answer import empty_answer
 from ..protocol.question import Question
 from ..runtime.arrays import Array
 from ..runtime.section import Section
 from ..schema.section import AskedRecord
-from ..schema.views import CourseRecord, DescentRecord, LandscapeRecord
-from .common import ColumnArrays, ViewAnswer, failure_record, finite_or_none
+from .common import ColumnArrays, ViewAnswer, view_answer
 
 
 def descent_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -26,73 +25,35 @@ def descent_view(section: Section, question: Question, asked: AskedRecord) -> Vi
     """
     goal = None if question.goal is None else tuple(question.goal)
     request = DescentRequest(question.start, question.stop, goal, question.lr, question.steps, question.at)
-    shape = list(section.shape(section.wrt))
+    shape = section.shape(section.wrt)
     try:
         pair = descend(section, request)
     except TooLarge as error:
-        return _header(str(error), shape, None, section, question, asked), {}
-    single = len(pair.plan.start) == 1
-    moving = MovingNames(section.wrt, section.of, section.sweeps_parameter)
-    header = _header(descent_sentence(pair, moving), [] if single else shape, pair, section, question, asked)
-    return header, _columns(pair, shape)
+        asked_for = {"shape": list(shape), "lr": request.lr, "steps": request.steps, "at": request.at}
+        return empty_answer(question, asked, str(error)) | asked_for, {}  # type: ignore[return-value]
+    plan, single = pair.plan, len(pair.plan.start) == 1
+    return view_answer(
+        asked,
+        pair,
+        also=_columns(pair, () if single else shape),
+        sentence=descent_sentence(pair, MovingNames(section.wrt, section.of, section.sweeps_parameter)),
+        shape=() if single else shape,
+        lr=plan.lr,
+        steps=plan.steps,
+        goal=plan.goal,
+        at=plan.start[0 if single else int(np.ravel_multi_index(section.wrt_index, shape))],
+        failure=pair.returned.failure or pair.true.failure,
+    )
 
 
-def _header(
-    sentence: str, shape: list[int], pair: DescentPair | None, section: Section, question: Question, asked: AskedRecord
-) -> DescentRecord:
-    plan = pair.plan if pair else None
-    return {
-        **asked,
-        "view": "descent",
-        "sentence": sentence,
-        "shape": shape,
-        "lr": plan.lr if plan else question.lr,
-        "steps": plan.steps if plan else question.steps,
-        "goal": list(plan.goal) if plan else [],
-        "at": _start_of_swept(plan.start, shape, section) if plan else question.at,
-        "random": bool(pair and pair.random),
-        "bent": bool(pair and pair.bent),
-        "returned": _run(pair.returned) if pair else None,
-        "true": _run(pair.true) if pair else None,
-        "landscape": _landscape(pair.landscape) if pair and pair.landscape else None,
-        "failure": failure_record((pair.returned.failure or pair.true.failure) if pair else None),
-    }
-
-
-def _start_of_swept(start: tuple[float, ...], shape: list[int], section: Section) -> float:
-    """The start of the swept element."""
-    return start[int(np.ravel_multi_index(section.wrt_index, shape))] if len(start) > 1 else start[0]
-
-
-def _run(run: DescentRun) -> CourseRecord:
-    return {
-        "ending": descent_outcome(run),
-        "steps": run.steps,
-        "first": finite_or_none(run.losses[0]),
-        "last": finite_or_none(run.losses[-1]),
-        "late": run.late,
-    }
-
-
-def _landscape(landscape: Landscape) -> LandscapeRecord:
-    return {
-        "of": landscape.of,
-        "x": landscape.x.tolist(),
-        "y": [finite_or_none(each) for each in landscape.y],
-        "returned": [finite_or_none(each) for each in landscape.returned],
-        "true": [finite_or_none(each) for each in landscape.true],
-    }
-
-
-def _columns(pair: DescentPair, shape: list[int]) -> ColumnArrays:
+def _columns(pair: DescentPair, shape: tuple[int, ...]) -> ColumnArrays:
     rows = max(pair.returned.steps, pair.true.steps) + 1
     columns: ColumnArrays = {
         "step": np.arange(rows, dtype=float),
         "loss": _padded(pair.returned.losses, rows),
         "true_loss": _padded(pair.true.losses, rows),
     }
-    names = ["", *("_" + "_".join(map(str, index)) for index in product(*map(range, shape)))]
-    names = names[:1] if len(pair.plan.start) == 1 else names[1:]
+    names = ["_".join(("", *map(str, index))) for index in product(*map(range, shape))]
     for prefix, run in (("", pair.returned), ("true_", pair.true)):
         for what, table in (("position", run.positions), ("gradient", run.gradients)):
             columns |= {f"{prefix}{what}{name}": _padded(table[:, place], rows) for place, name in enumerate(names)}

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
-from typing import cast
 
 import numpy as np
 
@@ -21,9 +20,9 @@ from ..runtime.call_cost import estimated_seconds
 from ..runtime.failure import FunctionFailed
 from ..runtime.rng import preserve_rng
 from ..runtime.section import Section
-from ..schema.node import EdgeRecord, NodeRecord, OpenedRecord, VertexRecord
+from ..schema.node import OpenedRecord
 from ..schema.section import AskedRecord
-from .common import ViewAnswer, failure_record, question_grid, record_of
+from .common import ViewAnswer, question_grid, record_of, view_answer
 
 # The seconds that a call may take for it to be tested which saved tensors are used, which takes many calls.
 _QUICK = 0.02
@@ -42,18 +41,14 @@ def graph_node_view(section: Section, question: Question, asked: AskedRecord) ->
         usage = saved_tensor_usage(section, question_grid(question).points()) if quick else ()
         functions = traced_functions(call, usage)
     picture = draw_graph(call)
-    header: NodeRecord = {
-        **asked,
-        "view": "node",
-        "sentence": graph_sentence(call, functions),
-        "at": place,
-        "vertices": [record_of(each, VertexRecord) for each in picture.vertices],
-        "edges": [record_of(each, EdgeRecord) for each in picture.edges],
-        "more": picture.more,
-        "functions": [_truncated(each) for each in functions],
-        "failure": failure_record(call.failure),
-    }
-    return header, {}
+    return view_answer(
+        asked,
+        picture,
+        sentence=graph_sentence(call, functions),
+        at=place,
+        functions=[_truncated(each) for each in functions],
+        failure=call.failure,
+    )
 
 
 def _truncated(one: TracedFunction) -> OpenedRecord:
@@ -61,7 +56,7 @@ def _truncated(one: TracedFunction) -> OpenedRecord:
     lists = {name: getattr(one, name) for name in TRUNCATED_LISTS}
     first = replace(one, **{name: entries[:LIST_LIMIT] for name, entries in lists.items()})
     more = {name: max(0, len(entries) - LIST_LIMIT) for name, entries in lists.items()}
-    return cast(OpenedRecord, asdict(first) | {"more": more})
+    return record_of(first, OpenedRecord, more=more)
 
 
 def _is_quick(section: Section, place: Array, grad_output: float) -> bool:

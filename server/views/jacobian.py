@@ -11,7 +11,6 @@ from ..numerics.jacobian.dependence import Dependence, measure_dependence
 from ..numerics.jacobian.jacobian import ElementRange, Jacobian, held_at, jacobian
 from ..numerics.jacobian.sparsity import sparsity_pattern
 from ..numerics.jacobian.text import (
-    DifferingCell,
     count_differing_cells,
     dependence_sentence,
     jacobian_sentence,
@@ -23,18 +22,9 @@ from ..numerics.status import Status
 from ..protocol.question import Question
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
-from ..schema.jacobian import (
-    ElsewhereRecord,
-    InfluenceLossRecord,
-    InfluenceRecord,
-    JacobianCellRecord,
-    JacobianRecord,
-    SideRecord,
-    TensorRecord,
-    TensorsRecord,
-)
+from ..schema.jacobian import InfluenceLossRecord, InfluenceRecord, TensorRecord, TensorsRecord
 from ..schema.section import AskedRecord
-from .common import STATUS_WORDS, ColumnArrays, ViewAnswer, failure_record, finite_or_none
+from .common import ColumnArrays, ViewAnswer, record_of, view_answer
 
 _LEFT_OUT = "Which input reaches which output is not shown: that would take too long, or some input bears no gradient."
 _SLOW = "Every call takes long, so only {} × {} cells of the Jacobian are measured at a time."
@@ -48,39 +38,31 @@ def jacobian_view(section: Section, question: Question, asked: AskedRecord) -> V
     section, span = held_at(section, question.at), question.stop - question.start
     dependence = _dependence(section, question, span)
     block = jacobian(section, span, question.grad_output or 1.0, question.atol, question.rtol)
-    worst = worst_jacobian_cell(block)
     left_out = [_LEFT_OUT] * (dependence is None) + [_SLOW.format(*block.shape)] * (block.slow and not block.whole)
-    header: JacobianRecord = {
-        **asked,
-        "view": "jacobian",
-        "notes": asked["notes"] + left_out,
-        "sentence": _sentence(block, dependence, span),
-        "at": block.at,
-        "rows": _side(block.rows),
-        "across": _side(block.columns),
-        "tensors": _tensors(section, block, dependence),
-        "pattern": sparsity_pattern(block),
-        "together": block.together,
-        "statuses": STATUS_WORDS,
-        "differs": count_differing_cells(block),
-        "designed": block.meant is not None and not block.meant.where(Status.DIFFERS).any(),
-        "worst": _cell(worst) if worst else None,
-        "elsewhere": _elsewhere(block),
-        "influence": _influence(dependence) if dependence else None,
-        "failure": failure_record(block.failure),
-    }
-    return header, _columns(block)
+    return view_answer(
+        asked,
+        block,
+        also=_columns(block),
+        notes=asked["notes"] + left_out,
+        sentence=_sentence(block, dependence, span),
+        tensors=_tensors(section, block, dependence),
+        pattern=sparsity_pattern(block),
+        differs=count_differing_cells(block),
+        designed=block.meant is not None and not block.meant.where(Status.DIFFERS).any(),
+        worst=worst_jacobian_cell(block),
+        influence=dependence and _influence(dependence),
+    )
 
 
 def _sentence(block: Jacobian, dependence: Dependence | None, span: float) -> str:
     """The sentence on the pair of tensors shown; if that is right and another pair is not, that one first."""
     shown, wrong = jacobian_sentence(block, span), ""
     if dependence and not block.failure and not count_differing_cells(block):
-        wrong = other_tensors_sentence(dependence, block.rows.name, block.columns.name)
+        wrong = other_tensors_sentence(dependence, block.rows.name, block.across.name)
     if not wrong:
         return shown
     right = shown.startswith("backward returns what")
-    return f"{wrong} {f'For {block.rows.name} by {block.columns.name} ' if right else ''}{shown}"
+    return f"{wrong} {f'For {block.rows.name} by {block.across.name} ' if right else ''}{shown}"
 
 
 def _columns(block: Jacobian) -> ColumnArrays:
@@ -90,7 +72,7 @@ def _columns(block: Jacobian) -> ColumnArrays:
     numerical = np.where(hidden, np.nan, slopes.value)
     table: ColumnArrays = {
         "row": np.repeat(block.rows.elements, columns).astype(np.float64),
-        "column": np.tile(block.columns.elements, rows).astype(np.float64),
+        "column": np.tile(block.across.elements, rows).astype(np.float64),
         "numerical": numerical,
         "error": slopes.error,
         "left": np.where(slopes.kind == PointKind.KINK, slopes.left, np.nan),
@@ -101,10 +83,6 @@ def _columns(block: Jacobian) -> ColumnArrays:
         with np.errstate(invalid="ignore"):
             table |= {"returned": block.returned.ravel(), "difference": block.returned.ravel() - numerical}
     return table
-
-
-def _side(side: ElementRange) -> SideRecord:
-    return {"name": side.name, "shape": list(side.shape), "first": side.first, "count": side.count}
 
 
 def _tensors(section: Section, block: Jacobian, dependence: Dependence | None) -> TensorsRecord:
@@ -125,34 +103,6 @@ def _first_element(side: ElementRange) -> TensorRecord:
     return {"name": side.name, "first": side.label(0)}
 
 
-def _cell(cell: DifferingCell) -> JacobianCellRecord:
-    return {
-        "of": cell.row,
-        "wrt": cell.column,
-        "numerical": finite_or_none(cell.numerical),
-        "returned": finite_or_none(cell.returned),
-    }
-
-
-def _elsewhere(block: Jacobian) -> ElsewhereRecord | None:
-    elsewhere = block.elsewhere
-    if elsewhere is None:
-        return None
-    cell = elsewhere.worst and DifferingCell(
-        block.rows.label(elsewhere.worst.row),
-        block.columns.label(elsewhere.worst.column),
-        elsewhere.worst.numerical,
-        elsewhere.worst.returned,
-    )
-    return {
-        "cells": elsewhere.cells,
-        "judged": elsewhere.judged,
-        "differs": elsewhere.differs,
-        "more": elsewhere.more,
-        "worst": _cell(cell) if cell else None,
-    }
-
-
 def _dependence(section: Section, question: Question, span: float) -> Dependence | None:
     try:
         return measure_dependence(section, _spans(section, span), question.grad_output or 1.0)
@@ -161,23 +111,17 @@ def _dependence(section: Section, question: Question, span: float) -> Dependence
 
 
 def _influence(dependence: Dependence) -> InfluenceRecord:
-    return {
-        "inputs": list(dependence.inputs),
-        "outputs": list(dependence.outputs),
-        "losses": [_loss(dependence, place) for place in range(len(dependence.losses))],
-    }
-
-
-def _loss(dependence: Dependence, place: int) -> InfluenceLossRecord:
-    loss = dependence.losses[place]
-    return {
-        "name": loss_name(dependence, loss),
-        "outputs": list(loss.outputs),
-        "links": [list(row) for row in loss.links],
-        "returned": list(loss.returned),
-        "sentence": dependence_sentence(dependence, loss),
-        "failure": loss.failure or None,
-    }
+    losses = [
+        record_of(
+            each,
+            InfluenceLossRecord,
+            name=loss_name(dependence, each),
+            sentence=dependence_sentence(dependence, each),
+            failure=each.failure or None,
+        )
+        for each in dependence.losses
+    ]
+    return record_of(dependence, InfluenceRecord, losses=losses)
 
 
 def _spans(section: Section, span: float) -> Callable[[str], float]:

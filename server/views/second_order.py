@@ -103,9 +103,10 @@ def _curves(
     opinion = gradgradcheck(section, _smooth_points(evaluation, verdict), str(question.wrt), evaluation.grid.span)
     if verdict.word == "unsupported" and opinion.passed is False:
         opinion = replace(opinion, sentence=f"{opinion.sentence} {_OF_THE_DECORATOR}")
-    for each in (*header["linearity"]["findings"], *([header["wide"]] if header["wide"] else [])):
-        each["sentence"] = one_derivative_further(each["sentence"], names.of)
-    header["gradgradcheck"] = record_of(opinion, OpinionRecord)
+    if header["view"] == "curves":
+        for each in (*header["linearity"]["findings"], *([header["wide"]] if header["wide"] else [])):
+            each["sentence"] = one_derivative_further(each["sentence"], names.of)
+        header["gradgradcheck"] = record_of(opinion, OpinionRecord)
     return header, columns
 
 

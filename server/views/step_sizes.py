@@ -17,8 +17,7 @@ from ..runtime.failure import Failure, FunctionFailed
 from ..runtime.reference import reference_of
 from ..runtime.section import Section
 from ..schema.section import AskedRecord
-from ..schema.views import StepRecord
-from .common import ViewAnswer, failure_record, finite_or_none, question_grid
+from .common import ViewAnswer, question_grid, view_answer
 
 # Threshold between the orders 1 and 2 of the Taylor remainder: above it the line is a tangent.
 _TANGENT_ORDER = 1.5
@@ -39,32 +38,16 @@ def step_sizes_view(section: Section, question: Question, asked: AskedRecord) ->
     # Outside the range the Function may raise; inside it, and at the point asked for, it must not.
     forward = nan_outside_domain(reference, np.array([min(x[0], place), max(x[-1], place)]))
     study = study_step_size(forward, place, grid.span, derivative, precision, question.step)
-    header: StepRecord = {
-        **asked,
-        "view": "step",
-        "sentence": _sentence(study, str(question.wrt), grid.span),
-        "at": place,
-        "kind": study.kind,
-        "best": {"value": finite_or_none(study.best.value), "error": finite_or_none(study.best.error)},
-        "analytical": None if derivative is None else finite_or_none(derivative),
-        "left": finite_or_none(study.left.value),
-        "right": finite_or_none(study.right.value),
-        "central_order": study.law.order if study.law else None,
-        "rounding": precision,
-        "chosen": list(study.chosen),
-        "least": {"step": study.least[0], "error": finite_or_none(study.least[1])} if study.least else None,
-        "taylor_order": study.taylor_order,
-        "failure": failure_record(failure),
-    }
-    return header, {
-        "step": study.steps,
-        "central": study.central,
-        "left": study.behind,
-        "right": study.ahead,
-        "truncation": study.truncation,
-        "rounding": study.rounding,
-        "taylor": study.taylor,
-    }
+    return view_answer(
+        asked,
+        study,
+        study.errors,
+        sentence=_sentence(study, str(question.wrt), grid.span),
+        left=study.left.value,
+        right=study.right.value,
+        rounding=precision,
+        failure=failure,
+    )
 
 
 def _derivative(section: Section, x: float, grad_output: float) -> tuple[float | None, Failure | None]:
@@ -84,7 +67,7 @@ def _sentence(study: StepSizeStudy, wrt: str, span: float) -> str:
         slope=_slope_text(study.best), left=_slope_text(study.left), right=_slope_text(study.right)
     )
     parts = [
-        f"At {wrt} = {format_number(study.x, span)} {slope}",
+        f"At {wrt} = {format_number(study.at, span)} {slope}",
         *_best_step(study),
         *_taylor(study),
         *_at_a_kink(study),
@@ -107,8 +90,8 @@ _SENTENCES = {
 def _best_step(study: StepSizeStudy) -> list[str]:
     if study.kind != "smooth" or study.least is None:
         return []
-    step, error = map(format_number, study.least)
-    if study.law is None:
+    step, error = format_number(study.least.step), format_number(study.least.error)
+    if study.central_order is None:
         return [f"A central difference is off by {error} with step {step}; smaller steps are dominated by rounding."]
     return [
         f"A central difference does best with step {step}, where it is off by {error}:"
@@ -118,24 +101,24 @@ def _best_step(study: StepSizeStudy) -> list[str]:
 
 def _taylor(study: StepSizeStudy) -> list[str]:
     """The Taylor test: the order at which forward departs from the line with backward's slope (2 for a tangent)."""
-    if study.derivative is None or study.taylor_order is None:
+    if study.analytical is None or study.taylor_order is None:
         return []
-    departs = f"From the line with backward's slope, {format_number(study.derivative)}, forward departs"
+    departs = f"From the line with backward's slope, {format_number(study.analytical)}, forward departs"
     if study.taylor_order > _TANGENT_ORDER:
         return [f"{departs} with the square of the step: that line is its tangent."]
     return [f"{departs} in proportion to the step: that line is not its tangent."]
 
 
 def _at_a_kink(study: StepSizeStudy) -> list[str]:
-    if study.kind != "kink" or study.derivative is None:
+    if study.kind != "kink" or study.analytical is None:
         return []
     low, high = sorted((study.left.value, study.right.value))
     slack = EVIDENCE_BOUNDS * max(study.left.error, study.right.error)
-    between = low - slack <= study.derivative <= high + slack
+    between = low - slack <= study.analytical <= high + slack
     relation = "one of those between, all of which are" if between else "neither is"
     return [
         "Central differences find the mean of the two. "
-        f"backward returns {format_number(study.derivative)}, {relation} right."
+        f"backward returns {format_number(study.analytical)}, {relation} right."
     ]
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from ..numerics.surface.curl import field_components, pair_count, run_curl_tests
 from ..numerics.surface.surface import GradientComponent, Surface, surface
 from ..numerics.surface.text import curl_test_sentence, gradient_owner, surface_sentence
 from ..protocol.answer import empty_answer
-from ..protocol.question import DEFAULT_COUNT, Element, Question
+from ..protocol.question import DEFAULT_COUNT, Question
 from ..runtime.arrays import Array
 from ..runtime.batching import batched_plane, plane_structure
 from ..runtime.section import Section
 from ..schema.section import AskedRecord
-from ..schema.surface import PotentialTestRecord, SurfaceRecord, TurnRecord
-from .common import STATUS_WORDS, ColumnArrays, ViewAnswer, failure_record, record_of
+from ..schema.surface import PotentialTestRecord
+from .common import ColumnArrays, ViewAnswer, record_of, view_answer
 
 # How many points along each axis if one call takes them all: by default, and at most.
 _DEFAULT_POINTS, _MAX_POINTS = 61, 101
@@ -63,37 +63,23 @@ def surface_view(section: Section, question: Question, asked: AskedRecord) -> Vi
             field_components, batched_plane(section, across, x, y, question.grad_output), question.grad_output
         )
         implied = potential_function(field, x, y, question.grad_output, measured.values)
-    header: SurfaceRecord = {
-        **asked,
-        "view": "surface",
-        "wrt2": wrt2,
-        "start2": question.start2,
-        "stop2": question.stop2,
-        "notes": asked["notes"] + notes,
-        "sentence": surface_sentence(measured, wrt, wrt2),
-        "structure": measured.structure,
-        "places": (_place(section), _place(across)),
-        "shape": (y.size, x.size),
-        "statuses": STATUS_WORDS,
-        "differs": int((measured.status == Status.DIFFERS).sum()),
-        "potential": _potential(measured, owner, wrt, wrt2),
-        "pairs": [
-            {
-                "wrt": str(Element(*each.first)),
-                "wrt2": str(Element(*each.second)),
-                "holds": each.potential.holds,
-                "worst": record_of(each.potential.worst, TurnRecord) if each.potential.worst else None,
-            }
-            for each in (run_curl_tests(section, question.grad_output) if plan.pairs else ())
-        ],
-        "ridges": {
-            "x": measured.ridges.x.tolist(),
-            "y": measured.ridges.y.tolist(),
-            "jump": measured.ridges.jump.tolist(),
-        },
-        "failure": failure_record(measured.failure),
-    }
-    return header, _columns(measured, implied)
+    test = measured.potential
+    return view_answer(
+        asked,
+        measured,
+        also=_columns(measured, implied),
+        wrt2=wrt2,
+        start2=question.start2,
+        stop2=question.stop2,
+        notes=asked["notes"] + notes,
+        sentence=surface_sentence(measured, wrt, wrt2),
+        places=(_place(section), _place(across)),
+        shape=(y.size, x.size),
+        differs=int((measured.status == Status.DIFFERS).sum()),
+        potential=test
+        and record_of(test, PotentialTestRecord, word=owner, sentence=curl_test_sentence(measured, wrt, wrt2)),
+        pairs=run_curl_tests(section, question.grad_output) if plan.pairs else (),
+    )
 
 
 def _points(section: Section, across: Section, question: Question) -> tuple[Array, Array, PlaneBudget, list[str]]:
@@ -134,13 +120,6 @@ def _milliseconds(plan: PlaneBudget) -> str:
 def _untested_note(plan: PlaneBudget) -> list[str]:
     """The note that the curl test was left out for lack of time."""
     return [_UNTESTED] if plan.points and plan.cells == 0 else []
-
-
-def _potential(measured: Surface, owner: str, wrt: str, wrt2: str) -> PotentialTestRecord | None:
-    if measured.potential is None:
-        return None
-    said = {"word": owner, "sentence": curl_test_sentence(measured, wrt, wrt2)}
-    return cast(PotentialTestRecord, said | asdict(measured.potential))
 
 
 def _columns(measured: Surface, implied: Any) -> ColumnArrays:

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.sentences.places import Names
 from ..numerics.sentences.verdict_sentence import whole_range_sentences
 from ..numerics.status import Status
-from ..numerics.whole_range.check import WholeRangeCheck
 from ..protocol.question import Question
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, BeyondRecord
-from ..schema.views import WideRecord
-from .common import STATUS_WORDS, ColumnArrays, ViewAnswer, evaluate_and_judge, failure_record, sentence_names
+from .common import ViewAnswer, evaluate_and_judge, record_of, sentence_names, view_answer
 
 
 def whole_range_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: one row a point, spaced more widely away from 0. Raises ``FunctionFailed``."""
     evaluation, _ = evaluate_and_judge(section, question)
-    wide = evaluation.whole_range
     summary = whole_range_summary(evaluation, sentence_names(section, question))
-    header: WideRecord = {
-        **asked,
-        "view": "wide",
-        "sentence": (summary and summary["sentence"]) or _why_nothing(evaluation, str(question.wrt)),
-        "statuses": STATUS_WORDS,
-        "reach": summary["reach"] if summary else None,
-        "finite": summary["finite"] if summary else None,
-        "intervals": summary["intervals"] if summary else [],
-        "failure": failure_record(evaluation.failure),
-    }
-    return header, _columns(wide) if wide else {}
+    found: dict[str, Any] = {**(summary or {"reach": None, "finite": None, "intervals": []})}
+    found["sentence"] = found.get("sentence") or _why_nothing(evaluation, str(question.wrt))
+    return view_answer(asked, evaluation, evaluation.whole_range, **found)
 
 
 def whole_range_summary(evaluation: Evaluation, names: Names) -> BeyondRecord | None:
@@ -39,18 +30,13 @@ def whole_range_summary(evaluation: Evaluation, names: Names) -> BeyondRecord | 
     wide = evaluation.whole_range
     if wide is None:
         return None
-    return {
-        "reach": wide.reach,
-        "finite": wide.finite if np.isfinite(wide.finite).all() else None,
-        "judged": int(np.isin(wide.status, (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)).sum()),
-        "intervals": list(wide.intervals),
-        "sentence": " ".join(whole_range_sentences(wide, evaluation.grid, names)),
-    }
-
-
-def _columns(wide: WholeRangeCheck) -> ColumnArrays:
-    curves = {name: getattr(wide, name) for name in ("x", "forward", "analytical", "numerical", "error")}
-    return curves | {"status": wide.status.astype(np.uint8)}
+    return record_of(
+        wide,
+        BeyondRecord,
+        finite=wide.finite if np.isfinite(wide.finite).all() else None,
+        judged=int(np.isin(wide.status, (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)).sum()),
+        sentence=" ".join(whole_range_sentences(wide, evaluation.grid, names)),
+    )
 
 
 def _why_nothing(evaluation: Evaluation, wrt: str) -> str:

@@ -14,7 +14,6 @@ from ...numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, Poin
 from ...numerics.sampling.grid import Grid
 from ...numerics.sentences.places import complex_inputs
 from ...numerics.studies.complex import ComplexStudy, study_complex
-from ...numerics.studies.dtypes_text import complex_sentence
 from ...protocol.listed import listed
 from ...runtime.arguments import result_tuple, tensors_of
 from ...runtime.arrays import Array, dtype_name
@@ -299,10 +298,10 @@ def complex_badge(section: Section) -> CapabilityBadge:
     low, high = next(each.domain for each in section.op.inputs if each.name == section.wrt)
     grid, section = Grid(low, high, _POINTS), section.alone(dtype=torch.float64, device="cpu")
     seen: ComplexStudy = study_complex(batched_section(section, grid.points()), grid)
-    state = _STATES[seen.answer]
-    if state == "wrong" and seen.answer == "differs" and section.op.claim == "surrogate":
+    state = _STATES[seen.verdict]
+    if state == "wrong" and seen.verdict == "differs" and section.op.claim == "surrogate":
         return CapabilityBadge("complex", "unknown", "backward is meant to be the derivative of another function.")
-    return CapabilityBadge("complex", state, complex_sentence(seen))
+    return CapabilityBadge("complex", state, seen.sentence)
 
 
 def _in_half(call: Call, dtype: torch.dtype) -> tuple[BadgeState, str]:

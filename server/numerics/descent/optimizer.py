@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -54,9 +55,53 @@ class DescentRun:
         return len(self.positions) - 1
 
     @property
+    def first(self) -> float:
+        """The loss at its start."""
+        return float(self.losses[0])
+
+    @property
+    def last(self) -> float:
+        """The loss at its end."""
+        return float(self.losses[-1])
+
+    @property
     def moved(self) -> Array:
         """How far each element went in each step."""
         return np.diff(self.positions, axis=0)
+
+    @cached_property
+    @np.errstate(all="ignore")  # a descent may leave all numbers behind
+    def ending(self) -> DescentOutcome:
+        """The first of the endings that fits.
+
+        ``there``: at the goal from the start; ``reached``: got there; ``stays``: gradient 0 at the start; ``stuck``:
+        gradient 0 later on; ``small``: steps too small to change anything; ``settles``: no longer gets on, short of the
+        goal; ``level``: moves, and the loss does not.
+        """
+        if self.bare:
+            return "there" if self.losses[0] == 0 else "bare"
+        if self.failure:
+            return "failed"
+        last, first = self.last, self.first
+        if not np.isfinite(last):
+            return "infinite" if np.isinf(last) or np.isinf(self.positions[-1]).any() else "nan"
+        if self.lost:
+            return "nan"
+        if last <= REACHED * first:
+            return "there" if first == 0 else "reached"
+        moved = np.asarray(self.moved.any(axis=1))
+        if self.steps and not moved[-1]:
+            pulled = bool(self.gradients[self.steps - 1].any())
+            return ("settles" if pulled else "stuck") if moved.any() else "small" if pulled else "stays"
+        if last > _DIVERGED * first and last == self.losses.max():
+            return "diverges"
+        if _has_settled(self):
+            return "settles"
+        if _oscillates(self):
+            return "oscillates"
+        if abs(last - first) <= _RTOL * first:
+            return "level"
+        return "falls" if last < first else "rises"
 
 
 def run_descent(start: torch.Tensor, lr: float, steps: int, pull: GradientFunction, seconds: float) -> DescentRun:
@@ -94,40 +139,6 @@ def run_descent(start: torch.Tensor, lr: float, steps: int, pull: GradientFuncti
         positions.append(flat_array(position))
     gradients += [nothing] * (len(positions) - len(gradients))
     return DescentRun(np.array(positions), np.array(gradients), np.array(losses), bare, lost, failure, late)
-
-
-@np.errstate(all="ignore")  # a descent may leave all numbers behind
-def descent_outcome(run: DescentRun) -> DescentOutcome:
-    """The first of the endings that fits.
-
-    ``there``: at the goal from the start; ``reached``: got there; ``stays``: gradient 0 at the start; ``stuck``:
-    gradient 0 later on; ``small``: steps too small to change anything; ``settles``: no longer gets on, short of the
-    goal; ``level``: moves, and the loss does not.
-    """
-    if run.bare:
-        return "there" if run.losses[0] == 0 else "bare"
-    if run.failure:
-        return "failed"
-    last, first = float(run.losses[-1]), float(run.losses[0])
-    if not np.isfinite(last):
-        return "infinite" if np.isinf(last) or np.isinf(run.positions[-1]).any() else "nan"
-    if run.lost:
-        return "nan"
-    if last <= REACHED * first:
-        return "there" if first == 0 else "reached"
-    moved = np.asarray(run.moved.any(axis=1))
-    if run.steps and not moved[-1]:
-        pulled = bool(run.gradients[run.steps - 1].any())
-        return ("settles" if pulled else "stuck") if moved.any() else "small" if pulled else "stays"
-    if last > _DIVERGED * first and last == run.losses.max():
-        return "diverges"
-    if _has_settled(run):
-        return "settles"
-    if _oscillates(run):
-        return "oscillates"
-    if abs(last - first) <= _RTOL * first:
-        return "level"
-    return "falls" if last < first else "rises"
 
 
 def _has_settled(run: DescentRun) -> bool:

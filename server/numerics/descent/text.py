@@ -8,7 +8,7 @@ import numpy as np
 
 from ..formatting.numbers import format_distinct, format_number
 from .descent import DescentPair
-from .optimizer import REACHED, DescentOutcome, DescentRun, descent_outcome
+from .optimizer import REACHED, DescentOutcome, DescentRun
 
 # bound: two descents are one where they are nowhere farther apart than this share of the way; for a loss, of itself.
 _RTOL = 1e-6
@@ -37,12 +37,12 @@ def descent_sentence(pair: DescentPair, moving: MovingNames) -> str:
 
 
 def _run_text(pair: DescentPair, run: DescentRun, moving: MovingNames) -> str:
-    outcome = _outcome_text(pair, run, moving, descent_outcome(run))
+    outcome = _outcome_text(pair, run, moving, run.ending)
     return f"{outcome}, and there was time for {_steps(run.steps)} only" if run.late else outcome
 
 
 def _outcome_text(pair: DescentPair, run: DescentRun, moving: MovingNames, outcome: DescentOutcome) -> str:
-    name, last = moving.name, format_number(float(run.losses[-1]))
+    name, last = moving.name, format_number(run.last)
     match outcome:
         case "there":
             return "the loss is 0 from the start"
@@ -130,7 +130,7 @@ def _no_gradient(pair: DescentPair, moving: MovingNames) -> str:
 
 def _same_path(pair: DescentPair) -> bool:
     one, other = pair.returned, pair.true
-    if one.positions.shape != other.positions.shape or descent_outcome(one) != descent_outcome(other):
+    if one.positions.shape != other.positions.shape or one.ending != other.ending:
         return False
     away = np.abs(one.positions - one.positions[0])
     length = float(away.max(initial=0.0, where=np.isfinite(away)))

@@ -37,7 +37,7 @@ def _zero_gradient(jacobian: Jacobian) -> str:
     if jacobian.returned.any():
         return ""
     what = "None, which autograd takes for 0," if jacobian.none else "0"
-    return f"backward returns {what} for {jacobian.columns.name}: no gradient gets through."
+    return f"backward returns {what} for {jacobian.across.name}: no gradient gets through."
 
 
 def _constant_factor(jacobian: Jacobian) -> str:
@@ -66,14 +66,14 @@ def _diagonal_only(jacobian: Jacobian) -> str:
 
 
 def _transposed(jacobian: Jacobian) -> str:
-    if not jacobian.whole or jacobian.rows.total != jacobian.columns.total or jacobian.rows.total < 2:
+    if not jacobian.whole or jacobian.rows.total != jacobian.across.total or jacobian.rows.total < 2:
         return ""
     return "backward returns the Jacobian transposed." if _matches(jacobian, _slopes(jacobian).T) else ""
 
 
 def _other_input(jacobian: Jacobian, span: float) -> str:
     """What backward returns is the derivative by another input of as many elements."""
-    section, columns = jacobian.section, jacobian.columns
+    section, columns = jacobian.section, jacobian.across
     for name, values in section.inputs:
         if name == section.wrt or len(values) != columns.total:
             continue
@@ -93,7 +93,7 @@ def _other_input(jacobian: Jacobian, span: float) -> str:
 def _rows_or_columns(jacobian: Jacobian) -> str:
     """The few rows or columns that all of what differs lies in."""
     differs = jacobian.numerical.where(Status.DIFFERS).reshape(jacobian.shape)
-    for axis, side in ((1, jacobian.rows), (0, jacobian.columns)):
+    for axis, side in ((1, jacobian.rows), (0, jacobian.across)):
         which = np.flatnonzero(differs.any(axis=axis))
         if differs.sum() > 1 and which.size <= min(3, side.count // 2):
             labels = listed([side.label(side.first + int(each)) for each in which])

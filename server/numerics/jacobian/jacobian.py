@@ -54,7 +54,7 @@ class ElementRange:
 
 @dataclass(frozen=True)
 class Jacobian:
-    """The block ``rows`` × ``columns`` of ∂of/∂wrt; all arrays have that shape, all numbers are per ``grad_output``.
+    """The block ``rows`` × ``across`` of ∂of/∂wrt; all arrays have that shape, all numbers are per ``grad_output``.
 
     ``returned`` is None where nothing goes back; ``none`` says that backward returned None. ``numerical`` is judged
     against forward, ``meant`` against the surrogate if there is one. ``elsewhere`` speaks of all of a Jacobian that is
@@ -65,7 +65,7 @@ class Jacobian:
     section: Section
     at: float
     rows: ElementRange
-    columns: ElementRange
+    across: ElementRange
     numerical: JudgedCells
     meant: JudgedCells | None
     returned: Array | None
@@ -80,12 +80,12 @@ class Jacobian:
     @property
     def shape(self) -> tuple[int, int]:
         """How many rows and columns the block has."""
-        return self.rows.count, self.columns.count
+        return self.rows.count, self.across.count
 
     @property
     def whole(self) -> bool:
         """Whether the block is all there is."""
-        return (self.rows.total, self.columns.total) == self.shape
+        return (self.rows.total, self.across.total) == self.shape
 
 
 @np.errstate(all="ignore")
@@ -114,12 +114,16 @@ def jacobian(
 
     ground, measured = judged_against(reference)
     whole = (rows.count, columns.count) == (rows.total, columns.total)
-    elsewhere = None if whole or failure else scan_jacobian(surrogate or reference, copies, span, grad_output, _SECONDS)
+    elsewhere = None
+    if not (whole or failure):
+        elsewhere = scan_jacobian(
+            surrogate or reference, copies, span, grad_output, _SECONDS, (rows.label, columns.label)
+        )
     return Jacobian(
         section=section,
         at=float(copies.here[_flat(section)]),
         rows=rows,
-        columns=columns,
+        across=columns,
         numerical=measured,
         meant=judged_against(surrogate)[1] if surrogate else None,
         returned=returned,

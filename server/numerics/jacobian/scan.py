@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..tolerance import tolerance_for
 from .cell_status import judge_jacobian_cells
 from .cells import BasePoint, jacobian_slopes
 
+_Labels = tuple[Callable[[int], str], Callable[[int], str]]  # the names of rows and columns
 _MAX_CELLS = 1 << 21  # budget: the most cells that are scanned; eight bytes each
 _MAX_OUTPUTS = 1 << 14  # budget: the most elements of the output: more would need too much memory for the noise probes
 _STEP = 1e-5  # sample: the step of the one difference, as a share of the range; how wrong that makes it is measured
@@ -30,13 +31,14 @@ _SUSPECTS = 32
 
 
 @dataclass(frozen=True)
-class _WorstCell:
-    """The cell in which the two are furthest apart."""
+class DifferingCell:
+    """A cell by the names of its elements, and what both say of it; ``sides`` are the slopes beside a kink."""
 
-    row: int
-    column: int
+    of: str
+    wrt: str
     numerical: float
     returned: float
+    sides: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,11 @@ class ScanResult:
     judged: int
     differs: int
     more: bool
-    worst: _WorstCell | None
+    worst: DifferingCell | None
 
 
 def scan_jacobian(
-    reference: InputCopies, copies: InputCopies, span: float, grad_output: float, budget: float
+    reference: InputCopies, copies: InputCopies, span: float, grad_output: float, budget: float, labels: _Labels
 ) -> ScanResult | None:
     """What is to be said of all cells, from differences of ``reference`` and from the backward of ``copies``.
 
@@ -76,7 +78,7 @@ def scan_jacobian(
         return None
     off /= grad_output
     least = (tolerance_for(1.0, copies.section.dtype).rtol + _MIN_ERROR) * largest_magnitude(off)
-    return _remeasured(ground, copies, grad_output, off, _deviations(ground, off) + least)
+    return _remeasured(ground, copies, grad_output, off, _deviations(ground, off) + least, labels)
 
 
 def single_differences(ground: BasePoint, some: Indices) -> Array:
@@ -128,7 +130,9 @@ def _directional_slopes(ground: BasePoint, directions: Array) -> Array:
     return value.reshape(_DIRECTIONS, -1).T
 
 
-def _remeasured(ground: BasePoint, copies: InputCopies, grad_output: float, off: Array, allowed: Array) -> ScanResult:
+def _remeasured(
+    ground: BasePoint, copies: InputCopies, grad_output: float, off: Array, allowed: Array, labels: _Labels
+) -> ScanResult:
     """The suspects, measured again as thoroughly as a block is."""
     distance, judged = np.abs(off, out=off), np.isfinite(allowed)
     suspect = ~(distance <= allowed[:, None])
@@ -141,7 +145,7 @@ def _remeasured(ground: BasePoint, copies: InputCopies, grad_output: float, off:
     worst_first = np.argsort(-np.nan_to_num(distance.ravel()[flat], nan=np.inf), kind="stable")
     suspects = flat[worst_first[:_SUSPECTS]]
     rows, columns = (np.unique(each) for each in np.unravel_index(suspects, off.shape))
-    result = _judge_again(ground, copies, rows, columns, grad_output)
+    result = _judge_again(ground, copies, rows, columns, grad_output, labels)
     if result is None:
         return ScanResult(cells, judged_cells, 0, False, None)
     differs, worst = result
@@ -150,8 +154,8 @@ def _remeasured(ground: BasePoint, copies: InputCopies, grad_output: float, off:
 
 
 def _judge_again(
-    ground: BasePoint, copies: InputCopies, rows: Indices, columns: Indices, grad_output: float
-) -> tuple[int, _WorstCell | None] | None:
+    ground: BasePoint, copies: InputCopies, rows: Indices, columns: Indices, grad_output: float, labels: _Labels
+) -> tuple[int, DifferingCell | None] | None:
     gradients = copies.rows(rows, grad_output).gradients
     if gradients is None:
         return None
@@ -165,5 +169,5 @@ def _judge_again(
     distance = np.where(differs, np.nan_to_num(np.abs(returned - judged.slopes.value), nan=np.inf), -1.0)
     cell = int(distance.argmax())
     row, column = divmod(cell, columns.size)
-    numerical = float(judged.slopes.value[cell])
-    return int(differs.sum()), _WorstCell(int(rows[row]), int(columns[column]), numerical, float(returned[cell]))
+    of, wrt = labels[0](int(rows[row])), labels[1](int(columns[column]))
+    return int(differs.sum()), DifferingCell(of, wrt, float(judged.slopes.value[cell]), float(returned[cell]))

@@ -31,7 +31,7 @@ def sparsity_pattern(jacobian: Jacobian) -> str:
     if not nonzero.any():
         return "zero"
     row, column = element_positions(jacobian)
-    if jacobian.rows.total == jacobian.columns.total:
+    if jacobian.rows.total == jacobian.across.total:
         for word, allowed in (("diagonal", row == column), ("lower", row >= column), ("upper", row <= column)):
             if not (nonzero & ~allowed).any() and (word != "diagonal" or allowed.any()):
                 return word
@@ -46,7 +46,7 @@ def sparsity_sentence(jacobian: Jacobian) -> str:
     word, nonzero = sparsity_pattern(jacobian), dependence_mask(jacobian)
     if word == "sparse":
         return f"{np.count_nonzero(nonzero)} of {nonzero.size} cells are not 0."
-    sentence = _PATTERNS.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.columns.name)
+    sentence = _PATTERNS.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.across.name)
     if not jacobian.whole:
         sentence = sentence.replace("It is", "This block is").replace("No row", "In this block no row")
     still = int((~nonzero).all(axis=1).sum())
@@ -67,12 +67,12 @@ def dependence_mask(jacobian: Jacobian) -> Mask:
 
 def element_positions(jacobian: Jacobian) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The place in its tensor of every row (as a column) and of every column (as a row)."""
-    return jacobian.rows.elements[:, None], jacobian.columns.elements[None, :]
+    return jacobian.rows.elements[:, None], jacobian.across.elements[None, :]
 
 
 def _same_row(jacobian: Jacobian, row: NDArray[np.intp], column: NDArray[np.intp]) -> Mask | None:
     """Whether output and input lie in the same row of their tensors; None where they have not as many, or only one."""
-    of, wrt = jacobian.rows, jacobian.columns
+    of, wrt = jacobian.rows, jacobian.across
     if not (of.shape and wrt.shape) or of.shape[0] != wrt.shape[0] or wrt.shape[0] == 1:
         return None
     same: Mask = row // _stride(of) == column // _stride(wrt)

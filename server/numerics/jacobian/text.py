@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from ..formatting.numbers import format_distinct, format_number
 from ..status import Status
 from .dependence import Dependence, LossLinks
 from .diagnosis import diagnose_jacobian
-from .jacobian import ElementRange, Jacobian
-from .scan import ScanResult
+from .jacobian import Jacobian
+from .scan import DifferingCell, ScanResult
 from .sparsity import sparsity_sentence
 
 _AGREEING = (Status.AGREES, Status.SUBGRADIENT)
@@ -29,18 +28,6 @@ _NONE_HINT = (
     "With set_materialize_grads(False), backward is given None for an output that the loss does not use, and has to "
     "test for it."
 )
-
-
-@dataclass(frozen=True)
-class DifferingCell:
-    """A cell and what both say of it."""
-
-    row: str
-    column: str
-    numerical: float
-    returned: float
-    sides: tuple[float, float] | None = None
-    """The slopes on either side of a kink."""
 
 
 def jacobian_sentence(jacobian: Jacobian, span: float) -> str:
@@ -61,12 +48,12 @@ def worst_jacobian_cell(jacobian: Jacobian) -> DifferingCell | None:
     with np.errstate(all="ignore"):
         off = np.abs(jacobian.returned.ravel() - jacobian.numerical.slopes.value)
     cell = int(np.where(differs, np.nan_to_num(off, nan=np.inf, posinf=np.inf), -1.0).argmax())
-    row, column = divmod(cell, jacobian.columns.count)
+    row, column = divmod(cell, jacobian.across.count)
     slopes = jacobian.numerical.slopes
     sides = (float(slopes.left[cell]), float(slopes.right[cell])) if slopes.kind[cell] == PointKind.KINK else None
     return DifferingCell(
         jacobian.rows.label(jacobian.rows.first + row),
-        jacobian.columns.label(jacobian.columns.first + column),
+        jacobian.across.label(jacobian.across.first + column),
         float(jacobian.numerical.slopes.value[cell]),
         float(jacobian.returned.ravel()[cell]),
         sides,
@@ -79,7 +66,7 @@ def count_differing_cells(jacobian: Jacobian) -> int:
 
 
 def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
-    of, wrt = jacobian.rows.name, jacobian.columns.name
+    of, wrt = jacobian.rows.name, jacobian.across.name
     if not jacobian.deterministic:
         yield f"forward is random: two equal calls differ, so no derivative of {of} by {wrt} can be measured."
         return
@@ -112,9 +99,9 @@ def _agrees(jacobian: Jacobian, right: int) -> str:
     cells = jacobian.numerical.status.size
     where = "" if jacobian.whole else " of this block"
     if not right:
-        return f"No derivative of {jacobian.rows.name} by {jacobian.columns.name} could be measured here."
+        return f"No derivative of {jacobian.rows.name} by {jacobian.across.name} could be measured here."
     if cells == 1:
-        row, column = jacobian.rows.label(jacobian.rows.first), jacobian.columns.label(jacobian.columns.first)
+        row, column = jacobian.rows.label(jacobian.rows.first), jacobian.across.label(jacobian.across.first)
         at = "" if jacobian.whole else f" for {row} by {column}"
         assert jacobian.returned is not None
         returned = format_number(float(jacobian.returned[0, 0]))
@@ -144,7 +131,7 @@ def _example(jacobian: Jacobian) -> str:
     numbers = f"numerical {numerical}, returned {returned}"
     if jacobian.numerical.status.size == 1:
         return f": {numbers}"
-    return f", most at {cell.row} by {cell.column}: {numbers}"
+    return f", most at {cell.of} by {cell.wrt}: {numbers}"
 
 
 def _marked(jacobian: Jacobian) -> Iterator[str]:
@@ -165,7 +152,7 @@ def _scan_sentence(jacobian: Jacobian) -> Iterator[str]:
     scan = jacobian.elsewhere
     if scan is None:
         return
-    rows, columns = jacobian.rows, jacobian.columns
+    rows, columns = jacobian.rows, jacobian.across
     size = f"all {rows.total} × {columns.total} cells"
     if not scan.judged:
         yield f"A quicker check of {size} was inconclusive."
@@ -173,21 +160,18 @@ def _scan_sentence(jacobian: Jacobian) -> Iterator[str]:
         judged = "" if scan.judged == scan.cells else f" of the {scan.judged} it could check"
         yield f"A quicker check of {size} found backward right in every one{judged}."
     else:
-        yield _scan_differs(scan, size, rows, columns, worst_jacobian_cell(jacobian))
+        yield _scan_differs(scan, size, worst_jacobian_cell(jacobian))
 
 
-def _scan_differs(
-    scan: ScanResult, size: str, rows: ElementRange, columns: ElementRange, worst_shown: DifferingCell | None
-) -> str:
+def _scan_differs(scan: ScanResult, size: str, worst_shown: DifferingCell | None) -> str:
     sentence = f"A quicker check of {size} found {'at least ' if scan.more else ''}{scan.differs} in which it differs"
-    if scan.worst is None:
+    worst = scan.worst
+    if worst is None:
         return f"{sentence}."
-    row, column = rows.label(scan.worst.row), columns.label(scan.worst.column)
-    if worst_shown is not None and (worst_shown.row, worst_shown.column) == (row, column):
+    if worst_shown is not None and (worst_shown.of, worst_shown.wrt) == (worst.of, worst.wrt):
         return f"{sentence}, none of them by more."
-    cell = f"{row} by {column}"
-    numbers = f"numerical {format_number(scan.worst.numerical)}, returned {format_number(scan.worst.returned)}"
-    return f"{sentence}, most at {cell}: {numbers}."
+    numbers = f"numerical {format_number(worst.numerical)}, returned {format_number(worst.returned)}"
+    return f"{sentence}, most at {worst.of} by {worst.wrt}: {numbers}."
 
 
 def dependence_sentence(influence: Dependence, loss: LossLinks) -> str:

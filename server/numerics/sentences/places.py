@@ -154,14 +154,15 @@ def describe_rows(
 def section_names(section: Section) -> Names:
     """What the page calls the elements of a section."""
     return Names(
-        _element(section.wrt, section.wrt_index),
-        _element(section.of, section.of_index),
+        element_name(section.wrt, section.wrt_index),
+        element_name(section.of, section.of_index),
         section.op.claim if section.order == 1 else "exact",
         section.sweeps_parameter,
     )
 
 
-def _element(name: str, index: tuple[int, ...]) -> str:
+def element_name(name: str, index: tuple[int, ...]) -> str:
+    """What an element of a tensor is called."""
     return name + (f"[{','.join(map(str, index))}]" if index else "")
 
 

@@ -41,13 +41,29 @@ _SIGNS: dict[_Outcome, dict[tuple[_Part, _Line], int]] = {
     "conjugated": {(part, line): 1 if line == "along" else -1 for part, line in product(_PARTS, _LINES)},
 }
 
+_SAID: dict[_Outcome, str] = {
+    "matches": "With complex numbers backward returns the gradient torch defines.",
+    "conjugate missing": "With complex numbers a conjugate is missing: torch calls for grad_output · conj(f′), and "
+    "backward returns grad_output · f′. Write .conj() on what grad_output is multiplied by.",
+    "conjugated": "With complex numbers backward returns the conjugate of the gradient torch defines, as JAX would.",
+    "differs": "With complex numbers backward does not return the gradient torch defines.",
+    "undecided": "With complex numbers the differences of forward are too uncertain to judge backward by.",
+}
+
 
 @dataclass(frozen=True)
 class ComplexStudy:
     """What backward does with complex numbers, and the error where the Function does not take them."""
 
-    answer: _Outcome
+    verdict: _Outcome
     failure: Failure | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        if self.failure:
+            return f"Complex input is not supported: {self.failure.message.splitlines()[0].rstrip('.')}."
+        return _SAID[self.verdict]
 
 
 @dataclass(frozen=True)

@@ -31,12 +31,12 @@ _BITS = {"bfloat16": 8, "float16": 11, "float32": 24}  # unit: the significant b
 class UlpErrors:
     """Errors in units in the last place, one a point, NaN where two values cannot be compared.
 
-    ``median`` and ``largest`` sum them up, ``x`` is where the largest is; all three are NaN if none is a number.
+    ``median`` and ``max`` sum them up, ``x`` is where the largest is; all three are NaN if none is a number.
     """
 
     each: Array
     median: float = math.nan
-    largest: float = math.nan
+    max: float = math.nan
     x: float = math.nan
 
 
@@ -98,8 +98,18 @@ class DtypeErrors:
 
     @property
     def message(self) -> str:
-        """Why it does not, in a line."""
-        return self.failure.first if self.failure else ""
+        """Why it does not."""
+        return self.failure.sentence if self.failure else ""
+
+    @property
+    def forward_ulp(self) -> UlpErrors | None:
+        """The errors of the values, if any are known."""
+        return None if math.isnan(self.forward.max) else self.forward
+
+    @property
+    def gradient_ulp(self) -> UlpErrors | None:
+        """The errors of the gradients, if any are known."""
+        return None if math.isnan(self.gradient.max) else self.gradient
 
     @property
     def computes_in(self) -> str | None:

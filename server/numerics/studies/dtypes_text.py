@@ -6,17 +6,7 @@ import math
 
 from ...protocol.listed import listed
 from ..formatting.numbers import format_number
-from .complex import ComplexStudy
 from .dtypes import DtypeErrors, DtypeStudy
-
-_COMPLEX = {
-    "matches": "With complex numbers backward returns the gradient torch defines.",
-    "conjugate missing": "With complex numbers a conjugate is missing: torch calls for grad_output · conj(f′), and "
-    "backward returns grad_output · f′. Write .conj() on what grad_output is multiplied by.",
-    "conjugated": "With complex numbers backward returns the conjugate of the gradient torch defines, as JAX would.",
-    "differs": "With complex numbers backward does not return the gradient torch defines.",
-    "undecided": "With complex numbers the differences of forward are too uncertain to judge backward by.",
-}
 
 
 def dtypes_sentence(study: DtypeStudy, wrt: str) -> str:
@@ -24,7 +14,11 @@ def dtypes_sentence(study: DtypeStudy, wrt: str) -> str:
     several = len({row.device for row in study.rows}) > 1
     named = [(f"{row.dtype} on {row.device}" if several else row.dtype, row) for row in study.rows]
     parts = _narrow_inside(study.rows)
-    parts += [f"{name} is not available: {row.message.rstrip('.')}." for name, row in named if not row.supported]
+    parts += [
+        f"{name} is not available: {row.message.splitlines()[0].rstrip('.')}."
+        for name, row in named
+        if not row.supported
+    ]
     for side, words in ((0, "below"), (1, "above")):
         ends = [(row.overflow[side], name) for name, row in named]
         overflows = [f"{wrt} = {format_number(end)} in {name}" for end, name in ends if end is not None]
@@ -33,17 +27,10 @@ def dtypes_sentence(study: DtypeStudy, wrt: str) -> str:
     faults = [(what, name) for name, row in named for what in _nonfinite_phrases(row, wrt)]
     for what in dict.fromkeys(what for what, _ in faults):
         parts.append(f"{_in_dtypes([name for each, name in faults if each == what], named)} {what}.")
-    parts += _accuracy([(name, row.gradient.largest) for name, row in named])
+    parts += _accuracy([(name, row.gradient.max) for name, row in named])
     if study.complex is not None:
-        parts.append(complex_sentence(study.complex))
+        parts.append(study.complex.sentence)
     return " ".join(parts)
-
-
-def complex_sentence(study: ComplexStudy) -> str:
-    """What backward does with complex numbers."""
-    if study.failure:
-        return f"Complex input is not supported: {study.failure.message.splitlines()[0].rstrip('.')}."
-    return _COMPLEX[study.answer]
 
 
 def _narrow_inside(rows: tuple[DtypeErrors, ...]) -> list[str]:

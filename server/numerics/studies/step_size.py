@@ -83,43 +83,53 @@ _NO_SLOPE = BoundedSlope(math.nan, math.inf)
 
 
 @dataclass(frozen=True)
-class StepSizeStudy:
-    """What differences say of the slope at ``x``, step by step. Arrays have one element a step, widest first.
+class StepErrors:
+    """What differences are off by, step by step, the widest first; never less than what they are held against.
 
-    ``best`` is the ladder's slope, from the steps ``chosen``; ``left`` and ``right`` are the one-sided slopes.
-    ``central``, ``behind`` and ``ahead`` are the errors of central and one-sided differences: against ``best``,
-    and where that is none against the slope of their side; never less than the bound of what they are held
-    against, and NaN where that is none. ``rounding`` is ε·|forward|/step, or what is seen where that is more;
-    ``truncation`` follows ``law``, and is NaN where none is seen. ``least`` is the step at which the central
-    difference errs least, and by how much.
-
-    ``taylor`` is the larger of |f(x ± h) − f(x) ∓ h·derivative|, never less than the rounding in it. It falls
-    with h² where ``derivative`` is right and with h where it is wrong: ``taylor_order``, None where nothing but
-    rounding is left and where forward is not smooth. No slope is multiplied by grad_output.
+    ``central`` is held against the ladder's slope, ``left`` and ``right`` against that or the slope of their side; NaN
+    where that is none. ``rounding`` is ε·|forward|/step, or what is seen where that is more; ``truncation`` follows the
+    power law of the central differences, NaN where none is seen. ``taylor`` is the larger of
+    |f(x ± h) − f(x) ∓ h·derivative|, never less than the rounding in it.
     """
 
-    x: float
+    step: Array
+    central: Array
+    left: Array
+    right: Array
+    truncation: Array
+    rounding: Array
+    taylor: Array
+
+
+@dataclass(frozen=True)
+class LeastError:
+    """The step at which the central difference errs least, and by how much."""
+
+    step: float
+    error: float
+
+
+@dataclass(frozen=True)
+class StepSizeStudy:
+    """What differences say of the slope ``at`` one x; no slope is multiplied by grad_output.
+
+    ``best`` is the ladder's slope, from the steps ``chosen``; ``left`` and ``right`` are the one-sided slopes.
+    ``analytical`` is what backward returned. The truncation error of central differences falls with the power
+    ``central_order`` of the step, Taylor's remainder with ``taylor_order``: 2 where backward is right and 1 where it is
+    wrong. None where nothing but rounding is left, and the latter where forward is not smooth.
+    """
+
+    at: float
     kind: _Kind
     best: BoundedSlope
     left: BoundedSlope
     right: BoundedSlope
-    derivative: float | None
+    analytical: float | None
     chosen: tuple[float, ...]
-    steps: Array
-    central: Array
-    behind: Array
-    ahead: Array
-    rounding: Array
-    law: PowerLaw | None
-    truncation: Array
-    least: tuple[float, float] | None
-    taylor: Array
+    errors: StepErrors
+    central_order: float | None
+    least: LeastError | None
     taylor_order: float | None
-
-    @property
-    def order(self) -> float | None:
-        """The power of the step with which the truncation error of central differences falls."""
-        return self.law.order if self.law else None
 
 
 @np.errstate(all="ignore")  # what has no value is NaN in the picture
@@ -164,22 +174,24 @@ def study_step_size(
     noise = 2 * precision * (height + np.abs(steps * (derivative or 0.0)))
     fall = fit_power_law(steps, remains, np.fmax(noise, _floor(remains))) if kind == "smooth" else None
     return StepSizeStudy(
-        x=x,
+        at=x,
         kind=kind,
         best=best,
         left=left,
         right=right,
-        derivative=derivative,
+        analytical=derivative,
         chosen=_ladder_steps(slopes),
-        steps=steps,
-        central=error,
-        behind=_not_below(np.abs(behind - left.value), left.error),
-        ahead=_not_below(np.abs(ahead - right.value), right.error),
-        rounding=rounding,
-        law=law,
-        truncation=law.at(steps) if law else np.full(_COUNT, np.nan),
+        errors=StepErrors(
+            step=steps,
+            central=error,
+            left=_not_below(np.abs(behind - left.value), left.error),
+            right=_not_below(np.abs(ahead - right.value), right.error),
+            truncation=law.at(steps) if law else np.full(_COUNT, np.nan),
+            rounding=rounding,
+            taylor=np.maximum(remains, noise),
+        ),
+        central_order=law.order if law else None,
         least=_smallest_error(steps, error, rounding),
-        taylor=np.maximum(remains, noise),
         taylor_order=fall.order if fall else None,
     )
 
@@ -272,14 +284,14 @@ def _floor(values: Array) -> float:
     return float(np.median(finite[-_TAIL:])) if finite.size else 0.0
 
 
-def _smallest_error(steps: Array, error: Array, rounding: Array) -> tuple[float, float] | None:
+def _smallest_error(steps: Array, error: Array, rounding: Array) -> LeastError | None:
     """The step of the least error and that error, passing over differences that are right by accident."""
     finite = np.isfinite(error)
     if not finite.any():
         return None
     likely = np.fmax(moving_maximum(np.where(finite, error, 0.0), 1), rounding)
     row = int(np.where(finite, likely, np.inf).argmin())
-    return float(steps[row]), float(error[row])
+    return LeastError(float(steps[row]), float(error[row]))
 
 
 def _not_below(error: Array, bound: float) -> Array:

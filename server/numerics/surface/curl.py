@@ -17,8 +17,8 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
-from ...runtime.vjp import Index
 from ..differentiation.noise import relative_precision
+from ..sentences.places import element_name
 from .circulation import (
     RECTANGLES_ACROSS,
     Rectangles,
@@ -157,11 +157,12 @@ def field_components(plane: Plane, grad_output: float, s: Array, t: Array) -> tu
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two elements of the inputs, each by name and index, and whether their field is a gradient."""
+    """Two elements of the inputs by name, and whether their field is a gradient."""
 
-    first: tuple[str, Index]
-    second: tuple[str, Index]
-    potential: CurlTest
+    wrt: str
+    wrt2: str
+    holds: bool | None
+    worst: _WorstRectangle | None
 
 
 def run_curl_tests(section: Section, grad_output: float) -> tuple[_Pair, ...]:
@@ -181,7 +182,9 @@ def run_curl_tests(section: Section, grad_output: float) -> tuple[_Pair, ...]:
     for (first, first_index, x), (second, second_index, y) in combinations(elements, 2):
         along = section.alone(wrt=first, wrt_index=first_index)
         across = section.alone(wrt=second, wrt_index=second_index)
-        pairs.append(_Pair((first, first_index), (second, second_index), _test_pair(along, across, x, y, grad_output)))
+        found = _test_pair(along, across, x, y, grad_output)
+        names = element_name(first, first_index), element_name(second, second_index)
+        pairs.append(_Pair(*names, found.holds, found.worst))
     return tuple(pairs)
 
 

@@ -10,6 +10,7 @@ from ...runtime.arrays import Array
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import PointKind
+from ..formatting.difference_size import slope_share
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class Difference:
     off: float
     slope: float
     nearby: float
+
+    @property
+    def share(self) -> float | None:
+        """How far as a share of the slope there, None where that is nothing."""
+        return slope_share(self.off, self.slope, self.nearby)
 
 
 def difference_at(evaluation: Evaluation, curve: Curve, row: int) -> Difference:
