@@ -20,6 +20,7 @@ from ..capture.file import BadCapture, read_capture
 from ..capture.record import Capture
 from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
+from ..inference.recipe.grammar import DOCSTRING_LINE
 from ..protocol.errors import LoadFailed
 from ..protocol.load_error import load_error
 from ..protocol.suggest import no_such_function
@@ -208,12 +209,17 @@ def _import_line(module: ModuleType, each: FoundFunction, reading: UserFileFinde
     return f'{bound} = __import__("{home}", fromlist=["{bound}"]).{bound}'
 
 
+def _prose(function: object) -> str:
+    """The docstring of a Function without the line that says how it is called, which pages tell in their own way."""
+    return DOCSTRING_LINE.sub("", inspect.cleandoc(getattr(function, "__doc__", None) or "")).strip()
+
+
 def _stub(name: str, group: str, each: FoundFunction, content: str, max_source: int, import_line: str) -> OpStub:
     op = each.op
     return {
         "name": name,
         "title": encodable((op and op.title) or each.title),
-        "doc": encodable(inspect.cleandoc(getattr(each.function, "__doc__", None) or ""))[:max_source],
+        "doc": encodable(_prose(each.function))[:max_source],
         "group": encodable(group),
         "source": encodable(op.source if op else each.source)[:max_source],
         "first_line": op.first_line if op else each.lines.first,

@@ -64,6 +64,7 @@ def test_a_reader_follows_links_searches_drags_and_zooms(browser: Browser, host:
         page.get_by_role("link", name="Lessons").click()
         page.get_by_role("link", name="How much leaks?").click()
         lesson = figure_in(page, "leak")
+        expect(lesson.locator("#unzoom")).to_be_disabled()  # it begins with a range of its own
         before = lesson.evaluate("() => document.querySelector('#still .labels.lower').textContent")
         lesson.locator("[data-control=leak] .slider").press("End")
         lesson.wait_for_selector("html[data-ready*='leak=3']")

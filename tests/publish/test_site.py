@@ -25,6 +25,7 @@ def test_a_function_has_its_figure_pictures_and_numbers_and_one_that_fails_says_
     names = {each.name for each in (site / "LeakySTE").iterdir()}
     assert {"LeakySTE.svg", "LeakySTE.json", "LeakySTE.csv", "area.svg", "map.svg", "descent.svg"} <= names
     assert json.loads((site / "LeakySTE/LeakySTE.json").read_text())["verdict"]["word"] == "differs"
+    assert "Gradloupe: x" not in (site / "LeakySTE/index.html").read_text()  # how it is called is no prose
     assert "not today" in (site / "Raises.html").read_text()
     assert "Plug the leak" in (site / "exercises/index.html").read_text()
     assert json.loads((site / "exercises/plug/plug.json").read_text())["verdict"]["word"] == "differs"

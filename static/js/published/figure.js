@@ -28,8 +28,10 @@ let source = stored(JSON.parse(find("#sections").textContent));
 page.dataset.hide = hidden.join(" ");
 const session = new Session(ask, joinQueries(find("#controls").dataset.search, asked));
 session.home = () => {
-  const whole = kernel ? null : session.answer?.whole;
-  return whole ? { start: String(whole[0]), stop: String(whole[1]) } : session.usual;
+  if (kernel) return session.usual;
+  const { start, stop } = session.state; // which are those of the whole before there is an answer
+  const whole = session.answer?.whole ?? [start, stop];
+  return { start: String(whole[0]), stop: String(whole[1]) };
 };
 const figure = soleFigure(session, {
   load: () => (live ? loadPlotly("curves") : Promise.resolve(null)),
