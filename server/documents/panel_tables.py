@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 
 from markupsafe import Markup, escape
@@ -39,6 +40,16 @@ def stretch_table(answer: ProofRecord) -> tuple[list[list[Cell]], int]:
 def undecided_stretches(answer: ProofRecord) -> list[Ends]:
     """Where nothing is proved and nothing refuted."""
     return [(each["start"], each["stop"]) for each in answer["stretches"] if each["known"] == "undecided"]
+
+
+def ends_of_grad_output(answer: ProofRecord) -> Ends | None:
+    """Between which grad_output the same would be said, of those of the same sign; None where nothing is."""
+    if answer["witness"] or answer["holds_for"] in ("", "this"):
+        return None
+    if answer["given"]:
+        return answer["given"]
+    least, most = sys.float_info.min, sys.float_info.max
+    return (least, most) if answer["grad_output"] > 0 else (-most, -least)
 
 
 def precision_rows(answer: PrecisionRecord) -> list[list[Cell]]:

@@ -16,6 +16,7 @@ from ..documents.panel_tables import (
     argument_rows,
     attribute_rows,
     edge_rows,
+    ends_of_grad_output,
     function_sentences,
     output_rows,
     precision_rows,
@@ -333,6 +334,7 @@ class Pages:
             "wrong": wrong_elsewhere(header) if header["view"] == "contract" else None,
             "line": self._proof_line(header) if header["view"] == "proof" and header["line"] else "",
             "undecided": undecided_stretches(header) if header["view"] == "proof" else [],
+            "holds": ends_of_grad_output(header) if header["view"] == "proof" else None,
             "html": self._panel(answer, op, address),
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from flint import arb, arb_series, ctx
 from ..runtime.section import Section
 from ..runtime.vjp import pull_back
 from .arrays import ArraysToTensors, array_of
-from .column import Column, Lanes, ProofSignal, Undecided
+from .column import Column, Lanes, ProofSignal, Undecided, alike
 from .enclosure import TERMS, Value
 from .interpreter import Interpreter
 from .primitives import handler_of
@@ -27,11 +28,13 @@ setattr(StandIn, "numpy", array_of)  # noqa: B010 - of which its class knows not
 class Enclosed:
     """What is known in each lane of the curve whose derivative is meant, and of backward over grad_output.
 
-    ``draws`` are the random numbers that were drawn.
+    Both are to be multiplied by the size of grad_output to the power ``degree``. ``draws`` are the random numbers that
+    were drawn.
     """
 
     curve: list[Value]
     gradient: list[Value]
+    degree: int
     draws: tuple[tuple[float, ...], ...]
 
 
@@ -46,10 +49,10 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec, ctx.cap = before
 
 
-def lanes_of(boxes: list[Box], tight: bool = False, size: float = 1.0) -> Lanes:
-    """The boxes and their centres."""
-    balls = [arb(start).union(arb(stop)) for start, stop in boxes]
-    return Lanes(balls, [arb(centre(each)) for each in boxes], arb(size), tight)
+def lanes_of(boxes: list[Box], tight: bool = False, sizes: Box = (1.0, 1.0)) -> Lanes:
+    """The boxes and their centres, for a grad_output of these sizes."""
+    balls = [arb(start) if start == stop else arb(start).union(arb(stop)) for start, stop in (*boxes, sizes)]
+    return Lanes(balls[:-1], [arb(centre(each)) for each in boxes], balls[-1], tight)
 
 
 def centre(box: Box) -> float:
@@ -67,7 +70,7 @@ def enclose(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes
         raise run.refused or Undecided(f"it raises {type(error).__name__} here") from error
     if run.refused:  # it was raised, and somebody has caught it
         raise Undecided("it catches what is raised in it")
-    return Enclosed(curve.values, gradient.values, tuple(run.draws))
+    return Enclosed(curve.values, gradient.values, curve.degree, tuple(run.draws))
 
 
 def _called(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int) -> tuple[Column, Column]:
@@ -82,18 +85,25 @@ def _called(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes
             raise Undecided("the output carries no gradient")
         shape = tuple(out.shape)
         columns = [zero] * out.numel()
-        columns[_place(shape, section.of_index)] = Column(lanes, lanes.constant(sign).values, 1)
+        size = Column(lanes, lanes.constant(sign).values, 1)
+        columns[_place(shape, section.of_index)] = size
         cotangent = new_tensor(lanes, columns, positions(shape), out.dtype)
         (found,) = pull_back((out,), (cotangent,), (inputs[section.wrt],))
         if found is not None or len(section.inputs) == 1:
             break
     gradient = zero if found is None else columns_of(found, lanes)[place].scaled(sign)
-    if gradient.degree != 1 and not gradient.is_zero():
-        gradient = gradient.times_size(gradient.degree - 1)
     if surrogate is not None:
+        told = _told(surrogate, new_tensor(lanes, [size], positions(()), out.dtype))
         with torch.no_grad():
-            out = section.output(surrogate(*_arguments(section, lanes)))
-    return _element(section, out, lanes), gradient
+            out = section.output(told(*_arguments(section, lanes)))
+    return alike(_element(section, out, lanes), Column(lanes, gradient.values, gradient.degree - 1))
+
+
+def _told(surrogate: Callable[..., Any], grad_output: Any) -> Callable[..., Any]:
+    """A surrogate that is told grad_output as one that asks may be: so is seen what it asks of it."""
+    if isinstance(surrogate, partial) and "grad_output" in surrogate.keywords:
+        return partial(surrogate, grad_output=grad_output)
+    return surrogate
 
 
 def _arguments(section: Section, lanes: Lanes) -> list[Any]:

@@ -53,7 +53,7 @@ class Lanes:
     ``size`` is that of grad_output. Where they are ``tight``, what is computed is enclosed more narrowly, which costs
     time. ``turns`` are the places in each box at which a comparison may change; ``computed`` is how many values were.
     ``signed`` says that a comparison asked for the sign of grad_output, ``mixed`` that something is not proportional
-    to it.
+    to it; ``thresholds`` are sizes at which a comparison with it changes.
     """
 
     balls: list[arb]
@@ -64,6 +64,7 @@ class Lanes:
     computed: int = 0
     signed: bool = False
     mixed: bool = False
+    thresholds: set[float] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.turns = [[] for _ in self.balls]
@@ -216,6 +217,8 @@ def truth(value: Value) -> bool | None:
 
 def compare(name: str, a: Column, b: Column) -> Column:
     """``a > b`` and its like, as torch names them."""
+    if abs(a.degree - b.degree) == 1:
+        a.lanes.thresholds |= _thresholds(a, b)
     a, b = alike(a, b)
     differences = (a - b).values
     if a.degree % 2 and name not in ("eq", "ne"):
@@ -226,6 +229,13 @@ def compare(name: str, a: Column, b: Column) -> Column:
         known = head(each) if sign is None else sign  # an undecided one may touch 0 alone
         found.append(constant(1.0) if holds(known, 0) else constant(0.0) if fails(known, 0) else _UNKNOWN)
     return Column(a.lanes, found)
+
+
+def _thresholds(a: Column, b: Column) -> set[float]:
+    """Sizes of grad_output at which two columns are equal, of which one is proportional to it."""
+    large, small = (a, b) if a.degree > b.degree else (b, a)
+    found = [head(divide(y, x)) for x, y in zip(large.values, small.values, strict=True)]
+    return {float(end) for each in found if each.is_finite() for end in (each.lower(), each.upper())}
 
 
 def is_true(a: Column) -> Column:

@@ -85,11 +85,6 @@ class Comparison:
         return next((each for each in EPSILONS[: 1 + apart] if size <= scale * arb(each)), None)
 
     @property
-    def middle(self) -> tuple[float, float, float]:
-        """t, the curve and what backward returns, in the middle."""
-        return centre(self.box), float(head(self.curve_middle)), float(head(self.gradient_middle))
-
-    @property
     def is_refuted(self) -> bool:
         """Whether they differ by more in all of the box."""
         return bool(self.difference.abs_lower() > self.slope.abs_upper() * arb(EPSILONS[-1]))

@@ -137,7 +137,6 @@ def _digamma(s: arb_series) -> arb_series:
 
 # Of each operation its series, and where its domain ends.
 SMOOTH: dict[str, tuple[Any, ...]] = {
-    "reciprocal": (lambda s: 1 / s, 0),
     "exp": (_exp,),
     "exp2": (lambda s: (s * arb(2).log()).exp(),),
     "expm1": (lambda s: s.exp() - 1,),

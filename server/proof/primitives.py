@@ -39,6 +39,7 @@ ELEMENTWISE: dict[str, Kernel] = {
     "mul": mul,
     "div": _quotient,
     "neg": neg,
+    "reciprocal": lambda a: a.lanes.constant(1.0) / a,
     "pow": of.raised,
     "abs": of.absolute,
     **dict.fromkeys(("sign", "sgn"), of.signum),

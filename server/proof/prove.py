@@ -18,6 +18,7 @@ from .trust import call_first, control, functions_of, refuse_what_tells, statele
 
 _CONTROLS = 16  # sample: of the boxes that are decided
 _WIDEST_POINT = 2.0**-36  # bound: of what encloses a kink, or a jump
+_WIDEST, _BESIDE = 64.0, 2.0**-16  # budget: of a range of grad_output, and how near it comes to where it changes
 _ROUNDING = 2.0**-53  # bound: of the largest slope; what differs by less is rounding, and nobody is accused
 
 
@@ -30,24 +31,29 @@ def searched(
     boxes: int,
 ) -> Proof:
     """The proof, as far as so many boxes go."""
-    search = Search(section, surrogate, grad_output, start, stop, boxes)
+    size = abs(grad_output)
+    search = Search(section, surrogate, grad_output, start, stop, boxes, (size, size))
     try:
         with _trusted(search):
             search.run()
-            witness = search.witness()
+            found = _found(search)
+            return _of_a_range(search, found, boxes) if search.mixed and size else found
     except Undecided as refused:
         nothing = ((start, stop),)
         return Proof("nothing", start, stop, reason=str(refused), undecided=nothing, boxes=search.boxes)
+
+
+def _found(search: Search) -> Proof:
     refuted = [box for off, box in search.refuted if off > _ROUNDING * search.largest]
     small = [box for off, box in search.refuted if not off > _ROUNDING * search.largest]
     left = merged([*(box for box, _ in search.todo), *search.unknown, *small])
     return Proof(
         _word(bool(refuted), bool(search.proved), bool(left)),
-        start,
-        stop,
+        search.start,
+        search.stop,
         proved=_stretches(search.proved),
         refuted=tuple(merged(refuted)),
-        witness=witness if refuted else None,
+        witness=search.witness() if refuted else None,
         points=tuple(merged(search.points)),
         undecided=tuple(left),
         epsilon=search.epsilon,
@@ -58,6 +64,25 @@ def searched(
     )
 
 
+def _of_a_range(search: Search, found: Proof, boxes: int) -> Proof:
+    """The same for all grad_output between those around this one at which a comparison changes, if that is proved."""
+    size = abs(search.grad_output)
+    below = [(1 + _BESIDE) * each for each in search.thresholds if each < size]
+    above = [(1 - _BESIDE) * each for each in search.thresholds if each > size]
+    low, high = max([size / _WIDEST, *below]), min([size * _WIDEST, *above])
+    if not low < size < high:
+        return found
+    ranged = Search(search.section, search.surrogate, search.grad_output, search.start, search.stop, boxes, (low, high))
+    try:
+        ranged.run()
+    except Undecided:
+        return found
+    wide = _found(ranged)
+    given = (low, high) if search.grad_output > 0 else (-high, -low)
+    same = (wide.word, wide.refuted) == (found.word, found.refuted) and wide.share >= found.share
+    return replace(wide, grad_output="range", given=given, boxes=found.boxes + wide.boxes) if same else found
+
+
 def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | None, grad_output: float) -> str:
     """What does not hold of a proof, in a sentence: empty where all of it does."""
     if proof.word not in ("proved", "refuted", "in part") or not proof.stop > proof.start:
@@ -66,7 +91,11 @@ def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | No
         return "its boxes are not what it says is proved"
     if not _is_covered(proof):
         return "it leaves out a part of the range"
-    search = Search(section, surrogate, grad_output, proof.start, proof.stop, 0)
+    low, high = proof.given or (grad_output, grad_output)
+    if not (low <= grad_output <= high and low * high > 0):
+        return "it holds for another grad_output"
+    sizes = min(abs(low), abs(high)), max(abs(low), abs(high))
+    search = Search(section, surrogate, grad_output, proof.start, proof.stop, 0, sizes)
     try:
         with _trusted(search):
             held = search.confirm(proof.pieces)
@@ -75,7 +104,7 @@ def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | No
         return f"it cannot be proved here: {refused}"
     if not held or search.epsilon > proof.epsilon:
         return "a box is not as it says"
-    if proof.grad_output not in ("this", _given(search)):
+    if proof.grad_output not in ("this", "range" if proof.given else "", _given(search)):
         return "it holds for this grad_output alone"
     told = known is not None and not known.backward.overlaps(known.slope)
     return "backward and the slope do not differ where it says" if bool(proof.refuted) != told else ""
@@ -118,7 +147,7 @@ def _word(refuted: bool, proved: bool, undecided: bool) -> Word:
 
 def _given(search: Search) -> Given:
     """Of a backward that is proportional to grad_output, one of them says all with its sign."""
-    if search.mixed or search.section.op.follows_sign or not search.grad_output:
+    if search.mixed or not search.grad_output:
         return "this"
     if not search.signed:
         return "every"

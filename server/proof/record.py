@@ -9,7 +9,7 @@ from typing import Literal
 Stretch = tuple[float, float]
 Piece = tuple[float, float, int]
 Word = Literal["proved", "refuted", "in part", "nothing", ""]
-Given = Literal["every", "every positive", "every negative", "this"]
+Given = Literal["every", "every positive", "every negative", "range", "this"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Proof:
     For every real t of ``proved`` what backward returns and grad_output times the derivative of the curve differ by no
     more than ``epsilon`` times the slope: that at t, or in a box around a zero of the slope that at its middle. In all
     of each stretch of ``refuted`` they differ by more, as in the box of the ``witness``. ``points`` enclose where a
-    curve may bend or leap; of ``undecided`` nothing is said. ``grad_output`` says for which of them this holds.
+    curve may bend or leap; of ``undecided`` nothing is said. ``grad_output`` says for which of them this holds,
+    ``given`` from which to which where it is a range.
     ``reason`` is why nothing could be asked at all; the ``word`` is empty where there is no python-flint. ``pieces``
     are the boxes of ``proved``, each with the effort that it took.
     """
@@ -46,6 +47,7 @@ class Proof:
     undecided: tuple[Stretch, ...] = ()
     epsilon: float = 0.0
     grad_output: Given = "this"
+    given: Stretch | None = None
     boxes: int = 0
     bits: int = 0
     reason: str = ""

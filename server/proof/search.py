@@ -15,7 +15,7 @@ from ..runtime.section import Section
 from .call import Box, Enclosed, centre, enclose, lanes_of, precision
 from .column import Lanes, Parted, Undecided
 from .comparison import Comparison, floats_around
-from .enclosure import head
+from .enclosure import TERMS, head, multiply
 from .record import Piece, Witness, merged
 
 NARROW = 2.0**-39  # bound: half of the width to which a kink, a jump or an edge is enclosed
@@ -36,7 +36,7 @@ class Search:
 
     Of ``points`` a curve bends or leaps in each, of ``unknown`` nothing is known. ``refuted`` has how far the two
     differ in each at least, ``largest`` is a lower bound of the largest slope. ``middles`` are t, the curve and
-    backward over grad_output in the middle of each box that is decided.
+    backward in the middle of each box that is decided. It holds for a grad_output of all ``sizes``.
     """
 
     section: Section
@@ -45,6 +45,7 @@ class Search:
     start: float
     stop: float
     left: int
+    sizes: Box
     todo: list[tuple[Box, int]] = field(default_factory=list)
     proved: list[Piece] = field(default_factory=list)
     refuted: list[tuple[float, Box]] = field(default_factory=list)
@@ -56,6 +57,7 @@ class Search:
     boxes: int = 0
     signed: bool = False
     mixed: bool = False
+    thresholds: set[float] = field(default_factory=set)
     draws: tuple[tuple[float, ...], ...] | None = None
     middles: list[tuple[float, float, float]] = field(default_factory=list)
 
@@ -87,7 +89,7 @@ class Search:
         return max(1, min(_AT_ONCE, _ELEMENTS_AT_ONCE // elements))
 
     def _look(self, boxes: list[Box], effort: int) -> None:
-        lanes = lanes_of(boxes, _EFFORTS[effort][1], abs(self.grad_output))
+        lanes = lanes_of(boxes, _EFFORTS[effort][1], self.sizes)
         self.boxes += len(boxes)
         try:
             found = self._enclosed(lanes)
@@ -101,6 +103,7 @@ class Search:
         self.draws = found.draws
         self.signed |= lanes.signed
         self.mixed |= lanes.mixed
+        self.thresholds |= lanes.thresholds
         for lane, box in enumerate(boxes):
             self._judge(found, lanes, lane, box, effort)
 
@@ -131,9 +134,9 @@ class Search:
         if epsilon is not None:
             self.epsilon, self.bits = max(self.epsilon, epsilon), max(self.bits, _EFFORTS[effort][0])
             self.proved.append((*box, effort))
-            self.middles.append(known.middle)
+            self.middles.append(self._middle(box, found, middle))
         elif known.is_refuted:
-            self.middles.append(known.middle)
+            self.middles.append(self._middle(box, found, middle))
             self.refuted.append((float(known.difference.abs_lower()), box))
         elif known.is_blurred and effort + 1 < len(_EFFORTS):
             self.todo.append((box, max(effort + 1, 2)))
@@ -143,12 +146,17 @@ class Search:
     def _enclosed(self, lanes: Lanes) -> Enclosed:
         return enclose(self.section, self.surrogate, lanes, -1 if self.grad_output < 0 else 1)
 
+    def _middle(self, box: Box, found: Enclosed, lane: int) -> tuple[float, float, float]:
+        scale = abs(self.grad_output) ** found.degree
+        gradient = float(head(found.gradient[lane])) * scale * self.grad_output
+        return centre(box), float(head(found.curve[lane])) * scale, gradient
+
     def repeat(self) -> None:
         """Raises ``Undecided`` if the first box that was decided has other numbers now."""
         for t, curve, gradient in self.middles[:1]:
             with precision(_EFFORTS[0][0]):
-                again = self._enclosed(lanes_of([(t, t)], size=abs(self.grad_output)))
-            if (float(head(again.curve[0])), float(head(again.gradient[0]))) != (curve, gradient):
+                again = self._enclosed(lanes_of([(t, t)], sizes=self.sizes))
+            if self._middle((t, t), again, 1) != (t, curve, gradient):
                 raise Undecided("it returns other numbers in each call")
 
     def witness(self) -> Witness | None:
@@ -168,9 +176,10 @@ class Search:
     def compare(self, box: Box) -> Comparison | None:
         """What is known of one box; None where that is nothing. Raises ``Undecided``."""
         with precision(_EFFORTS[0][0]):
-            found = self._enclosed(lanes_of([box], True, abs(self.grad_output)))
-            values = (found.curve[0], found.gradient[0], found.curve[1], found.gradient[1])
-            known = Comparison(*values, box)
+            found = self._enclosed(lanes_of([box], True, (abs(self.grad_output),) * 2))
+            scale = arb_series([arb(abs(self.grad_output)) ** found.degree], TERMS)
+            curve, gradient = ([multiply(each, scale) for each in values] for values in (found.curve, found.gradient))
+            known = Comparison(curve[0], gradient[0], curve[1], gradient[1], box)
             return known if known.is_finite and known.slope.is_finite() and known.backward.is_finite() else None
 
     def _cut(self, box: Box, effort: int, turns: Iterable[arb], bent: bool, lost: bool = False) -> None:

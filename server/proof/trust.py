@@ -189,11 +189,10 @@ def call_first(section: Section, curve: Section, grad_output: float, t: float) -
 
 
 def control(section: Section, curve: Section, grad_output: float, known: list[tuple[float, float, float]]) -> None:
-    """Refuse where tensors give other numbers than the stand-in: t, the curve, backward over grad_output."""
+    """Refuse where tensors give other numbers than the stand-in: t, the curve, backward."""
     if not known:
         return
     t, curves, gradients = (np.array(each) for each in zip(*known, strict=True))
-    gradients = gradients * grad_output
     try:
         found = section.alone().backward(t, grad_output)
         values = found.values if curve is section else curve.alone().forward(t)

@@ -108,7 +108,8 @@ class WrongRecord(TypedDict):
 class PagePanelRecord(TypedDict):
     """A view as HTML, as a page of this server shows it; ``at`` is the x of the node, or of the steps.
 
-    ``line`` is the proof in short, as HTML, and ``undecided`` where it says nothing.
+    ``line`` is the proof in short, as HTML, ``undecided`` where it says nothing; it ``holds``, to the letter, for each
+    grad_output between two.
     """
 
     address: str
@@ -121,6 +122,7 @@ class PagePanelRecord(TypedDict):
     wrong: WrongRecord | None
     line: str
     undecided: list[Ends]
+    holds: Ends | None
     html: str
 
 

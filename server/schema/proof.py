@@ -43,10 +43,10 @@ class ProofRecord(ViewRecord):
 
     On what is proved it differs from grad_output times the slope by no more than ``epsilon`` of the slope at its place.
     ``line`` is the sentence in short, ``meaning`` what it means; ``share`` is that of the range that is proved.
-    ``holds_for`` says for which grad_output. ``boxes`` were looked at with at most so many ``bits``. ``reason`` is why
-    nothing could be asked, empty where it could. ``certificate`` is the text of a file by which anybody can check again
-    what is proved, empty where nothing is. ``word`` and ``line`` are empty where forward
-    fails, and where python-flint is not installed; ``holds_for`` where forward fails.
+    ``holds_for`` says for which grad_output, ``given`` from which to which where it is a range. ``boxes`` were looked
+    at with at most so many ``bits``. ``reason`` is why nothing could be asked, empty where it could. ``certificate`` is
+    the text of a file by which anybody can check again what is proved, empty where nothing is. ``word`` and ``line``
+    are empty where forward fails, and where python-flint is not installed; ``holds_for`` where forward fails.
     """
 
     view: ReadOnly[Literal["proof"]]
@@ -56,7 +56,8 @@ class ProofRecord(ViewRecord):
     word: Literal["proved", "refuted", "in part", "nothing", ""]
     share: float
     epsilon: float
-    holds_for: Literal["every", "every positive", "every negative", "this", ""]
+    holds_for: Literal["every", "every positive", "every negative", "range", "this", ""]
+    given: tuple[float, float] | None
     stretches: list[StretchRecord]
     witness: WitnessRecord | None
     boxes: int

@@ -25,7 +25,7 @@ def test_what_is_proved_comes_by_itself_and_moves_nothing(page: Page) -> None:
     expect(page.get_by_text("It is about the Python text over the real numbers")).to_be_visible()
     enter(page.locator("#field-max"), "2")  # what is open stays open, and says what holds now
     expect(line).to_contain_text("but at −1 and 2.")
-    expect(page.get_by_text("It holds for grad_output = 1.")).to_be_visible()
+    expect(page.get_by_text("It holds for every positive grad_output.")).to_be_visible()
 
 
 def test_who_stays_is_told_more_and_what_is_not_decided_is_striped(page: Page) -> None:
@@ -57,3 +57,17 @@ def test_without_scripts_the_page_links_to_what_is_proved_and_shows_it(plain: Pa
     rows = plain.locator("#companion .ledger tbody tr")
     expect(rows).to_have_count(5)
     expect(rows.first).to_contain_text("proved")
+
+
+def test_what_holds_for_other_grad_outputs_is_not_asked_again(page: Page) -> None:
+    opened(page, "/ops/clamp_with_grad")
+    line = page.locator(LINE)
+    expect(line).to_contain_text("but at −1 and 1.")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "view=proof" in request.url else None)
+    enter(page.locator("#field-grad_output"), "2.5")
+    expect(page).to_have_url(re.compile("grad_output=2.5"))
+    expect(line).to_contain_text("but at −1 and 1.")
+    enter(page.locator("#field-grad_output"), "-2")  # of which another surrogate is the derivative's
+    expect(page.locator("#proof")).to_contain_text("It holds for every negative grad_output.")
+    assert [re.findall("grad_output=([^&]*)", each) for each in asked] == [["-2"]]

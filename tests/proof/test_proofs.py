@@ -3,7 +3,7 @@
 import math
 
 import torch
-from support.sections import section, written
+from support.sections import op_of, section, written
 
 from gradloupe.ops import OPS, Op
 from gradloupe.server.proof import AT_FIRST, Proof, prove
@@ -59,4 +59,31 @@ def test_a_refutation_is_a_box_with_both_numbers_in_it() -> None:
 
 def test_a_gradient_that_asks_for_the_sign_of_grad_output_is_proved_for_that_sign_against_its_surrogate() -> None:
     assert [proved("clamp_with_grad", grad_output=each).word for each in (1.0, -1.0, 2.5)] == ["proved"] * 3
-    assert proved("clamp_with_grad").grad_output == "this"
+    found = [
+        proved(name, grad_output=each).grad_output for name in ("clamp_with_grad", "lower_bound") for each in (1, -1)
+    ]
+    assert found == ["every positive", "every negative"] * 2
+
+
+def test_a_gradient_that_asks_for_the_size_of_grad_output_is_proved_for_all_between_those_at_which_it_changes() -> None:
+    small, large = proved("gradient_clip", grad_output=0.3), proved("gradient_clip", grad_output=-2.5)
+    assert (small.word, large.word, small.grad_output) == ("proved", "proved", "range")
+    assert small.given is not None
+    assert large.given is not None
+    assert 0 < small.given[0] < 0.3 < 0.49 < small.given[1] < 0.5  # at its limit, 0.5, it is another
+    assert large.given[0] < -100 < -2.5 < -0.51 < large.given[1] < -0.5
+
+
+def test_what_is_not_proportional_to_grad_output_is_proved_for_this_one_alone() -> None:
+    class Squared(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * grad_output**2
+
+    op = Op(Squared, inputs=op_of(torch.sin).inputs)
+    assert [proved(op, grad_output=each).word for each in (1.0, 2.0, -1.0)] == ["proved", "refuted", "refuted"]
+    assert proved(op).grad_output == "this"

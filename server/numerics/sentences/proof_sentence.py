@@ -12,12 +12,12 @@ from .places import Names
 NOTHING_TO_PROVE = "with grad_output 0 every gradient is 0"
 NOT_INSTALLED = "Proofs need python-flint, which is not installed here."
 _MOST = 3  # pattern: more points or stretches than these are counted, not named
+_INWARDS = 1e-2  # pattern: how far the ends of a range of grad_output are rounded into it, to be short
 _NARROW = 1e-6  # pattern: of the range; a stretch narrower than this is told as a point
 _GIVEN = {
     "every": " It holds for every grad_output.",
     "every positive": " It holds for every positive grad_output.",
     "every negative": " It holds for every negative grad_output.",
-    "this": "",
 }
 _LIMITS = (
     "It is about the Python text over the real numbers: not about rounding, not about what a kernel makes of it on a"
@@ -44,7 +44,7 @@ def proof_sentence(proof: Proof, names: Names, grad_output: float) -> str:
     said = proof_line(proof, names) or proof.reason
     if proof.word in ("", "nothing"):
         return said
-    said += _GIVEN[proof.grad_output] or f" It holds for grad_output = {format_number(grad_output)}."
+    said += _GIVEN.get(proof.grad_output) or f" It holds for {_given(proof, grad_output)}."
     if proof.word == "refuted":
         said += f" It differs {_among(proof.refuted, proof, names)}."
         said += f" Proved right {_among(proof.proved, proof, names)}." if _wide(proof.proved, proof) else ""
@@ -77,6 +77,13 @@ def proof_meaning(proof: Proof, names: Names, grad_output: float) -> list[str]:
             f" {width:.0e} each, and left out."
         )
     return [*told, _LIMITS] if told else []
+
+
+def _given(proof: Proof, grad_output: float) -> str:
+    if proof.given is None:
+        return f"grad_output = {format_number(grad_output)}"
+    low, high = (simplest_number(*sorted((end, end + _INWARDS * (grad_output - end)))) for end in proof.given)
+    return f"every grad_output from {format_number(low)} to {format_number(high)}"
 
 
 def _derivative(names: Names) -> str:

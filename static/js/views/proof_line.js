@@ -14,15 +14,32 @@ const MOST = 8000; // boxes, as server/protocol/question.py has it
 export function proofLine(place, session, figure) {
   let asked = "";
   let timer = 0;
+  let held = null; // what is said holds for each grad_output from `low` to `high`, of the address without it
   const ask = latestOnly(askServer, show, clear);
 
   function address(options = "") {
     return `${session.path}.page.json${joinQueries(session.parts().section, `?view=proof${options}`)}`;
   }
 
+  function withoutGradOutput() {
+    const [path, query] = address().split("?");
+    const others = new URLSearchParams(query);
+    others.delete("grad_output");
+    return `${path}?${others}`;
+  }
+
+  function stillHolds() {
+    const given = Number(session.state.grad_output);
+    return held !== null && held.low <= given && given <= held.high && held.address === withoutGradOutput();
+  }
+
   function tell() {
     const wanted = address();
     if (session.dragging || wanted === asked) return;
+    if (stillHolds()) {
+      asked = wanted;
+      return;
+    }
     clear();
     if (session.state.order !== "1") return; // it is about the first derivative
     asked = wanted;
@@ -32,6 +49,7 @@ export function proofLine(place, session, figure) {
   /** What stands there holds no longer; its room is kept. */
   function clear() {
     asked = "";
+    held = null;
     clearTimeout(timer);
     if (!place.firstElementChild) return;
     place.style.minHeight = `${place.getBoundingClientRect().height}px`;
@@ -41,7 +59,7 @@ export function proofLine(place, session, figure) {
     figure.plot.leaveOpen([]);
   }
 
-  function show({ line, undecided }, of) {
+  function show({ line, undecided, holds }, of) {
     const more = address(`&boxes=${MOST}`);
     if (!line || asked !== address() || (of !== asked && of !== more)) return;
     const open = place.querySelector("details")?.open ?? place.dataset.open === "true";
@@ -49,11 +67,12 @@ export function proofLine(place, session, figure) {
     place.querySelector("details").open = open;
     place.style.minHeight = "";
     place.dataset.of = of;
+    held = holds && undecided.length === 0 ? { low: holds[0], high: holds[1], address: withoutGradOutput() } : null;
     figure.plot.leaveOpen(undecided);
     if (of !== more && undecided.length > 0) timer = setTimeout(() => document.hidden || ask(more), REST);
   }
 
-  session.on("answer", () => address() === asked || clear());
+  session.on("answer", () => address() === asked || stillHolds() || clear());
   session.on("words", tell);
   return { expire: clear };
 }
