@@ -105,7 +105,9 @@ def _first_element(side: ElementRange) -> TensorRecord:
 
 def _dependence(section: Section, question: Question, span: float) -> Dependence | None:
     try:
-        return measure_dependence(section, _spans(section, span), question.grad_output or 1.0)
+        return measure_dependence(
+            section, _spans(section, span), question.grad_output or 1.0, question.atol, question.rtol
+        )
     except FunctionFailed:  # it needs gradients for all inputs; the Jacobian by one of them may still exist
         return None
 

@@ -17,7 +17,7 @@ from ...runtime.failure import Failure, FunctionFailed, describe_result, failure
 from ...runtime.section import Section
 from ...runtime.vjp import Index, pull_back
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
-from ..tolerance import tolerance_for
+from ..tolerance import REMARK_SHARE, Allowance, tolerance_for
 from .cells import BasePoint, Line, jacobian_slopes, random_direction
 
 _Link = Literal["arrives", "dropped", "unfounded", "nothing", "unknown"]
@@ -25,25 +25,25 @@ _Links = tuple[tuple[_Link, ...], ...]
 _UNKNOWN: _Link = "unknown"
 # bound: a slope along a line counts as 0 below this share of the largest one plus the height over the range.
 _SLOPE_RTOL = 1e-6
+_SUM_RTOL = 100  # bound: the tolerance of a sum of gradients, in those of one
 # budget: the most output elements, the seconds for everything, and the estimated calls for each input.
 _MAX_ELEMENTS, _SECONDS, _CALLS_PER_INPUT = 1 << 18, 1.5, 26
 
 
 @dataclass(frozen=True)
 class InputOutputMap:
-    """A Function as a map from all of its inputs to all of its outputs, one after another in one row of numbers."""
+    """A Function as a map from all of its inputs to all of its outputs, one after another in one row of numbers.
+
+    ``allowance`` is how far a gradient may be off.
+    """
 
     section: Section
+    allowance: Allowance
 
     @property
     def precision(self) -> float:
         """Half a unit in the last place of the dtype."""
         return max(EPSILON, torch.finfo(self.section.dtype).eps / 2)
-
-    @property
-    def share(self) -> float:
-        """The relative tolerance for a gradient."""
-        return 100 * tolerance_for(1.0, self.section.dtype).rtol
 
     @property
     def size(self) -> int:
@@ -175,13 +175,19 @@ class _Effect:
 
 
 @np.errstate(all="ignore")
-def measure_dependence(section: Section, span: Callable[[str], float], grad_output: float = 1.0) -> Dependence | None:
+def measure_dependence(
+    section: Section,
+    span: Callable[[str], float],
+    grad_output: float = 1.0,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> Dependence | None:
     """The dependence of every output on every input, by differences along a random line and by backward of every loss.
 
     ``span`` gives the range of an input. None where that would take too long. Raises ``FunctionFailed`` where forward
     fails.
     """
-    whole = InputOutputMap(section)
+    whole = InputOutputMap(section, Allowance(section.dtype, atol, rtol))
     if whole.size > _MAX_ELEMENTS or _CALLS_PER_INPUT * len(section.inputs) * whole.seconds > _SECONDS:
         return None
     inputs, outputs = tuple(name for name, _ in section.inputs), section.op.outputs
@@ -260,7 +266,13 @@ def _is_right(
     direction = every.direction(name)
     arrived = np.zeros(direction.size) if gradient is None else tensor_elements(gradient)
     scale = abs(expected) + float(np.abs(direction) @ np.abs(arrived)) + largest_magnitude(grad_output * effect.slope)
-    return bool(abs(float(direction @ arrived) - expected) <= every.share * scale + EVIDENCE_BOUNDS * error)
+    # Each slope in the sum may be off by what is asked for; the sum itself loses last places.
+    weights = sum(float(np.abs(every.weights[place]).sum()) for place in positions)
+    parts = abs(grad_output) * weights * float(np.abs(direction).sum())
+    asked = REMARK_SHARE if every.allowance.remarks else every.allowance.rtol or 0.0
+    share = max(_SUM_RTOL * tolerance_for(1.0, every.section.dtype).rtol, asked)
+    allowed = share * scale + parts * (every.allowance.atol or 0.0) + EVIDENCE_BOUNDS * error
+    return bool(abs(float(direction @ arrived) - expected) <= allowed)
 
 
 def _gradients(every: InputOutputMap, positions: list[int], grad_output: float) -> list[torch.Tensor | None]:
