@@ -11,6 +11,8 @@ from ..html.assets import Asset, Assets
 from .compression import compress_well
 from .responses import IMMUTABLE, NO_STORE, client_coding, etag, not_modified
 
+_EXACT = "x-exact"  # asked for by deploy/nginx/nginx.conf
+
 
 class StaticFiles:
     """The files of ``assets``, with the encoded bytes of each coding requested so far; ``root`` is that of the site."""
@@ -21,11 +23,14 @@ class StaticFiles:
         self._written: dict[tuple[str, str], asyncio.Task[bytes]] = {}
 
     async def serve(self, request: Request, digest: str, name: str) -> Response | None:
-        """The file; under another digest a redirect to the present address; None where there is no such file."""
-        asset = self._assets.find(name)
-        if asset is None:
+        """The file; None where there is no such file.
+
+        Under another digest a redirect to the present address, or None for a proxy that can ask a server of that build.
+        """
+        asset, earlier = self._assets.find(name), digest != self._assets.digest
+        if asset is None or (earlier and _EXACT in request.headers):
             return None
-        if digest != self._assets.digest:  # from a page of an earlier version
+        if earlier:
             headers = {"Location": self._root + self._assets.address(name), "Cache-Control": NO_STORE}
             return Response(status_code=307, headers=headers)
         known = not_modified(request, digest, IMMUTABLE)

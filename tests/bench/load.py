@@ -179,9 +179,9 @@ def nginx_in_front() -> Iterator[tuple[str, list[Server]] | None]:
 
 
 def _nginx_conf(folder: Path, port: int, replicas: list[Server]) -> str:
-    text = (HERE / "nginx.conf").read_text()
+    text = (HERE / "deploy/nginx/nginx.conf").read_text()
     servers = " ".join(f"server {server.url.removeprefix('http://')} max_fails=0;" for server in replicas)
-    text = text.replace("server replica:8000 resolve max_fails=0;", servers).replace("8081", str(free_port()))
+    text = re.sub(r"server \w+:8000 resolve max_fails=0;", servers, text).replace("8081", str(free_port()))
     text = text.replace("listen 8080", f"listen 127.0.0.1:{port}")
     return CLIENT_LIMIT.sub("", text.replace("/tmp/", f"{folder}/").replace("/var/cache/nginx", str(folder)))  # noqa: S108
 

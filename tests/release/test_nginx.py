@@ -15,12 +15,12 @@ import pytest
 from support import http
 from support.halted_worker import crowded
 from support.nginx import free_port, nginx_running
-from support.servers import HERE, Server, serving_in_thread
+from support.servers import HERE, Server, serving, serving_in_thread
 from support.waiting import until
 
 pytestmark = pytest.mark.release
 
-SHIPPED = (HERE / "nginx.conf").read_text()
+SHIPPED = (HERE / "deploy/nginx/nginx.conf").read_text()
 BEHIND = ("--public", "--requests-per-peer", "0", "--forwarded-allow-ips", "127.0.0.1")
 
 
@@ -41,9 +41,8 @@ class Front:
 def configured(folder: Path, port: int, behind: tuple[Server, ...]) -> str:
     """The shipped file, with the ports and folders of this test."""
     servers = " ".join(f"server {server.url.removeprefix('http://')} max_fails=0;" for server in behind)
-    text = SHIPPED.replace("server replica:8000 resolve max_fails=0;", servers).replace(
-        "listen 8080", f"listen 127.0.0.1:{port}"
-    )
+    text = re.sub(r"server \w+:8000 resolve max_fails=0;", servers, SHIPPED)
+    text = text.replace("listen 8080", f"listen 127.0.0.1:{port}")
     text = text.replace("8081", str(free_port()))
     text = text.replace("/tmp/", f"{folder}/").replace("/var/cache/nginx", str(folder))  # noqa: S108
     text = text.replace("access_log off;", f"log_format peer $remote_addr; access_log {folder}/peers peer;")
@@ -203,6 +202,40 @@ def test_what_is_kept_is_not_counted_and_what_is_not_is_for_one_address(front: F
             admitted = f"style-src 'sha256-{base64.b64encode(hashlib.sha256(style).digest()).decode()}'"
             assert refused.headers["content-security-policy"] == f"default-src 'none'; {admitted}{framed}"
         assert few.get("/ops/cube.json?count=33", accept="application/json").json()["status"] == 503
+
+
+def test_while_builds_follow_each_other_a_page_gets_the_files_of_its_own_and_later_the_present_ones(
+    tmp_path: Path, package_copy: Path
+) -> None:
+    style = package_copy / "static" / "css" / "base.css"
+    style.write_text(style.read_text() + "\n.another-build { color: red }\n")
+    copy = {"path": str(package_copy.parent), "cwd": package_copy.parent}
+    with ExitStack() as stack:
+        life = stack.enter_context(ExitStack())
+        behind = (life.enter_context(serving_in_thread(*BEHIND)), stack.enter_context(serving(*BEHIND, **copy)))
+        for server in behind:
+            server.wait_until_ready()
+        port = free_port()
+        stack.enter_context(nginx_running(tmp_path, configured(tmp_path, port, behind), port))
+        front = Front(f"http://127.0.0.1:{port}", behind, tmp_path / "peers")
+        builds = [files_of(each.get("/ops/exp").text) for each in behind]
+        assert not builds[0] & builds[1]
+        for files in builds:
+            assert {front.get(file).status_code for file in files} == {200}
+        pages = [files_of(front.get(f"/ops/exp?count={count}").text) for count in range(60, 70)]
+        assert [page in builds for page in pages] == [True] * 10  # none is mixed, and both builds are asked
+        assert len(set(map(frozenset, pages))) == 2
+        life.close()
+        digest, present = (next(iter(files)).split("/")[2] for files in builds)
+        moved = front.get(f"/static/{digest}/pages/lesson.css")  # which nobody has asked for
+        assert moved.status_code == 307, moved.text
+        assert moved.headers["location"] == f"/static/{present}/pages/lesson.css"
+        assert front.get("/static/0123456789ab/nothing.js").status_code == 404
+
+
+def files_of(page: str) -> set[str]:
+    """The addresses of the files that a page asks for."""
+    return set(re.findall(r'"(/static/[^"]+)"', page))
 
 
 def test_when_nobody_is_there_nginx_says_so_in_a_sentence(front: Front) -> None:
