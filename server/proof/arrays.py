@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,24 +12,10 @@ from torch.overrides import TorchFunctionMode
 
 from .stand_in import StandIn, refuse
 
-_SAME = (
-    *("exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sqrt", "square", "reciprocal", "negative", "positive"),
-    *("sin", "cos", "tan", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
-    *("add", "subtract", "multiply", "divide", "maximum", "minimum", "hypot", "logaddexp"),
-    *("floor", "ceil", "trunc", "sign", "absolute", "greater", "greater_equal", "less", "less_equal", "equal"),
-    *("not_equal", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "where"),
-)
-_ALIKE = {
-    "power": torch.pow,
-    "rint": torch.round,
-    "fabs": torch.abs,
-    "invert": torch.logical_not,
-    "clip": torch.clamp,
-    "abs": torch.abs,
-}
+# What has another name in torch; all others have the same, and say the same.
+_NAMES = {"power": "pow", "rint": "round", "fabs": "abs", "invert": "logical_not", "equal": "eq"}
 _OF_TENSORS = ("maximum", "minimum", "hypot", "logaddexp")  # which take no numbers of Python
-_OVER_AXES = {"sum": torch.sum, "mean": torch.mean}
-_FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(torch, name) for name in _SAME} | _ALIKE
+_FUNCTIONS = ("where", "clip", "sum", "mean")
 
 
 class ArrayStandIn(NDArrayOperatorsMixin):
@@ -39,20 +25,14 @@ class ArrayStandIn(NDArrayOperatorsMixin):
         self.tensor = tensor
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if method != "__call__" or options or ufunc.__name__ not in _FUNCTIONS:
+        if method != "__call__" or options:
             refuse(f"numpy.{ufunc.__name__} is not enclosed")
-        given = [_tensor(each) for each in inputs]
-        if ufunc.__name__ in _OF_TENSORS:
-            given = [torch.as_tensor(each, dtype=torch.float64) for each in given]
-        return ArrayStandIn(_FUNCTIONS[ufunc.__name__](*given))
+        return _called(ufunc.__name__, *inputs)
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        name = function.__name__
-        if name in _OVER_AXES:
-            return _over_axes(name, *args, **options)
-        if options or name not in ("where", "clip"):
-            refuse(f"numpy.{name} is not enclosed")
-        return ArrayStandIn(_FUNCTIONS[name](*map(_tensor, args)))
+        if function.__name__ not in _FUNCTIONS:
+            refuse(f"numpy.{function.__name__} is not enclosed")
+        return _called(function.__name__, *args, **options)
 
     def __getitem__(self, place: Any) -> ArrayStandIn:
         places = place if isinstance(place, tuple) else (place,)
@@ -61,11 +41,9 @@ class ArrayStandIn(NDArrayOperatorsMixin):
         return ArrayStandIn(self.tensor[place])
 
     def __getattr__(self, name: str) -> Any:
-        if name in _OVER_AXES:
-            return lambda *args, **options: _over_axes(name, self, *args, **options)
         if name in ("shape", "ndim"):
             return getattr(self.tensor, name)
-        return refuse(f"numpy's {name} is not enclosed")
+        return partial(_called, name, self) if name in ("sum", "mean") else refuse(f"numpy's {name} is not enclosed")
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         refuse("an array is asked for its numbers")
@@ -74,13 +52,14 @@ class ArrayStandIn(NDArrayOperatorsMixin):
         refuse("it writes into an array")
 
 
-def _over_axes(name: str, array: Any, axis: Any = None, **options: Any) -> ArrayStandIn:
-    keepdims = options.pop("keepdims", False)
-    if options:
-        refuse(f"numpy.{name} with {', '.join(options)}")
-    tensor = _tensor(array)
-    dims = tuple(range(tensor.dim())) if axis is None else axis
-    return ArrayStandIn(_OVER_AXES[name](tensor, dim=dims, keepdim=keepdims))
+def _called(name: str, *inputs: Any, **options: Any) -> ArrayStandIn:
+    function = getattr(torch, _NAMES.get(name, name), None)
+    if function is None or not options.keys() <= {"axis", "keepdims"}:
+        refuse(f"numpy.{name} is not enclosed")
+    given = [_tensor(each) for each in inputs]
+    if name in _OF_TENSORS:
+        given = [torch.as_tensor(each, dtype=torch.float64) for each in given]
+    return ArrayStandIn(function(*given, **options))
 
 
 def _tensor(value: Any) -> Any:
@@ -105,9 +84,7 @@ class ArraysToTensors(TorchFunctionMode):
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if args and isinstance(args[0], ArrayStandIn):
-            if function in (torch.as_tensor, torch.from_numpy) and not kwargs:
-                return args[0].tensor
-            if function is torch.tensor and not kwargs:
-                return args[0].tensor.clone()
+            if function in (torch.as_tensor, torch.from_numpy, torch.tensor) and not kwargs:
+                return args[0].tensor.clone() if function is torch.tensor else args[0].tensor
             refuse("an array in the place of a tensor")
         return function(*args, **(kwargs or {}))

@@ -109,42 +109,21 @@ def refuse_what_tells(functions: list[FunctionType]) -> None:
 @contextmanager
 def stateless(functions: list[FunctionType], section: Section) -> Iterator[None]:
     """Refuse what is kept from one call to the next, and put the names of classes and modules back."""
-    before, bindings = _state(functions, section), _bindings(functions, section)
+    before = _state(functions, section)
+    modules = [
+        (names, dict(names)) for names in {id(each.__globals__): each.__globals__ for each in functions}.values()
+    ]
+    classes = [(kind, dict(vars(kind))) for kind in _own(section.op.function)]
     try:
         yield
         if _state(functions, section) != before:
             raise Undecided("it keeps something from one call to the next")
     finally:
-        for place, names in bindings:
-            for name, value in names.items():
-                if place.get(name) is not value:
-                    _put_back(place, name, value)
-
-
-def _bindings(functions: list[FunctionType], section: Section) -> list[tuple[Any, dict[str, Any]]]:
-    places = {id(each.__globals__): each.__globals__ for each in functions}
-    classes = [_ClassNames(each) for each in _own(section.op.function)]
-    return [*((each, dict(each)) for each in places.values()), *((each, each.copy()) for each in classes)]
-
-
-class _ClassNames:
-    """The names of a class, as a dictionary."""
-
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
-
-    def copy(self) -> dict[str, Any]:
-        return dict(vars(self._kind))
-
-    def get(self, name: str) -> Any:
-        return vars(self._kind).get(name)
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        setattr(self._kind, name, value)
-
-
-def _put_back(place: Any, name: str, value: Any) -> None:
-    place[name] = value
+        for names, known in modules:
+            names.update(known)
+        for kind, known in classes:
+            for name in (each for each, value in known.items() if vars(kind).get(each) is not value):
+                setattr(kind, name, known[name])
 
 
 def _state(functions: list[FunctionType], section: Section) -> Any:
