@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import defaultdict
 from functools import lru_cache
 from html import unescape
 from importlib import import_module
@@ -122,11 +123,17 @@ def highlight_style_sheet() -> bytes:
 
 
 def _rules(style: str, root: str = "") -> str:
+    """The rules of a style of Pygments, the tokens that look alike in one, without those that no Python has."""
     from pygments.formatters.html import HtmlFormatter
+    from pygments.token import Generic
 
-    formatter = HtmlFormatter(style=style)
-    place = f"{root}.source"
-    return "\n".join(formatter.get_background_style_defs(place) + formatter.get_token_style_defs(place))
+    formatter, place = HtmlFormatter(style=style), f"{root}.source"
+    alike = defaultdict[str, list[str]](list)
+    for name, (look, token, _) in formatter.class2style.items():
+        if name and look and token not in Generic:
+            alike[look].append(f".{name}")
+    rules = [f"{place} :is({','.join(names)}) {{ {look} }}" for look, names in alike.items()]
+    return "\n".join(formatter.get_background_style_defs(place) + rules)
 
 
 # Fields of an op that its controls do not depend on, and that may change with every save of its file.
