@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from ....ops import Descent
 from ...runtime.arrays import Array
-from ...runtime.failure import FunctionFailed
-from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
-from .loss import Loss, backpropagate, flat_array, moved_size, output_at, position_tensor
+from .loss import Loss, moved_size, position_tensor
 from .true_gradient import TrueForward
 
 _STEPS = 40  # budget: the steps where neither question nor op says how many
@@ -26,8 +22,6 @@ _START_SHARES = (0.75, 0.25)  # sample: where to begin and what to reach, as sha
 _SAMPLES = np.linspace(1 / 8, 7 / 8, 7)  # sample: the places at which slopes, and another goal, are looked for
 # sample: the places on the way to where the goal is reached, as shares of it; not its middle, for that may be 0.
 _PATH = (0.0, 0.25, 0.75, 1.0)
-# bound: a gradient of this share of the first tells nothing of how long steps may be: it is what rounding leaves of 0.
-_MIN_GRADIENT = 1e-6
 # bound: outputs nearer to each other than this share of their size are no goal; a rate may pass its limit by as much.
 _RTOL = 1e-6
 
@@ -57,8 +51,8 @@ class DescentPlan:
 def plan_descent(section: Section, truth: TrueForward, request: DescentRequest) -> DescentPlan:
     """What is asked, then what the op declares, and what neither says is chosen. Raises ``FunctionFailed``.
 
-    The goal chosen is what forward has elsewhere in the range, so that it can be reached; the learning rate is
-    such that no slope on the way, neither of forward nor of backward, makes a step too long.
+    The goal chosen is what forward has elsewhere in the range, so that it can be reached; the learning rate is such
+    that no slope of forward on the way makes a step too long. Backward, which is on trial, chooses nothing.
     """
     declared = _declared(section) or Descent()
     at = declared.at if request.at is None else request.at
@@ -70,7 +64,7 @@ def plan_descent(section: Section, truth: TrueForward, request: DescentRequest) 
         Loss(section, goal).at(position_tensor(section, start))  # refuses one that does not fit
     other = start if goal else _other_position(section, truth, request, start, y)
     goal = goal or _goal_at(truth, other, y)
-    lr = request.lr or declared.lr or _rate(section, truth, Loss(section, goal), request, (start, other))
+    lr = request.lr or declared.lr or _rate(truth, y.size, request, start, other)
     return DescentPlan(tuple(start.tolist()), goal, lr, request.steps or declared.steps or _STEPS)
 
 
@@ -122,15 +116,12 @@ def _goal_at(truth: TrueForward, position: Array, y: Array) -> tuple[float, ...]
     return (float(values[0]),) if np.ptp(values) == 0 else tuple(values.tolist())
 
 
-def _rate(section: Section, truth: TrueForward, loss: Loss, asked: DescentRequest, ends: tuple[Array, Array]) -> float:
-    """A learning rate of one or two digits that is stable for the steepest slope between start and goal."""
-    start, other = ends
+def _rate(truth: TrueForward, count: int, asked: DescentRequest, start: Array, other: Array) -> float:
+    """A learning rate of one or two digits that is stable for the steepest slope of forward between start and goal."""
     path = [start + share * (other - start) for share in _PATH]
     if start.size == 1:
         path += [np.array([asked.start + share * (asked.stop - asked.start)]) for share in _SAMPLES]
-    y = truth.outputs(start[None])[0]
-    least, count = _MIN_GRADIENT * float(np.linalg.norm(loss.residual(y))), y.size
-    steepest = max(size for each in path for size in (_steepness(truth, each), *_norms(section, loss, each, least)))
+    steepest = max(_steepness(truth, each) for each in path)
     largest = _STABLE_RATE * count / steepest / steepest if steepest else math.inf  # a square might be 0
     if not sys.float_info.min < largest < sys.float_info.max:
         return _STABLE_RATE * count
@@ -143,26 +134,3 @@ def _steepness(truth: TrueForward, position: Array) -> float:
     y = truth.outputs(position[None])[0]
     slopes = truth.slopes(position, y).value.reshape(position.size, y.size)
     return float(np.linalg.norm(np.where(np.isfinite(slopes), slopes, 0.0), 2)) if y.size else 0.0
-
-
-def _norms(section: Section, loss: Loss, position: Array, least: float) -> Iterator[float]:
-    """By how much backward stretches what it is handed there: the loss's gradient, and ones of either sign.
-
-    Next to the goal the loss's gradient has no direction: one no longer than ``least`` is not handed over.
-    """
-    if section.sweeps_parameter:
-        return
-    with suppress(FunctionFailed):  # the descent itself will say what is wrong
-        for sign in (None, 1.0, -1.0):
-            leaf = position_tensor(section, position).requires_grad_()
-            seed_all_generators(0)
-            y = output_at(section, leaf)
-            if not loss.of(y).requires_grad:
-                return
-            cotangent = loss.residual(flat_array(y)) if sign is None else np.full(y.numel(), sign)
-            if np.linalg.norm(cotangent) <= least:
-                continue
-            backpropagate(section, (y.reshape(-1) * y.new_tensor(cotangent)).sum())
-            if leaf.grad is not None and cotangent.any():
-                size = float(np.linalg.norm(flat_array(leaf.grad)) / np.linalg.norm(cotangent))
-                yield size if math.isfinite(size) else 0.0

@@ -16,7 +16,7 @@ from ..formatting.numbers import format_distinct, format_number
 from ..linearity.violation import BROKEN_LAWS
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve
-from .places import Names, describe_meetings, describe_point, unbroken_stretches
+from .places import Names, describe_meetings, describe_point, describe_stretch, unbroken_stretches
 
 MOST_WORDS = 20  # budget: words of a headline
 _MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
@@ -224,23 +224,9 @@ def _where(intervals: Sequence[Interval], evaluation: Evaluation, names: Names) 
     stretches, points = unbroken_stretches(intervals)
     if len(stretches) > _MOST_PLACES:
         return f"on {len(stretches)} stretches of this range"
-    places = [_place(each, evaluation, names) for each in stretches]
+    places = [describe_stretch(each, evaluation, names) for each in stretches]
     where = f"where {' or '.join(places)}" if all(places) else "everywhere"
     if not points:
         return where
     but = "but" if where == "everywhere" else "except"
     return f"{where} {but} {describe_meetings(points, evaluation, names)}"
-
-
-def _place(interval: Interval, evaluation: Evaluation, names: Names) -> str:
-    """One stretch, empty if it is the whole range."""
-    low, high = interval
-    left, right = (describe_point(each, evaluation) for each in interval)
-    before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
-    if before and after:
-        return ""
-    if low == high:
-        return f"{names.wrt} = {left}"
-    if before:
-        return f"{names.wrt} < {right}"
-    return f"{names.wrt} > {left}" if after else f"{left} < {names.wrt} < {right}"

@@ -78,22 +78,27 @@ def describe_intervals(intervals: Sequence[Interval], evaluation: Evaluation, na
     stretches, points = unbroken_stretches(intervals)
     phrases = []
     for low, high in stretches[:3]:
-        before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
-        if before and after:
+        stretch = describe_stretch((low, high), evaluation, names)
+        if not stretch:
             but = f" but {describe_meetings(points, evaluation, names)}" if points else ""
             return f"anywhere on {describe_range(evaluation, names)}{but}"
-        left, right = describe_point(low, evaluation), describe_point(high, evaluation)
-        if low == high:
-            phrases.append(f"at {names.wrt} = {left}")
-        elif before:
-            phrases.append(f"for {names.wrt} < {right}")
-        elif after:
-            phrases.append(f"for {names.wrt} > {left}")
-        else:
-            phrases.append(f"for {left} < {names.wrt} < {right}")
+        phrases.append(f"{'at' if low == high else 'for'} {stretch}")
     more = len(stretches) - len(phrases)
     where = listed([*phrases, f"on {more} more intervals"] if more > 0 else phrases)
     return f"{where} except {describe_meetings(points, evaluation, names)}" if points else where
+
+
+def describe_stretch(interval: Interval, evaluation: Evaluation, names: Names) -> str:
+    """One interval as ``x < 1``, or ``x = 1``; empty if it is all of the range."""
+    (low, high), (left, right) = interval, (describe_point(each, evaluation) for each in interval)
+    before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
+    if before and after:
+        return ""
+    if low == high:
+        return f"{names.wrt} = {left}"
+    if before:
+        return f"{names.wrt} < {right}"
+    return f"{names.wrt} > {left}" if after else f"{left} < {names.wrt} < {right}"
 
 
 def unbroken_stretches(intervals: Sequence[Interval]) -> tuple[list[Interval], list[float]]:
