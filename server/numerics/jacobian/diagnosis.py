@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -25,69 +26,42 @@ def diagnose_jacobian(jacobian: Jacobian, span: float) -> str:
     """One sentence on what backward returns instead, or where; empty if there is none."""
     if jacobian.returned is None or not jacobian.numerical.where(Status.DIFFERS).any():
         return ""
-    hypotheses: tuple[Callable[[Jacobian], str], ...] = (_zero_gradient, _constant_factor, _diagonal_only, _transposed)
-    for hypothesis in hypotheses:
-        if sentence := hypothesis(jacobian):
-            return sentence
-    return _other_input(jacobian, span) or _rows_or_columns(jacobian)
+    if not jacobian.returned.any():
+        what = "None, which autograd takes for 0," if jacobian.none else "0"
+        return f"backward returns {what} for {jacobian.across.name}: no gradient gets through."
+    fits = (sentence for expected, sentence in _candidates(jacobian, span) if _matches(jacobian, expected))
+    return next(fits, "") or _rows_or_columns(jacobian)
 
 
-def _zero_gradient(jacobian: Jacobian) -> str:
+def _candidates(jacobian: Jacobian, span: float) -> Iterator[tuple[Array, str]]:
+    """What backward may return instead, from the simplest on, each with the sentence that says so."""
     assert jacobian.returned is not None
-    if jacobian.returned.any():
-        return ""
-    what = "None, which autograd takes for 0," if jacobian.none else "0"
-    return f"backward returns {what} for {jacobian.across.name}: no gradient gets through."
-
-
-def _constant_factor(jacobian: Jacobian) -> str:
-    """The same multiple of every slope."""
-    assert jacobian.returned is not None
-    value = _slopes(jacobian)
-    cells = dependence_mask(jacobian) & _smooth(jacobian)
-    if cells.sum() < 2:
-        return ""
-    factor = float(np.median(jacobian.returned[cells] / value[cells]))
-    if not factor or not _matches(jacobian, factor * value):
-        return ""
-    text = format_measured(factor, _RTOL * abs(factor))
-    if text == "−1":
-        return "backward returns every slope with its sign reversed."
-    return f"backward returns {text} times every slope."
-
-
-def _diagonal_only(jacobian: Jacobian) -> str:
-    row, column = element_positions(jacobian)
-    if not (row == column).any() or not (dependence_mask(jacobian) & (row != column)).any():
-        return ""
-    if not _matches(jacobian, np.where(row == column, _slopes(jacobian), 0.0)):
-        return ""
-    return "backward returns the diagonal alone: what every element does to the others is left out."
-
-
-def _transposed(jacobian: Jacobian) -> str:
-    if not jacobian.whole or jacobian.rows.total != jacobian.across.total or jacobian.rows.total < 2:
-        return ""
-    return "backward returns the Jacobian transposed." if _matches(jacobian, _slopes(jacobian).T) else ""
-
-
-def _other_input(jacobian: Jacobian, span: float) -> str:
-    """What backward returns is the derivative by another input of as many elements."""
-    section, columns = jacobian.section, jacobian.across
+    value, depends, (row, column) = _slopes(jacobian), dependence_mask(jacobian), element_positions(jacobian)
+    cells = depends & _smooth(jacobian)
+    if np.count_nonzero(cells) > 1 and (factor := float(np.median(jacobian.returned[cells] / value[cells]))):
+        times = format_measured(factor, _RTOL * abs(factor))
+        yield (
+            factor * value,
+            "backward returns every slope with its sign reversed."
+            if times == "−1"
+            else f"backward returns {times} times every slope.",
+        )
+    if (row == column).any() and (depends & (row != column)).any():
+        diagonal = np.where(row == column, value, 0.0)
+        yield diagonal, "backward returns the diagonal alone: what every element does to the others is left out."
+    if jacobian.whole and jacobian.rows.total == jacobian.across.total > 1:
+        yield value.T, "backward returns the Jacobian transposed."
+    section, rows = jacobian.section, jacobian.rows
     for name, values in section.inputs:
-        if name == section.wrt or len(values) != columns.total:
+        if name == section.wrt or len(values) != jacobian.across.total:
             continue
-        other = replace(section, wrt=name, wrt_index=())
-        try:
-            rows = jacobian.rows
-            batch = replace(batched_copies(other, span), only=(rows.first, rows.first + rows.count))
-            value = jacobian_slopes(BasePoint.plain(batch, span), np.arange(rows.count), columns.elements).value
-            value = value.reshape(jacobian.shape)
-        except FunctionFailed:
-            continue
-        if value.any() and _matches(jacobian, value):
-            return f"What backward returns for {section.wrt} is the derivative by {name}: are the two swapped?"
-    return ""
+        with suppress(FunctionFailed):
+            copies = batched_copies(replace(section, wrt=name, wrt_index=()), span)
+            ground = BasePoint.plain(replace(copies, only=(rows.first, rows.first + rows.count)), span)
+            other = jacobian_slopes(ground, np.arange(rows.count), jacobian.across.elements).value
+            if other.any():
+                swapped = f"What backward returns for {section.wrt} is the derivative by {name}: are the two swapped?"
+                yield other.reshape(jacobian.shape), swapped
 
 
 def _rows_or_columns(jacobian: Jacobian) -> str:
