@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
+from ..runtime.arrays import Array, Mask
 
 T = TypeVar("T", float, NDArray[np.float64], torch.Tensor)
 
@@ -49,6 +51,67 @@ class Allowance:
         """The tolerance where the largest visible ``grad_input`` is this."""
         usual = tolerance_for(largest_gradient, self.dtype)
         return Tolerance(usual.atol if self.atol is None else self.atol, usual.rtol if self.rtol is None else self.rtol)
+
+    def at_places(self, largest_gradient: float, local_scale: Array, lost: Array) -> Allowed:
+        """What is allowed at places where the largest slopes nearby are these shares of the largest visible."""
+        share = local_scale if self.atol is None else np.ones_like(local_scale)
+        return Allowed(self.tolerance(largest_gradient), share, lost=lost, remarks=self.remarks)
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a question allows of what backward returned, at n places or at all: rows, cells and ranges ask it.
+
+    ``share`` is how much of ``tolerance.atol`` holds at each place. Without being wrong, a slope may be off by
+    ``rounded`` as ``x`` is rounded, and what was returned by ``lost`` in a short dtype. With ``remarks`` the smallest
+    differences are none.
+    """
+
+    tolerance: Tolerance
+    share: Array | float = 1.0
+    rounded: Array | float = 0.0
+    lost: Array | float = 0.0
+    remarks: bool = False
+
+    def at(self, places: Mask | NDArray[np.intp]) -> Allowed:
+        """The same at some of the places."""
+        each: dict[str, Any] = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        return replace(self, **{name: value[places] for name, value in each.items()})
+
+    def rounding(self, grad_output: float) -> Array | float:
+        """How far what was returned may be off as numbers are rounded."""
+        return abs(grad_output) * self.rounded + self.lost
+
+    def leeway(self, expected: Array, band: Array) -> Leeway:
+        """How far off the ``expected`` gradients may be, which are known to within this ``band``."""
+        return Leeway(self.tolerance.margin(expected, self.share), band + self.lost)
+
+
+@dataclass(frozen=True)
+class Leeway:
+    """How far off may be what was returned: ``margin`` is tolerated, and ``band`` is what is not known.
+
+    What is not known excuses a difference, and confirms nothing.
+    """
+
+    margin: Array
+    band: Array
+
+    @property
+    def total(self) -> Array:
+        """Beyond this backward differs."""
+        return self.margin + self.band
+
+    def vague(self, returned: Array, sight: Array, nothing: Array | float) -> Mask:
+        """Where too little is known to confirm what was ``returned``.
+
+        ``sight`` is the size of the slopes there and around, ``nothing`` what counts as none.
+        """
+        size = np.abs(returned)
+        unknown: Mask = self.band > self.margin + UNDECIDED_SHARE * sight
+        # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
+        unknown |= (self.band > UNDECIDED_SHARE * size) & (size > np.maximum(self.margin, nothing))
+        return unknown
 
 
 USUAL = Allowance(torch.float64)  # unit: what is allowed in double precision where nothing was asked for

@@ -18,7 +18,7 @@ from ..numerics.sampling.grid import Grid
 from ..numerics.sentences.places import Names
 from ..numerics.status import Status
 from ..numerics.verdict.verdict import Verdict, judge
-from ..numerics.whole_range.check import tolerated_range
+from ..numerics.whole_range.check import less_certain, tolerated_range
 from ..protocol.question import Question
 from ..protocol.views import VIEWS, AnswerRecord
 from ..runtime.failure import Failure
@@ -103,9 +103,12 @@ def evaluate_and_judge(section: Section, question: Question) -> tuple[Evaluation
     """Evaluate the section on the grid of the question, and judge it. Raises ``FunctionFailed``."""
     evaluation = evaluate(section, question_grid(question), question.grad_output, question.step)
     verdict = judge(evaluation, question.atol, question.rtol)
-    if evaluation.whole_range is not None and (question.atol, question.rtol) != (None, None):
-        evaluation = replace(evaluation, whole_range=tolerated_range(evaluation.whole_range, verdict.tolerance))
-    return evaluation, verdict
+    wide = evaluation.whole_range
+    if wide is not None and (question.atol, question.rtol) != (None, None):
+        wide = tolerated_range(wide, verdict.tolerance)
+    if wide is not None and verdict.against.intervals:
+        wide = less_certain(wide, verdict.against.intervals)
+    return replace(evaluation, whole_range=wide), verdict
 
 
 def question_grid(question: Question, most: int | None = None) -> Grid:

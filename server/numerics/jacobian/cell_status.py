@@ -14,7 +14,7 @@ from ...runtime.stacked_inputs import Indices
 from ...runtime.symmetric_inputs import mirrored_index, swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, remeasure
 from ..status import Status
-from ..tolerance import Allowance, Tolerance
+from ..tolerance import Allowance, Allowed, Tolerance
 from ..verdict.slope_judge import judge_slopes, without_remarks
 from .cells import BasePoint, forward_of_cells, partials_add_up, steepest_per_output
 
@@ -65,7 +65,7 @@ def judge_jacobian_cells(
             steepest_per_output(slopes.value, columns.size),
         )
         slopes = remeasure(forward, by, at, slopes, doubtful, visible[doubtful])
-    status = judge_slopes(returned, slopes, 1.0, tolerance, dtype, largest_magnitude(slopes.value) + height)
+    status = judge_slopes(returned, slopes, 1.0, Allowed(tolerance), dtype, largest_magnitude(slopes.value) + height)
     if allowance.remarks:
         status = without_remarks(status, np.abs(returned - slopes.value), slopes.value)
     _acquit(ground, rows, columns, slopes, status)

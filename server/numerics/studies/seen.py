@@ -96,6 +96,5 @@ def _statuses(evaluation: Evaluation, verdict: Verdict, at: NDArray[np.intp], sh
     if evaluation.linearity.holds:
         return verdict.against.status[at]
     curve = judged_curve(evaluation, verdict)
-    rounded, lost = conditioning(evaluation, curve.slopes)[at], evaluation.precision_loss[at]
-    scale = evaluation.local_scale[at]
-    return judge_returned(evaluation, share, curve.slopes.at(at), verdict.tolerance, scale, rounded, lost)
+    allowed = replace(verdict.allowed, rounded=conditioning(evaluation, curve.slopes)).at(at)
+    return judge_returned(evaluation, share, curve.slopes.at(at), allowed)

@@ -13,7 +13,7 @@ from ...runtime.arrays import Array, largest_magnitude
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.noise import STEEPNESS_QUANTILE
 from ..status import Status
-from ..tolerance import Allowance, Tolerance
+from ..tolerance import Allowance, Allowed, Tolerance
 from ..verdict.slope_judge import Statuses, error_band, judge_slopes
 from .axes import PlaneGrid
 
@@ -41,7 +41,7 @@ def judge_plane_points(
     length of the axis.
     """
     largest = abs(grad_output) * (largest_magnitude(slopes.value) + height)
-    return judge_slopes(returned, slopes, grad_output, tolerance, dtype, largest, lost=lost)
+    return judge_slopes(returned, slopes, grad_output, Allowed(tolerance, lost=lost), dtype, largest)
 
 
 @np.errstate(all="ignore")

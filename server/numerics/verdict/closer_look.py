@@ -32,7 +32,7 @@ from ..differentiation.confirmation import (
 from ..differentiation.fine_structure import explained_by_structure, wavers
 from ..differentiation.noise import moving_maximum
 from ..status import Status
-from ..tolerance import Tolerance
+from ..tolerance import Allowed
 from .differences import differences_at_rows
 from .slope_judge import Statuses
 
@@ -50,18 +50,18 @@ _AROUND = 8  # sample: so many points or rows around a row in doubt are looked a
 _GROSS, _SIMILAR = 1e-6, 0.25
 
 
-def look_closely(
-    evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses, tolerance: Tolerance, allowed: Array
-) -> None:
+def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses, allowed: Allowed) -> None:
     """Decide at the smallest scale on which forward is straight: what seems to differ, and what is undecided."""
     assert evaluation.analytical is not None
-    area, explained = evaluation.area_under(curve), allowed + tolerance.rtol * np.abs(evaluation.analytical)
+    rtol, least = allowed.tolerance.rtol, np.empty(status.size)
+    least[:] = allowed.tolerance.atol * allowed.share + allowed.rounding(evaluation.grad_output)
+    area, explained = evaluation.area_under(curve), least + rtol * np.abs(evaluation.analytical)
     if area is not None:
         explained[area.ends] += 2 * area.noise / curve.slopes.step  # of both ends
     _look_at_rows(evaluation, curve, status, explained)
     if area is None or not cells.size:
         return
-    wrong, ends = (status == Status.DIFFERS)[area.ends], allowed[area.ends]
+    wrong, ends = (status == Status.DIFFERS)[area.ends], least[area.ends]
     slack = np.maximum(ends[1:], ends[:-1])
     doubtful = np.isin(cells, (Status.UNDECIDED, Status.JUMP)) & (not curve.unseen)
     differing = (cells == Status.DIFFERS) & ~(wrong[1:] | wrong[:-1])
@@ -71,7 +71,7 @@ def look_closely(
         low, high = area.left[some], area.right[some]
         # What differs in a cell as a whole may hide in it; in doubt, a part must differ by more than forward's noise.
         noise = (area.noise[some] + area.noise[some + 1]) if asked is doubtful else np.zeros(some.size)
-        holds = _differs_inside(evaluation, curve, (low, high), slack[some], noise, tolerance.rtol, levels, parts)
+        holds = _differs_inside(evaluation, curve, (low, high), slack[some], noise, rtol, levels, parts)
         if asked is doubtful:
             cells[some[holds]] = Status.DIFFERS
         elif rows.size:

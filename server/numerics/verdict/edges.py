@@ -23,7 +23,7 @@ from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import LADDER, LEVELS, Ladder, PointKind, Slopes
 from ..formatting.numbers import simplest_number
 from ..status import Status
-from ..tolerance import Tolerance
+from ..tolerance import Allowed
 from .point_judge import Comparison, judge_returned
 from .slope_judge import error_band
 
@@ -41,19 +41,17 @@ _ULPS = 2.0  # ulps: a Function may miss the number at which it is to change by 
 _LEAP = 1e-3  # pattern: a difference that leaps over zero keeps at least this share of its size beside it
 
 
-def locate_edges(
-    evaluation: Evaluation, curve: Curve, comparison: Comparison, tolerance: Tolerance, share: Array
-) -> Comparison:
+def locate_edges(evaluation: Evaluation, curve: Curve, comparison: Comparison, allowed: Allowed) -> Comparison:
     """The comparison with a ``curve``, its intervals from edge to edge; those between the rows stay as they are.
 
-    ``share`` (one a row) is how much of ``tolerance.atol`` holds there. Two calls a round for all edges together.
+    Two calls a round for all edges together.
     """
     if comparison.worst is None:
         return comparison
     with np.errstate(all="ignore"):
         brackets = _brackets(evaluation, curve, comparison)
         try:
-            windows = _narrowed(_Difference(evaluation, curve, tolerance, share), brackets)
+            windows = _narrowed(_Difference(evaluation, curve, allowed), brackets)
         except FunctionFailed:  # it accepts the rows, and not what lies between them
             brackets, windows = brackets.where(slice(0)), np.empty((0, 2))
     return replace(comparison, intervals=tuple(_joined(_pieces(evaluation, comparison, brackets, windows))))
@@ -109,8 +107,7 @@ class _Difference:
 
     evaluation: Evaluation
     curve: Curve
-    tolerance: Tolerance
-    share: Array
+    allowed: Allowed
 
     def at_rows(self) -> _Found:
         """At the rows, as measured before."""
@@ -142,12 +139,13 @@ class _Difference:
     def _judged(self, x: Array, returned: Array, slopes: Slopes) -> _Found:
         evaluation, rows, scale = self.evaluation, self.evaluation.rows.x, self.evaluation.grad_output
         rounded = torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * slopes.curvature
-        share, lost = (np.interp(x, rows, each) for each in (self.share, evaluation.precision_loss))
-        status = judge_returned(evaluation, returned, slopes, self.tolerance, share, rounded, lost)
+        share, lost = (np.interp(x, rows, each) for each in (self.allowed.share, self.allowed.lost))
+        allowed = replace(self.allowed, share=share, rounded=rounded, lost=lost)
+        status = judge_returned(evaluation, returned, slopes, allowed)
         expected = scale * slopes.value
-        allowed = self.tolerance.margin(expected, share) + error_band(slopes.error + rounded, scale) + lost
+        leeway = allowed.leeway(expected, error_band(slopes.error + rounded, scale))
         off = np.nan_to_num(returned - expected)
-        return _Found(off, np.abs(off) / allowed, status == Status.DIFFERS)
+        return _Found(off, np.abs(off) / leeway.total, status == Status.DIFFERS)
 
 
 def _narrowed(difference: _Difference, brackets: _Brackets) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..curve.evaluation import Evaluation
 from ..curve.integral_check import IntegralCheck
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..status import Status
-from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Tolerance
+from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Allowed, Tolerance
 from .closer_look import look_closely
 from .differences import Difference, differences_at_rows
 from .slope_judge import Statuses, judge_slopes
@@ -36,19 +36,17 @@ _MAX_BRIDGE = 2.0
 _TIED = 0.999  # pattern: rows within this share of the largest error count as equally bad
 
 
-def judge_cells(
-    area: IntegralCheck, tolerance: Tolerance, share: Array, largest_gradient: float, slope_error: Array
-) -> Statuses:
+def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, grad_output: float) -> Statuses:
     """A status a cell: whether forward rises by the area under what backward returned.
 
-    ``largest_gradient`` is the largest ``grad_input`` that is called for and returned, ``share`` how much of the
-    tolerance holds at each end of a cell, ``slope_error`` how far a slope is off there because ``x`` and the gradient
-    are rounded.
+    ``largest_gradient`` is the largest ``grad_input`` that is called for and returned, ``allowed`` what is at the rows.
     """
     with np.errstate(all="ignore"):
         width = area.right - area.left
-        off, atol = area.residual, tolerance.atol * np.maximum(share[:-1], share[1:])
-        slack = width * (atol + np.maximum(slope_error[:-1], slope_error[1:])) + tolerance.rtol * area.size
+        off, ends, shape = area.residual, allowed.at(area.ends), area.ends.shape
+        share, rounding = (np.broadcast_to(each, shape) for each in (ends.share, ends.rounding(grad_output)))
+        atol = allowed.tolerance.atol * np.maximum(share[:-1], share[1:])
+        slack = width * (atol + np.maximum(rounding[:-1], rounding[1:])) + allowed.tolerance.rtol * area.size
         slack += area.unsure
         finite = np.isfinite(off)
         whole = finite & ~area.leaps
@@ -133,45 +131,43 @@ class Comparison:
 def judge_points(
     evaluation: Evaluation,
     curve: Curve,
-    tolerance: Tolerance,
-    share: Array,
-    remarks: bool = False,
+    allowed: Allowed,
     closely: bool = True,
 ) -> Comparison:
     """What backward returned against the slopes of ``curve`` at the rows, and against its rise between them.
 
-    ``share`` (one a row) is how much of ``tolerance.atol`` holds there. With ``remarks``, differences in float64 that
-    are at most ``REMARK_SHARE`` of the largest slope near each of them are a remark. Looked at ``closely``, what
-    differs has to do so on the smallest scale, too.
+    Where remarks are ``allowed``, differences of at most ``REMARK_SHARE`` of the largest slope near each of them are
+    one. Looked at ``closely``, what differs has to do so on the smallest scale, too.
     """
     analytical, slopes = evaluation.analytical, curve.slopes
     if analytical is None:
         return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), _NO_CELLS, (), None, None)
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
-        rounded = conditioning(evaluation, slopes)
-        lost = evaluation.precision_loss
-        status = judge_returned(evaluation, analytical, slopes, tolerance, share, rounded, lost)
+        allowed = replace(allowed, rounded=conditioning(evaluation, slopes))
+        status = judge_returned(evaluation, analytical, slopes, allowed)
         status[~np.isfinite(evaluation.forward) & (slopes.kind != PointKind.JUMP)] = Status.GAP
-        area, rounding = evaluation.area_under(curve), abs(evaluation.grad_output) * rounded + lost
-        cells = _NO_CELLS
+        area, cells = evaluation.area_under(curve), _NO_CELLS
         if area is not None:
             steepest = min(evaluation.largest_gradient, largest_magnitude(analytical))
-            cells = judge_cells(area, tolerance, share[area.ends], steepest, rounding[area.ends])
+            cells = judge_cells(area, allowed, steepest, evaluation.grad_output)
         if cells.size == status.size - 1 and (status == Status.DIFFERS).any():
             status[(status == Status.DIFFERS) & _moves_too_finely(evaluation, analytical, off, slopes, cells)] = (
                 Status.UNDECIDED
             )
         wrong = (status == Status.DIFFERS).any() or (cells == Status.DIFFERS).any()
-        small = wrong and remarks and evaluation.dtype == torch.float64
+        small = wrong and allowed.remarks
         if small and (remark := _remark(evaluation, curve, status, cells)):
             return _agreeing(status, cells, remark)
         repeats = not (evaluation.one_draw or evaluation.linearity.breaks("repeats"))
         if closely and repeats and evaluation.grad_output:
-            look_closely(evaluation, curve, status, cells, tolerance, tolerance.atol * share + rounding)
+            look_closely(evaluation, curve, status, cells, allowed)
             if small and (remark := _remark(evaluation, curve, status, cells)):
                 return _agreeing(status, cells, remark)
         differs = status == Status.DIFFERS
+        if area is not None:  # a rise that rounding hides confirms nothing between two slopes that contradict
+            ends = differs[area.ends]
+            cells[ends[:-1] & ends[1:] & (cells == Status.AGREES)] = Status.UNDECIDED
         if not (differs.any() or (cells == Status.DIFFERS).any()):
             return Comparison(status, cells, (), None, None)
         smooth = differs & (slopes.kind == PointKind.SMOOTH)
@@ -218,25 +214,12 @@ def _moves_too_finely(evaluation: Evaluation, analytical: Array, off: Array, slo
     return hidden & (slopes.kind == PointKind.SMOOTH) & np.isfinite(analytical)
 
 
-def judge_returned(
-    evaluation: Evaluation,
-    returned: Array,
-    slopes: Slopes,
-    tolerance: Tolerance,
-    share: Array,
-    rounded: Array,
-    lost: Array,
-) -> Statuses:
-    """A status for what backward ``returned`` at some points of the range, against the ``slopes`` there.
-
-    The other numbers are those of ``judge_slopes``.
-    """
+def judge_returned(evaluation: Evaluation, returned: Array, slopes: Slopes, allowed: Allowed) -> Statuses:
+    """A status for what backward ``returned`` at some points of the range, against the ``slopes`` there."""
     # A constant has no slope to measure error bounds by, but it has a height.
     height = abs(evaluation.grad_output) * largest_magnitude(evaluation.numerical.values) / evaluation.grid.span
     largest = evaluation.largest_gradient + height
-    return judge_slopes(
-        returned, slopes, evaluation.grad_output, tolerance, evaluation.dtype, largest, share, rounded, lost
-    )
+    return judge_slopes(returned, slopes, evaluation.grad_output, allowed, evaluation.dtype, largest)
 
 
 def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:

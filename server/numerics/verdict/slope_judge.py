@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Mask, largest_magnitude
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..status import Status
-from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Tolerance
+from ..tolerance import REMARK_SHARE, Allowed
 
 Statuses = NDArray[np.int8]
 _UNDERFLOW = 1e-30  # bound: where forward has underflowed to 0, gradients up to this are accepted
@@ -17,33 +17,20 @@ _UNDERFLOW = 1e-30  # bound: where forward has underflowed to 0, gradients up to
 
 @np.errstate(all="ignore")
 def judge_slopes(
-    returned: Array,
-    slopes: Slopes,
-    grad_output: float,
-    tolerance: Tolerance,
-    dtype: torch.dtype,
-    largest: float,
-    share: Array | float = 1.0,
-    rounded: Array | float = 0.0,
-    lost: Array | float = 0.0,
+    returned: Array, slopes: Slopes, grad_output: float, allowed: Allowed, dtype: torch.dtype, largest: float
 ) -> Statuses:
     """A status for each number that backward ``returned`` for ``grad_output``, against the ``slopes`` of forward.
 
     ``largest`` is the size of the gradients in sight: the largest slope and, as a constant has none, the height of
-    forward for its range, both times ``grad_output``. ``share`` is how much of ``tolerance.atol`` holds at each point.
-    Without being wrong, a slope may be off by ``rounded`` as ``x`` is rounded, and what was returned by ``lost`` in a
-    short ``dtype``.
+    forward for its range, both times ``grad_output``. ``dtype`` is that of what was returned.
     """
     kind, scale = slopes.kind, abs(grad_output)
     expected, off = scale * np.abs(slopes.value), np.abs(returned - grad_output * slopes.value)
-    allowed, band = tolerance.margin(expected, share), error_band(slopes.error + rounded, grad_output) + lost
-    near = off <= allowed + band
+    leeway = allowed.leeway(expected, error_band(slopes.error + allowed.rounded, grad_output))
+    near = off <= leeway.total
     if not (largest or expected.any()):  # what is so small that nothing was seen of it is nothing
         near |= off <= _UNDERFLOW
-    vague = band > allowed + UNDECIDED_SHARE * (expected + largest)
-    # What backward returned, if it is not nothing, must stand out from the band to be confirmed by it.
-    size = np.abs(returned)
-    vague |= (band > UNDECIDED_SHARE * size) & (size > np.maximum(allowed, tolerance.atol))
+    vague = leeway.vague(returned, expected + largest, allowed.tolerance.atol)
 
     if near.all() and not (vague.any() or kind.any()) and np.isfinite(off).all():
         return np.full(kind.shape, Status.AGREES, np.int8)
@@ -52,8 +39,8 @@ def judge_slopes(
     status[smooth] = np.where(near, np.where(vague, Status.UNDECIDED, Status.AGREES), Status.DIFFERS)[smooth]
     status[edge] = np.where(near, Status.AGREES, Status.EDGE)[edge]
     if kink.any():
-        atol = np.broadcast_to(tolerance.atol * share + lost, kind.shape)[kink]
-        status[kink] = judge_kinks(grad_output, returned[kink], slopes.at(kink), atol, tolerance.rtol)
+        atol = np.broadcast_to(allowed.tolerance.atol * allowed.share + allowed.lost, kind.shape)[kink]
+        status[kink] = judge_kinks(grad_output, returned[kink], slopes.at(kink), atol, allowed.tolerance.rtol)
     unresolved = kind == PointKind.UNRESOLVED
     status[unresolved] = Status.UNDECIDED
     status[smooth & ~np.isfinite(returned)] = Status.DIFFERS

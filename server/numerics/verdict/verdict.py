@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...runtime.arrays import Array
 from ...schema.section import VerdictWord
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..linearity.violation import Law
 from ..status import Status
-from ..tolerance import Tolerance, tolerance_for
+from ..tolerance import Allowance, Allowed, Tolerance
 from ..whole_range.check import tolerated_range
 from .edges import locate_edges
 from .point_judge import Comparison, judge_points
@@ -31,43 +30,46 @@ class Verdict:
     word: VerdictWord
     forward: Comparison
     against: Comparison
-    tolerance: Tolerance
+    allowed: Allowed
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """The tolerance at the rows, of which a share may hold."""
+        return self.allowed.tolerance
 
 
 def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None = None) -> Verdict:
     """The verdict on a section; tolerances are chosen if None."""
-    usual = tolerance_for(evaluation.largest_gradient, evaluation.dtype)
-    tolerance = Tolerance(usual.atol if atol is None else atol, usual.rtol if rtol is None else rtol)
-    share = evaluation.local_scale if atol is None else np.ones_like(evaluation.local_scale)
-    # Who asks for a tolerance wants to know what is beyond it.
-    verdict = _judged_by_rows(evaluation, tolerance, share, remarks=atol is None and rtol is None)
-    forward = locate_edges(evaluation, evaluation.numerical, verdict.forward, tolerance, share)
+    allowance = Allowance(evaluation.dtype, atol, rtol)
+    allowed = allowance.at_places(evaluation.largest_gradient, evaluation.local_scale, evaluation.precision_loss)
+    verdict = _judged_by_rows(evaluation, allowed)
+    forward = locate_edges(evaluation, evaluation.numerical, verdict.forward, allowed)
     if verdict.against is verdict.forward:
         return replace(verdict, forward=forward, against=forward)
     curve = judged_curve(evaluation, verdict)
-    return replace(verdict, forward=forward, against=locate_edges(evaluation, curve, verdict.against, tolerance, share))
+    return replace(verdict, forward=forward, against=locate_edges(evaluation, curve, verdict.against, allowed))
 
 
-def _judged_by_rows(evaluation: Evaluation, tolerance: Tolerance, share: Array, remarks: bool) -> Verdict:
+def _judged_by_rows(evaluation: Evaluation, allowed: Allowed) -> Verdict:
     """The verdict with intervals that end at rows."""
     declared = evaluation.surrogate is not None and evaluation.order == 1
-    forward = judge_points(evaluation, evaluation.numerical, tolerance, share, remarks, closely=not declared)
+    forward = judge_points(evaluation, evaluation.numerical, allowed, closely=not declared)
     if evaluation.failure:
-        return Verdict("failed", forward, forward, tolerance)
+        return Verdict("failed", forward, forward, allowed)
     if evaluation.analytical is None:
-        return Verdict("no gradient" if evaluation.order == 1 else "unsupported", forward, forward, tolerance)
+        return Verdict("no gradient" if evaluation.order == 1 else "unsupported", forward, forward, allowed)
     if not (evaluation.deterministic or evaluation.one_draw):
-        return Verdict("undecided", forward, forward, tolerance)
+        return Verdict("undecided", forward, forward, allowed)
     word = _word(forward, evaluation)
     # Where it is not linear in grad_output, it is the derivative of forward by chance of this one.
     right = word == "matches" and not (evaluation.follows_sign and evaluation.linearity.breaks("odd", "scales"))
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
     if right or not declared or evaluation.surrogate is None:
-        return Verdict(_word_for_all(word, evaluation, tolerance, forward), forward, forward, tolerance)
-    surrogate = judge_points(evaluation, evaluation.surrogate, tolerance, share, remarks)
+        return Verdict(_word_for_all(word, evaluation, allowed.tolerance, forward), forward, forward, allowed)
+    surrogate = judge_points(evaluation, evaluation.surrogate, allowed)
     word = _word(surrogate, evaluation)
     word = "matches its surrogate" if word == "matches" else word
-    return Verdict(_word_for_all(word, evaluation, tolerance, surrogate), forward, surrogate, tolerance)
+    return Verdict(_word_for_all(word, evaluation, allowed.tolerance, surrogate), forward, surrogate, allowed)
 
 
 def judged_curve(evaluation: Evaluation, verdict: Verdict) -> Curve:

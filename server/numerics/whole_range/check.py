@@ -123,11 +123,20 @@ def outside_view(wide: WholeRangeCheck, grid: Grid) -> tuple[Interval, ...]:
 def tolerated_range(wide: WholeRangeCheck, tolerance: Tolerance) -> WholeRangeCheck:
     """The check without the differences that a tolerance allows."""
     with np.errstate(all="ignore"):
-        allowed = np.abs(wide.analytical - wide.numerical) <= tolerance.margin(wide.numerical)
+        margin = tolerance.margin(wide.numerical)
+        allowed = np.abs(wide.analytical - wide.numerical) <= margin
     left = (wide.status == Status.DIFFERS) & ~allowed
-    status = np.where((wide.status == Status.DIFFERS) & allowed, Status.AGREES, wide.status).astype(np.int8)
+    allowed &= (wide.status == Status.DIFFERS) | (wide.status == Status.UNDECIDED) & (wide.error <= margin)
+    status = np.where(allowed, Status.AGREES, wide.status).astype(np.int8)
     intervals = tuple((low, high) for low, high in wide.intervals if (left & (wide.x >= low) & (wide.x <= high)).any())
     return replace(wide, status=status, intervals=intervals)
+
+
+def less_certain(wide: WholeRangeCheck, differs: tuple[Interval, ...]) -> WholeRangeCheck:
+    """The check with nothing that agrees where a closer look has found that backward ``differs``."""
+    inside = np.any([(low <= wide.x) & (wide.x <= high) for low, high in differs], axis=0)
+    status = np.where(inside & (wide.status == Status.AGREES), Status.UNDECIDED, wide.status).astype(np.int8)
+    return replace(wide, status=status)
 
 
 def _empty_check(reach: DomainReach) -> WholeRangeCheck:

@@ -18,7 +18,7 @@ from ..differentiation.confirmation import Closeness, Dispute, confirmed
 from ..differentiation.fine_structure import explained_by_structure, wavers
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
-from ..tolerance import UNDECIDED_SHARE
+from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Leeway, tolerance_for
 from .relative_steps import (
     RelativeStepSlopes,
     forward_within,
@@ -61,9 +61,10 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True)
 class RangeMeasurements:
-    """One section at many points: analytical gradient, measured slopes, and the ``allowed`` difference.
+    """One section at many points: analytical gradient, measured slopes, and how far the two may be apart.
 
-    Near 0 forward may add numbers up to ``seen`` to x before it rounds.
+    ``rounding`` is how far forward's rounding may put them, ``scale`` the size of the gradients in sight. Near 0
+    forward may add numbers up to ``seen`` to x before it rounds.
     """
 
     section: Section
@@ -74,9 +75,22 @@ class RangeMeasurements:
     values: Array
     analytical: Array
     measured: RelativeStepSlopes
-    allowed: Array
+    rounding: Array
     scale: Array
     seen: float
+
+    @property
+    def allowed(self) -> Array:
+        """The difference up to which nothing is accused."""
+        info = torch.finfo(self.section.dtype)
+        share = _TOLERANCE.get(self.section.dtype.itemsize, _ULPS * info.eps)
+        return share * (np.abs(self.grad_output * self.measured.slope) + self.scale) + info.tiny + self.rounding
+
+    def leeway(self, slope: Array, error: Array) -> Leeway:
+        """What is allowed of what agrees with these slopes, which are known to within this error."""
+        share = max(tolerance_for(0.0, self.section.dtype).rtol, REMARK_SHARE)
+        size = abs(self.grad_output)
+        return Leeway(share * (size * np.abs(slope) + self.scale), EVIDENCE_BOUNDS * size * error + self.rounding)
 
     @property
     def finite(self) -> Mask:
@@ -147,7 +161,7 @@ def measure_range(
     reach, x, returned, measured = found.reach, found.x, found.returned, found.measured
     if returned.grad_input is None or measured is None:
         return None
-    size, info = np.abs(x), torch.finfo(section.dtype)
+    size, eps = np.abs(x), torch.finfo(section.dtype).eps
     expected = np.abs(grad_output * measured.slope)
     certain = np.where(measured.error <= UNDECIDED_SHARE * np.abs(measured.slope), expected, 0.0)
     ordinary = expected[(size > 0.1) & (size < 10.0) & np.isfinite(expected)]
@@ -155,13 +169,11 @@ def measure_range(
     scale = np.maximum(largest_further_in(x, certain), max(largest_gradient, usual))
     deviation = np.abs(returned.values - measured.y) / np.abs(measured.y)
     deviation[~np.isfinite(deviation)] = 0.0
-    allowed = _TOLERANCE.get(section.dtype.itemsize, _ULPS * info.eps) * (expected + scale) + info.tiny
     height = finite_numbers(np.abs(measured.y), infinity=0.0)
-    allowed += (
-        abs(grad_output) * np.maximum(_DEVIATION * moving_maximum(deviation, 2), _LAST_ULPS * info.eps) * height / size
-    )
+    lost = np.maximum(_DEVIATION * moving_maximum(deviation, 2), _LAST_ULPS * eps)
+    rounding = abs(grad_output) * lost * height / size
     return RangeMeasurements(
-        section, reference, grad_output, reach, x, returned.values, returned.grad_input, measured, allowed, scale, seen
+        section, reference, grad_output, reach, x, returned.values, returned.grad_input, measured, rounding, scale, seen
     )
 
 
@@ -170,18 +182,19 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
 
     Where it is ``excused`` it is not asked on every scale.
     """
-    measured, scale = data.measured, abs(data.grad_output)
+    measured, scale, allowed = data.measured, abs(data.grad_output), data.allowed
     expected, band = data.grad_output * measured.slope, EVIDENCE_BOUNDS * scale * measured.error
     off = np.abs(data.analytical - expected)
     # A constant has no slope that the error band could be compared with, but it has a height.
-    height = scale * np.abs(measured.y) / np.abs(data.x)
-    vague = band > data.allowed + UNDECIDED_SHARE * (np.abs(expected) + data.scale + height)
-    agrees = data.finite & (off <= data.allowed + band) & ~vague
+    sight = data.scale + scale * np.abs(measured.y) / np.abs(data.x)
+    leeway = data.leeway(measured.slope, measured.error)
+    vague = leeway.vague(data.analytical, np.abs(expected) + sight, 0.0)
+    agrees = data.finite & (off <= leeway.total) & ~vague
     least = torch.finfo(data.section.dtype).tiny
     alike = np.abs(data.values - measured.y) <= _MAX_DEVIATION * (np.abs(data.values) + np.abs(measured.y)) + least
-    suspect = data.finite & alike & np.isfinite(data.analytical) & (off > data.allowed + band)
+    suspect = data.finite & alike & np.isfinite(data.analytical) & (off > allowed + band)
     suspect &= True if excused is None else ~excused
-    doubtful = (measured.error > _OSCILLATING * np.abs(measured.slope) + 30 * measured.noise) & (band > data.allowed)
+    doubtful = (measured.error > _OSCILLATING * np.abs(measured.slope) + 30 * measured.noise) & (band > allowed)
     slope, error = measured.slope.copy(), measured.error.copy()
     differs = np.zeros_like(suspect)
     rows = np.flatnonzero(suspect)
@@ -199,11 +212,9 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
         differs[rows] = holds
         rejected = rows[~holds]
         slope[rejected], error[rejected] = scales.value[~holds], scales.error[~holds]
-        off = np.abs(data.analytical - data.grad_output * slope)[rejected]
-        exact = scale * error[rejected] <= UNDECIDED_SHARE * (
-            np.abs(data.analytical[rejected]) + data.allowed[rejected]
-        )
-        agrees[rejected] = exact & (off <= data.allowed[rejected] + EVIDENCE_BOUNDS * scale * error[rejected])
+        leeway, off = data.leeway(slope, error), np.abs(data.analytical - data.grad_output * slope)
+        exact = scale * error <= UNDECIDED_SHARE * (np.abs(data.analytical) + allowed)
+        agrees[rejected] = (exact & (off <= leeway.total))[rejected]
         doubtful[rejected] = True
     lost = data.finite & _beyond_the_horizon(data.x, doubtful & data.finite)
     slope[lost & ~agrees], error[lost & ~agrees] = np.nan, np.inf
