@@ -21,7 +21,7 @@ from .op_markup import highlight_style_sheet
 from .script_bundle import bundled_script
 
 _OURS = Path(STATIC)
-_COMMON = ("base", "contrast", "print")
+_COMMON = ("base", "components", "contrast", "print")
 _FIGURE = ("result", "figure", "reading", "controls")
 # The files of each kind of page, in order: of two rules of equal specificity the later one holds.
 STYLE_SHEETS = {
@@ -41,7 +41,7 @@ STYLE_SHEETS = {
     "framed": (*_COMMON, "framed", "embed"),
     "published": (*_COMMON, *_FIGURE, "framed", "embed", "highlight", "prose", "published", "no_script"),
     "published_index": ("cards",),
-    "report": ("base", "contrast", "result", "views/contract", "report", "highlight", "print"),
+    "report": ("base", "components", "contrast", "result", "views/contract", "report", "highlight", "print"),
 }
 
 

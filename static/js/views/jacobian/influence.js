@@ -41,11 +41,11 @@ export function influence(place) {
       const box = h("input", { type: "radio", name: "loss", value: name, checked: name === now });
       return h("label", {}, box, h("span", {}, name));
     });
-    const set = h("fieldset", { class: "losses" }, h("legend", {}, "loss on"), ...words);
+    const set = h("fieldset", { class: "choices" }, h("legend", {}, "loss on"), ...words);
     set.addEventListener("change", ({ target }) => {
       chosen = target.value;
       show(seen);
-      place.querySelector(".losses :checked").focus();
+      place.querySelector(".choices :checked").focus();
     });
     return [set];
   }
