@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with timeouts for reading and writing, and a limit of the head."""
+"""uvicorn's HTTP protocol with timeouts for reading and writing, a limit of the head, and answers sent as a whole."""
 
 from __future__ import annotations
 
@@ -14,6 +14,62 @@ from .problem_details import send_problem
 
 _MIN_READ = 262_144  # bytes; a client that reads fewer in its time has stalled
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
+_MOST_HELD = 262_144  # bytes that wait for what is written next
+
+
+class _Whole(asyncio.Transport):
+    """A transport that sends at once what is written in one turn of the event loop.
+
+    So a proxy that has the head of an answer has its body, too, and can ask somebody else where this server is killed.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held, self._size = list[bytes](), 0
+
+    def write(self, data: Any) -> None:
+        if not self._held:
+            self._loop.call_soon(self.flush)
+        self._held.append(bytes(data))
+        self._size += len(data)
+        if self._size > _MOST_HELD:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what is held."""
+        if self._held:
+            held, self._held, self._size = b"".join(self._held), [], 0
+            self._transport.write(held)
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+    def write_eof(self) -> None:
+        self.flush()
+        self._transport.write_eof()
+
+    def get_write_buffer_size(self) -> int:
+        return self._size + int(self._transport.get_write_buffer_size())
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        return bool(self._transport.is_closing())
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._transport.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._transport.resume_reading()
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self._transport.set_protocol(protocol)
 
 
 class LimitedProtocol(asyncio.Protocol):
@@ -37,7 +93,7 @@ class LimitedProtocol(asyncio.Protocol):
         self._ignoring = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        super().connection_made(_Whole(transport, self._loop))
         address = transport.get_extra_info("peername")
         self.peer = client_of_address(address[0]) if isinstance(address, tuple) else "here"
         if not self._visitors.enter(self):

@@ -45,6 +45,7 @@ SUBJECTS = {
     "startup": "Start and memory",
     "edits": "Edited code: latency, a class at once, and what many runs leave",
     "workers": "A new worker, the boundary per request, and 100 killed workers",
+    "replicas": "Servers behind nginx: killed in turn, and followed by another build",
 }
 
 

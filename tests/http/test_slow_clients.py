@@ -227,3 +227,12 @@ def test_a_household_with_a_network_of_its_own_is_one_peer(tmp_path: Path) -> No
                 page = stack.enter_context(connected(own))
                 page.sendall(f"GET /events HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\n\r\n".encode())
                 assert page.recv(12) == (b"HTTP/1.1 503" if place else b"HTTP/1.1 200"), address
+
+
+@PROTOCOLS
+def test_an_answer_is_sent_as_a_whole_so_that_no_proxy_has_a_head_without_its_body(protocol: Any) -> None:
+    with answering(SHORT, protocol) as app:
+        for _ in range(50):
+            with connected(app) as client:
+                send(client, "/")
+                assert client.recv(65536).endswith(b"\r\n\r\nok")
