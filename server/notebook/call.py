@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ..inference.construction.op import free_names
-from ..inference.infer import infer, settled_example
+from ..inference.infer import settled_example
 from ..inference.recipe.grammar import is_literal, parse_recipe
 from ..inference.recipe.recipe import BadRecipe, Constant, Recipe, TensorArgument
 from ..inference.search.trial import RepeatableCall
@@ -25,31 +25,15 @@ from ..user_code.example_inputs import (
     constant_from_value,
     override_for,
     override_of_values,
-    reasons,
     tensor_argument,
 )
-from ..user_code.left_defaults import made_up_callables, passed_over_sentence
+from ..user_code.usual_call import UsualCall, found_call, written_call
 from .arguments import CheckArguments
 
 _SAID = "The call"
 
 
-@dataclass(frozen=True)
-class FunctionCall:
-    """A recipe, the tensors ``given`` for it, reasons for what was ``assumed``, and a sentence on a likelier recipe.
-
-    ``made_up`` are the arguments that are callables of our own, ``doubt`` is what says that another call is meant.
-    """
-
-    recipe: Recipe
-    given: Mapping[str, torch.Tensor] = field(default_factory=dict)
-    assumed: tuple[tuple[str, str], ...] = ()
-    passed_over: str = ""
-    made_up: tuple[str, ...] = ()
-    doubt: str = ""
-
-
-def call_of(function: Any, signature: Signature, wanted: CheckArguments) -> tuple[FunctionCall, CheckArguments]:
+def call_of(function: Any, signature: Signature, wanted: CheckArguments) -> tuple[UsualCall, CheckArguments]:
     """How the Function is called, and the arguments that say something else.
 
     Raises ``NotInferred``, ``BadRecipe`` and ``BadQuestion``.
@@ -58,7 +42,7 @@ def call_of(function: Any, signature: Signature, wanted: CheckArguments) -> tupl
     if isinstance(written, str):
         own = _written_in_the_module(function, signature)
         recipe = parse_recipe(written, signature.names, own.objects if own else None)
-        return _call_of_recipe(settled_example(function, recipe), "the recipe says so"), wanted
+        return _written(function, Override(settled_example(function, recipe), "the recipe says so")), wanted
     examples = _examples_of(function, signature, wanted.example_inputs)
     if examples is None and not wanted.tensors:
         return _usual_call(function, signature), wanted
@@ -66,7 +50,7 @@ def call_of(function: Any, signature: Signature, wanted: CheckArguments) -> tupl
     missing = next((each.name for each in signature.arguments if each.required and each.name not in values), "")
     if not missing:
         override = override_of_values(_with_defaults(signature, values), _SAID, _numbers(signature))
-        return FunctionCall(override.recipe, override.given), wanted.without(used)
+        return UsualCall(override.recipe, given=override.given), wanted.without(used)
     if examples is None:
         return _call_with(function, signature, wanted.tensors), wanted
     takes = ", ".join(signature.names)
@@ -93,19 +77,16 @@ def recipe_with_values(
     return changed, [names[name] for name in replaced]
 
 
-def _usual_call(function: Any, signature: Signature) -> FunctionCall:
+def _usual_call(function: Any, signature: Signature) -> UsualCall:
     """The call that the docstring or the module declares, or that is found out."""
     declared = _written_in_the_module(function, signature)
-    if declared is not None:
-        return replace(_call_of_recipe(declared.recipe, declared.where), given=declared.given)
-    guess = infer(function)
-    made_up = made_up_callables(function, guess.recipe)
-    return FunctionCall(guess.recipe, {}, guess.because, passed_over_sentence(guess), made_up, guess.doubt)
+    return found_call(function) if declared is None else _written(function, declared)
 
 
-def _call_of_recipe(recipe: Recipe, where: str) -> FunctionCall:
+def _written(function: Any, override: Override) -> UsualCall:
     """The call of a recipe; an example is assumed."""
-    return FunctionCall(recipe, {}, reasons(recipe, where) if recipe.like else ())
+    call = written_call(function, override)
+    return call if call.recipe.like else replace(call, assumed=())
 
 
 def _written_in_the_module(function: Any, signature: Signature) -> Override | None:
@@ -151,7 +132,7 @@ def _with_defaults(signature: Signature, values: dict[str, Any]) -> dict[str, An
     return ordered | rest
 
 
-def _call_with(function: Any, signature: Signature, tensors: Mapping[str, torch.Tensor]) -> FunctionCall:
+def _call_with(function: Any, signature: Signature, tensors: Mapping[str, torch.Tensor]) -> UsualCall:
     """The usual call with these tensors, and with other shapes for the rest where that is what they go with."""
     usual = _usual_call(function, signature)
     tracked = any(each.requires_grad for each in tensors.values())
@@ -165,8 +146,7 @@ def _call_with(function: Any, signature: Signature, tensors: Mapping[str, torch.
         others = {name: each for name, each in usual.given.items() if name not in told}
         with quietly(), suppress(Exception, SystemExit):
             RepeatableCall.at(function, recipe, {**others, **given}).forward()
-            assumed = tuple(each for each in usual.assumed if each[0] not in told)
-            return FunctionCall(recipe, {**others, **given}, assumed, made_up=usual.made_up)
+            return replace(usual.changed(recipe, told), given={**others, **given})
     missing = " and ".join(each.name for each in signature.arguments if each.required and each.name not in told)
     shapes = ", ".join(each.text for each in told.values())
     raise BadQuestion(f"No {missing} was found that {signature.name} takes beside {shapes}; give {missing} too.")

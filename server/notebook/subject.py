@@ -20,7 +20,6 @@ from ..schema.op import OpDescription, OpStub
 from ..user_code.captured_calls import with_data
 from ..user_code.definition_lines import SourceFile, code_of
 from ..user_code.discover import declaration_of, is_user_function
-from ..user_code.left_defaults import left_defaults
 from ..user_code.scalar_inputs import with_scalar_inputs
 from ..user_code.surrogates import claimed_in_docstring, with_declared, with_surrogate
 from ..worker.answer import answer_question
@@ -29,7 +28,6 @@ from .call import call_of, recipe_with_values
 from .target import function_meant, function_name
 
 _GROUP = "here"
-_Told = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -88,16 +86,10 @@ def _subject_of_function(function: Any, name: str, wanted: CheckArguments, claim
     named = [each.name for each in recipe.arguments] + [each.name for each in signature.arguments if not each.star]
     there = free_names(dict.fromkeys(named))
     check_names(name, wanted.parameters, list(there.values()))
-    left = left_defaults(function, call.recipe) if call.assumed else ()
-    assumed, left = (
-        tuple(each for each in some if there.get(each[0], "") not in used) for some in (call.assumed, left)
-    )
     found = op_of(function, recipe, name, name.rpartition(".")[2], _GROUP, call.given, not call.assumed)
     op = with_surrogate(with_declared(found, claimed) if claimed else found, wanted.meant)
-    made_up = tuple(each for each in call.made_up if there.get(each, "") not in used)
-    usual = recipe == call.recipe
-    subject = _subject(op, wanted, recipe, assumed, left, call.passed_over if usual else "", made_up)
-    subject.told["doubt"] = call.doubt if usual else ""
+    subject = _subject(op, wanted, recipe)
+    call.changed(recipe, [name for name, free in there.items() if free in used]).tell(subject.told)
     return subject
 
 
@@ -106,15 +98,7 @@ def _subject_of_op(op: Op, wanted: CheckArguments) -> Subject:
     return _subject(with_scalar_inputs(op), wanted)
 
 
-def _subject(
-    op: Op,
-    wanted: CheckArguments,
-    recipe: Recipe | None = None,
-    assumed: _Told = (),
-    left: _Told = (),
-    passed_over: str = "",
-    made_up: tuple[str, ...] = (),
-) -> Subject:
+def _subject(op: Op, wanted: CheckArguments, recipe: Recipe | None = None) -> Subject:
     op = with_data(op, wanted.data)
     file, first, source = _source_of(op)
     vars(op)["_written"] = (first or 1, source)  # the source of a class in a notebook cell comes from linecache
@@ -124,10 +108,6 @@ def _subject(
         "declared": recipe is None,
         "recipe": text,
         "usual_recipe": text,
-        "assumed": list(assumed),
-        "left": list(left),
-        "passed_over": passed_over,
-        "made_up": list(made_up),
         "source": source,
         "first_line": first or 1,
         "line": first or 1,

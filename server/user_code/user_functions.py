@@ -15,7 +15,7 @@ from ...ops import BadDeclaration, Op
 from ..catalogue.op_description import describe_op
 from ..catalogue.output_shapes import measured_shapes
 from ..inference.construction.op import op_of
-from ..inference.infer import infer, settled_example
+from ..inference.infer import settled_example
 from ..inference.recipe.grammar import parse_recipe
 from ..inference.recipe.recipe import BadRecipe, NotInferred, Recipe
 from ..inference.search.failure import describe_error
@@ -29,35 +29,17 @@ from .captured_calls import captured_override, data_of_function, with_data
 from .codegen import declaration_source
 from .example_inputs import Override, has_example, override_for, reasons
 from .import_errors import encodable, exception_message, import_error_report
-from .left_defaults import left_defaults, made_up_callables, passed_over_sentence
 from .load import CatalogueEntry, Load, files_to_watch, load_text
 from .scalar_inputs import with_scalar_inputs
 from .source_loader import UserFileFinder
 from .surrogates import claimed_in_docstring, with_declared
+from .usual_call import UsualCall, found_call, written_call
 
 _CACHE_SIZE = 128  # ops in the LRU cache, by name and recipe
 _MAX_TRIED = 5
 _T = TypeVar("_T")
 # What an op does not say of itself, or otherwise than its file.
 _STUB_KEYS: Final = ("doc", "digest", "line", "file", "own", "declared", "bound", "import_line")
-
-
-@dataclass(frozen=True)
-class _DefaultRecipe:
-    """The default recipe of a Function, the reason for each argument, the declared defaults that it leaves, and a
-    sentence on a likelier one that only backward fails in.
-
-    ``written`` says that it stands in the user's file; ``made_up`` are the arguments that are callables of our own, and
-    ``doubt`` is what says that another call is meant.
-    """
-
-    recipe: Recipe
-    assumed: tuple[tuple[str, str], ...]
-    left: tuple[tuple[str, str], ...] = ()
-    written: bool = False
-    passed_over: str = ""
-    made_up: tuple[str, ...] = ()
-    doubt: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +58,7 @@ class UserFunctions:
         self.catalogue = [each.stub for each in self._load.entries.values()]  # in source order
         self.files, self.notes = self._load.files, self._load.notes
         self._reported_files = set(self._load.files)
-        self._defaults: dict[str, _DefaultRecipe] = {}
+        self._defaults: dict[str, UsualCall] = {}
         self._solved: LRUCache[tuple[str, str], _SolvedOp | Unsolved] = LRUCache(_CACHE_SIZE)
 
     def late(self) -> list[str]:
@@ -108,16 +90,12 @@ class UserFunctions:
         description = describe_op(solved.op, measured_shapes(solved.op), entry.stub["file"])
         for key in _STUB_KEYS:
             description[key] = entry.stub[key]
+        (usual or UsualCall(Recipe(()))).tell(description)
         return description | {
             "recipe": recipe,
             "usual_recipe": default_text,
-            "assumed": list(usual.assumed) if usual else [],
-            "left": list(usual.left) if usual else [],
             "like": bool(solved.recipe and solved.recipe.like),
             "written": self._is_written(entry.name, solved.recipe),
-            "passed_over": usual.passed_over if usual else "",
-            "made_up": list(usual.made_up) if usual else [],
-            "doubt": usual.doubt if usual else "",
             "block": declaration_source(solved.op, solved.recipe, entry.stub["bound"])
             if sayable and solved.recipe
             else "",
@@ -192,10 +170,10 @@ class UserFunctions:
                 return None
             raise NotInferred(str(problem)) from None
 
-    def _default_recipe(self, entry: CatalogueEntry, override: Override | None, before: str) -> _DefaultRecipe:
+    def _default_recipe(self, entry: CatalogueEntry, override: Override | None, before: str) -> UsualCall:
         if entry.name not in self._defaults:
             function = entry.definition.function
-            declared = override and _written_default(function, override)
+            declared = override and written_call(function, override)
             self._defaults[entry.name] = declared or _inferred_default(function, before)
         return self._defaults[entry.name]
 
@@ -239,21 +217,12 @@ class EditedFunctions(UserFunctions):
         self._guest.pause()
 
 
-def _inferred_default(function: Any, before: str) -> _DefaultRecipe:
+def _inferred_default(function: Any, before: str) -> UsualCall:
     try:
-        guess = infer(function)
+        return found_call(function)
     except NotInferred as problem:
         recipe = replace(_previous_recipe(function, before, problem), like=True)
-        return _DefaultRecipe(recipe, reasons(recipe, "it was called so before the save"))
-    left, passed_over = left_defaults(function, guess.recipe), passed_over_sentence(guess)
-    made_up = made_up_callables(function, guess.recipe)
-    return _DefaultRecipe(guess.recipe, guess.because, left, False, passed_over, made_up, guess.doubt)
-
-
-def _written_default(function: Any, override: Override) -> _DefaultRecipe:
-    recipe = override.recipe
-    left = left_defaults(function, recipe) if recipe.like else ()
-    return _DefaultRecipe(recipe, reasons(recipe, override.where), left, written=True)
+        return UsualCall(recipe, reasons(recipe, "it was called so before the save"))
 
 
 def _unsolved(entry: CatalogueEntry, problem: NotInferred, reading: UserFileFinder) -> Unsolved:

@@ -219,7 +219,7 @@ ANSWERS: dict[str, tuple[tuple[Any, ...], dict[str, Any], str]] = {
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls are looked for during half a second."""
-    monkeypatch.setattr("gradloupe.server.notebook.call.infer", partial(infer, budget=0.5))
+    monkeypatch.setattr("gradloupe.server.user_code.usual_call.infer", partial(infer, budget=0.5))
 
 
 @pytest.mark.usefixtures("hurried")
