@@ -74,9 +74,10 @@ def _sentence(certificate: Certificate) -> str:
     proof = certificate.proof
     points = len(proof.points)
     but = f", but at {points} point{'s' * (points != 1)}" if points else ""
+    where = f"for all {certificate.wrt[0]} from {proof.start:g} to {proof.stop:g}"
+    where = f"for every real {certificate.wrt[0]}" if proof.everywhere else where
     said = {
-        "proved": f"backward of {certificate.op} is its derivative for all {certificate.wrt[0]} from {proof.start:g} "
-        f"to {proof.stop:g}{but}, to {proof.epsilon:g} of the slope",
+        "proved": f"backward of {certificate.op} is its derivative {where}{but}, to {proof.epsilon:g} of the slope",
         "refuted": f"backward of {certificate.op} is not its derivative",
         "in part": f"backward of {certificate.op} is its derivative in {proof.share:.1%} of the range",
     }[proof.word]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import torch
-from flint import arb, arb_series, ctx
+from flint import arb, ctx
 
 from ..runtime.section import Section
 from ..runtime.vjp import pull_back
 from .arrays import ArraysToTensors, array_of
 from .column import Column, Lanes, ProofSignal, Undecided, alike
-from .enclosure import TERMS, Value
+from .enclosure import TERMS
 from .interpreter import Interpreter
 from .primitives import handler_of
 from .stand_in import StandIn, columns_of, new_tensor, positions
@@ -26,15 +26,14 @@ setattr(StandIn, "numpy", array_of)  # noqa: B010 - of which its class knows not
 
 @dataclass(frozen=True)
 class Enclosed:
-    """What is known in each lane of the curve whose derivative is meant, and of backward over grad_output.
+    """What is known in each lane of the curve whose derivative is meant, its slope, and backward over grad_output.
 
-    Both are to be multiplied by the size of grad_output to the power ``degree``. ``draws`` are the random numbers that
-    were drawn.
+    The last two are proportional to the same powers. ``draws`` are the random numbers that were drawn.
     """
 
-    curve: list[Value]
-    gradient: list[Value]
-    degree: int
+    curve: Column
+    slope: Column
+    gradient: Column
     draws: tuple[tuple[float, ...], ...]
 
 
@@ -49,10 +48,10 @@ def precision(bits: int) -> Iterator[None]:
         ctx.prec, ctx.cap = before
 
 
-def lanes_of(boxes: list[Box], tight: bool = False, sizes: Box = (1.0, 1.0)) -> Lanes:
-    """The boxes and their centres, for a grad_output of these sizes."""
+def lanes_of(boxes: list[Box], tight: bool = False, sizes: Box = (1.0, 1.0), end: int = 0) -> Lanes:
+    """The boxes and their centres, for a grad_output of these sizes; of u at an ``end`` of the line."""
     balls = [arb(start) if start == stop else arb(start).union(arb(stop)) for start, stop in (*boxes, sizes)]
-    return Lanes(balls[:-1], [arb(centre(each)) for each in boxes], balls[-1], tight)
+    return Lanes(balls[:-1], [arb(centre(each)) for each in boxes], balls[-1], tight, end)
 
 
 def centre(box: Box) -> float:
@@ -70,7 +69,7 @@ def enclose(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes
         raise run.refused or Undecided(f"it raises {type(error).__name__} here") from error
     if run.refused:  # it was raised, and somebody has caught it
         raise Undecided("it catches what is raised in it")
-    return Enclosed(curve.values, gradient.values, curve.degree, tuple(run.draws))
+    return Enclosed(curve, *alike(curve.derivative(), gradient), tuple(run.draws))
 
 
 def _called(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int) -> tuple[Column, Column]:
@@ -96,7 +95,7 @@ def _called(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes
         told = _told(surrogate, new_tensor(lanes, [size], positions(()), out.dtype))
         with torch.no_grad():
             out = section.output(told(*_arguments(section, lanes)))
-    return alike(_element(section, out, lanes), Column(lanes, gradient.values, gradient.degree - 1))
+    return _element(section, out, lanes), replace(gradient, degree=gradient.degree - 1)
 
 
 def _told(surrogate: Callable[..., Any], grad_output: Any) -> Callable[..., Any]:
@@ -112,8 +111,7 @@ def _arguments(section: Section, lanes: Lanes) -> list[Any]:
     for name, values in section.inputs:
         columns = list(map(lanes.constant, values))
         if name == section.wrt:
-            swept: list[Value] = [arb_series([each, 1], TERMS) for each in (*lanes.balls, *lanes.centres)]
-            columns[_place(section.shape(name), section.wrt_index)] = Column(lanes, swept)
+            columns[_place(section.shape(name), section.wrt_index)] = lanes.swept()
         arguments.append(new_tensor(lanes, columns, positions(section.shape(name)), section.dtype))
     return [*arguments, *(value for _, value in section.parameters)]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from flint import arb, arb_poly, arb_series
@@ -50,16 +51,18 @@ class Parted(ProofSignal):
 class Lanes:
     """The boxes of one run as balls, then their centres in the same order; and what is noted while it lasts.
 
-    ``size`` is that of grad_output. Where they are ``tight``, what is computed is enclosed more narrowly, which costs
-    time. ``turns`` are the places in each box at which a comparison may change; ``computed`` is how many values were.
-    ``signed`` says that a comparison asked for the sign of grad_output, ``mixed`` that something is not proportional
-    to it; ``thresholds`` are sizes at which a comparison with it changes.
+    ``size`` is that of grad_output. At an ``end`` of the line, 1 or -1, the boxes are of u > 0, and x = end / u. Where
+    they are ``tight``, what is computed is enclosed more narrowly, which costs time. ``turns`` are the places in each
+    box at which a comparison may change; ``computed`` is how many values were. ``signed`` says that a comparison asked
+    for the sign of grad_output, ``mixed`` that something is not proportional to it; ``thresholds`` are sizes at which a
+    comparison with it changes.
     """
 
     balls: list[arb]
     centres: list[arb]
     size: arb
     tight: bool = False
+    end: int = 0
     turns: list[list[arb]] = field(init=False)
     computed: int = 0
     signed: bool = False
@@ -77,6 +80,15 @@ class Lanes:
     def constant(self, number: float) -> Column:
         """The same number in each."""
         return Column(self, [constant(number)] * self.count)
+
+    def swept(self) -> Column:
+        """The number that is swept."""
+        return self.constant(self.end).times_u(-1) if self.end else Column(self, list(self.variable))
+
+    @cached_property
+    def variable(self) -> list[Value]:
+        """t, or u, as series."""
+        return [arb_series([each, 1], TERMS) for each in (*self.balls, *self.centres)]
 
     def same(self, ways: list[Any]) -> Any:
         """What is the same in all boxes. Raises ``Parted``, if it is not, or None in one."""
@@ -112,43 +124,72 @@ class Lanes:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Column:
-    """A value in each lane, times the size of grad_output to the power ``degree``."""
+    """A value in each lane, times the size of grad_output to the power ``degree``, times u to the power ``order``."""
 
     lanes: Lanes
     values: list[Value]
     degree: int = 0
+    order: int = 0
 
     def __add__(self, other: Column) -> Column:
         a, b = alike(self, other)
-        return Column(self.lanes, list(map(add, a.values, b.values)), a.degree)
+        return a.with_values(map(add, a.values, b.values))
 
     def __sub__(self, other: Column) -> Column:
         a, b = alike(self, other)
-        return Column(self.lanes, list(map(subtract, a.values, b.values)), a.degree)
+        return a.with_values(map(subtract, a.values, b.values))
 
     def __mul__(self, other: Column) -> Column:
-        return Column(self.lanes, list(map(multiply, self.values, other.values)), self.degree + other.degree)
+        values = list(map(multiply, self.values, other.values))
+        return Column(self.lanes, values, self.degree + other.degree, self.order + other.order)
 
     def __truediv__(self, other: Column) -> Column:
         self.lanes.signs(other.values)  # where it is 0 is noted
-        return Column(self.lanes, list(map(divide, self.values, other.values)), self.degree - other.degree)
+        values = list(map(divide, self.values, other.values))
+        return Column(self.lanes, values, self.degree - other.degree, self.order - other.order)
 
     def __neg__(self) -> Column:
-        return Column(self.lanes, [-each for each in self.values], self.degree)
+        return self.with_values(-each for each in self.values)
+
+    def with_values(self, values: Iterable[Value]) -> Column:
+        """Other values, times the same powers."""
+        return Column(self.lanes, list(values), self.degree, self.order)
 
     def scaled(self, number: float) -> Column:
         """Times a number."""
         return self if number == 1 else self * self.lanes.constant(number)
 
+    def times_u(self, order: int) -> Column:
+        """Times u to a power."""
+        return replace(self, order=self.order + order)
+
     def plain(self) -> Column:
         """The same as numbers alone."""
-        return self if not self.degree or self.is_zero() else self.times_size(self.degree)
+        if (not self.degree and not self.order) or self.is_zero():
+            return Column(self.lanes, self.values)
+        found = self.lowered(0) if self.order >= 0 else self.with_values(arb.nan() for _ in self.values)
+        return replace(found.times_size() if self.degree else found, order=0)
 
-    def times_size(self, exponent: int) -> Column:
-        """Its values times the size of grad_output to a power, as numbers alone."""
+    def times_size(self) -> Column:
+        """With the size of grad_output in its values."""
         self.lanes.mixed = True
-        size = arb_series([self.lanes.size**exponent], TERMS)
-        return Column(self.lanes, [multiply(each, size) for each in self.values])
+        size = arb_series([self.lanes.size**self.degree], TERMS)
+        return Column(self.lanes, [multiply(each, size) for each in self.values], 0, self.order)
+
+    def lowered(self, order: int) -> Column:
+        """With a smaller power of u, and the rest of it in its values."""
+        values = self.values
+        for _ in range(self.order - order):
+            values = list(map(multiply, values, self.lanes.variable))
+        return Column(self.lanes, values, self.degree, order)
+
+    def derivative(self) -> Column:
+        """That with respect to what is swept; unknown where it may bend."""
+        found = self.with_values(v.derivative() if isinstance(v, arb_series) else arb.nan() for v in self.values)
+        if not self.lanes.end:
+            return found
+        found = found.times_u(2)  # du/dx = -end · u²
+        return (found + self.scaled(self.order).times_u(1) if self.order else found).scaled(-self.lanes.end)
 
     def is_zero(self) -> bool:
         """Whether it is 0 in each lane."""
@@ -159,7 +200,7 @@ class Column:
         half = len(self.lanes.balls)
         lanes = zip(self.values[:half], self.values[half:], self.lanes.balls, self.lanes.centres, strict=True)
         found = [_tightened(each, middle, ball - centre) for each, middle, ball, centre in lanes]
-        return Column(self.lanes, found + self.values[half:], self.degree)
+        return self.with_values(found + self.values[half:])
 
 
 def _tightened(value: Value, middle: Value, off: arb) -> Value:
@@ -172,13 +213,16 @@ def _tightened(value: Value, middle: Value, off: arb) -> Value:
 
 
 def alike(a: Column, b: Column) -> tuple[Column, Column]:
-    """Two columns that are proportional to the same power of grad_output."""
-    if a.degree == b.degree:
+    """Two columns that are proportional to the same powers."""
+    if (a.degree, a.order) == (b.degree, b.order):
         return a, b
     if a.is_zero() or b.is_zero():
-        degree = b.degree if a.is_zero() else a.degree
-        return Column(a.lanes, a.values, degree), Column(b.lanes, b.values, degree)
-    return a.plain(), b.plain()
+        like = b if a.is_zero() else a
+        return like.with_values(a.values), like.with_values(b.values)
+    if a.degree != b.degree:
+        a, b = (each.times_size() if each.degree else each for each in (a, b))
+    order = min(a.order, b.order)
+    return a.lowered(order), b.lowered(order)
 
 
 def smooth(formula: Callable[[arb_series], arb_series], *edges: float) -> Callable[[Column], Column]:
@@ -195,12 +239,21 @@ def smooth(formula: Callable[[arb_series], arb_series], *edges: float) -> Callab
 
 def raised(a: Column, b: Column) -> Column:
     """a to the b."""
+    b = b.plain()
     exponents = {whole_power(each) for each in b.values}
     exponent = exponents.pop() if len(exponents) == 1 else None
     if exponent is None:
-        a, b = a.plain(), b.plain()
+        a = a.plain()
         a.lanes.signs(a.values)
-    return Column(a.lanes, list(map(power, a.values, b.values)), a.degree * (exponent or 0))
+    values = list(map(power, a.values, b.values))
+    return Column(a.lanes, values, a.degree * (exponent or 0), a.order * (exponent or 0))
+
+
+def root(a: Column) -> Column:
+    """The square root."""
+    a = a if a.degree % 2 == a.order % 2 == 0 else a.plain()
+    a.lanes.signs(a.values)
+    return Column(a.lanes, [applied(arb_series.sqrt, each) for each in a.values], a.degree // 2, a.order // 2)
 
 
 # ---------------------------------------------------------------- truths: 1, 0, or between them where it is not known
@@ -267,11 +320,11 @@ def is_finite(a: Column) -> Column:
 def where(condition: Column, yes: Column, no: Column) -> Column:
     """One of two, or what holds of both."""
     truths = list(map(truth, condition.values))
-    if yes.degree != no.degree and len(set(truths)) == 1 and truths[0] is not None:
+    if len(set(truths)) == 1 and truths[0] is not None:
         return yes if truths[0] else no
     yes, no = alike(yes, no)
     lanes = zip(truths, yes.values, no.values, strict=True)
-    return Column(yes.lanes, [hull(a, b) if known is None else a if known else b for known, a, b in lanes], yes.degree)
+    return yes.with_values(hull(a, b) if known is None else a if known else b for known, a, b in lanes)
 
 
 def _extreme(name: str, bound: Callable[[arb, arb], arb]) -> Callable[[Column, Column], Column]:
@@ -281,9 +334,7 @@ def _extreme(name: str, bound: Callable[[arb, arb], arb]) -> Callable[[Column, C
             return found
         a, b = alike(a, b)
         lanes = zip(found.values, a.values, b.values, strict=True)
-        return Column(
-            a.lanes, [v if isinstance(v, arb_series) else bound(head(x), head(y)) for v, x, y in lanes], a.degree
-        )
+        return a.with_values(v if isinstance(v, arb_series) else bound(head(x), head(y)) for v, x, y in lanes)
 
     return of_two
 
@@ -300,8 +351,8 @@ def clamp(a: Column, low: Column | None = None, high: Column | None = None) -> C
 def absolute(a: Column) -> Column:
     """|a|."""
     found = where(compare("ge", a, a.lanes.constant(0.0)), a, -a)
-    values = [v if isinstance(v, arb_series) else abs(head(x)) for v, x in zip(found.values, a.values, strict=True)]
-    return Column(a.lanes, values, a.degree)
+    lanes = zip(found.values, a.values, strict=True)
+    return a.with_values(v if isinstance(v, arb_series) else abs(head(x)) for v, x in lanes)
 
 
 def signum(a: Column) -> Column:

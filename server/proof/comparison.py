@@ -20,53 +20,53 @@ Coefficient = Callable[[Any, Any, int], arb]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is known in a box and in the middle of it, of the ``curve`` and of the ``gradient``, both over grad_output.
+    """What is known in a box and in the middle of it, of the ``slope`` and of the ``gradient``, both over grad_output.
 
     With h analytic in the box around m: h(x) = Σ hₖ(m) (x − m)ᵏ + h_K(ξ) (x − m)ᴷ, with ξ in the box.
     """
 
-    curve: Value
+    slopes: Value
     gradient: Value
-    curve_middle: Value
+    slopes_middle: Value
     gradient_middle: Value
     box: Box
 
     @cached_property
     def is_smooth(self) -> bool:
-        """Whether backward is analytic in the box, as the curve must be."""
+        """Whether backward is analytic in the box, as the slope must be."""
         return isinstance(self.gradient, arb_series) and isinstance(self.gradient_middle, arb_series)
 
     @cached_property
     def slope(self) -> arb:
-        """An enclosure of curve′ in all of the box."""
-        return self._enclosed(lambda curve, gradient, k: self._slope(curve, k))
+        """An enclosure of the slope in all of the box."""
+        return self._enclosed(lambda slopes, gradient, k: slopes[k])
 
     @cached_property
     def backward(self) -> arb:
         """An enclosure of what backward returns in all of the box."""
-        return self._enclosed(lambda curve, gradient, k: gradient[k]) if self.is_smooth else head(self.gradient)
+        return self._enclosed(lambda slopes, gradient, k: gradient[k]) if self.is_smooth else head(self.gradient)
 
     @cached_property
     def difference(self) -> arb:
         """An enclosure of the difference of the two in all of the box."""
-        return self._enclosed(self._off) if self.is_smooth else head(self.gradient) - self._slope(self.curve, 0)
+        return self._enclosed(self._off) if self.is_smooth else head(self.gradient) - head(self.slopes)
 
     @property
     def is_finite(self) -> bool:
         """Whether anything is known in all of the box."""
-        of_curve = isinstance(self.curve, arb_series) and isinstance(self.curve_middle, arb_series)
-        if not of_curve or any(each.prec < TERMS for each in self._series()):
+        of_curve = isinstance(self.slopes, arb_series) and isinstance(self.slopes_middle, arb_series)
+        if not of_curve or any(each.prec < TERMS - 1 for each in self._series()):
             return False
         return bool(self.difference.is_finite() and self.slope.is_finite())
 
     def _series(self) -> list[arb_series]:
-        values = (self.curve, self.gradient, self.curve_middle, self.gradient_middle)
+        values = (self.slopes, self.gradient, self.slopes_middle, self.gradient_middle)
         return [each for each in values if isinstance(each, arb_series)]
 
     @property
     def is_finite_in_the_middle(self) -> bool:
         """Whether anything is known in the middle."""
-        return bool(head(self.curve_middle).is_finite() and head(self.gradient_middle).is_finite())
+        return bool(head(self.slopes_middle).is_finite() and head(self.gradient_middle).is_finite())
 
     def epsilon(self, wide: bool) -> float | None:
         """The share of the slope that the difference nowhere exceeds: 0, or one of ``EPSILONS``; else None.
@@ -97,7 +97,7 @@ class Comparison:
 
     def zeros(self) -> list[arb]:
         """Where the difference may change its sign, if that is one place."""
-        slope = self._off(self.curve, self.gradient, 1) if self.is_smooth else arb(0)
+        slope = self._off(self.slopes, self.gradient, 1) if self.is_smooth else arb(0)
         if not (slope > 0 or slope < 0) or not self._middle_off.is_finite():
             return []
         zero = arb(centre(self.box)) - self._middle_off / slope
@@ -105,24 +105,21 @@ class Comparison:
 
     @cached_property
     def _middle_off(self) -> arb:
-        return self._off(self.curve_middle, self.gradient_middle, 0)
+        return self._off(self.slopes_middle, self.gradient_middle, 0)
 
     @cached_property
     def _middle_slope(self) -> arb:
-        return self._slope(self.curve_middle, 0).abs_lower()
+        return head(self.slopes_middle).abs_lower()
 
-    def _slope(self, curve: Any, k: int) -> arb:
-        return curve[k + 1] * (k + 1)
-
-    def _off(self, curve: Any, gradient: Any, k: int) -> arb:
-        return gradient[k] - self._slope(curve, k)
+    def _off(self, slopes: Any, gradient: Any, k: int) -> arb:
+        return gradient[k] - slopes[k]
 
     def _enclosed(self, coefficient: Coefficient) -> arb:
-        direct = coefficient(self.curve, self.gradient, 0)
+        direct = coefficient(self.slopes, self.gradient, 0)
         off = arb(self.box[0]).union(arb(self.box[1])) - arb(centre(self.box))
-        total = coefficient(self.curve, self.gradient, TERMS - 2)
+        total = coefficient(self.slopes, self.gradient, TERMS - 2)
         for k in reversed(range(TERMS - 2)):
-            total = total * off + coefficient(self.curve_middle, self.gradient_middle, k)
+            total = total * off + coefficient(self.slopes_middle, self.gradient_middle, k)
         if not total.is_finite():
             return direct
         return total if not direct.is_finite() or total.rad() < direct.rad() else direct

@@ -144,8 +144,6 @@ SMOOTH: dict[str, tuple[Any, ...]] = {
     "log2": (lambda s: s.log() / arb(2).log(), 0),
     "log10": (lambda s: s.log() / arb(10).log(), 0),
     "log1p": (lambda s: (1 + s).log(), -1),
-    "sqrt": (lambda s: s.sqrt(), 0),
-    "rsqrt": (lambda s: s.rsqrt(), 0),
     "sin": (lambda s: s.sin(),),
     "cos": (lambda s: s.cos(),),
     "tan": (lambda s: s.tan(),),

@@ -41,6 +41,8 @@ ELEMENTWISE: dict[str, Kernel] = {
     "neg": neg,
     "reciprocal": lambda a: a.lanes.constant(1.0) / a,
     "pow": of.raised,
+    "sqrt": of.root,
+    "rsqrt": lambda a: a.lanes.constant(1.0) / of.root(a),
     "abs": of.absolute,
     **dict.fromkeys(("sign", "sgn"), of.signum),
     "relu": lambda a: of.greatest(a, a.lanes.constant(0.0)),

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ..protocol.question import BOXES_AT_MOST
 from ..runtime.section import Section
 from .call import centre
 from .column import Undecided
@@ -37,7 +38,9 @@ def searched(
         with _trusted(search):
             search.run()
             found = _found(search)
-            return _of_a_range(search, found, boxes) if search.mixed and size else found
+            if search.mixed and size:
+                found = _of_a_range(search, found, boxes)
+            return replace(found, everywhere=found.word == "proved" and _is_everywhere(search, found, boxes))
     except Undecided as refused:
         nothing = ((start, stop),)
         return Proof("nothing", start, stop, reason=str(refused), undecided=nothing, boxes=search.boxes)
@@ -83,6 +86,25 @@ def _of_a_range(search: Search, found: Proof, boxes: int) -> Proof:
     return replace(wide, grad_output="range", given=given, boxes=found.boxes + wide.boxes) if same else found
 
 
+def _is_everywhere(search: Search, found: Proof, boxes: int) -> bool:
+    """Whether the same is proved outside of the range as well, to the ends of the line, with no further point."""
+    reach = max(abs(search.start), abs(search.stop), 1.0)
+    outside = [(1, 0.0, 1 / reach), (-1, 0.0, 1 / reach), (0, -reach, search.start), (0, search.stop, reach)]
+    for end, start, stop in outside:
+        if search.mixed or not start < stop:
+            continue
+        part = Search(search.section, search.surrogate, search.grad_output, start, stop, boxes, search.sizes, end)
+        try:
+            part.run()
+            _control(part)
+        except Undecided:
+            return False
+        same = part.epsilon <= found.epsilon and not part.mixed and part.signed <= search.signed
+        if not (same and part.is_complete):
+            return False
+    return not search.mixed
+
+
 def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | None, grad_output: float) -> str:
     """What does not hold of a proof, in a sentence: empty where all of it does."""
     if proof.word not in ("proved", "refuted", "in part") or not proof.stop > proof.start:
@@ -100,12 +122,15 @@ def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | No
         with _trusted(search):
             held = search.confirm(proof.pieces)
             known = search.compare((proof.witness.start, proof.witness.stop)) if proof.witness else None
+            everywhere = not proof.everywhere or _is_everywhere(search, proof, BOXES_AT_MOST)
     except Undecided as refused:
         return f"it cannot be proved here: {refused}"
     if not held or search.epsilon > proof.epsilon:
         return "a box is not as it says"
     if proof.grad_output not in ("this", "range" if proof.given else "", _given(search)):
         return "it holds for this grad_output alone"
+    if not everywhere:
+        return "it does not hold outside of the range"
     told = known is not None and not known.backward.overlaps(known.slope)
     return "backward and the slope do not differ where it says" if bool(proof.refuted) != told else ""
 
@@ -118,13 +143,20 @@ def _trusted(search: Search) -> Iterator[None]:
         raise Undecided("only what is swept in float64, in one element of an input, is enclosed")
     functions = functions_of(section, surrogate)
     refuse_what_tells(functions)
-    curve = section if surrogate is None else replace(section, call=surrogate)
-    call_first(section, curve, search.grad_output, centre((search.start, search.stop)))
+    call_first(section, _curve(search), search.grad_output, centre((search.start, search.stop)))
     with stateless(functions, section):
         yield
         search.repeat()
-        known = search.middles[:: 1 + len(search.middles) // _CONTROLS]
-        control(section, curve, search.grad_output, known)
+        _control(search)
+
+
+def _curve(search: Search) -> Section:
+    return search.section if search.surrogate is None else replace(search.section, call=search.surrogate)
+
+
+def _control(search: Search) -> None:
+    known = search.middles[:: 1 + len(search.middles) // _CONTROLS]
+    control(search.section, _curve(search), search.grad_output, known)
 
 
 def _stretches(pieces: Iterable[Piece]) -> tuple[Stretch, ...]:

@@ -32,9 +32,9 @@ class Proof:
     more than ``epsilon`` times the slope: that at t, or in a box around a zero of the slope that at its middle. In all
     of each stretch of ``refuted`` they differ by more, as in the box of the ``witness``. ``points`` enclose where a
     curve may bend or leap; of ``undecided`` nothing is said. ``grad_output`` says for which of them this holds,
-    ``given`` from which to which where it is a range.
-    ``reason`` is why nothing could be asked at all; the ``word`` is empty where there is no python-flint. ``pieces``
-    are the boxes of ``proved``, each with the effort that it took.
+    ``given`` from which to which where it is a range. ``everywhere`` says that outside of the range all is proved as
+    well. ``reason`` is why nothing could be asked at all; the ``word`` is empty where there is no python-flint.
+    ``pieces`` are the boxes of ``proved``, each with the effort that it took.
     """
 
     word: Word
@@ -48,6 +48,7 @@ class Proof:
     epsilon: float = 0.0
     grad_output: Given = "this"
     given: Stretch | None = None
+    everywhere: bool = False
     boxes: int = 0
     bits: int = 0
     reason: str = ""

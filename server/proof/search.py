@@ -13,9 +13,9 @@ from flint import arb, arb_series
 
 from ..runtime.section import Section
 from .call import Box, Enclosed, centre, enclose, lanes_of, precision
-from .column import Lanes, Parted, Undecided
+from .column import Column, Lanes, Parted, Undecided
 from .comparison import Comparison, floats_around
-from .enclosure import TERMS, head, multiply
+from .enclosure import head
 from .record import Piece, Witness, merged
 
 NARROW = 2.0**-39  # bound: half of the width to which a kink, a jump or an edge is enclosed
@@ -36,7 +36,8 @@ class Search:
 
     Of ``points`` a curve bends or leaps in each, of ``unknown`` nothing is known. ``refuted`` has how far the two
     differ in each at least, ``largest`` is a lower bound of the largest slope. ``middles`` are t, the curve and
-    backward in the middle of each box that is decided. It holds for a grad_output of all ``sizes``.
+    backward in the middle of each box that is decided. It holds for a grad_output of all ``sizes``. At an
+    ``end`` of the line, 1 or -1, from ``start`` to ``stop`` goes u, and t is end / u.
     """
 
     section: Section
@@ -46,6 +47,7 @@ class Search:
     stop: float
     left: int
     sizes: Box
+    end: int = 0
     todo: list[tuple[Box, int]] = field(default_factory=list)
     proved: list[Piece] = field(default_factory=list)
     refuted: list[tuple[float, Box]] = field(default_factory=list)
@@ -84,12 +86,17 @@ class Search:
                 self._look(batch, effort)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether all is proved, and no point left out."""
+        return not (self.todo or self.unknown or self.points or self.refuted)
+
+    @property
     def _at_once(self) -> int:
         elements = sum(len(values) for _, values in self.section.inputs)
         return max(1, min(_AT_ONCE, _ELEMENTS_AT_ONCE // elements))
 
     def _look(self, boxes: list[Box], effort: int) -> None:
-        lanes = lanes_of(boxes, _EFFORTS[effort][1], self.sizes)
+        lanes = lanes_of(boxes, _EFFORTS[effort][1], self.sizes, self.end)
         self.boxes += len(boxes)
         try:
             found = self._enclosed(lanes)
@@ -123,14 +130,15 @@ class Search:
 
     def _judge(self, found: Enclosed, lanes: Lanes, lane: int, box: Box, effort: int) -> None:
         turns, middle = lanes.turns[lane], lane + len(lanes.balls)
-        curve, gradient = found.curve[lane], found.gradient[lane]
-        known = Comparison(curve, gradient, found.curve[middle], found.gradient[middle], box)
-        if not isinstance(curve, arb_series) or not known.is_finite:
-            lost = not ((head(curve).is_finite() and head(gradient).is_finite()) or known.is_finite_in_the_middle)
+        curve, slope, gradient = found.curve.values[lane], found.slope.values, found.gradient.values
+        known = Comparison(slope[lane], gradient[lane], slope[middle], gradient[middle], box)
+        if not known.is_finite:
+            lost = not ((head(curve).is_finite() and head(gradient[lane]).is_finite()) or known.is_finite_in_the_middle)
             self._cut(box, effort, turns, True, lost)
             return
         self.largest = max(self.largest, float(known.slope.abs_lower()))
-        epsilon = known.epsilon(box[1] - box[0] > (self.stop - self.start) * _WIDE)
+        wide = bool(self.end) or box[1] - box[0] > (self.stop - self.start) * _WIDE  # to the end is far from any middle
+        epsilon = known.epsilon(wide)
         if epsilon is not None:
             self.epsilon, self.bits = max(self.epsilon, epsilon), max(self.bits, _EFFORTS[effort][0])
             self.proved.append((*box, effort))
@@ -141,21 +149,26 @@ class Search:
         elif known.is_blurred and effort + 1 < len(_EFFORTS):
             self.todo.append((box, max(effort + 1, 2)))
         else:
-            self._cut(box, effort, [*turns, *known.zeros()], not isinstance(gradient, arb_series))
+            self._cut(box, effort, [*turns, *known.zeros()], not isinstance(gradient[lane], arb_series))
 
     def _enclosed(self, lanes: Lanes) -> Enclosed:
         return enclose(self.section, self.surrogate, lanes, -1 if self.grad_output < 0 else 1)
 
     def _middle(self, box: Box, found: Enclosed, lane: int) -> tuple[float, float, float]:
-        scale = abs(self.grad_output) ** found.degree
-        gradient = float(head(found.gradient[lane])) * scale * self.grad_output
-        return centre(box), float(head(found.curve[lane])) * scale, gradient
+        at = centre(box)
+
+        def number(column: Column) -> float:
+            powers = abs(self.grad_output) ** column.degree * at**column.order
+            return float(head(column.values[lane])) * powers
+
+        t = self.end / at if self.end else at
+        return t, number(found.curve), number(found.gradient) * self.grad_output
 
     def repeat(self) -> None:
         """Raises ``Undecided`` if the first box that was decided has other numbers now."""
         for t, curve, gradient in self.middles[:1]:
             with precision(_EFFORTS[0][0]):
-                again = self._enclosed(lanes_of([(t, t)], sizes=self.sizes))
+                again = self._enclosed(lanes_of([(t, t)], sizes=self.sizes, end=self.end))
             if self._middle((t, t), again, 1) != (t, curve, gradient):
                 raise Undecided("it returns other numbers in each call")
 
@@ -177,9 +190,10 @@ class Search:
         """What is known of one box; None where that is nothing. Raises ``Undecided``."""
         with precision(_EFFORTS[0][0]):
             found = self._enclosed(lanes_of([box], True, (abs(self.grad_output),) * 2))
-            scale = arb_series([arb(abs(self.grad_output)) ** found.degree], TERMS)
-            curve, gradient = ([multiply(each, scale) for each in values] for values in (found.curve, found.gradient))
-            known = Comparison(curve[0], gradient[0], curve[1], gradient[1], box)
+            slope, gradient = (
+                (each.times_size() if each.degree else each).values for each in (found.slope, found.gradient)
+            )
+            known = Comparison(slope[0], gradient[0], slope[1], gradient[1], box)
             return known if known.is_finite and known.slope.is_finite() and known.backward.is_finite() else None
 
     def _cut(self, box: Box, effort: int, turns: Iterable[arb], bent: bool, lost: bool = False) -> None:

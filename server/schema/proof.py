@@ -43,10 +43,11 @@ class ProofRecord(ViewRecord):
 
     On what is proved it differs from grad_output times the slope by no more than ``epsilon`` of the slope at its place.
     ``line`` is the sentence in short, ``meaning`` what it means; ``share`` is that of the range that is proved.
-    ``holds_for`` says for which grad_output, ``given`` from which to which where it is a range. ``boxes`` were looked
-    at with at most so many ``bits``. ``reason`` is why nothing could be asked, empty where it could. ``certificate`` is
-    the text of a file by which anybody can check again what is proved, empty where nothing is. ``word`` and ``line``
-    are empty where forward fails, and where python-flint is not installed; ``holds_for`` where forward fails.
+    ``holds_for`` says for which grad_output, ``given`` from which to which where it is a range. It holds ``everywhere``
+    if for every real x beyond the range as well. ``boxes`` were looked at with at most so many ``bits``. ``reason`` is
+    why nothing could be asked, empty where it could. ``certificate`` is the text of a file by which anybody can check
+    again what is proved, empty where nothing is. ``word`` and ``line`` are empty where forward fails, and where
+    python-flint is not installed; ``holds_for`` where forward fails.
     """
 
     view: ReadOnly[Literal["proof"]]
@@ -58,6 +59,7 @@ class ProofRecord(ViewRecord):
     epsilon: float
     holds_for: Literal["every", "every positive", "every negative", "range", "this", ""]
     given: tuple[float, float] | None
+    everywhere: bool
     stretches: list[StretchRecord]
     witness: WitnessRecord | None
     boxes: int

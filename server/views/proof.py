@@ -45,6 +45,7 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
         "epsilon": found.epsilon,
         "holds_for": found.grad_output,
         "given": found.given,
+        "everywhere": found.everywhere,
         "stretches": list(_stretches(found)),
         "witness": record_of(found.witness, WitnessRecord) if found.witness else None,
         "boxes": found.boxes,

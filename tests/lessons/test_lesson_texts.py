@@ -136,6 +136,6 @@ def test_the_numbers_of_the_lessons_on_code_are_measured(server: str) -> None:
     last = max(x for x, y in zip(ends["x"], ends["forward"], strict=True) if y is not None)
     assert 11.0 < last < 11.1
     proof = http.get(f"{server}/ops/clipped_relu.json?view=proof").json()["line"]
-    assert proof == "Proved for all input from −1 to 3: backward is the derivative of forward, but at 0 and 2."
+    assert proof == "Proved for every real input: backward is the derivative of forward, but at 0 and 2."
     contract = http.get(f"{server}/ops/input_changed_in_place.json?view=contract").json()
     assert contract["note"] == "in-place"

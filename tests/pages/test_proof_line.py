@@ -17,7 +17,7 @@ def test_what_is_proved_comes_by_itself_and_moves_nothing(page: Page) -> None:
     before = page.evaluate(TOP)
     line = page.locator(LINE)
     expect(line).to_have_text(
-        "Proved for all input from −3 to 3: backward is the derivative of the surrogate, but at −1 and 1."
+        "Proved for every real input: backward is the derivative of the surrogate, but at −1 and 1."
     )
     assert page.evaluate(TOP) == before
     expect(page.locator("#proof")).not_to_contain_text("NaN")
@@ -53,7 +53,7 @@ def test_a_frame_says_it_too_unless_it_is_to_be_left_out(page: Page) -> None:
 def test_without_scripts_the_page_links_to_what_is_proved_and_shows_it(plain: Page, server: str) -> None:
     plain.goto(f"{server}/ops/clamp_with_grad?max=2")
     plain.get_by_role("link", name="What is proved").click()
-    expect(plain.locator("#companion-sentence")).to_contain_text("Proved for all input from −3 to 3")
+    expect(plain.locator("#companion-sentence")).to_contain_text("Proved for every real input")
     rows = plain.locator("#companion .ledger tbody tr")
     expect(rows).to_have_count(5)
     expect(rows.first).to_contain_text("proved")

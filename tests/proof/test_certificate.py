@@ -58,6 +58,7 @@ CHANGES: dict[str, tuple[dict[str, Any], str]] = {
     "less effort": ({"pieces": [[-5.0, 5.0, 99]]}, "its boxes are not what it says is proved"),
     "a difference": ({"refuted": [[-1.0, 0.0]], "word": "refuted"}, "do not differ where it says"),
     "a wide kink": ({"points": [[-5.0, 5.0]], "proved": [], "pieces": []}, "it leaves out a part of the range"),
+    "every number": ({"everywhere": True}, "it does not hold outside of the range"),
     "nothing": ({"word": "nothing"}, "it says nothing that could be checked"),
 }
 
@@ -113,7 +114,7 @@ def test_the_command_verifies_a_file_of_ones_own_and_refuses_one_that_was_change
     code, said = verified(tmp_path, name)
     assert (code, said.split(".")[0]) == (
         0,
-        "It holds: backward of MyCube is its derivative for all x from -2 to 2, to 0 of the slope",
+        "It holds: backward of MyCube is its derivative for every real x, to 0 of the slope",
     )
     (tmp_path / "my_ops.py").write_text(CUBE.replace("3 * x", "4 * x"))
     code, said = verified(tmp_path, name)

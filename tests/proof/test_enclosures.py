@@ -149,13 +149,13 @@ def check_values(known: Known, count: int) -> None:
             with precision(BITS):
                 found = enclosed(known, boxes, tight=first % (2 * AT_ONCE) > 0)
             for lane, (start, stop) in enumerate(boxes):
-                ball = head(found.curve[lane])
+                ball = head(found.curve.values[lane])
                 finite += bool(ball.is_finite())
                 for _ in range(POINTS):
                     x = min(stop, start + (stop - start) * random.random())
                     assert not outside(ball, known.exact(mp.mpf(x))), (x, start, stop)
                 middle = start / 2 + stop / 2
-                assert not outside(head(found.curve[lane + AT_ONCE]), known.exact(mp.mpf(middle))), middle
+                assert not outside(head(found.curve.values[lane + AT_ONCE]), known.exact(mp.mpf(middle))), middle
     assert finite > count / 2
 
 
@@ -190,8 +190,8 @@ def test_each_series_is_the_derivative_of_the_other(name: str) -> None:
     known, (_, derivative) = OPERATIONS[name], DERIVATIVES[name]
     boxes = boxes_of(known, AT_ONCE, 1)
     with precision(BITS):
-        function = enclosed(known, boxes, tight=False).curve
-        slope = enclosed(Known(derivative, known.exact), boxes, tight=False).curve
+        function = enclosed(known, boxes, tight=False).curve.values
+        slope = enclosed(Known(derivative, known.exact), boxes, tight=False).curve.values
         for one, other in zip(function, slope, strict=True):
             if isinstance(one, type(other)) and not isinstance(one, arb):
                 for k in range(12):

@@ -1,13 +1,17 @@
 """What is proved of Functions, and what is refuted."""
 
 import math
+import sys
+from collections.abc import Callable
 
+import pytest
 import torch
 from support.sections import op_of, section, written
 
 from gradloupe.ops import OPS, Op
 from gradloupe.server.proof import AT_FIRST, Proof, prove
 
+Curve = Callable[[torch.Tensor], torch.Tensor]
 WIDTH = 1e-11  # bound: of what encloses a kink or a jump
 
 
@@ -87,3 +91,48 @@ def test_what_is_not_proportional_to_grad_output_is_proved_for_this_one_alone() 
     op = Op(Squared, inputs=op_of(torch.sin).inputs)
     assert [proved(op, grad_output=each).word for each in (1.0, 2.0, -1.0)] == ["proved", "refuted", "refuted"]
     assert proved(op).grad_output == "this"
+
+
+@pytest.mark.parametrize(
+    ("forward", "derivative"),
+    [
+        (lambda x: x**3 - x, lambda x: 3 * x**2 - 1),
+        (torch.relu, lambda x: (x > 0).double()),
+        (lambda x: x / (1 + x.abs()), lambda x: (1 + x.abs()) ** -2),
+        (lambda x: torch.sqrt(1 + x * x), lambda x: x / torch.sqrt(1 + x * x)),
+        (lambda x: x.clamp(-1, 2), lambda x: ((x > -1) & (x < 2)).double()),
+        (lambda x: 1 / (1 + x * x), lambda x: -2 * x / (1 + x * x) ** 2),
+    ],
+)
+def test_an_elementary_function_is_proved_for_every_real_number(forward: Curve, derivative: Curve) -> None:
+    found = proved(written(forward, derivative))
+    assert (found.word, found.everywhere) == ("proved", True)
+
+
+WRONG_FAR_AWAY: dict[str, tuple[Curve, Curve]] = {
+    **{
+        f"{sign} beyond {edge:g}": (
+            lambda x: x**2,
+            lambda x, sign=sign, edge=edge: torch.where(sign * x > edge, 3 * x, 2 * x),
+        )
+        for edge in (3.5, 1e6, 1e15, 1e100, 1e300, sys.float_info.max)
+        for sign in (1, -1)
+    },
+    "at one far point": (lambda x: x**2, lambda x: torch.where(x == 1e50, 0.0, 2 * x)),
+    "in a far bump": (lambda x: x**2, lambda x: torch.where((x > 1e9) & (x < 1e9 + 1), 0.0, 2 * x)),
+    "more and more": (lambda x: x**2, lambda x: 2 * x + 2e-30 * x**2),
+    "more and more, where the slope vanishes": (lambda x: 1 / (1 + x * x), lambda x: -2 * x / (1 + x * x) ** 2 - 1e-30),
+    "by a far kink": (lambda x: torch.relu(x - 1e20), lambda x: torch.zeros_like(x)),
+    "by a far jump of forward": (lambda x: x + (x > 1e40).double(), lambda x: torch.ones_like(x)),
+    "by a period": (torch.sin, torch.cos),
+    "by its domain": (torch.log, lambda x: 1 / x),
+    "by a constant that is large": (lambda x: x**2, lambda x: torch.where(x < 1e200, 2 * x, 2.000001 * x)),
+    "by a far pole": (lambda x: 1 / (x - 1e30), lambda x: -((x - 1e30) ** -2)),
+    "by a sum that is lost in rounding": (lambda x: (x + 1e30) - 1e30, lambda x: torch.where(x.abs() > 1e31, 2.0, 1.0)),
+}
+
+
+@pytest.mark.parametrize("how", WRONG_FAR_AWAY)
+def test_what_differs_or_bends_far_away_is_never_proved_for_every_number(how: str) -> None:
+    assert not proved(written(*WRONG_FAR_AWAY[how])).everywhere
+    assert not proved(written(*WRONG_FAR_AWAY[how]), grad_output=-2.0).everywhere

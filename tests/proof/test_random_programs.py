@@ -54,14 +54,14 @@ def check(seeds: range) -> float:
                     found = enclose(cut, None, lanes_of([(start, stop)], tight=random.random() < 0.5), 1.0)
             except (Undecided, Parted):
                 continue
-            ball = head(found.curve[0])
+            ball = head(found.curve.values[0])
             t = np.array([*(random.uniform(start, stop) for _ in range(POINTS)), start / 2 + stop / 2])
             y = cut.alone().forward(t)
             if not ball.is_finite():
                 continue
             known += 1
             assert all(off_by(ball, each) <= ROUNDING * (1 + abs(each)) for each in y), (seed, start, stop)
-            check_slope(cut, found.curve[0], t[-1], stop - start, seed)
+            check_slope(cut, found.curve.values[0], t[-1], stop - start, seed)
     return known / (len(seeds) * BOXES)
 
 
@@ -75,6 +75,38 @@ def check_slope(cut: Section, value: arb | arb_series, t: float, width: float, s
 
 def off_by(ball: arb, number: float) -> float:
     return max(float(ball.lower()) - number, number - float(ball.upper()), 0.0)
+
+
+def check_ends(seeds: range) -> float:
+    """The share of boxes of u in which something is known of the program at end / u, u down to 0."""
+    known = 0
+    for seed in seeds:
+        cut, random = section_of(seed), Random(seed)
+        for end in (1, -1):
+            stop = 10 ** random.uniform(-3, -0.5)
+            start = random.choice((0.0, stop / 10))
+            try:
+                with precision(128):
+                    found = enclose(cut, None, lanes_of([(start, stop)], end=end)).curve
+            except (Undecided, Parted):
+                continue
+            ball = head(found.values[0])
+            if not ball.is_finite():
+                continue
+            known += 1
+            u = np.array([random.uniform(stop / 20 if start == 0 else start, stop) for _ in range(POINTS)])
+            for at, y in zip(u, cut.alone().forward(end / u), strict=True):
+                assert off_by(ball, y / at**found.order) <= ROUNDING * (1 + abs(y / at**found.order)), (seed, end, at)
+    return known / (2 * len(seeds))
+
+
+def test_random_programs_are_enclosed_to_the_ends_of_the_line() -> None:
+    assert check_ends(range(SAMPLE)) > 0.05
+
+
+@pytest.mark.nightly
+def test_thousands_of_random_programs_are_enclosed_to_the_ends_of_the_line() -> None:
+    assert check_ends(range(SAMPLE, ALL)) > 0.05
 
 
 def test_random_programs_are_enclosed() -> None:

@@ -14,7 +14,7 @@ from gradloupe.server.protocol.views import AnswerRecord
 
 def test_it_is_said_what_is_proved_where_it_is_not_and_what_that_means(server: str) -> None:
     found = http.get(f"{server}/ops/clipped_relu.json?view=proof").json()
-    assert found["line"] == "Proved for all input from −1 to 3: backward is the derivative of forward, but at 0 and 2."
+    assert found["line"] == "Proved for every real input: backward is the derivative of forward, but at 0 and 2."
     assert found["sentence"] == f"{found['line']} It holds for every grad_output."
     assert [each["known"] for each in found["stretches"]] == ["proved", "bends", "proved", "bends", "proved"]
     exact, bends, limits = found["meaning"]

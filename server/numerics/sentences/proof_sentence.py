@@ -119,7 +119,9 @@ def _digits(value: float) -> str:
 
 
 def _covered(proof: Proof, names: Names) -> str:
-    """How much of the range is proved."""
+    """How much of the range is proved, or that all of the line is."""
+    if proof.everywhere and not _wide(proof.undecided, proof):
+        return f"for every real {names.wrt}"
     whole = f"{names.wrt} from {_place(proof.start, proof)} to {_place(proof.stop, proof)}"
     if not _wide(proof.undecided, proof):
         return f"for all {whole}"
