@@ -19,8 +19,8 @@ from ..protocol.errors import EngineBroken, EngineBusy
 from ..supervisor.engine import Engine
 from ..supervisor.worker_process import WorkerProcess
 from ..url.numbers import BadQuery
-from .entry import Done, Entry
 from .folder import FolderRefused, Written, our_files, write_folder
+from .page import Done, Published
 from .site import NothingPublished, planned_site, site_files
 
 
@@ -48,7 +48,7 @@ def run_publish(process: WorkerProcess, chosen: Settings, folders: NumberedFolde
 
 async def _measured(
     process: WorkerProcess, chosen: Settings, folders: NumberedFolders
-) -> tuple[dict[str, bytes], tuple[Entry, ...]]:
+) -> tuple[dict[str, bytes], tuple[Published, ...]]:
     engine = Engine(process)
     await engine.connect()
     try:
@@ -76,10 +76,11 @@ def _bar(total: int) -> Iterator[Done]:
         yield lambda: bar.advance(task)
 
 
-def _say(folder: Path, written: Written, entries: tuple[Entry, ...], seconds: float) -> None:
+def _say(folder: Path, written: Written, entries: tuple[Published, ...], seconds: float) -> None:
     for each in entries:
-        if each.why:
-            sys.stderr.write(f"{each.stub['name']} has a page that says why it cannot be called: {each.why}\n")
+        if each.plan.why:
+            name = each.plan.about["stub"]["name"]
+            sys.stderr.write(f"{name} has a page that says why it cannot be called: {each.plan.why}\n")
     if not written.changed and not written.gone:
         print(f"{folder}/ is as it was: none of its {written.files} files has changed, in {seconds:.1f} s.")
         return

@@ -1,29 +1,29 @@
-"""A site: a page and a frame for each Function, the lessons about them, and an index with a search."""
+"""A site: a page and a frame for each Function, the lessons about them, exercises, and an index with a search."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..exercises.exercise import Exercise
+from ..exercises.grade import graded_text
 from ..html.course import Course
 from ..html.gallery import cards_by_group, searched_card
 from ..html.lessons import BadLesson, Lesson, control_positions
-from ..protocol.errors import BadQuestion
+from ..protocol.errors import BadQuestion, EngineBroken, EngineFault, Unsolved
 from ..protocol.suggest import closest_match
-from ..schema.op import DeviceSummary, OpDescription
+from ..schema.op import DeviceSummary, OpDescription, OpStub
+from ..supervisor.edits import Edits
 from ..supervisor.engine import Engine
 from ..supervisor.helpers import helper_count
-from ..url.address import Address
+from ..url.address import Address, default_address
 from ..url.parse import parse_query, read_address
-from .entry import Done, Entry, Planned, planned, published, site_page
-from .exercises import exercise_files
-from .figure import measured_figure
-from .files import figure_files, file_names, shared_files
-from .sliders import SliderAxis, slider_axis, worded_axis
+from .files import file_names, shared_files
+from .page import Done, Planned, Published, published, site_page, undrawn
+from .sliders import SliderAxis, slider_axes, slider_axis, usual_sliders, worded_axis
 
 _POSITIONS = 25  # sample: of the slider of a lesson
 
@@ -37,14 +37,13 @@ class Plan:
     """What is to be published: the Functions, the lessons whose Functions are among them, and the exercises."""
 
     functions: tuple[Planned, ...]
-    lessons: tuple[tuple[Lesson, Planned, Address, SliderAxis], ...]
+    lessons: tuple[Planned, ...]
     exercises: tuple[Exercise, ...]
 
     @property
     def questions(self) -> int:
         """How many answers it takes."""
-        lessons = sum(len(axis.values) for _, _, _, axis in self.lessons)
-        return lessons + sum(each.questions for each in self.functions)
+        return sum(each.questions for each in (*self.functions, *self.lessons))
 
 
 async def planned_site(engine: Engine, course: Course, names: Collection[str], sliders: str) -> Plan:
@@ -55,31 +54,32 @@ async def planned_site(engine: Engine, course: Course, names: Collection[str], s
     if course.broken:
         raise NothingPublished(course.broken[0].trouble["sentence"])
     _check(names, catalogue, "--op", "Function")
-    chosen = [name for name in catalogue if name in names or not names]
-    files = file_names(chosen)
-    functions = [await planned(engine, device, catalogue[name], files[name], sliders) for name in chosen]
-    known = dict.fromkeys(["grad_output", *(each["name"] for plan in functions for each in plan.parameters)])
+    files = file_names([name for name in catalogue if name in names or not names])
+    functions = {name: await _function(engine, device, catalogue[name], file, sliders) for name, file in files.items()}
+    taken = [each["name"] for plan in functions.values() if plan.op for each in plan.op["parameters"]]
+    known = dict.fromkeys(["grad_output", *taken])
     _check([each.partition(":")[0] for each in sliders.split(",") if each], known, "--sliders", "parameter")
-    by_name = {each.stub["name"]: each for each in functions if each.op}
     ours = not engine.job.targets
-    taught = [each for each in course.lessons if each.op in by_name and (ours or each.own)]
-    lessons = [_planned_lesson(each, by_name[each.op], device) for each in taught]
+    taught = [each for each in course.lessons if each.op in functions and functions[each.op].op and (ours or each.own)]
+    lessons = [_lesson(taught, place, functions[each.op], device) for place, each in enumerate(taught)]
     exercises = [each for each in course.exercises.values() if (ours or each.own) and not names]
-    return Plan(tuple(functions), tuple(lessons), tuple(exercises))
+    return Plan(tuple(functions.values()), tuple(lessons), tuple(exercises))
 
 
-async def site_files(engine: Engine, plan: Plan, title: str, done: Done) -> tuple[dict[str, bytes], tuple[Entry, ...]]:
-    """All files of the site by path, and the entry of each Function; ``done`` is called after each question.
+async def site_files(
+    engine: Engine, plan: Plan, title: str, done: Done
+) -> tuple[dict[str, bytes], tuple[Published, ...]]:
+    """All files of the site by path, and the pages of the Functions; ``done`` is called after each question.
 
     Several workers answer, as far as the machine has room. Raises ``EngineBroken``.
     """
-    device, entries = await engine.device(), dict[int, Entry]()
-    waiting = deque(enumerate(plan.functions))
+    device, pages, taught = await engine.device(), dict[int, Published](), bool(plan.lessons)
+    waiting = deque(enumerate((*plan.functions, *plan.lessons)))
 
     async def serve(one: Engine) -> None:
         while waiting:
             place, each = waiting.popleft()
-            entries[place] = await published(one, device, each, bool(plan.lessons), done)
+            pages[place] = await published(one.answer, device, each, taught, done)
 
     helpers = [Engine.spawn(engine.job) for _ in range(helper_count(len(plan.functions)))]
     try:
@@ -89,51 +89,44 @@ async def site_files(engine: Engine, plan: Plan, title: str, done: Done) -> tupl
     finally:
         for each in helpers:
             await each.close()
+    shown = [pages[place] for place in sorted(pages)]
     files = shared_files()
-    shown = tuple(entries[place] for place in sorted(entries))
-    for entry in shown:
-        files |= entry.files
-    for number, (lesson, about, address, axis) in enumerate(plan.lessons, 1):
-        assert about.op is not None
-        figure = await measured_figure(engine.answer, about.op, device, address, (axis,), done, still=True)
-        files |= figure_files(figure, f"lessons/{lesson.name}")
-        files |= _lesson_page(plan, number, lesson, about)
-    files |= await exercise_files(plan.exercises, [each for each, _, _, _ in plan.lessons])
-    return files | _lists(plan, shown, title, device), shown
+    for page in (*shown, *await _exercises(plan)):
+        files |= page.files
+    functions = tuple(shown[: len(plan.functions)])
+    return files | _lists(plan, functions, title, device), functions
 
 
-def _lesson_page(plan: Plan, number: int, lesson: Lesson, shown: Planned) -> dict[str, bytes]:
-    lessons = [each for each, _, _, _ in plan.lessons]
-    beside = {"previous": lessons[:number][-2:-1], "next": lessons[number : number + 1]}
-    context: dict[str, Any] = {"lesson": lesson, "number": number, "count": len(lessons), "shown": shown, **beside}
-    page = site_page("lesson", "../../", True, **context)
-    return {f"lessons/{lesson.name}/index.html": page}
+async def _function(engine: Engine, device: DeviceSummary, stub: OpStub, file: str, sliders: str) -> Planned:
+    """How a Function is to be published, with the ``sliders`` of an address as far as it has them, or with the usual.
+
+    Raises ``BadQuery`` where these reach too many sections.
+    """
+    page = Planned(file, "function", {"stub": stub})
+    try:
+        op = await engine.op(stub["name"])
+    except Unsolved as unsolved:
+        return replace(page, why=unsolved.told["sentence"])
+    except EngineFault as fault:
+        return replace(page, why=str(fault))
+    address = default_address(op)
+    known = {"grad_output", *(each["name"] for each in op["parameters"])} - {address.question.wrt.name}
+    chosen = ",".join(each for each in sliders.split(",") if each.partition(":")[0] in known)
+    if not sliders:
+        address = usual_sliders(op, address)
+    elif chosen:
+        address = read_address(op, device, {"sliders": chosen})
+    return replace(page, op=op, address=address, axes=slider_axes(op, address))
 
 
-def _lists(plan: Plan, entries: Sequence[Entry], title: str, device: DeviceSummary) -> dict[str, bytes]:
-    cards = [{**each.stub, "entry": each, "word": each.word} for each in entries]
-    groups = cards_by_group(cards)  # type: ignore[type-var]
-    lessons = [each for each, _, _, _ in plan.lessons]
-    common: dict[str, Any] = {"lessons": lessons, "exercises": plan.exercises, "title": title, "torch": device["torch"]}
-    found = {"index.html": site_page("index", "", bool(lessons), groups=groups, said=_searched, **common)}
-    if lessons:
-        found["lessons/index.html"] = site_page("lessons", "../", True, **common)
-    return found
-
-
-def _searched(card: Mapping[str, object]) -> str:
-    """The words by which a card is found."""
-    read = searched_card(card)  # type: ignore[arg-type]
-    return " ".join(f"{read.title} {read.keywords} {read.text}".lower().split())
-
-
-def _planned_lesson(
-    lesson: Lesson, shown: Planned, device: DeviceSummary
-) -> tuple[Lesson, Planned, Address, SliderAxis]:
+def _lesson(lessons: Sequence[Lesson], place: int, shown: Planned, device: DeviceSummary) -> Planned:
+    lesson, beside = lessons[place], {"previous": lessons[:place][-1:], "next": lessons[place + 1 : place + 2]}
+    about = {"lesson": lesson, "number": place + 1, "count": len(lessons), "shown": shown, **beside}
     assert shown.op is not None
     try:
         address = read_address(shown.op, device, parse_query(lesson.query))
-        return lesson, shown, address, _control(lesson, shown.op, address)
+        axes = (_control(lesson, shown.op, address),)
+        return Planned(f"lessons/{lesson.name}", "lesson", about, shown.op, address, axes)
     except (BadQuestion, BadLesson) as problem:
         raise NothingPublished(f"The lesson {lesson.name} cannot be shown: {problem}") from None
 
@@ -146,6 +139,54 @@ def _control(lesson: Lesson, op: OpDescription, address: Address) -> SliderAxis:
     if lesson.choices or lesson.control not in numeric:
         return worded_axis(op, address, lesson.control, texts)
     return slider_axis(op, address, lesson.control, _POSITIONS)
+
+
+async def _exercises(plan: Plan) -> list[Published]:
+    """The pages of the exercises, each with the figure of the code that it begins with."""
+    edits, pages = Edits(), list[Published]()
+    lessons = {each.about["lesson"].name: each.about["lesson"] for each in plan.lessons}
+    try:
+        for number, each in enumerate(plan.exercises, 1):
+            about = {"exercise": each, "number": number, "count": len(plan.exercises)}
+            page = Planned(f"exercises/{each.name}", "exercise", {**about, "lesson": lessons.get(each.lesson)})
+            pages.append(await _exercise(edits, each, page, bool(lessons)))
+    finally:
+        await edits.close()
+    return pages
+
+
+async def _exercise(edits: Edits, exercise: Exercise, page: Planned, taught: bool) -> Published:
+    """Its page; a test that is to be written has no figure, nor code that does not run in the sandbox."""
+    if exercise.goal.kind == "check":
+        return undrawn(page, taught)
+    words = parse_query(exercise.goal.asks[0])
+    try:
+        async with edits.engine(graded_text(exercise.start, exercise.goal), "") as engine:
+            await engine.wait_ready()
+            op = await engine.op(next(iter(await engine.catalogue())), words.get("recipe", ""))
+            address = usual_sliders(op, read_address(op, await engine.device(), words))
+            page = replace(page, op=op, address=address, axes=slider_axes(op, address))
+            return await published(engine.answer, await engine.device(), page, taught)
+    except (BadQuestion, EngineBroken, EngineFault, Unsolved):
+        return undrawn(page, taught)
+
+
+def _lists(plan: Plan, pages: Sequence[Published], title: str, device: DeviceSummary) -> dict[str, bytes]:
+    """The lists of Functions, lessons and exercises."""
+    cards = [{**each.plan.about["stub"], "entry": each, "word": each.word} for each in pages]
+    groups = cards_by_group(cards)  # type: ignore[type-var]
+    lessons = [each.about["lesson"] for each in plan.lessons]
+    common: dict[str, Any] = {"lessons": lessons, "exercises": plan.exercises, "title": title, "torch": device["torch"]}
+    common |= {"groups": groups, "said": _searched}
+    wanted = {"index": "index.html"} | ({"lessons": "lessons/index.html"} if lessons else {})
+    wanted |= {"exercises": "exercises/index.html"} if plan.exercises else {}
+    return {place: site_page(template, place, bool(lessons), **common) for template, place in wanted.items()}
+
+
+def _searched(card: Mapping[str, object]) -> str:
+    """The words by which a card is found."""
+    read = searched_card(card)  # type: ignore[arg-type]
+    return " ".join(f"{read.title} {read.keywords} {read.text}".lower().split())
 
 
 def _check(names: Collection[str], known: Collection[str], flag: str, kind: str) -> None:
