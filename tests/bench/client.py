@@ -47,10 +47,9 @@ class Client:
         return self.get(f"/ops/{op}.json?count={count}&grad_output={1 + self._count / 4096}", headers)
 
     def cpu_seconds(self) -> tuple[float, float]:
-        """Seconds of CPU of the web process and of its worker, so far."""
+        """Seconds of CPU of the web process and of its workers, so far."""
         (forkserver,) = children(self.pid, "worker.forkserver")
-        (worker,) = children(forkserver)
-        return _cpu(self.pid), _cpu(worker)
+        return _cpu(self.pid), sum(map(_cpu, children(forkserver)))
 
     def cost(self, ask: Callable[[], Reply], times: int, status: int = 200) -> tuple[float, float]:
         """Seconds of CPU of one request, of the web process and of its worker: the mean of ``times``."""

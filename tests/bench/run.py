@@ -46,6 +46,7 @@ SUBJECTS = {
     "edits": "Edited code: latency, a class at once, and what many runs leave",
     "workers": "A new worker, the boundary per request, and 100 killed workers",
     "replicas": "Servers behind nginx: killed in turn, and followed by another build",
+    "lecture": "A lecture of 10 to 100,000 viewers, simulated from measured costs",
 }
 
 
