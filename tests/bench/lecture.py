@@ -166,7 +166,7 @@ def measure() -> Report:
         f"Measured, CPU of web process + worker: a new page {page} ms, a new redraw {redraw} ms, one that is kept "
         f"{1e3 * costs.kept:.2f} ms. Simulated: all open one page, {OPENING:g} s on average after it is named, and "
         f"drag {DRAGS} times through {STEPS} places; {CURIOUS:.0%} have changed something before, so that nobody else "
-        f"asks what they ask. Times are those within which 95 of 100 come, without the network; servers are the fewest, "
+        f"asks what they ask. Times are those within which 95 of 100 come, without network; servers are the fewest, "
         f"doubled, with which these are below {SLOW:g} s, each with two cores. More than {CROWD:,} viewers are crowds "
         "of so many, with servers of their own."
     )
