@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -89,7 +90,8 @@ def _of_a_range(search: Search, found: Proof, boxes: int) -> Proof:
 def _is_everywhere(search: Search, found: Proof, boxes: int) -> bool:
     """Whether the same is proved outside of the range as well, to the ends of the line, with no further point."""
     reach = max(abs(search.start), abs(search.stop), 1.0)
-    outside = [(1, 0.0, 1 / reach), (-1, 0.0, 1 / reach), (0, -reach, search.start), (0, search.stop, reach)]
+    nearest = math.nextafter(1 / reach, math.inf)  # so that rounding leaves no gap
+    outside = [(1, 0.0, nearest), (-1, 0.0, nearest), (0, -reach, search.start), (0, search.stop, reach)]
     for end, start, stop in outside:
         if search.mixed or not start < stop:
             continue

@@ -55,7 +55,8 @@ class Looked:
         proof = self.proof
         why = proof.reason or ", ".join(f"[{start:.4g}, {stop:.4g}]" for start, stop in proof.refuted[:2])
         return (
-            *(self.name, self.claim, f"{proof.word} {why}", f"{proof.share:.2%}", f"{proof.epsilon:g}"),
+            *(self.name, self.claim, f"{proof.word}{', on the whole line' * proof.everywhere} {why}"),
+            *(proof.grad_output, f"{proof.share:.2%}", f"{proof.epsilon:g}"),
             *(str(len(proof.points)), str(proof.boxes), f"{self.seconds * 1e3:.1f}"),
             *(
                 self.measured,
@@ -99,7 +100,21 @@ def measure() -> Report:
 
 
 HEADINGS = (
-    *("op", "claim", "**proof**", "share", "ε", "points", "boxes", "ms", "our measurement", "ms", "gradcheck", "ms"),
+    *(
+        "op",
+        "claim",
+        "**proof**",
+        "grad_output",
+        "share",
+        "ε",
+        "points",
+        "boxes",
+        "ms",
+        "our measurement",
+        "ms",
+        "gradcheck",
+        "ms",
+    ),
 )
 NOTE = (
     "Over the op's own range, against its surrogate if it has one; milliseconds of the processor. gradcheck is given "

@@ -118,6 +118,11 @@ WRONG_FAR_AWAY: dict[str, tuple[Curve, Curve]] = {
         for edge in (3.5, 1e6, 1e15, 1e100, 1e300, sys.float_info.max)
         for sign in (1, -1)
     },
+    "in the first gap between floats": (
+        lambda x: x**2,
+        lambda x: torch.where((x > 3) & (x < math.nextafter(3, 4)), 0.0, 2 * x),
+    ),
+    "at the end of the range": (lambda x: x.clamp(max=3), lambda x: (x < 3).double()),
     "at one far point": (lambda x: x**2, lambda x: torch.where(x == 1e50, 0.0, 2 * x)),
     "in a far bump": (lambda x: x**2, lambda x: torch.where((x > 1e9) & (x < 1e9 + 1), 0.0, 2 * x)),
     "more and more": (lambda x: x**2, lambda x: 2 * x + 2e-30 * x**2),
