@@ -12,14 +12,14 @@ from typing import Any, get_args
 from typing_extensions import get_type_hints
 
 from ..protocol.answer import Answer
-from ..protocol.views import VIEWS, WRITTEN_VIEWS, AnswerRecord
+from ..protocol.views import VIEWS, AnswerRecord
 from ..schema.node import NodeRecord, OpenedRecord, ThingRecord
 
 _Row = Mapping[str, object]
 _HINTS = {name: get_type_hints(view.columns) for name, view in VIEWS.items()}
 # The columns of each view's document, in the order of its CSV; some views have further ones.
 DOCUMENT_COLUMNS = {view: tuple(columns) for view, columns in _HINTS.items()}
-TEXT_COLUMNS = {view: DOCUMENT_COLUMNS[view] for view in WRITTEN_VIEWS}
+TEXT_COLUMNS = {name: DOCUMENT_COLUMNS[name] for name, view in VIEWS.items() if not view.title}
 # null where backward returned nothing, or there is no surrogate.
 _OPTIONAL = {
     view: [name for name, column in columns.items() if NoneType in get_args(column)] for view, columns in _HINTS.items()

@@ -9,17 +9,20 @@ from markupsafe import Markup
 
 from ..protocol.answer import Answer
 from .axis_ticks import Tick, fitting_labels, widest_label, without_shared_power
+from .font_metrics import text_width
 from .inline_svg import INLINE_GRID, grid_lines, labels_below, percent, stretched_panel
 from .legend_keys import LegendEntry
 from .palette import PAGE_PALETTE, Pen
 from .scene import FEW, MANY, Axis
 from .svg_elements import escape_xml, svg_element
 from .view_picture import view_picture
-from .view_sheet import ViewPanel
+from .view_sheet import CELLS_WITH_NUMBERS, ViewPanel
 
 _PEN = Pen(PAGE_PALETTE)
 _KEY = 13.0  # the font size of a legend, in pixels
-_COLUMNS = 8  # of numbers, at most
+_ROW, _HIGHEST = 2.4, 20.0  # rem, of a row of cells and of all of them
+_LETTER = 0.75  # rem, the size of a number in a cell
+_ROOMS = (8, 12, 16, 24, 36, 56)  # rem, of a panel, from where on numbers are shown; as in css/views/companion.css
 _APART = 1.0  # rem between labels
 
 
@@ -32,6 +35,7 @@ class InlinePanel:
     drawing: Markup
     low: float
     high: float
+    cells: bool
 
 
 def inline_panels(answer: Answer) -> list[list[InlinePanel]]:
@@ -45,11 +49,25 @@ def _panel(panel: ViewPanel) -> InlinePanel:
     shown, power = without_shared_power(up.ticks)
     up = replace(up, ticks=shown)
     inside = [*(grid_lines(few, many, up) if panel.grid else ()), *panel.inside(_PEN, INLINE_GRID, 1.0)]
-    texts = panel.texts if panel.cells[0] <= _COLUMNS else ()
-    numbers = svg_element("g", {"class": "numbers"}, *(_text(*each) for each in texts))
-    drawing = stretched_panel("", up, inside, [numbers]) + labels_below(few, many)
+    drawing = _gutter(panel, up) + stretched_panel("", up, inside, _texts(panel)) + labels_below(few, many)
     words = f"{panel.words} in {power}" if power else panel.words
-    return InlinePanel(words, tuple(_keys(panel.legend)), drawing, *up.span)
+    return InlinePanel(words, tuple(_keys(panel.legend)), drawing, *up.span, bool(panel.rows))
+
+
+def _gutter(panel: ViewPanel, up: Axis) -> Markup:
+    """The room beside cells for their names, as high as their rows want to be."""
+    if not panel.rows:
+        return Markup("")
+    wide, high = widest_label(up.ticks) * 1.15 + 0.6, min(_HIGHEST, _ROW * panel.rows)
+    return svg_element("svg", {"class": "gutter", "width": f"{wide:.2f}rem", "height": f"{high:.2f}rem"})
+
+
+def _texts(panel: ViewPanel) -> Iterator[Markup]:
+    """What stands over the shapes, where there is room for all of it."""
+    if panel.texts and panel.cells[0] <= CELLS_WITH_NUMBERS:
+        widest = max(text_width(text, _LETTER) for _, _, text, _ in panel.texts) + _LETTER / 2
+        room = next((each for each in _ROOMS if each >= widest * panel.cells[0]), _ROOMS[-1])
+        yield svg_element("g", {"class": f"numbers from-{room}"}, *(_text(*each) for each in panel.texts))
 
 
 def _text(x: float, y: float, text: str, colour: str) -> Markup:

@@ -1,4 +1,4 @@
-"""The panels of the views that are drawn over one axis: area, precision, wide, step, descent. As in js/views."""
+"""The panels of the views that are drawn over one axis: area, precision, wide, step, descent."""
 
 from __future__ import annotations
 

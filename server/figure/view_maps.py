@@ -1,8 +1,9 @@
-"""The panels of the views that are fields of colours: map, surface, jacobian. As in js/views."""
+"""The panels of the views that are fields of colours: map, surface, jacobian."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from math import floor
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..protocol.answer import Answer
 from ..protocol.question import element_names
 from .axis_ticks import Tick, ticks
 from .drawn_section import Numbers
+from .legend_keys import LegendEntry
 from .palette import Pen
 from .scene import Axis
 from .svg_paths import PathGrid
@@ -28,9 +30,10 @@ from .view_marks import (
     ramp_key,
     words_of_status,
 )
-from .view_sheet import ViewPanel
+from .view_sheet import CELLS_WITH_NUMBERS, ViewPanel
 
 _DEEP = 0.72  # from here on a colour needs light type
+_MARKS = {"jump": "⊓"}  # of a cell by its status; of others one that bends has a diamond
 
 
 def map_panels(answer: Answer) -> tuple[ViewPanel, ...]:
@@ -102,57 +105,82 @@ def surface_panels(answer: Answer) -> tuple[tuple[ViewPanel, ...], ...]:
 
 
 def jacobian_panels(answer: Answer) -> tuple[ViewPanel, ...]:
-    """Every output by every input: numerical, returned, and their difference."""
+    """Every output by every input: numerical, returned, and their difference where they do not agree."""
     header: Any = answer.header
     if not header["rows"] or not header["across"]:
         return ()
-    high, wide = header["rows"]["count"], header["across"]["count"]
-    named = [
+    rows, across = (
         element_names(side["name"], side["shape"], range(side["first"], side["first"] + side["count"]))
         for side in (header["rows"], header["across"])
-    ]
+    )
+    matrix = partial(_matrix, rows, across)
     status = words_of_status(answer, header["statuses"])
-    columns = {name: finite_column(answer, name) for name in ("numerical", "returned", "difference")}
-    most = max(_largest(columns["numerical"]), _largest(columns["returned"])) or 1.0
-    apart = [
-        abs(value)
-        for value, said in zip(columns["difference"], status, strict=False)
-        if said == "differs" and value is not None
+    columns = {name: finite_column(answer, name) for name in ("numerical", "returned", "difference", "left", "right")}
+    most = max(_largest(columns["numerical"]), _largest(columns["returned"]))
+    apart = _largest([value for value, said in zip(columns["difference"], status, strict=False) if said == "differs"])
+    bent = [None not in sides for sides in zip(columns["left"], columns["right"], strict=True)]
+    forward = [_MARKS.get(said) or ("◇" if kink else "×") for said, kink in zip(status, bent, strict=True)]
+    alike = {*status} <= {*RIGHT}
+    scales = (ramp_key(most),) if most else ()
+    first = matrix("numerical", columns["numerical"], forward, most, scales)
+    if not columns["returned"]:
+        none = (
+            matrix(words, [], forward, most, (), "nothing returned") for words in ("returned by backward", "difference")
+        )
+        return (first, *none)
+    shown = [None if said in RIGHT else value for value, said in zip(columns["difference"], status, strict=True)]
+    marks = [
+        "" if said in RIGHT else "×" if came is None else mark
+        for said, came, mark in zip(status, columns["returned"], forward, strict=True)
     ]
-    up = Axis((0.0, float(high)), (), "")
-    across = Axis((0.0, float(wide)), (), "")
-
-    fit = (lambda count: _names(named[1], count)), (lambda count: _names(named[0][::-1], count))
-
-    def panel(name: str, words: str, scale_end: float) -> ViewPanel:
-        values = columns[name] or [None] * (high * wide)
-        if name == "difference":  # where both agree nothing is to be seen
-            values = [None if said in RIGHT else value for value, said in zip(values, status, strict=True)]
-        rows = [values[row * wide : (row + 1) * wide] for row in reversed(range(high))]
-        texts = tuple(_numbers(rows, scale_end, "" if name == "difference" else "×"))
-        cells = (wide, high)
-        if name == "difference" and {*status} <= {*RIGHT}:
-            texts, cells = ((0.5, 0.5, "within the error bound", "muted"),), (1, 1)
-
-        def inside(pen: Pen, grid: PathGrid, scale: float) -> Iterator[Markup]:
-            yield from draw_field(pen, grid, rows, scale_end)
-
-        return ViewPanel(words, across, up, inside, (), None, False, fit, 8, texts, cells)
-
+    keys = (ramp_key(apart, "intended" if header["designed"] else ""),) if apart else ()
     return (
-        panel("numerical", "numerical", most),
-        panel("returned", "returned by backward", most),
-        panel("difference", "difference", max(apart, default=0.0) or most),
+        first,
+        matrix("returned by backward", columns["returned"], ["×"] * len(status), most, scales),
+        matrix("difference", shown, marks, apart or most, keys, "within the error bound" if alike else ""),
     )
 
 
-def _numbers(rows: Sequence[Sequence[float | None]], most: float, none: str) -> Iterator[tuple[float, float, str, str]]:
-    """The number in each cell, or ``none``."""
-    for i, row in enumerate(rows):
-        for j, value in enumerate(row):
-            deep = value is not None and abs(value) > _DEEP * most
-            text = none if value is None else typeset_number(value, 3)
-            yield (j + 0.5) / len(row), (i + 0.5) / len(rows), text, "paper" if deep else "ink"
+def _matrix(
+    down: Sequence[str],
+    along: Sequence[str],
+    words: str,
+    values: Numbers,
+    marks: Sequence[str],
+    most: float,
+    legend: tuple[LegendEntry, ...] = (),
+    note: str = "",
+) -> ViewPanel:
+    """A field of cells with a number or a mark in each, or with a ``note`` in its middle; its first row is on top.
+
+    ``down`` and ``along`` are the names of its rows and columns.
+    """
+    high, wide = len(down), len(along)
+    values = values or [None] * (high * wide)
+    axes = Frame2D(Axis((0.0, float(wide)), (), ""), Axis((0.0, float(high)), (), ""))
+    cells = [(at % wide + 0.5, high - at // wide - 0.5, value, marks[at]) for at, value in enumerate(values)]
+    rows = [values[row * wide : (row + 1) * wide] for row in reversed(range(high))]
+    texts = tuple(
+        (x / wide, y / high, mark if value is None else typeset_number(value, 3), _type_on(value, most))
+        for x, y, value, mark in cells
+        if value is not None or mark
+    )
+
+    def inside(pen: Pen, grid: PathGrid, scale: float) -> Iterator[Markup]:
+        yield from draw_field(pen, grid, rows, most)
+        if wide > CELLS_WITH_NUMBERS:
+            yield from draw_dots(
+                pen, axes, grid, ((x, y) for x, y, value, mark in cells if mark and value is None), "muted", 3 * scale
+            )
+
+    fit = (lambda count: _names(along, count)), (lambda count: _names(down[::-1], count))
+    shown = (((0.5, 0.5, note, "muted"),), (1, 1)) if note else (texts, (wide, high))
+    return ViewPanel(words, axes.across, axes.up, inside, legend, None, False, fit, 8, *shown, rows=high)
+
+
+def _type_on(value: float | None, most: float) -> str:
+    """The colour of a number on the colour of its cell."""
+    return "muted" if value is None else "paper" if abs(value) > _DEEP * most else "ink"
 
 
 def _names(names: Sequence[str], count: int) -> tuple[Tick, ...]:

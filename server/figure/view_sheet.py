@@ -23,6 +23,7 @@ _SMALL, _TITLE_SIZE, _FOOTER_SIZE, _BELOW, _FOOT, _GAP = 0.8, 1.4, 0.72, 2.7, 1.
 _LEAST = 4.6  # the height of a panel, in units, for which sentences are left out
 _PIXELS = 15.0
 
+CELLS_WITH_NUMBERS = 8  # in a row, at most
 Shapes = Callable[[Pen, PathGrid, float], Iterator[Markup]]
 
 
@@ -32,7 +33,8 @@ class ViewPanel:
 
     ``fit`` gives an axis the labels for which there is room, at most so many; beside a panel on a page are ``levels``.
     ``texts`` stand over all that: where, as shares of the panel from the left and from below, what, and their colour.
-    They are left out where one does not fit into its share of the panel, 1 / ``cells``.
+    They are left out where one does not fit into its share of the panel, 1 / ``cells``. One with ``rows`` is so high on
+    a page as these want to be.
     """
 
     words: str
@@ -46,6 +48,7 @@ class ViewPanel:
     levels: int = 3
     texts: tuple[tuple[float, float, str, str], ...] = ()
     cells: tuple[int, int] = (1, 1)
+    rows: int = 0
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -336,6 +336,9 @@ class Pages:
             "undecided": undecided_stretches(header) if header["view"] == "proof" else [],
             "holds": ends_of_grad_output(header) if header["view"] == "proof" else None,
             "html": self._panel(answer, op, address),
+            "numbers": None
+            if header["view"] != "jacobian"
+            else {**exact_document(cast(CurvesAnswer, answer), address)},
         }
 
     def play(

@@ -132,7 +132,6 @@ _ROWS = (
         jacobian.JacobianColumnsRecord,
         "Jacobian",
         PageEntry("Structure", "Jacobian", "Which outputs depend on which inputs, and how much?"),
-        scripted=True,
     ),
     View(
         "surface",

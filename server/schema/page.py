@@ -108,12 +108,14 @@ class WrongRecord(TypedDict):
 class PagePanelRecord(TypedDict):
     """A view as HTML, as a page of this server shows it; ``at`` is the x of the node, or of the steps.
 
+    ``numbers`` is the document of a Jacobian, whose cells are read one by one.
+
     ``line`` is the proof in short, as HTML, ``undecided`` where it says nothing; it ``holds``, to the letter, for each
     grad_output between two.
     """
 
     address: str
-    view: Literal["area", "map", "precision", "wide", "step", "contract", "proof", "node"]
+    view: Literal["area", "jacobian", "map", "precision", "wide", "step", "contract", "proof", "node"]
     op: str
     title: str
     sentence: str
@@ -124,6 +126,7 @@ class PagePanelRecord(TypedDict):
     undecided: list[Ends]
     holds: Ends | None
     html: str
+    numbers: dict[str, object] | None
 
 
 class CompactRecord(TermsRecord):

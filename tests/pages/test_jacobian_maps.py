@@ -5,15 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 from functions.jacobian_ops import BLOCKS, FORGETFUL, HALF_SOFTMAX
-from playwright.sync_api import Browser, FloatRect, Page, expect
+from playwright.sync_api import Browser, Page, expect
 from support.browser import alone, opened, place_of, resized, settles, shows
 from support.own_server import showing_all
 from support.servers import Server
 
-COLOR = """([x, y]) => { const seen = document.createElement('canvas').getContext('2d');
-seen.drawImage(document.querySelector('#companion-panel canvas'), -x * devicePixelRatio, -y * devicePixelRatio);
-return [...seen.getImageData(0, 0, 1, 1).data.slice(0, 3)]; }"""
-MAPS = "() => document.querySelector('#companion-panel canvas').maps"
+MAPS = "#companion-panel .pictures svg.panel"
+# The colours of what is painted over a point of a map, as shares of it.
+COLORS = """(map, [x, y]) => { const box = map.viewBox.baseVal, point = new DOMPoint(x * box.width, y * box.height);
+return [...map.querySelectorAll("path[class]")].filter(path => path.isPointInFill(point)).map(path =>
+path.getAttribute("class")) }"""
 
 
 def reads(page: Page, words: str) -> None:
@@ -21,19 +22,15 @@ def reads(page: Page, words: str) -> None:
     expect(page.locator("#jacobian-reading")).to_have_text(re.compile(rf"^\s*{re.escape(words)}"))
 
 
-def spot(page: Page, place: int, row: float, column: float, shape: tuple[int, int]) -> tuple[float, float]:
-    """The middle of a cell of one of the three maps, on the canvas."""
-    box = page.evaluate(MAPS)[place]
-    return box["x"] + box["w"] * (column + 0.5) / shape[1], box["y"] + box["h"] * (row + 0.5) / shape[0]
+def colors(page: Page, place: int, row: float, column: float) -> list[str]:
+    """How a cell of one of the three maps, of four rows and columns, is painted."""
+    found: list[str] = page.locator(MAPS).nth(place).evaluate(COLORS, [(column + 0.5) / 4, (row + 0.5) / 4])
+    return found
 
 
 def stacked(tops: list[float]) -> bool:
     """Whether one map begins below the other."""
     return tops == sorted(set(tops)) and len(tops) == 3
-
-
-def canvas(page: Page) -> FloatRect:
-    return place_of(page.locator("#companion-panel canvas"))
 
 
 @pytest.fixture(scope="module")
@@ -61,23 +58,20 @@ def test_a_backward_that_cannot_bear_none_is_a_result_and_a_wrong_index_refused(
 def test_the_maps_are_coloured_read_walked_and_opened(browser: Browser, special: Server) -> None:
     with alone(browser, special.url) as page:
         opened(page, "/ops/HalfSoftmax?view=jacobian")
-        shape = (4, 4)
         expect(page.locator("#companion-sentence")).to_contain_text("diagonal")
-        low, high = (page.evaluate(COLOR, [*spot(page, 0, row, 3, shape)]) for row in (0, 3))
-        assert low[0] > low[2]  # negative is brown, positive is blue
-        assert high[2] > high[0]
-        blank, off = (page.evaluate(COLOR, [*spot(page, 2, row, 3, shape)]) for row in (3, 0))
-        assert blank == [254, 254, 253]
-        assert off[2] > off[0]
-        box = canvas(page)
-        x, y = spot(page, 1, 2, 1, shape)
-        page.mouse.move(box["x"] + x, box["y"] + y)
+        assert [colors(page, 0, row, 3)[-1] for row in (0, 3)] == ["f-negative", "f-positive"]
+        blank, off = (colors(page, 2, row, 3) for row in (3, 0))
+        assert blank == []
+        assert off[-1] == "f-positive"
+        box = place_of(page.locator(MAPS).nth(1))
+        x, y = box["x"] + box["width"] * 1.5 / 4, box["y"] + box["height"] * 2.5 / 4
+        page.mouse.move(x, y)
         reads(page, "y[0,2] by x[0,1]")
         expect(page.locator("#jacobian-reading")).to_have_text(re.compile("returned 0 .*They differ\\.$"))
-        page.mouse.click(box["x"] + x, box["y"] + y)
+        page.mouse.click(x, y)
         shows(page, "/ops/HalfSoftmax?wrt=x[0,1]&of=y[0,2]")
         shows(page, "/ops/HalfSoftmax?wrt=x[0,1]&of=y[0,2]&view=jacobian")
-        page.locator("#companion-panel canvas").focus()
+        page.locator("#companion-panel .pictures").focus()
         page.keyboard.press("ArrowUp")
         page.keyboard.press("End")
         reads(page, "y[0,1] by x[0,3]:")
@@ -86,7 +80,7 @@ def test_the_maps_are_coloured_read_walked_and_opened(browser: Browser, special:
         page.get_by_role("button", name="Worst").click()
         expect(page.get_by_role("button", name="Worst")).to_have_count(0)
         resized(page, 360, 740)  # where the maps stand one below the other
-        settles(lambda: stacked([each["y"] for each in page.evaluate(MAPS)]), True)
+        settles(lambda: stacked([map.bounding_box()["y"] for map in page.locator(MAPS).all()]), True)
 
 
 @pytest.mark.nightly

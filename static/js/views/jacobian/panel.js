@@ -1,9 +1,10 @@
-// The view "jacobian": heatmaps of every output by every input, a cell to read and to open, and what reaches what.
+// The view "jacobian": maps of every output by every input, as the server draws them, a cell to read and to open, and what
+// reaches what.
 
-import { h, ramp, svg } from "../../dom.js";
+import { contentOf, h, svg } from "../../dom.js";
 import { format } from "../../number.js";
+import { cells, label, placeOf, total } from "./cells.js";
 import { influence } from "./influence.js";
-import { cells, label, maps, placeOf, total } from "./maps.js";
 
 const KEYS = {
   ArrowUp: ([row, column]) => [row - 1, column],
@@ -23,33 +24,31 @@ const SAID = {
   gap: "",
 };
 
-export function panel(place, { move, palette, loadSheet }) {
+export function panel(place, { move, loadSheet }) {
   const dressed = loadSheet("jacobian");
-  const canvas = h("canvas", { tabindex: 0, role: "application", "aria-describedby": "jacobian-reading" });
-  const reading = h("p", { id: "jacobian-reading", class: "cell", role: "status" });
-  const scale = h("ul", { class: "scales" });
+  const picture = h("div", { class: "pictures", tabindex: 0, role: "application", "aria-describedby": "jacobian-reading" });
+  const reading = h("p", { id: "jacobian-reading", role: "status" });
   const [bar, reaches] = [h("div", { class: "choose" }), h("div", { class: "influence" })];
-  const below = h("div", { class: "below" }, reading, scale);
-  const drawing = maps(canvas);
-  const picture = influence(reaches);
+  const reached = influence(reaches);
   let shown = null;
   let block = null;
   let cursor = null;
 
-  async function show(answer) {
+  async function show({ numbers: answer, html }) {
     await dressed;
     [shown, cursor] = [answer, null];
     const there = answer.rows !== null;
-    for (const each of [bar, canvas, below]) each.hidden = !there;
-    if (place.firstChild !== bar) place.replaceChildren(bar, canvas, below, reaches);
-    picture.show(answer.influence);
+    for (const each of [bar, picture, reading]) each.hidden = !there;
+    if (place.firstChild !== bar) place.replaceChildren(bar, picture, reading, reaches);
+    picture.replaceChildren(contentOf(html));
+    reached.show(answer.influence);
     if (!there) return;
     block = cells(answer);
     const { rows, across } = answer;
     const told = `Heatmaps of ${rows.name} by ${across.name}: numerical, returned and difference.`;
-    canvas.setAttribute("aria-label", `${told} Arrow keys go from cell to cell, Enter opens one.`);
+    picture.setAttribute("aria-label", `${told} Arrow keys go from cell to cell, Enter opens one.`);
     bar.replaceChildren(...tensorChoice(answer), ...blockSteps(answer), ...worstButton(answer));
-    redraw();
+    outline("here", now());
     read();
   }
 
@@ -58,12 +57,15 @@ export function panel(place, { move, palette, loadSheet }) {
     return [placeOf(rows, of) - rows.first, placeOf(across, wrt) - across.first];
   };
 
-  function redraw() {
-    const width = place.clientWidth;
-    if (!block || !shown.rows || !width) return;
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    drawing.draw(block, { width, rem, palette: palette(), now: now(), cursor });
-    legend(shown);
+  /** Outlines a cell on all maps, none where it is null. */
+  function outline(name, cell) {
+    for (const map of picture.querySelectorAll("svg.panel")) {
+      map.querySelector(`.${name}`)?.remove();
+      if (cell === null) continue;
+      const { width, height } = map.viewBox.baseVal;
+      const [wide, high] = [width / block.columns.length, height / block.rows.length];
+      map.append(svg("rect", { class: name, x: cell[1] * wide, y: cell[0] * high, width: wide, height: high }));
+    }
   }
 
   /** What a cell says: that under the cursor, else that of the section above. */
@@ -86,25 +88,35 @@ export function panel(place, { move, palette, loadSheet }) {
   function point(cell) {
     if (String(cell) === String(cursor)) return;
     cursor = cell;
-    redraw();
+    outline("cursor", cell);
     read();
   }
 
   const open = ([row, column]) => move({ of: block.rows[row], wrt: block.columns[column] });
-  const under = ({ offsetX, offsetY }) => block && drawing.cell(offsetX, offsetY);
 
-  canvas.addEventListener("pointermove", (event) => {
+  /** The cell under a pointer, null beside the maps. */
+  function under({ clientX, clientY }) {
+    for (const map of block ? picture.querySelectorAll("svg.panel") : []) {
+      const { left, top, width, height } = map.getBoundingClientRect();
+      const column = Math.floor(((clientX - left) / width) * block.columns.length);
+      const row = Math.floor(((clientY - top) / height) * block.rows.length);
+      if (row >= 0 && column >= 0 && row < block.rows.length && column < block.columns.length) return [row, column];
+    }
+    return null;
+  }
+
+  picture.addEventListener("pointermove", (event) => {
     const cell = under(event);
-    canvas.classList.toggle("pointing", cell !== null);
+    picture.classList.toggle("pointing", cell !== null);
     if (cell || event.pointerType === "mouse") point(cell);
   });
-  canvas.addEventListener("pointerleave", () => document.activeElement !== canvas && point(null));
-  canvas.addEventListener("blur", () => point(null));
-  canvas.addEventListener("click", (event) => {
+  picture.addEventListener("pointerleave", () => document.activeElement !== picture && point(null));
+  picture.addEventListener("blur", () => point(null));
+  picture.addEventListener("click", (event) => {
     const cell = under(event);
     if (cell) open(cell);
   });
-  canvas.addEventListener("keydown", (event) => {
+  picture.addEventListener("keydown", (event) => {
     const { key } = event;
     if ((key === "Enter" || key === " ") && cursor) open(cursor);
     else if (KEYS[key] && !event.altKey && !event.ctrlKey && !event.metaKey) {
@@ -161,43 +173,11 @@ export function panel(place, { move, palette, loadSheet }) {
     return [button(`Worst: ${cell.of} by ${cell.wrt}`, "", () => move({ of: cell.of, wrt: cell.wrt }))];
   }
 
-  function legend({ columns, statuses, designed }) {
-    const words = new Set(columns.status.map((code) => statuses[code]));
-    const items = block.most > 0 ? [scaleItem("numerical and returned", block.most)] : [];
-    if (block.apart > 0) items.push(scaleItem(designed ? "difference, intended" : "difference", block.apart));
-    const right = words.has("agrees") || words.has("subgradient");
-    if (right) items.push(legendItem("blank", "within the error bound"));
-    const marked = block.marked();
-    if (drawing.small() && marked.size) items.push(legendItem("dot", listed([...marked].map((kind) => MARKED[kind]))));
-    else items.push(...[...marked].map((kind) => legendItem(kind, MARKED[kind])));
-    items.push(legendItem("here", "the section above"));
-    scale.replaceChildren(...items);
-  }
-
-  return { show, redraw, close() {} };
+  return { show, redraw() {}, close() {} };
 }
 
 function button(text, name, pressed) {
   const made = h("button", { type: "button", disabled: !pressed, "aria-label": name || null }, text);
   if (pressed) made.addEventListener("click", pressed);
   return made;
-}
-
-/** A scale of colours from −most to most. */
-const scaleItem = (name, most) => h("li", {}, `${name}: ${format(-most, 3)}`, ramp(), format(most, 3));
-
-const MARKED = { kink: "kink", jump: "jump", cross: "no number, or undecided" };
-const listed = (texts) => (texts.length > 1 ? `${texts.slice(0, -1).join(", ")} or ${texts.at(-1)}` : texts[0]);
-const SAMPLES = {
-  cross: "M6 4 14 12M14 4 6 12",
-  dot: "M7 8A3 3 0 1 1 13 8A3 3 0 1 1 7 8",
-  blank: "M2 2H18V14H2Z",
-  kink: "M10 3 15 8 10 13 5 8Z",
-  jump: "M4 12H10M10 4H16",
-  here: "M3 3H17V13H3Z",
-};
-
-function legendItem(kind, text) {
-  const shape = { viewBox: "0 0 20 16", class: `sample ${kind}`, "aria-hidden": "true" };
-  return h("li", {}, svg("svg", shape, svg("path", { d: SAMPLES[kind] })), h("span", {}, text));
 }
