@@ -13,6 +13,7 @@ from typing import Any, Literal
 import torch
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from ... import __version__
 from ..runtime import Section
 from .record import Proof
 
@@ -61,7 +62,7 @@ def certify(proof: Proof, section: Section, grad_output: float, recipe: str = ""
     """
     op, path = section.op, _file_of(section.op.function)
     gallery = op.function.__module__.startswith("gradloupe.ops.")
-    versions = {name: version(name) for name in ("gradloupe", "torch", "python-flint")}
+    versions = {"gradloupe": __version__, "torch": str(torch.__version__), "python-flint": version("python-flint")}
     return Certificate(
         FORMAT,
         op.name,
