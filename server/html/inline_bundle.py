@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import re
 from base64 import b64encode
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -26,38 +25,21 @@ _UNPACK = """async function unpacked(text) {
 }"""
 
 
-@dataclass(frozen=True)
-class Bundle:
-    """The contents of the script and style elements of a page, and its Content Security Policy.
+def build_bundle(dress: str, library: str, entry: str, sheet: str) -> dict[str, Markup]:
+    """The contents of the script and style elements of a page by name, and its Content Security ``policy``.
 
-    ``dress`` runs before the page is seen, ``library`` draws and may be empty, ``entry`` runs at last.
+    ``dress`` runs before the page is seen, ``library`` draws and may be empty, ``entry`` runs at last. The library is
+    gzipped, which leaves less than half of it.
     """
-
-    dress: Markup
-    library: Markup
-    entry: Markup
-    style: Markup
-    policy: str
-
-
-def build_bundle(dress: str, library: str, entry: str, sheet: str) -> Bundle:
-    """The bundle of three scripts and a style sheet; the library is gzipped, which leaves less than half of it."""
-    packed = f'{_UNPACK}\nwindow.plotlyUnpacked = unpacked("{_gzipped(library)}");' if library else ""
-    first, second, last = scripts = [inline_script(each) for each in (dress, packed, entry)]
-    policy = {
-        "default-src": ["'none'"],
-        "script-src": [*(["blob:"] if library else []), *(csp_hash(str(each)) for each in scripts if each)],
-        "style-src": [EMPTY_STYLE_HASH, csp_hash(sheet)],
-        "img-src": ["data:", "blob:"],
-        "base-uri": ["'none'"],
-        "form-action": ["'none'"],
-    }
-    said = "; ".join(" ".join([name, *sources]) for name, sources in policy.items())
-    return Bundle(first, second, last, Markup(sheet), said)  # noqa: S704 - our own files
-
-
-def _gzipped(text: str) -> str:
-    return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    packed = b64encode(gzip.compress(library.encode(), mtime=0)).decode()
+    library = f'{_UNPACK}\nwindow.plotlyUnpacked = unpacked("{packed}");' if library else ""
+    scripts = {name: inline_script(each) for name, each in (("dress", dress), ("library", library), ("entry", entry))}
+    admitted = " ".join(["blob:"] * bool(library) + [csp_hash(each) for each in scripts.values() if each])
+    policy = (
+        f"default-src 'none'; script-src {admitted}; style-src {EMPTY_STYLE_HASH} {csp_hash(sheet)}; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    return {**scripts, "style": Markup(sheet), "policy": Markup(policy)}  # noqa: S704 - our own files
 
 
 def inline_script(script: str) -> Markup:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,12 +14,12 @@ from markupsafe import Markup
 
 from ..publish.figure import Figure, measured_figure
 from ..publish.files import one_file
-from ..publish.sliders import SliderAxis, section_count, slider_axes
+from ..publish.sliders import SliderAxis, section_count, slider_axis
 from ..report.atomic_write import atomic_write
 from ..report.result import CheckResult, ExaminedFunction
 from ..schema.op import OpDescription
 from ..schema.verdict_words import FAILING_WORDS
-from ..url.address import Address, SliderCount
+from ..url.address import MOST_SECTIONS, Address
 from ..worker.answer import device_summary
 from . import process_restored
 from .arguments import CheckArguments
@@ -145,25 +144,22 @@ def _caveat(checked: CheckResult) -> str:
 def _with_sliders(subject: Subject, height: int, beside: str) -> Figure:
     """The figure with as many sections as size and time allow, and the sentence on its sliders."""
     op, device, address = subject.told, device_summary(), subject.wanted.address(subject.told)
-    run_to_end(measured_figure(subject.answer, op, device, address, ()))  # what is imported once takes no part
+
+    def measured(address: Address, grid: tuple[SliderAxis, ...] = ()) -> Figure:
+        return run_to_end(measured_figure(subject.answer, op, device, address, grid, alone=True))
+
+    measured(address)  # what is imported once takes no part
     began = time.monotonic()
-    each = len(run_to_end(measured_figure(subject.answer, op, device, address, (), alone=True)).sections)
+    each = len(measured(address).sections)
     seconds = time.monotonic() - began
-    sliding, grid = next(_grids(op, address, min(_MAX_BYTES // each, int(_MAX_SECONDS / seconds))))
+    names = [one["name"] for one in op["parameters"] if one["name"] != address.question.wrt.name]
+    grid = next(_grids(op, address, names, min(_MAX_BYTES // each, int(_MAX_SECONDS / seconds), MOST_SECTIONS)))
     cost = f"{seconds:.1g} s" if _MAX_SECONDS / seconds < _MAX_BYTES / each else f"{each / 1e3:.0f} kB"
-    remark = _unslid(_slidable(op, sliding), [axis.name for axis in grid], cost)
-    shown = replace(sliding, hide=_HIDDEN, height=height)
-    return replace(
-        run_to_end(measured_figure(subject.answer, op, device, shown, grid, alone=True)), beside=beside, remark=remark
-    )
+    remark = _unslid(names, [axis.name for axis in grid], cost)
+    return replace(measured(replace(address, hide=_HIDDEN, height=height), grid), beside=beside, remark=remark)
 
 
-def _slidable(op: OpDescription, address: Address) -> dict[str, str]:
-    """The kinds of the parameters that are not swept, by name."""
-    return {each["name"]: each["kind"] for each in op["parameters"] if each["name"] != address.question.wrt.name}
-
-
-def _unslid(names: Collection[str], sliding: Collection[str], cost: str) -> str:
+def _unslid(names: Sequence[str], sliding: Sequence[str], cost: str) -> str:
     """The sentence on what has no slider, and why; "" where everything has one."""
     missing = [each for each in (*names, _LAST) if each not in sliding]
     if missing:
@@ -173,16 +169,12 @@ def _unslid(names: Collection[str], sliding: Collection[str], cost: str) -> str:
     return "" if names else f"Only {_LAST} has a slider: no number, switch or word is passed that could be moved."
 
 
-def _grids(op: OpDescription, address: Address, limit: int) -> Iterator[tuple[Address, tuple[SliderAxis, ...]]]:
-    """Choices of sliders and their axes that make at most so many sections, the richest first; no sliders at last."""
-    kinds = _slidable(op, address)
-    for controls in range(min(_MAX_SLIDERS, len(kinds)), -1, -1):
+def _grids(op: OpDescription, address: Address, names: Sequence[str], limit: int) -> Iterator[tuple[SliderAxis, ...]]:
+    """Choices of sliders that make at most so many sections, the richest first; none at last."""
+    for controls in range(min(_MAX_SLIDERS, len(names)), -1, -1):
         for count in _COUNTS:
-            numeric = ("float", "int")
-            chosen = [SliderCount(name, count if kinds[name] in numeric else 0) for name in list(kinds)[:controls]]
-            sliding = replace(address, sliders=(*chosen, SliderCount(_LAST, _GRAD_OUTPUT)))
-            if math.prod(max(2, values) for _, values in sliding.sliders) <= limit:
-                grid = slider_axes(op, sliding)
-                if section_count(grid) <= limit:
-                    yield sliding, grid
-    yield replace(address, sliders=()), ()
+            chosen = [*((name, count) for name in names[:controls]), (_LAST, _GRAD_OUTPUT)]
+            grid = tuple(slider_axis(op, address, name, values) for name, values in chosen)
+            if section_count(grid) <= limit:
+                yield grid
+    yield ()

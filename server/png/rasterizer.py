@@ -45,7 +45,7 @@ class Rasterizer:
         if (drawing := self._pending.get(order)) is None:
             if len(self._pending) >= LONGEST_QUEUE:
                 raise EngineBusy
-            drawing = asyncio.get_running_loop().run_in_executor(self._thread, _drawn, kind, svg)
+            drawing = asyncio.get_running_loop().run_in_executor(self._thread, drawn, kind, svg)
             self._pending[order] = drawing
             drawing.add_done_callback(lambda _: self._pending.pop(order))
         try:
@@ -56,7 +56,7 @@ class Rasterizer:
             raise
 
 
-def _drawn(kind: Literal["png", "pdf"], svg: str) -> bytes:
+def drawn(kind: Literal["png", "pdf"], svg: str) -> bytes:
     """The picture, the same on every machine: 96 pixels are 72 points."""
     import typst  # takes as long to load as a page to be served
 

@@ -7,12 +7,14 @@ from collections.abc import Collection
 from functools import cache
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
 from ..figure.hidden_curves import without_hidden
 from ..figure.sheet_svg import figure_svg
 from ..html.assets import EMPTY_STYLE_HASH, Assets, without_comments
-from ..html.inline_bundle import Bundle, build_bundle
+from ..html.inline_bundle import build_bundle
 from ..html.pages import Pages, SectionPage
 from ..url.address import canonical_address, curves_only, without_display_options
 from .figure import Figure
@@ -89,7 +91,7 @@ def _library() -> str:
 
 
 def _frame(
-    figure: Figure, inline: Bundle | None = None, linked: dict[str, str] | None = None, kernel: bool = False
+    figure: Figure, inline: dict[str, Markup] | None = None, linked: dict[str, str] | None = None, kernel: bool = False
 ) -> bytes:
     address = canonical_address(figure.op, without_display_options(curves_only(figure.address)))
     answer = without_hidden(figure.answer, figure.address.hide)
@@ -102,7 +104,7 @@ def _frame(
 
 
 @cache
-def _inline(still: bool) -> Bundle:
+def _inline(still: bool) -> dict[str, Markup]:
     assets = Assets.shared()
     library = "" if still else assets.read(_library()).decode()
     return build_bundle(

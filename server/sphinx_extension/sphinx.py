@@ -92,6 +92,7 @@ def _measured(folder: Path, path: str, words: dict[str, str], recipe: str, check
     from gradloupe.server.notebook.arguments import CheckArguments
     from gradloupe.server.notebook.run import examine_subject, run_to_end
     from gradloupe.server.notebook.subject import make_subject
+    from gradloupe.server.png.rasterizer import drawn
     from gradloupe.server.publish.figure import measured_figure
     from gradloupe.server.publish.files import figure_files
     from gradloupe.server.publish.sliders import usual_sliders
@@ -118,7 +119,7 @@ def _measured(folder: Path, path: str, words: dict[str, str], recipe: str, check
     plain = without_display_options(curves_only(address))
     files = {f"{_SITE}/{place}": content for place, content in figure_files(figure, name).items()}
     files[f"{_PICTURES}/{name}.svg"] = figure_svg(figure.answer, plain)
-    files[f"{_PICTURES}/{name}.pdf"] = _printed(print_svg(figure.answer, plain))
+    files[f"{_PICTURES}/{name}.pdf"] = drawn("pdf", print_svg(figure.answer, plain))
     for place, content in files.items():
         Path(folder, place).parent.mkdir(parents=True, exist_ok=True)
         Path(folder, place).write_bytes(content)
@@ -139,18 +140,6 @@ def _imported(path: str) -> Any:
         return resolve_name(path)
     except Exception as problem:  # noqa: BLE001 a module may raise anything
         raise BadFigure(f"{path} cannot be imported: {type(problem).__name__}: {problem}.") from None
-
-
-def _printed(svg: str) -> bytes:
-    import asyncio
-
-    from gradloupe.server.png import Rasterizer
-
-    rasterizer = Rasterizer()
-    try:
-        return asyncio.run(rasterizer.pdf(svg))
-    finally:
-        rasterizer.close()
 
 
 def _folder(doctrees: str | Path, document: str) -> Path:
