@@ -23,7 +23,7 @@ _HOLDS, _DOES_NOT, _NOT_ASKED = range(3)  # unit: exit codes
 def main(certificate: str, *targets: str) -> int:
     """Say in a sentence whether a certificate holds, and return the exit code: 0 if so, 1 if not, 2 if not asked."""
     if not AVAILABLE:
-        return _told("Proofs need python-flint, which is not installed here.", _NOT_ASKED)
+        return _told("Proofs need python-flint: pip install 'gradloupe[proof]'.", _NOT_ASKED)
     try:
         known = _read(Path(certificate))
         found = _op(known, targets[0] if targets else known.file)

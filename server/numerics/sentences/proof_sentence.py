@@ -10,7 +10,7 @@ from ..formatting.numbers import format_number, simplest_number
 from .places import Names
 
 NOTHING_TO_PROVE = "with grad_output 0 every gradient is 0"
-NOT_INSTALLED = "Proofs need python-flint, which is not installed here."
+NOT_INSTALLED = "Proofs need python-flint: pip install 'gradloupe[proof]'."
 _MOST = 3  # pattern: more points or stretches than these are counted, not named
 _INWARDS = 1e-2  # pattern: how far the ends of a range of grad_output are rounded into it, to be short
 _NARROW = 1e-6  # pattern: of the range; a stretch narrower than this is told as a point
