@@ -15,7 +15,6 @@ from ..numerics.curve.evaluate import evaluate
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.linearity.laws import Linearity, describe_violation
 from ..numerics.sampling.grid import Grid
-from ..numerics.sentences.places import Names
 from ..numerics.status import Status
 from ..numerics.verdict.verdict import Verdict, judge
 from ..numerics.whole_range.check import less_certain, tolerated_range
@@ -114,9 +113,3 @@ def evaluate_and_judge(section: Section, question: Question) -> tuple[Evaluation
 def question_grid(question: Question, most: int | None = None) -> Grid:
     """The grid of the question, with at most so many points."""
     return Grid(question.start, question.stop, min(question.count, most or question.count))
-
-
-def sentence_names(section: Section, question: Question) -> Names:
-    """The names of the swept element and the output element for sentences, and the claim."""
-    claim = section.op.claim if section.order == 1 else "exact"  # the claim is about the first derivative
-    return Names(str(question.wrt), str(question.of), claim, section.sweeps_parameter)

@@ -12,7 +12,7 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.sentences.headline import Specimen, headline
-from ..numerics.sentences.places import describe_point
+from ..numerics.sentences.places import describe_point, section_names
 from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import Status
 from ..numerics.studies.implied_forward import implied_forward
@@ -44,7 +44,6 @@ from .common import (
     finite_or_none,
     linearity_findings,
     record_of,
-    sentence_names,
     view_answer,
 )
 from .seen import seen_summary
@@ -68,7 +67,7 @@ class VerdictText:
 def curves_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: everything measured of a section. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
-    names = sentence_names(section, question)
+    names = section_names(section)
     words = VerdictText(
         headline(evaluation, verdict, names, specimen(section)),
         verdict_sentence(evaluation, verdict, names),
@@ -95,7 +94,7 @@ def curves_answer(
     if verdict.word not in FORWARD_WORDS:
         implied = implied_forward(evaluation, verdict)
         columns |= {} if implied is None else {"implied": implied}
-    slopes, names = evaluation.numerical.slopes, sentence_names(section, question)
+    slopes, names = evaluation.numerical.slopes, section_names(section)
     seen, shares = seen_summary(section, question, evaluation, verdict) if section.order == 1 else (None, {})
     columns |= shares
     holds = None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds

@@ -13,6 +13,7 @@ from ..protocol.answer import empty_answer
 from ..protocol.question import Question
 from ..runtime.arrays import Array
 from ..runtime.section import Section
+from ..runtime.symmetric_inputs import swept_place
 from ..schema.section import AskedRecord
 from .common import ColumnArrays, ViewAnswer, view_answer
 
@@ -41,7 +42,7 @@ def descent_view(section: Section, question: Question, asked: AskedRecord) -> Vi
         lr=plan.lr,
         steps=plan.steps,
         goal=plan.goal,
-        at=plan.start[0 if single else int(np.ravel_multi_index(section.wrt_index, shape))],
+        at=plan.start[0 if single else swept_place(section)],
         failure=pair.returned.failure or pair.true.failure,
     )
 

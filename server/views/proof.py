@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..numerics.sentences.places import section_names
 from ..numerics.sentences.proof_sentence import (
     NOT_INSTALLED,
     NOTHING_TO_PROVE,
@@ -19,7 +20,7 @@ from ..protocol.question import Question
 from ..runtime.section import Section
 from ..schema.proof import ProofRecord, StretchRecord, WitnessRecord
 from ..schema.section import AskedRecord
-from .common import ViewAnswer, record_of, sentence_names
+from .common import ViewAnswer, record_of
 
 
 def proof_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -33,7 +34,7 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
         found = Proof("nothing", start, stop, reason=NOTHING_TO_PROVE, undecided=((start, stop),))
     if found.reason and not section.sweeps_parameter:
         section.backward(np.array([question.place]), question.grad_output)  # which tells of one that fails
-    names = sentence_names(section, question)
+    names = section_names(section)
     header: ProofRecord = {
         **asked,
         "view": "proof",

@@ -12,6 +12,7 @@ from ..numerics.second_order.grad_input import grad_input_section
 from ..numerics.second_order.gradgradcheck import gradgradcheck
 from ..numerics.second_order.text import explain_second_order, one_derivative_further, second_order_sentence
 from ..numerics.sentences.headline import headline, no_gradient_headline
+from ..numerics.sentences.places import section_names
 from ..numerics.verdict.verdict import Verdict
 from ..protocol.answer import empty_answer
 from ..protocol.question import Element, Question
@@ -22,7 +23,7 @@ from ..runtime.section import Section
 from ..schema.answer_notes import verdict_note
 from ..schema.section import AskedRecord, OpinionRecord
 from . import curves
-from .common import ViewAnswer, ViewFunction, evaluate_and_judge, record_of, sentence_names
+from .common import ViewAnswer, ViewFunction, evaluate_and_judge, record_of
 
 _FIRST_ORDER_NOTE = "Shown for the first derivative, whatever the order of the curves."
 _OF_THE_DECORATOR = "That is all that can be said of a backward with this decorator."
@@ -91,7 +92,7 @@ def _curves(
     section: Section, question: Question, asked: AskedRecord, backward: Section, further: Question
 ) -> ViewAnswer:
     evaluation, verdict = evaluate_and_judge(backward, further)
-    names = sentence_names(backward, further)
+    names = section_names(backward)
     first = "unsupported" if verdict.word == "unsupported" else evaluate_and_judge(section, question)[1].word
     sentence = second_order_sentence(evaluation, verdict, names, first) + _zero_note(question)
     words = curves.VerdictText(

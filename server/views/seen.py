@@ -11,7 +11,7 @@ from ..capture.samples import data_of, sample_of
 from ..capture.words import share_words
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.formatting.numbers import format_number
-from ..numerics.sentences.places import describe_intervals
+from ..numerics.sentences.places import describe_intervals, section_names
 from ..numerics.status import Status
 from ..numerics.studies.seen import SeenPoints, judge_seen
 from ..numerics.verdict.verdict import Verdict
@@ -22,7 +22,7 @@ from ..runtime.arrays import Array, Interval, Mask
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
 from ..schema.section import Bins, SeenRecord
-from .common import ColumnArrays, sentence_names
+from .common import ColumnArrays
 from .small_net import NET, small_net_numbers
 
 _BINS, _FEW_BINS = 48, 24  # unit: of the inputs and of grad_output
@@ -178,7 +178,7 @@ def _sentences(
     evaluation: Evaluation,
     verdict: Verdict,
 ) -> Iterator[str]:
-    names, of = sentence_names(section, question), f"the inputs of `{section.op.function.__name__}`{_where(record)}"
+    names, of = section_names(section), f"the inputs of `{section.op.function.__name__}`{_where(record)}"
     if record["differs"] is not None:
         own = "" if sample.paired else f", the other inputs held and grad_output {format_number(question.grad_output)}"
         if record["differs"]:

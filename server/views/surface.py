@@ -22,6 +22,7 @@ from ..protocol.question import DEFAULT_COUNT, Question
 from ..runtime.arrays import Array
 from ..runtime.batching import batched_plane, plane_structure
 from ..runtime.section import Section
+from ..runtime.symmetric_inputs import swept_place
 from ..schema.section import AskedRecord
 from ..schema.surface import PotentialTestRecord
 from .common import ColumnArrays, ViewAnswer, record_of, view_answer
@@ -73,7 +74,7 @@ def surface_view(section: Section, question: Question, asked: AskedRecord) -> Vi
         stop2=question.stop2,
         notes=asked["notes"] + notes,
         sentence=surface_sentence(measured, wrt, wrt2),
-        places=(_place(section), _place(across)),
+        places=[None if each.sweeps_parameter else swept_place(each) for each in (section, across)],
         shape=(y.size, x.size),
         differs=int((measured.status == Status.DIFFERS).sum()),
         potential=test
@@ -131,14 +132,6 @@ def _columns(measured: Surface, implied: Any) -> ColumnArrays:
         columns[f"allowed_{name}"] = _rounded(part.allowed)
         columns[f"status_{name}"] = part.status.astype(np.uint8)
     return columns | ({} if implied is None else {"implied": implied})
-
-
-def _place(section: Section) -> int | None:
-    """The flat index of the swept element in its tensor; None for a parameter."""
-    if section.sweeps_parameter:
-        return None
-    shape = next(each.shape for each in section.op.inputs if each.name == section.wrt)
-    return int(np.ravel_multi_index(section.wrt_index, shape)) if section.wrt_index else 0
 
 
 def _rounded(bound: Array) -> Array:

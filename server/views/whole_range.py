@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
-from ..numerics.sentences.places import Names
+from ..numerics.sentences.places import Names, section_names
 from ..numerics.sentences.verdict_sentence import whole_range_sentences
 from ..numerics.status import Status
 from ..protocol.question import Question
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, BeyondRecord
-from .common import ViewAnswer, evaluate_and_judge, record_of, sentence_names, view_answer
+from .common import ViewAnswer, evaluate_and_judge, record_of, view_answer
 
 
 def whole_range_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: one row a point, spaced more widely away from 0. Raises ``FunctionFailed``."""
     evaluation, _ = evaluate_and_judge(section, question)
-    summary = whole_range_summary(evaluation, sentence_names(section, question))
+    summary = whole_range_summary(evaluation, section_names(section))
     found: dict[str, Any] = {**(summary or {"reach": None, "finite": None, "intervals": []})}
     found["sentence"] = found.get("sentence") or _why_nothing(evaluation, str(question.wrt))
     return view_answer(asked, evaluation, evaluation.whole_range, **found)

@@ -11,6 +11,7 @@ import numpy as np
 from ....ops import Descent
 from ...runtime.arrays import Array
 from ...runtime.section import Section
+from ...runtime.symmetric_inputs import swept_place
 from .loss import Loss, moved_size, position_tensor
 from .true_gradient import TrueForward
 
@@ -79,8 +80,7 @@ def _start(section: Section, truth: TrueForward, request: DescentRequest, at: fl
     if moved_size(section) > 1:
         start = np.array(dict(section.inputs)[section.wrt])
         if at is not None:
-            shape = next(each.shape for each in section.op.inputs if each.name == section.wrt)
-            start[np.ravel_multi_index(section.wrt_index, shape)] = at
+            start[swept_place(section)] = at
         return section.snap(start)
     if at is not None:
         return section.snap(np.array([at]))

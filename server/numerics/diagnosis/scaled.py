@@ -15,11 +15,12 @@ from ...runtime.arrays import Array, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
+from ...runtime.symmetric_inputs import swept_place
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
 from .conjugate import conjugate_slope
 from .evidence import Evidence, Hypothesis, describe_factor
-from .swapped_inputs import flat_index, swapped_inputs
+from .swapped_inputs import swapped_inputs
 
 # The fewest rows with a nonzero slope for a factor.
 _MIN_ROWS = 3  # pattern: for a constant factor
@@ -96,7 +97,7 @@ def constant_factor(data: Evidence) -> Hypothesis | None:
 def _depends_on_held(data: Evidence, size: float) -> bool:
     """Whether the factor is another one where all other inputs are held at other values."""
     section = data.section
-    swept = flat_index(section)
+    swept = swept_place(section)
     moved = [
         (name, tuple(v if (name, k) == (section.wrt, swept) else v * _CHANGES[0] for k, v in enumerate(values)))
         for name, values in section.inputs

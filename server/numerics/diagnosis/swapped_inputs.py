@@ -11,7 +11,7 @@ from ...runtime.batching import batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
-from ...runtime.symmetric_inputs import swept_shape
+from ...runtime.symmetric_inputs import swept_place, swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, RATIO, WIDEST_STEP
 from ..differentiation.richardson import extrapolate, tableau
 from .evidence import EXCEPTIONS, SURE, SURE_ERROR, Evidence, Hypothesis
@@ -58,7 +58,7 @@ def same_slopes(returned: Array, slope: Array, error: Array, precision: float) -
 
 def _is_swapped_back(section: Section, other: str, data: Evidence) -> bool:
     """Whether the derivative with respect to the swept input is what backward returns for the ``other``."""
-    values, place = dict(section.inputs), flat_index(section)
+    values, place = dict(section.inputs), swept_place(section)
     value = values[other][place]
     swapped = replace(section, wrt=other, inputs=changed_inputs(section, section.wrt, float(np.median(data.x)) + 0.1))
     x = swapped.snap(value + _OFFSETS * max(1.0, abs(value)))
@@ -72,7 +72,7 @@ def _is_swapped_back(section: Section, other: str, data: Evidence) -> bool:
 def slopes_by(section: Section, other: str, x: Array, grad_output: float) -> tuple[Array, Array]:
     """The slope of forward with respect to the ``other`` input at every ``x`` of the swept one, and its error bound."""
     reference = batched_section(reference_of(section, x, grad_output), x, grad_output)
-    held = dict(section.inputs)[other][flat_index(section)]
+    held = dict(section.inputs)[other][swept_place(section)]
     steps = WIDEST_STEP * max(1.0, abs(held)) * LADDER
     above = np.stack([_with_input(reference, other, held + step).forward(x) for step in steps.ravel().tolist()])
     below = np.stack([_with_input(reference, other, held - step).forward(x) for step in steps.ravel().tolist()])
@@ -88,13 +88,8 @@ def _with_input(section: Section, name: str, value: float) -> Section:
 
 def changed_inputs(section: Section, name: str, value: float) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """The held inputs, with another number in one of them, at the index of the swept element."""
-    place = flat_index(section)
+    place = swept_place(section)
     return tuple(
         (each, (*values[:place], value, *values[place + 1 :]) if each == name else values)
         for each, values in section.inputs
     )
-
-
-def flat_index(section: Section) -> int:
-    """Where the swept element is in its flattened tensor, and its namesake in any other of that shape."""
-    return int(np.ravel_multi_index(section.wrt_index, swept_shape(section))) if section.wrt_index else 0

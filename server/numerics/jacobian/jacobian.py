@@ -14,8 +14,9 @@ from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.reference import rounded_inputs
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
-from ...runtime.symmetric_inputs import swept_shape
+from ...runtime.symmetric_inputs import swept_place, swept_shape
 from ...runtime.vjp import Index
+from ..diagnosis.swapped_inputs import changed_inputs
 from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells
 from .cells import BasePoint, jacobian_slopes
 from .scan import ScanResult, scan_jacobian
@@ -121,7 +122,7 @@ def jacobian(
         )
     return Jacobian(
         section=section,
-        at=float(copies.here[_flat(section)]),
+        at=float(copies.here[swept_place(section)]),
         rows=rows,
         across=columns,
         numerical=measured,
@@ -141,27 +142,16 @@ def held_at(section: Section, at: float | None) -> Section:
     """The section with ``wrt`` itself held at ``at``; where it was if that is None."""
     if at is None:
         return section
-    flat, name = _flat(section), section.wrt
-    inputs = tuple(
-        (each, (*values[:flat], at, *values[flat + 1 :]) if each == name else values) for each, values in section.inputs
-    )
-    return replace(
-        section,
-        inputs=inputs,
-        parameters=tuple((each, at if each == name else value) for each, value in section.parameters),
-    )
+    inputs = changed_inputs(section, section.wrt, at)
+    parameters = tuple((each, at if each == section.wrt else value) for each, value in section.parameters)
+    return replace(section, inputs=inputs, parameters=parameters)
 
 
 def held_value(section: Section) -> float:
     """Where ``wrt`` itself is held."""
     if section.sweeps_parameter:
         return float(dict(section.parameters)[section.wrt])
-    return dict(section.inputs)[section.wrt][_flat(section)]
-
-
-def _flat(section: Section) -> int:
-    """The place of ``wrt`` among the elements of its tensor."""
-    return int(np.ravel_multi_index(section.wrt_index, swept_shape(section))) if section.wrt_index else 0
+    return dict(section.inputs)[section.wrt][swept_place(section)]
 
 
 def _reference(copies: InputCopies, span: float) -> InputCopies:
@@ -186,7 +176,7 @@ def _block(section: Section, copies: InputCopies, side: int) -> tuple[ElementRan
         return ElementRange(section.of, shape, 0, 0), ElementRange(section.wrt, swept_shape(section), 0, 0)
     of = int(np.ravel_multi_index(section.of_index, shape)) if shape else 0
     rows = _block_range(section.of, shape, of, side)
-    return rows, _block_range(section.wrt, swept_shape(section), _flat(section), side)
+    return rows, _block_range(section.wrt, swept_shape(section), swept_place(section), side)
 
 
 def _block_range(name: str, shape: Index, place: int, side: int) -> ElementRange:
