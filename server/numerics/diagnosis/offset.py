@@ -21,6 +21,9 @@ _SMALL_BITS = 4
 _MIN_ROUGHNESS = 0.5
 _FLOAT32_ULPS = 16  # ulps: the rounding error of a few operations in float32
 
+_AS_IF = ", as if it computed in {}: it returns {} significant bits instead of {}"
+_IN_PART = ": part of it is computed in torch.float32, though its inputs and outputs are torch.float64"
+
 
 def added_term(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope plus a constant or a multiple of x or y, times ``grad_output``."""
@@ -56,11 +59,7 @@ def float32_rounding(data: Evidence) -> Hypothesis | None:
     allowed = _FLOAT32_ULPS * torch.finfo(torch.float32).eps * np.abs(slope) + data.band[rows]
     if off.size == 0 or (near != returned).any() or (off > allowed).any():
         return None
-    worst = float(off.max() / largest_magnitude(slope))
-    return "low precision", (
-        "backward is right except for rounding, as if it computed in torch.float32: it returns 24 significant bits "
-        f"instead of 53. It is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
-    )
+    return _rounding(off / largest_magnitude(slope), _AS_IF.format(torch.float32, 24, 53))
 
 
 def low_precision(data: Evidence) -> Hypothesis | None:
@@ -77,11 +76,7 @@ def low_precision(data: Evidence) -> Hypothesis | None:
         if not fits[rows].all():
             return None
         bits, full = (1 - int(np.log2(eps)) for eps in (info.eps, own))
-        worst = float(off[rows].max() / steepest)
-        return "low precision", (
-            f"backward is right except for rounding, as if it computed in {info.dtype}: it returns {bits} significant "
-            f"bits instead of {full}. It is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
-        )
+        return _rounding(off[rows] / steepest, _AS_IF.format(dtype, bits, full))
     return _partly_float32(data)
 
 
@@ -96,11 +91,14 @@ def _partly_float32(data: Evidence) -> Hypothesis | None:
         return None
     if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < _MIN_ROUGHNESS * np.sqrt(np.mean(off**2)):
         return None
-    worst = float(np.abs(off).max() / top)
-    return "low precision", (
-        "backward is right except for rounding: part of it is computed in torch.float32, though its inputs and outputs "
-        f"are torch.float64. It is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
-    )
+    return _rounding(np.abs(off) / top, _IN_PART)
+
+
+def _rounding(off: Array, why: str) -> Hypothesis:
+    """The story of a backward that rounds; ``off`` is by how much, in shares of the largest slope."""
+    worst = float(off.max())
+    by = f"It is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
+    return "low precision", f"backward is right except for rounding{why}. {by}"
 
 
 def _is_rounded_to(returned: Array, dtype: torch.dtype, own: float) -> bool:

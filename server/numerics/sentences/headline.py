@@ -16,11 +16,10 @@ from ..formatting.numbers import format_distinct, format_number
 from ..linearity.violation import BROKEN_LAWS
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve
-from .places import Names, describe_meetings, describe_point, describe_stretch, unbroken_stretches
+from .places import Names, describe_meetings, describe_point, describe_stretch, few_points, unbroken_stretches
 
 MOST_WORDS = 20  # budget: words of a headline
 _MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
-_NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the headline says how many
 _NOTHING_ASKED = "for grad_output 0 nothing comes back, as it should"
 
 
@@ -69,11 +68,8 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Ter
     if evaluation.grad_output == 0:
         yield f"Matches, which says little: {_NOTHING_ASKED}."
     draw = " for one random draw" if evaluation.one_draw else ""
-    judged = verdict.against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)
-    at = evaluation.rows
-    judgeable = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
-    if judged < _NEARLY_ALL * judgeable:
-        yield f"Matches{draw} at the {judged} of {judgeable} points that could be judged."
+    if few := few_points(evaluation, verdict.against):
+        yield f"Matches{draw} at the {few} that could be judged."
     main = f"Matches{draw}: {terms.backward} is {terms.derivative}"
     kinks = verdict.against.count(Status.SUBGRADIENT)
     if kinks:

@@ -13,8 +13,10 @@ from ...runtime.arrays import Interval, Mask
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number, simplest_number
-from ..verdict.point_judge import unbroken_runs
+from ..status import Status
+from ..verdict.point_judge import Comparison, unbroken_runs
 
+_NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, it is said how many
 _MOST_POINTS = 2  # pattern: single points that are named; of more the number is told
 
 
@@ -86,6 +88,13 @@ def describe_intervals(intervals: Sequence[Interval], evaluation: Evaluation, na
     more = len(stretches) - len(phrases)
     where = listed([*phrases, f"on {more} more intervals"] if more > 0 else phrases)
     return f"{where} except {describe_meetings(points, evaluation, names)}" if points else where
+
+
+def few_points(evaluation: Evaluation, compared: Comparison) -> str:
+    """How many of the points say something, as ``12 of 401 points``; empty where nearly all do."""
+    judged, at = compared.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS), evaluation.rows
+    judgeable = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
+    return f"{judged} of {judgeable} points" if judged < _NEARLY_ALL * judgeable else ""
 
 
 def describe_stretch(interval: Interval, evaluation: Evaluation, names: Names) -> str:

@@ -18,9 +18,8 @@ from ..status import Status
 from ..verdict.differences import difference_at
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
-from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range
+from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, few_points
 
-_NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, the sentence says how many
 _ONE_DRAW = "forward draws random numbers; this verdict is for one draw, with the same numbers at every point."
 _EXPLAINED_LAWS: tuple[Law, ...] = ("repeats", "untouched", "layout", "adds")  # of which the explanation says the rest
 _MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more the number is told
@@ -32,7 +31,8 @@ def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> 
         evaluation, verdict, names
     )
     if verdict.word.startswith("matches") or verdict.word == "differs":
-        parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + _undecided_count(evaluation, verdict)
+        few = few_points(evaluation, verdict.against)
+        parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + [f"{few} could be checked."] * bool(few)
         parts += _remark(evaluation, verdict, names) + _mirrored_element(evaluation, names)
     if verdict.word.startswith("matches") and evaluation.whole_range is not None:
         parts += whole_range_sentences(evaluation.whole_range, evaluation.grid, names)
@@ -224,14 +224,6 @@ def _at_jumps(evaluation: Evaluation) -> list[str]:
         return []
     many = [*places[:4], "other places"] if len(places) > 4 else places
     return [f"forward jumps at {listed(many)}, where it has no slope to compare with."]
-
-
-def _undecided_count(evaluation: Evaluation, verdict: Verdict) -> list[str]:
-    """How much of the curve the verdict does not speak of."""
-    judged = verdict.against.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS)
-    at = evaluation.rows
-    judgeable = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
-    return [f"{judged} of {judgeable} points could be checked."] if judged < _NEARLY_ALL * judgeable else []
 
 
 def _mirrored_element(evaluation: Evaluation, names: Names) -> list[str]:

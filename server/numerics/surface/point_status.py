@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
@@ -20,46 +20,47 @@ from .axes import PlaneGrid
 _Combine = Callable[[NDArray[np.generic], NDArray[np.generic]], NDArray[np.generic]]
 
 
-def plane_tolerance(slopes: Slopes, grad_output: float, allowance: Allowance) -> Tolerance:
-    """What was asked for, or last places of a slope and of the largest in sight but for those beside poles."""
-    share = STEEPNESS_QUANTILE if (slopes.kind == PointKind.NONFINITE).any() else 1.0
-    return allowance.tolerance(abs(grad_output) * largest_magnitude(slopes.value, share))
+@dataclass(frozen=True)
+class PlaneJudge:
+    """Judges what backward returned for ``grad_output`` over a plane, one component at a time, as curves are judged."""
 
+    ground: PlaneGrid
+    grad_output: float
+    allowance: Allowance
 
-def judge_plane_points(
-    returned: Array,
-    slopes: Slopes,
-    grad_output: float,
-    tolerance: Tolerance,
-    dtype: torch.dtype,
-    height: float,
-    lost: Array | float,
-) -> Statuses:
-    """A status a point, as for curves: ``returned`` against ``grad_output`` times the slopes of a forward.
+    def tolerance(self, slopes: Slopes) -> Tolerance:
+        """What was asked for, or last places of a slope and of the largest in sight but for those beside poles."""
+        share = STEEPNESS_QUANTILE if (slopes.kind == PointKind.NONFINITE).any() else 1.0
+        return self.allowance.tolerance(abs(self.grad_output) * largest_magnitude(slopes.value, share))
 
-    ``lost`` is what a short dtype has lost of what backward returns, ``height`` the largest value of forward for the
-    length of the axis.
-    """
-    largest = abs(grad_output) * (largest_magnitude(slopes.value) + height)
-    return judge_slopes(returned, slopes, grad_output, Allowed(tolerance, lost=lost), dtype, largest)
+    def statuses(self, axis: int, returned: Array, slopes: Slopes, lost: Array | float) -> Statuses:
+        """A status a point; ``lost`` is what a short dtype has lost of what backward returns."""
+        largest = abs(self.grad_output) * (largest_magnitude(slopes.value) + self.ground.heights[axis])
+        allowed = Allowed(self.tolerance(slopes), lost=lost)
+        return judge_slopes(returned, slopes, self.grad_output, allowed, self.allowance.dtype, largest)
+
+    def agree(self, returned: tuple[Array | None, Array | None], slopes: tuple[Slopes, Slopes]) -> bool:
+        """Whether the components that there are are as these slopes call for, wherever that can be told."""
+        for axis, component in enumerate(returned):
+            if component is None:
+                continue
+            status = self.statuses(axis, component, slopes[axis], self.tolerance(slopes[axis]).atol)
+            if (status == Status.DIFFERS).any() or not (status == Status.AGREES).any():
+                return False
+        return any(each is not None for each in returned)
 
 
 @np.errstate(all="ignore")
 def accept_subgradients(
-    ground: PlaneGrid,
-    status: Statuses,
-    returned: Array,
-    slopes: Slopes,
-    across: Slopes,
-    grad_output: float,
-    tolerance: Tolerance,
+    judge: PlaneJudge, status: Statuses, returned: Array, slopes: Slopes, across: Slopes
 ) -> Statuses:
     """The statuses of one component with a subgradient where forward bends at the point or next to it.
 
     Right is all that lies between the slopes of the points around it; along its own axis alone such a point may seem
     smooth, as the corner where two ridges meet. ``across`` are the slopes in the other direction.
     """
-    shape = ground.lines(0).shape
+    grad_output, tolerance = judge.grad_output, judge.tolerance(slopes)
+    shape = judge.ground.lines(0).shape
     bent = (slopes.kind == PointKind.KINK) | (across.kind == PointKind.KINK)
     rows = np.flatnonzero((status == Status.DIFFERS) & _with_neighbours(bent, np.logical_or, shape))
     if not rows.size:

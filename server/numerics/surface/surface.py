@@ -19,7 +19,7 @@ from ..tolerance import Allowance
 from ..verdict.slope_judge import Statuses, error_band, without_remarks
 from .axes import PlaneGrid
 from .curl import CurlTest, field_components, run_curl_test
-from .point_status import accept_subgradients, judge_plane_points, plane_tolerance
+from .point_status import PlaneJudge, accept_subgradients
 from .singular_lines import SingularLines, find_singular_lines
 
 
@@ -83,7 +83,6 @@ def surface(
     ``cells`` a side are what the potential test looks at, chosen if None; with 0 it is left out.
     Raises ``FunctionFailed`` where forward fails; a failing backward is reported in ``failure``.
     """
-    allowance = Allowance(along.dtype, atol, rtol)
     plane = batched_plane(along, across, x, y, grad_output)
     reference = _reference(plane, x, y, grad_output)
     s, t = (each.ravel() for each in np.meshgrid(x, y))
@@ -92,17 +91,15 @@ def surface(
     ground = PlaneGrid(reference, x, y, exact.values)
     deterministic = is_repeated(reference.forward(*ground.points), ground.values, reference.along.device)
     slopes = _slopes(ground, exact, grad_output, step)
+    judge = PlaneJudge(ground, grad_output, Allowance(along.dtype, atol, rtol))
     first, second = (
-        _component(allowance, *each, grad_output, deterministic)
-        for each in zip(field.both, exact.both, field.none, slopes, ground.heights, strict=True)
-    )
-    first, second = (
-        _accept_at_kinks(ground, mine, other.slopes, grad_output, allowance)
-        for mine, other in ((first, second), (second, first))
+        _component(judge, axis, *each, slopes, deterministic)
+        for axis, each in enumerate(zip(field.both, exact.both, field.none, strict=True))
     )
     complete = first.returned is not None and second.returned is not None
     testable = complete and deterministic and not failure and grad_output != 0
     tested = testable and cells != 0
+    wrong = any((each.status == Status.DIFFERS).any() for each in (first, second))
     return Surface(
         x=x,
         y=y,
@@ -114,8 +111,8 @@ def surface(
         if tested
         else None,
         deterministic=deterministic,
-        swapped=testable and _is_swapped(first, second, ground, grad_output, allowance),
-        surrogate=deterministic and not failure and _follows_surrogate(ground, field, grad_output, allowance, step),
+        swapped=testable and wrong and judge.agree((second.returned, first.returned), slopes),
+        surrogate=deterministic and not failure and _follows_surrogate(judge, field, step),
         structure=plane_structure(plane),
         failure=failure,
     )
@@ -149,89 +146,42 @@ def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: f
 
 
 def _component(
-    allowance: Allowance,
+    judge: PlaneJudge,
+    axis: int,
     returned: Array | None,
     exact: Array | None,
     none: bool,
-    slopes: Slopes,
-    height: float,
-    grad_output: float,
+    slopes: tuple[Slopes, Slopes],
     deterministic: bool,
 ) -> GradientComponent:
-    tolerance, numerical = plane_tolerance(slopes, grad_output, allowance), grad_output * slopes.value
+    own = slopes[axis]
+    tolerance, numerical = judge.tolerance(own), judge.grad_output * own.value
     lost = np.zeros(numerical.size)
     if returned is not None and exact is not None and exact is not returned:
         lost = np.minimum(np.nan_to_num(np.abs(returned - exact), posinf=0.0), tolerance.atol)
-    if returned is None:
-        status = np.full(numerical.size, Status.GAP, np.int8)
-    elif not deterministic:
-        status = np.full(numerical.size, Status.UNDECIDED, np.int8)
-    else:
-        status = judge_plane_points(returned, slopes, grad_output, tolerance, allowance.dtype, height, lost)
-        if allowance.remarks:
+    status = np.full(numerical.size, Status.GAP if returned is None else Status.UNDECIDED, np.int8)
+    if returned is not None and deterministic:
+        status = judge.statuses(axis, returned, own, lost)
+        if judge.allowance.remarks:
             status = without_remarks(status, np.abs(returned - numerical), numerical)
-    allowed = tolerance.margin(numerical) + error_band(slopes.error, grad_output) + lost
-    return GradientComponent(returned, none, numerical, slopes, allowed, status)
+    if returned is not None:
+        status = accept_subgradients(judge, status, returned, own, slopes[1 - axis])
+    allowed = tolerance.margin(numerical) + error_band(own.error, judge.grad_output) + lost
+    return GradientComponent(returned, none, numerical, own, allowed, status)
 
 
-def _accept_at_kinks(
-    ground: PlaneGrid, component: GradientComponent, across: Slopes, grad_output: float, allowance: Allowance
-) -> GradientComponent:
-    if component.returned is None:
-        return component
-    tolerance = plane_tolerance(component.slopes, grad_output, allowance)
-    return replace(
-        component,
-        status=accept_subgradients(
-            ground, component.status, component.returned, component.slopes, across, grad_output, tolerance
-        ),
-    )
-
-
-def _is_swapped(
-    first: GradientComponent, second: GradientComponent, ground: PlaneGrid, grad_output: float, allowance: Allowance
-) -> bool:
-    """Whether each component is the derivative with respect to the other, and not the one it should be."""
-    if not any((each.status == Status.DIFFERS).any() for each in (first, second)):
-        return False
-    return _agrees_with(
-        (second.returned, first.returned), (first.slopes, second.slopes), ground, grad_output, allowance
-    )
-
-
-def _follows_surrogate(
-    ground: PlaneGrid, field: GradientField, grad_output: float, allowance: Allowance, step: float | None
-) -> bool:
+def _follows_surrogate(judge: PlaneJudge, field: GradientField, step: float | None) -> bool:
     """Whether what was returned is the gradient of the op's surrogate."""
-    op, plane = ground.plane.along.op, ground.plane
-    call, other = (op.surrogate_for(each.wrt, grad_output) for each in (plane.along, plane.across))
+    ground, grad_output = judge.ground, judge.grad_output
+    plane = ground.plane
+    call, other = (plane.along.op.surrogate_for(each.wrt, grad_output) for each in (plane.along, plane.across))
     if call is None or call is not other or grad_output == 0:
         return False
     along, across = (replace(each, call=call) for each in (plane.along, plane.across))
     try:
-        surrogate_plane = batched_plane(along, across, ground.x, ground.y, grad_output)
-        surrogate_grid = replace(ground, plane=surrogate_plane, values=surrogate_plane.forward(*ground.points))
-        slopes = _slopes(surrogate_grid, field, grad_output, step)
+        meant = batched_plane(along, across, ground.x, ground.y, grad_output)
+        ground = replace(ground, plane=meant, values=meant.forward(*ground.points))
+        slopes = _slopes(ground, field, grad_output, step)
     except FunctionFailed:
         return False
-    return _agrees_with(field.both, slopes, surrogate_grid, grad_output, allowance)
-
-
-def _agrees_with(
-    returned: tuple[Array | None, Array | None],
-    slopes: tuple[Slopes, Slopes],
-    ground: PlaneGrid,
-    grad_output: float,
-    allowance: Allowance,
-) -> bool:
-    """Whether the components that there are are as these slopes call for, wherever that can be told."""
-    for component, axis_slopes, height in zip(returned, slopes, ground.heights, strict=True):
-        if component is None:
-            continue
-        tolerance = plane_tolerance(axis_slopes, grad_output, allowance)
-        status = judge_plane_points(
-            component, axis_slopes, grad_output, tolerance, allowance.dtype, height, tolerance.atol
-        )
-        if (status == Status.DIFFERS).any() or not (status == Status.AGREES).any():
-            return False
-    return any(axis_slopes is not None for axis_slopes in returned)
+    return replace(judge, ground=ground).agree(field.both, slopes)
