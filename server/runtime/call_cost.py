@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib._bootstrap as _bootstrap
 import math
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from ..protocol.stack_dump import last_line, running_frames
+from .timeouts import TookTooLong, must_finish
 from .timing import minimum_time
 
 # budget: what each function that a call calls, of Python or of C, is taken to cost. On a slow core the Functions of the
@@ -52,8 +55,11 @@ def count_functions(call: Callable[[], object]) -> int:
     return count
 
 
-class TooManySteps(BaseException):
-    """Raised inside a Function that runs more lines than it may; not an ``Exception``, which it might catch."""
+class TooManySteps(TookTooLong):
+    """Raised inside a Function that runs more lines than it may."""
+
+
+_IMPORT = _bootstrap._find_and_load.__code__  # type: ignore[attr-defined]
 
 
 @dataclass
@@ -67,16 +73,24 @@ class Steps:
 def step_limit(most: int) -> Iterator[Steps]:
     """Count the lines of Python that are run inside, on this thread; raise ``TooManySteps`` there after so many.
 
-    At once where another tracer is at work, as a debugger's, which is left alone.
+    Imports do not count, which are made once. At once where another tracer is at work, as a debugger's, which is left
+    alone.
     """
     if sys.gettrace() is not None:
-        raise TooManySteps
-    steps = Steps()
+        raise TooManySteps("another tracer is at work")
+    steps, imports = Steps(), 0
 
-    def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any]:
+    def trace(frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+        nonlocal imports
+        if frame.f_code is _IMPORT:
+            imports += (event == "call") - (event == "return")
+            return trace
+        if imports:
+            return None
         steps.taken += 1
-        if steps.taken > most:
-            raise TooManySteps
+        if steps.taken > most and not must_finish(frame):
+            place = last_line(running_frames(frame))
+            raise TooManySteps("it did not return within the lines of Python that it may run", place=place)
         return trace
 
     sys.settrace(trace)

@@ -39,7 +39,7 @@ def note_call_start() -> None:
     _Calls.began = timing.now()
 
 
-def _must_finish(frame: FrameType | None) -> bool:
+def must_finish(frame: FrameType | None) -> bool:
     """Whether an import is running, or a callback of the garbage collector, out of which no exception comes."""
     callbacks = {getattr(each, "__code__", None) for each in gc.callbacks}
     while frame is not None:
@@ -68,7 +68,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         now = timing.now()
         if now - started < seconds:
             signal.setitimer(signal.ITIMER_REAL, max(seconds - now + started, _SHORTEST), _INTERVAL)
-        elif not _must_finish(frame):
+        elif not must_finish(frame):
             text, running = f"it did not return within {seconds:.2g} s", now - max(_Calls.began, started)
             raise TookTooLong(text, running, last_line(running_frames(frame)))
 

@@ -120,6 +120,38 @@ def test_a_slow_function_is_called_less_often_and_described_in_time(clock: SetCl
     assert (gain.default, gain.minimum, gain.maximum) == (0.5, -3.0, 3.0)
 
 
+def test_a_function_that_takes_two_seconds_is_called_as_it_can_be_after_shapes_that_it_refuses(clock: SetClock) -> None:
+    def slow(x: Any, weight: Any) -> Any:
+        product = torch.bmm(x, weight)
+        clock.goes_on(2.0)
+        return product.tanh()
+
+    guess = infer(slow)
+    assert guess.tried > 1
+    assert [len(each.shape) for each in guess.recipe.inputs] == [3, 3]
+
+
+def test_an_iteration_that_may_never_end_is_called_where_it_does_and_described() -> None:
+    """The fixed point of z = tanh(W z + b), which is reached where the map contracts, and not by other W."""
+    endless = """
+        def forward(ctx, b, W):
+            z, new = b, torch.tanh(W @ b + b)
+            while float((new - z).norm()) > 1e-10:
+                z, new = new, torch.tanh(W @ new + b)
+            ctx.save_for_backward(W, new)
+            return new
+        def backward(ctx, g):
+            W, z = ctx.saved_tensors
+            slope = 1 - z * z
+            u = torch.linalg.solve(torch.eye(len(z), dtype=z.dtype) - W.T * slope, g) * slope
+            return u, torch.outer(u, z)
+    """
+    recipe = infer(function_of(endless)).recipe
+    assert recipe.text() == "b: float64[7]; W: float64[7,7] stable"
+    op = op_of(function_of(endless), recipe, "endless", "Endless", "own")
+    assert [each.domain[1] < 0.5 for each in op.inputs] == [False, True]
+
+
 class Meddler(Function):
     """Changes what belongs to others."""
 

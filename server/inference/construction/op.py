@@ -115,7 +115,7 @@ def _op_of(function: Callable[..., Any], recipe: Recipe, given: _Tensors, named:
     if whole.called is not called:
         called = whole.called
         graph, returned = _first_call(called)
-    called.outputs()
+    called = called.within_steps()
     called = called.within(_FAST_SECONDS if called.deadline.seconds < _SLOW else _SLOW_SECONDS)
     op = _op(_analysed(called, returned), graph, returned, *named)
     return replace(

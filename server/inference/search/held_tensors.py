@@ -20,7 +20,8 @@ from ..source.signature import Signature
 from ..source.usage import frozen_arguments
 from .trial import call_seeded, float64_output, tensors_within, try_recipe
 
-_SECONDS = 1.0
+# budget: seconds of one look at a tensor, which end what is slow; what is not seen in time is taken to move.
+_SECONDS = 4.0
 # Forward is looked at with the tensor as it is, smaller and larger, since it may be clipped, and next to each of those.
 _FACTORS, _STEP = (1.0, 0.3, 3.0), 1e-3
 _NO_GRADIENT = (
@@ -147,7 +148,9 @@ def _effect(call: Callable[..., Any], recipe: Recipe, place: int) -> tuple[bool,
             call_seeded(call, *given)
             overwritten = not torch.equal(given[place], before)
             return overwritten, any(_moves(call, recipe, place, before * factor) for factor in _FACTORS)
-    except (Exception, SystemExit, TookTooLong):  # noqa: BLE001 whatever the Function raises beside the call that works
+    except TookTooLong:
+        return False, True
+    except (Exception, SystemExit):  # noqa: BLE001 whatever the Function raises beside the call that works
         return False, False
 
 

@@ -8,12 +8,15 @@ cannot run with it, or is not finite.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from ...protocol.listed import listed
 from ...runtime import timing
+from ...runtime.call_cost import Steps, rounded_seconds, step_limit
 from ...runtime.timeouts import TookTooLong, time_limit
 from ..recipe.recipe import Constant, Recipe, TensorArgument
 from ..source.collect import CollectedEvidence
@@ -28,13 +31,16 @@ from .shapes import is_settled
 from .trial import Outcome, reduced_inputs, try_recipe
 
 _MOST_TRIALS = 4000
+# What a line of Python is taken to cost: the seconds of a budget are counted in lines, so that a busy machine finds the
+# same call. By the clock they may be so many times as many, which ends what does not come back.
+_SECONDS_PER_STEP, _PATIENCE = 1e-6, 2.0
 # Trials and seconds after the first recipe that works, to find one in which forward does something.
 _MORE_TRIALS, _MORE_SECONDS = 40, 0.6
-# Largest share of the remaining time for a closer look, and about how many calls that takes.
+# Largest share of the remaining budget for a closer look, and about how many calls that takes.
 _LOOK_SHARE = 0.25
 _LOOK_CALLS = 40
-# Share of the remaining time that one trial may take, and the least number of seconds.
-_TRIAL_SHARE, _MIN_TRIAL_SECONDS = 0.75, 0.5
+# Share of the remaining budget that one trial may take, by lines and by the clock, and the least of either.
+_STEPS_SHARE, _TRIAL_SHARE, _MIN_STEPS, _MIN_TRIAL_SECONDS = 0.15, 0.5, 20_000, 0.5
 # What it costs to give a tensor another rank than the source says.
 _CONTRADICTED = 0.5
 # Give up after this many trials, if this share of them failed with one error that no recipe avoids.
@@ -68,14 +74,14 @@ class RecipeSearch:
         self._begun = timing.now()
         self._queue = RecipeQueue(self.evidence)
         self._done, self._found_at = False, (0, 0.0)
-        self._call_seconds = 0.0
+        self._spent, self._call_seconds = 0.0, 0.0
         self._search()
         if self.found is None and self.rejected is None and not any(_is_no_fault(why) for _, _, why in self.failures):
             running = [(step, why) for step, outcome, why in self.failures if outcome.forward]
             self.rejected = min(running, key=lambda each: self._queue.departures(each[0].recipe), default=None)
 
     def _search(self) -> None:
-        while self._seconds + self._call_seconds < self.budget and self.trials < _MOST_TRIALS:
+        while self._spent < self.budget and self._call_seconds < self._left and self.trials < _MOST_TRIALS:
             step = self._queue.next()
             if step is None:
                 return
@@ -144,11 +150,12 @@ class RecipeSearch:
     @property
     def _trial_seconds(self) -> float:
         """The time limit of one trial; it leaves time for others, as another recipe may terminate."""
-        return _MORE_SECONDS if self.found else max(_MIN_TRIAL_SECONDS, _TRIAL_SHARE * (self.budget - self._seconds))
+        return _PATIENCE * _MORE_SECONDS if self.found else max(_MIN_TRIAL_SECONDS, _TRIAL_SHARE * self._left)
 
     @property
-    def _seconds(self) -> float:
-        return timing.now() - self._begun
+    def _left(self) -> float:
+        """The seconds by the clock until the search is given up."""
+        return _PATIENCE * self.budget + self._begun - timing.now()
 
     def _should_stop(self, step: RecipeStep) -> bool:
         """Whether to stop with what was found: it is as good as can be, or enough others were tried."""
@@ -157,7 +164,7 @@ class RecipeSearch:
         found, outcome, effect = self.found
         if outcome.fits and effect.does_something and not self._queue.departures(found.recipe):
             return True
-        trials, seconds = self.trials - self._found_at[0], self._seconds - self._found_at[1]
+        trials, seconds = self.trials - self._found_at[0], self._spent - self._found_at[1]
         return trials > _MORE_TRIALS or seconds > _MORE_SECONDS or step.cost > self.found[0].cost + REPEAT_COST
 
     def _is_hopeless(self) -> bool:
@@ -178,10 +185,9 @@ class RecipeSearch:
 
     def _try(self, step: RecipeStep) -> None:
         self.trials += 1
-        begun = self._seconds
-        outcome = self._try_with_limit(step)
+        outcome, seconds = self._try_with_limit(step)
         # A failed call says little about how long another recipe takes.
-        self._call_seconds = 0.0 if outcome.error else self._seconds - begun
+        self._call_seconds = 0.0 if outcome.error else seconds
         if outcome.error is None and self._is_slow(step):
             # Too slow for more calls: the recipe that works is taken.
             self.found, self._done = self.found or (step, replace(outcome, given=()), UNKNOWN_EFFECT), True
@@ -202,7 +208,7 @@ class RecipeSearch:
             outcome.forward and is_source_error(blamed) and not self.lacks_an_attribute(blamed)
         )
         if rejected and self.rejected is None and self.found is None:
-            self.rejected, self._found_at = (step, blamed), (self.trials, self._seconds)
+            self.rejected, self._found_at = (step, blamed), (self.trials, self._spent)
         self._queue.learn(step, blamed)
         if self.found is None or self.found[2].is_identity or not self.found[1].fits:
             saved = tuple(self.evidence.notes.memory.saved)
@@ -216,27 +222,33 @@ class RecipeSearch:
         said = ((len(each.shape), self.evidence.of(each.name).ranks) for each in _tensors(recipe))
         return _CONTRADICTED * sum(bool(ranks) and rank not in ranks for rank, ranks in said)
 
-    def _try_with_limit(self, step: RecipeStep) -> Outcome:
-        """A trial with a time limit; repeated without one if the time went into compilation."""
-        begun = timing.now()
+    def _try_with_limit(self, step: RecipeStep) -> tuple[Outcome, float]:
+        """A trial within limits, and what it cost; repeated without them if the time went into compilation."""
+        begun, counted = timing.now(), Steps()
+        most = max(_MIN_STEPS, int(_STEPS_SHARE * (self.budget - self._spent) / _SECONDS_PER_STEP))
         try:
-            with time_limit(self._trial_seconds):
+            # A debugger goes by the same hook.
+            with (
+                time_limit(self._trial_seconds),
+                nullcontext(counted) if sys.gettrace() else step_limit(most) as counted,
+            ):
                 outcome = try_recipe(self.signature.call, step.recipe)
         except TookTooLong as error:
             outcome = Outcome(step.recipe, (), error)
+        seconds = timing.now() - begun
         if isinstance(outcome.error, TookTooLong) and raised_while_compiling(outcome.error):
             outcome = try_recipe(self.signature.call, step.recipe)
             self._begun += timing.now() - begun
-        return outcome
+            return outcome, 0.0
+        self._spent += _SECONDS_PER_STEP * counted.taken
+        return outcome, rounded_seconds(seconds, _SECONDS_PER_STEP * counted.taken)
 
     def _is_slow(self, step: RecipeStep) -> bool:
-        """Whether a closer look would take too long; a borderline call is timed again."""
-        left, look_seconds = self.budget - self._seconds, self._call_seconds * _LOOK_CALLS
-        if _LOOK_SHARE * left < look_seconds <= left:
-            begun = self._seconds
-            try_recipe(self.signature.call, step.recipe)
-            self._call_seconds = min(self._call_seconds, self._seconds - begun)
-        return self._call_seconds * _LOOK_CALLS > _LOOK_SHARE * left
+        """Whether a closer look would take too long; what was slow once, as first calls are, is tried again."""
+        most = _LOOK_SHARE * (self.budget - self._spent) / _LOOK_CALLS
+        if most < self._call_seconds <= most / _LOOK_SHARE:
+            self._call_seconds = min(self._call_seconds, self._try_with_limit(step)[1])
+        return self._call_seconds > most
 
     def _record_success(self, step: RecipeStep, outcome: Outcome) -> None:
         step, outcome = self._without_unused_grad(step, outcome)
@@ -245,7 +257,7 @@ class RecipeSearch:
         if not self.signature.plain:
             outcome = replace(outcome, reduced=self._doubtful(step.recipe, reduced_inputs(call, step.recipe)))
         if self.found is None:
-            self._found_at = (self.trials, self._seconds)
+            self._found_at = (self.trials, self._spent)
         if self._is_better(step, outcome, effect):
             self.found = (step, replace(outcome, given=()), effect)
         if not outcome.outputs_finite or not effect.depends_on_input:

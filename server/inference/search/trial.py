@@ -6,8 +6,10 @@ import contextlib
 import io
 import math
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +17,7 @@ import torch
 
 from ...runtime import timing
 from ...runtime.arguments import as_tensor_or_tuple, callable_of, copy_if_mutable, is_complex_tensor, result_tuple
+from ...runtime.call_cost import TooManySteps, step_limit
 from ...runtime.failure import describe_result as called
 from ...runtime.rng import preserve_rng, seed_all_generators
 from ...runtime.settings import SETTINGS, SavedSettings
@@ -24,6 +27,8 @@ from ...runtime.vjp import pull_back
 from ..recipe.recipe import Recipe, TensorArgument
 
 TRIAL_SEED = 1234
+# What a call with other values may run: so many times the lines of the one that worked, and some more.
+_TIMES_AS_MANY, _LEAST_STEPS = 100, 10_000
 OptionalTensors = list[torch.Tensor | None]
 
 
@@ -31,7 +36,8 @@ OptionalTensors = list[torch.Tensor | None]
 class RepeatableCall:
     """A call that can be repeated with other values; it is not made any more when the ``deadline`` has no time left.
 
-    ``values`` are the arguments by name, tensors without grad.
+    ``values`` are the arguments by name, tensors without grad; ``most_steps`` are the lines of Python that it may run,
+    as other values may never come to an end; 0 for any number.
     """
 
     function: Callable[..., Any]
@@ -39,6 +45,7 @@ class RepeatableCall:
     values: dict[str, Any]
     seed: int = TRIAL_SEED
     deadline: Deadline = field(default_factory=Deadline)
+    most_steps: int = 0
 
     @classmethod
     def at(
@@ -60,6 +67,14 @@ class RepeatableCall:
         own, now = self.deadline, timing.now()
         return replace(self, deadline=Deadline(min(own.until, now + seconds), own.took, own.over, own.waited))
 
+    def within_steps(self) -> RepeatableCall:
+        """The same with a limit of what it may run, far above what it runs as it is."""
+        if sys.gettrace():  # a debugger goes by the same hook
+            return self
+        with step_limit(sys.maxsize) as steps:
+            self.outputs()
+        return replace(self, most_steps=_LEAST_STEPS + _TIMES_AS_MANY * steps.taken)
+
     def with_values(self, values: Mapping[str, Any]) -> RepeatableCall:
         """The same with other values."""
         return replace(self, values={**self.values, **values})
@@ -79,7 +94,8 @@ class RepeatableCall:
         seed_all_generators(self.seed)
         begun = timing.start()
         try:
-            with torch.set_grad_enabled(track):
+            limit = step_limit(self.most_steps) if self.most_steps else nullcontext()
+            with torch.set_grad_enabled(track), limit:
                 return leaves, as_tensor_or_tuple(call_user_code(callable_of(self.function), *arguments))
         finally:
             self.deadline.timed(begun)
@@ -93,7 +109,7 @@ class RepeatableCall:
             return None
         try:
             _, returned = self.forward()
-        except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
+        except (Exception, SystemExit, TooManySteps):  # noqa: BLE001 a Function may raise anything
             return None
         return [float64_output(each) for each in result_tuple(returned)]
 
@@ -110,7 +126,7 @@ class RepeatableCall:
             out = result_tuple(returned)[output]
             found = pull_back((out,), (grad_output.to(out),), leaves.values())
             self.deadline.timed(begun)
-        except (Exception, SystemExit):  # noqa: BLE001 a Function may raise anything
+        except (Exception, SystemExit, TooManySteps):  # noqa: BLE001 a Function may raise anything
             return None
         return {
             name: torch.zeros_like(leaf) if gradient is None else gradient.detach()
