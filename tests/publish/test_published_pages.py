@@ -84,7 +84,7 @@ def test_the_whole_of_a_first_figure_with_plotly_and_all_its_sections_is_under_h
         figure.locator("[data-control=leak] .slider").press("Home")
         figure.wait_for_selector("html[data-ready*='leak=']")
         if "gradloupe/plotly-basic.min.js" in host.sent:  # the light one is installed
-            assert sum(host.sent.values()) < 460_000
+            assert sum(host.sent.values()) < 455_000
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1440, "dark")])
