@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -76,19 +77,14 @@ class InputOutputMap:
         """All outputs along that line."""
         direction = self.direction(name)
 
-        def forward(points: Array) -> Array:
-            return np.stack([self.outputs_moved(name, point[0] * direction) for point in points])
-
         def willing(points: Array) -> Array:
-            rows = []
-            for point in points:
-                try:
-                    rows.append(self.outputs_moved(name, point[0] * direction))
-                except FunctionFailed:
-                    rows.append(np.full(self.size, np.nan))
-            return np.stack(rows)
+            rows = np.full((len(points), self.size), np.nan)
+            for row, point in zip(rows, points, strict=True):
+                with suppress(FunctionFailed):
+                    row[:] = self.outputs_moved(name, point[0] * direction)
+            return rows
 
-        return Line(forward, willing)
+        return Line(lambda points: np.stack([self.outputs_moved(name, t * direction) for (t,) in points]), willing)
 
     def weight(self, place: int, out: torch.Tensor) -> torch.Tensor:
         """The weights of one output, as its grad_output."""

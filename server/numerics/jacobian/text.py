@@ -213,74 +213,47 @@ def _loss_sentences(influence: Dependence, loss: LossLinks) -> Iterator[str]:
             yield _NONE_HINT
         return
     silent = [name for name in loss.outputs if not influence.carries[influence.outputs.index(name)]]
+    no_gradient = f"{listed(silent)} {'carries' if len(silent) == 1 else 'carry'} no gradient" if silent else ""
     if len(silent) == len(loss.outputs):
-        yield f"{beginning}, backward is not called: {_no_gradient(silent)}."
+        yield f"{beginning}, backward is not called: {no_gradient}."
         return
-    arrives, unfounded = (_linked_inputs(influence, loss, link) for link in ("arrives", "unfounded"))
-    yield (
-        f"{beginning}, a gradient arrives at {listed(arrives)}."
-        if arrives
-        else f"{beginning}, {_nothing_arrives(influence, loss)}."
+    found = {name: set(links) for name, links in zip(influence.inputs, zip(*loss.links, strict=True), strict=True)}
+    arrives, unfounded, dropped, vague = (
+        [name for name, links in found.items() if word in links]
+        for word in ("arrives", "unfounded", "dropped", "unknown")
     )
+    if arrives:
+        yield f"{beginning}, a gradient arrives at {listed(arrives)}."
+    else:
+        still = "which depends on no input here, no gradient is expected"
+        yield f"{beginning}, {'no gradient arrives' if dropped or vague else still}."
     if silent:
-        yield f"{_no_gradient(silent)}."
+        yield f"{no_gradient}."
     yield from _dropped_links(influence, loss)
     if unfounded:
         yield f"A gradient arrives at {listed(unfounded)}, with which the loss does not move here."
-    yield from _unlinked(influence, loss)
-    yield from _wrong_gradients(influence, loss, arrives)
-
-
-def _no_gradient(names: list[str]) -> str:
-    return f"{listed(names)} {'carries' if len(names) == 1 else 'carry'} no gradient"
-
-
-def _nothing_arrives(influence: Dependence, loss: LossLinks) -> str:
-    moves = any(link in ("dropped", "unknown") for row in loss.links for link in row)
-    return "no gradient arrives" if moves else "which depends on no input here, no gradient is expected"
-
-
-def _unlinked(influence: Dependence, loss: LossLinks) -> Iterator[str]:
-    """The inputs that no output of the loss depends on, and those for which that is unknown."""
-    columns = list(zip(*loss.links, strict=True))
-    still = [name for name, links in zip(influence.inputs, columns, strict=True) if set(links) == {"nothing"}]
-    vague = [name for name, links in zip(influence.inputs, columns, strict=True) if "unknown" in links]
-    if still and len(still) < len(columns):
-        yield f"{listed(still)} {'has' if len(still) == 1 else 'have'} no influence here, and no gradient."
+    still_inputs = [name for name, links in found.items() if links == {"nothing"}]
+    if still_inputs and len(still_inputs) < len(found):
+        has = "has" if len(still_inputs) == 1 else "have"
+        yield f"{listed(still_inputs)} {has} no influence here, and no gradient."
     if vague:
         yield f"Whether it depends on {listed(vague)} is undetermined here: forward has a kink, or no slope."
-
-
-def _wrong_gradients(influence: Dependence, loss: LossLinks, arrives: list[str]) -> Iterator[str]:
-    dropped = _linked_inputs(influence, loss, "dropped")
     wrong = [name for name, right in zip(influence.inputs, loss.right, strict=True) if right is False]
     reported = [name for name in wrong if name in arrives and name not in dropped]
-    if reported and not influence.surrogate:
+    if influence.surrogate:
+        if wrong or dropped or unfounded:
+            yield "It is the gradient of its surrogate, as intended."
+    elif reported:
         yield f"What arrives at {listed(reported)} is not the numerical derivative of the loss."
-    if influence.surrogate and (wrong or dropped or _linked_inputs(influence, loss, "unfounded")):
-        yield "It is the gradient of its surrogate, as intended."
 
 
 def _dropped_links(influence: Dependence, loss: LossLinks) -> Iterator[str]:
     for output, row in zip(loss.outputs, loss.links, strict=True):
-        for what in ("None", "0"):
-            names = [
-                name
-                for name, link, came in zip(influence.inputs, row, loss.returned, strict=True)
-                if link == "dropped" and came == what
-            ]
-            if names:
-                came = "None, which autograd takes for 0" if what == "None" else "0"
-                yield f"{output} moves with {listed(names)}, but what comes back is {came}: dropped."
-        partly = [
-            name
-            for name, link, came in zip(influence.inputs, row, loss.returned, strict=True)
-            if link == "dropped" and came == "gradient"
-        ]
-        if partly:
-            yield f"The part of {listed(partly)} that goes through {output} is dropped."
-
-
-def _linked_inputs(influence: Dependence, loss: LossLinks, link: str) -> list[str]:
-    """The inputs that some output of the loss is linked to like this."""
-    return [name for place, name in enumerate(influence.inputs) if any(row[place] == link for row in loss.links)]
+        dropped: dict[str, list[str]] = {"None": [], "0": [], "gradient": []}
+        for name, link, came in zip(influence.inputs, row, loss.returned, strict=True):
+            dropped[came] += [name] * (link == "dropped")
+        for what, came in (("None", "None, which autograd takes for 0"), ("0", "0")):
+            if dropped[what]:
+                yield f"{output} moves with {listed(dropped[what])}, but what comes back is {came}: dropped."
+        if dropped["gradient"]:
+            yield f"The part of {listed(dropped['gradient'])} that goes through {output} is dropped."
