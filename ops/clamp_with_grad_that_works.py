@@ -1,6 +1,6 @@
 import torch
 
-from .op import Descent, Input, Op, Parameter
+from .op import Descent, Input, Op, Parameter, slope_of_clamp
 
 
 class ClampWithGradThatWorks(torch.autograd.Function):
@@ -12,8 +12,7 @@ class ClampWithGradThatWorks(torch.autograd.Function):
     The mask says exactly this. `min` and `max` are numbers, not tensors, and get `None`.
 
     At each bound the curve has a kink: slope 0 on one side, slope 1 on the other. Any number between the
-    two is a right answer. This mask compares with `>=` and `<=` and so answers 1, as `torch.clamp` does up
-    to torch 2.13; in torch 2.14 it answers 0.
+    two is a right answer. This mask compares with `>=` and `<=` and so answers 1.
 
     Compare it with "Clamp with grad", whose forward curve is the same. Flip the sign of `grad_output`: here
     the gradient only changes its sign, there it changes its shape.
@@ -44,6 +43,7 @@ op = Op(
         Parameter("min", -1.0, -3.0, 3.0, "lower bound", below="max"),
         Parameter("max", 1.0, -3.0, 3.0, "upper bound"),
     ),
+    aside=lambda: f"`torch.clamp` of the torch that runs here answers {slope_of_clamp():g} at its bounds.",
     descent=Descent(goal=0.0, lr=0.25, steps=12, at=3.0),
     reference="PyTorch forums, “Customizing torch.autograd.Function”, 2022",
 )

@@ -107,8 +107,8 @@ class Op:
     parameters that it takes, where it does not take all: then it is meant for the other values of that call alone.
     ``broken`` says what is wrong with a specimen, and ``check`` names the check of the contract that finds it.
     ``wrt`` and ``of`` name the elements looked at first, such as ``"weight[0,1]"``; ``descent`` is the gradient
-    descent shown first; ``dtype`` is what is computed in at first, by its name, and ``grad_output`` what backward is
-    handed at first.
+    descent shown first; ``aside`` writes a sentence below the docstring, of what is computed here; ``dtype`` is what is
+    computed in at first, by its name, and ``grad_output`` what backward is handed at first.
 
     Without ``inputs`` it says what is claimed, and how the Function is called is found out: ``surrogate`` is then
     called with as many arguments of forward, in their order, as it takes.
@@ -133,6 +133,7 @@ class Op:
     wrt: str = ""
     of: str = ""
     descent: Descent | None = None
+    aside: Callable[[], str] | None = None
     dtype: Literal["float64", "float32"] = "float64"
     grad_output: float = 1.0
     reference: str = ""
@@ -235,8 +236,8 @@ class Op:
 
     @property
     def doc(self) -> str:
-        """The Function's docstring: the page's prose."""
-        return inspect.cleandoc(self.function.__doc__ or "")
+        """The Function's docstring, with what ``aside`` adds to it: the page's prose."""
+        return "\n\n".join([inspect.cleandoc(self.function.__doc__ or ""), *([self.aside()] if self.aside else [])])
 
     @property
     def source(self) -> str:
@@ -273,6 +274,13 @@ class Op:
 
 
 @lru_cache(maxsize=64)
+def slope_of_clamp() -> float:
+    """The slope that ``torch.clamp`` takes at its bounds, where any from 0 to 1 is right: releases of torch differ."""
+    with torch.enable_grad():
+        x = torch.ones((), requires_grad=True)
+        return float(torch.autograd.grad(x.clamp(-1, 1), x)[0])
+
+
 def _bound(function: Callable[..., torch.Tensor], given: tuple[tuple[str, Any], ...]) -> Callable[..., torch.Tensor]:
     return partial(function, **dict(given))
 

@@ -241,3 +241,11 @@ def test_functional_linear_without_bias_saves_none_and_returns_none():
     assert y.grad_fn.saved_tensors[2] is None
     assert y.grad_fn.needs_input_grad == (True, True, False)
     assert OPS["functional_linear"].function.backward(y.grad_fn, torch.ones_like(y))[2] is None
+
+
+@pytest.mark.parametrize("name", ["clamp_with_grad_that_works", "clipped_relu"])
+def test_the_page_says_what_the_clamp_of_this_torch_does_at_its_bounds(name):
+    bound = torch.tensor([-3.0, 3.0], requires_grad=True)
+    bound.clamp(-3.0, 3.0).sum().backward()
+    (said,) = {int(each) for each in bound.grad}
+    assert f" {said}" in OPS[name].doc.rpartition("of the torch that runs here")[2]
