@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browser import asked, enter, here, opened, settles, shows
+from support.browser import asked, enter, here, opened, place_of, settles, shows
 
 CLAMP = "/ops/clamp_with_grad?view=descent"
 BALLS = """() => Object.fromEntries(document.querySelector('.descent .ground .plot').data
@@ -28,6 +28,11 @@ def test_the_slider_walks_through_the_steps_the_balls_follow_and_play_goes_to_th
     expect(page.locator("#companion-sentence")).to_contain_text("stays at 3 forever")
     shown = page.locator(".descent output")
     expect(shown).to_have_text("12 of 12")
+    panel = place_of(page.locator("#companion-panel"))
+    for drawing in page.locator(".descent .plot:visible").all():  # each stands in its panel
+        box = drawing.bounding_box()
+        assert box
+        assert panel["y"] < box["y"] < box["y"] + box["height"] < panel["y"] + panel["height"]
     scrubber(page).press("Home")
     settles(lambda: page.evaluate(BALLS), {"with this backward": [3, 1], "with the true derivative": [3, 1]})
     for _ in range(5):
