@@ -52,7 +52,7 @@ class Allowance:
         usual = tolerance_for(largest_gradient, self.dtype)
         return Tolerance(usual.atol if self.atol is None else self.atol, usual.rtol if self.rtol is None else self.rtol)
 
-    def at_places(self, largest_gradient: float, local_scale: Array, lost: Array) -> Allowed:
+    def at_places(self, largest_gradient: float, local_scale: Array, lost: Array | float) -> Allowed:
         """What is allowed at places where the largest slopes nearby are these shares of the largest visible."""
         share = local_scale if self.atol is None else np.ones_like(local_scale)
         return Allowed(self.tolerance(largest_gradient), share, lost=lost, remarks=self.remarks)

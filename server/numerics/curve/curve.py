@@ -156,6 +156,16 @@ def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Arr
     return Curve(curve.values, finer, unseen or curve.unseen)
 
 
+def local_scale(slopes: list[Array], steepest: float) -> Array:
+    """The largest slope near each row, of one curve or of several, as a share of the ``steepest`` in the range."""
+    if not steepest:
+        return np.ones(slopes[0].size)
+    near = np.abs(slopes[0]) if len(slopes) == 1 else np.abs(np.stack(slopes)).max(axis=0)
+    if not np.isfinite(near).all():
+        near = np.nan_to_num(np.abs(np.stack(slopes)), nan=steepest, posinf=steepest).max(axis=0)
+    return np.minimum(moving_maximum(near, max(1, int(_NEIGHBOURHOOD * near.size))) / steepest, 1.0)
+
+
 def _visible_slopes(x: Array, values: Array, slopes: Slopes) -> Array:
     """The slope below which nothing can be seen at each row: that of the picture, or of what is near if it is less."""
     picture = np.ptp(values[np.isfinite(values)]) / np.ptp(x)

@@ -33,7 +33,7 @@ from ..singularities.special_points import SpecialPoint
 from ..status import Status
 from ..tolerance import tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
-from .curve import Curve, measure_curve, nan_outside_domain, remeasure_doubtful, without_slopes
+from .curve import Curve, local_scale, measure_curve, nan_outside_domain, remeasure_doubtful, without_slopes
 from .evaluation import Evaluation
 from .integral_check import Antiderivative, cell_areas, check_integrals
 from .row_values import RowValues, backward_or_failure
@@ -45,7 +45,6 @@ __all__ = ["Evaluation", "Grid", "evaluate"]
 # small differences by which the grid is refined.
 _JUMP_NOISE, _REFINEMENT_NOISE = 1e-5, 1e-11
 _NO_POINTS = np.empty(0)
-_NEIGHBOURHOOD = 0.05  # bound: the slopes that set the tolerance of a point lie within this share of the range
 _SAFETY = 3.0  # bound: a safety factor on the noise estimated from a few samples
 # bound: what a short dtype has lost at a row, it may have lost within this many rows of it. That is a smooth bias, and
 # no noise, if it is _BIAS_RATIO times its own third difference and forward is no staircase.
@@ -144,7 +143,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
     largest = abs(grad_output) * steepest
 
     tolerance, uncertainty = tolerance_for(largest, section.dtype), _kink_uncertainty(at, special) * largest
-    scale = _local_scale(slopes, steepest if grad_output else 0.0)
+    scale = local_scale(slopes, steepest if grad_output else 0.0)
     reach = _power_of_ten(max(abs(grid.start), abs(grid.stop)))
     wide = None
     if repeats and grad_output:
@@ -262,16 +261,6 @@ def _kink_uncertainty(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
             row = min(int(np.searchsorted(at.x, each.x)), uncertainty.size - 1)
             uncertainty[row] = 2 * (each.right - each.left)
     return uncertainty
-
-
-def _local_scale(slopes: list[Array], steepest: float) -> Array:
-    """The largest slope near each row, as a share of the largest in the range."""
-    if not steepest:
-        return np.ones(slopes[0].size)
-    near = np.abs(slopes[0]) if len(slopes) == 1 else np.abs(np.stack(slopes)).max(axis=0)
-    if not np.isfinite(near).all():
-        near = np.nan_to_num(np.abs(np.stack(slopes)), nan=steepest, posinf=steepest).max(axis=0)
-    return np.minimum(moving_maximum(near, max(1, int(_NEIGHBOURHOOD * near.size))) / steepest, 1.0)
 
 
 def _precision_loss(

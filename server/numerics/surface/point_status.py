@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, largest_magnitude
+from ..curve.curve import local_scale
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.noise import STEEPNESS_QUANTILE
 from ..status import Status
@@ -30,13 +31,19 @@ class PlaneJudge:
 
     def tolerance(self, slopes: Slopes) -> Tolerance:
         """What was asked for, or last places of a slope and of the largest in sight but for those beside poles."""
-        share = STEEPNESS_QUANTILE if (slopes.kind == PointKind.NONFINITE).any() else 1.0
-        return self.allowance.tolerance(abs(self.grad_output) * largest_magnitude(slopes.value, share))
+        return self.allowance.tolerance(abs(self.grad_output) * _steepest(slopes))
 
-    def statuses(self, axis: int, returned: Array, slopes: Slopes, lost: Array | float) -> Statuses:
-        """A status a point; ``lost`` is what a short dtype has lost of what backward returns."""
+    @np.errstate(all="ignore")
+    def allowed(self, axis: int, slopes: Slopes, lost: Array | float) -> Allowed:
+        """What is allowed at every point, as on a curve along its line; ``lost`` in a short dtype."""
+        steepest, share = _steepest(slopes), np.empty(slopes.value.size)
+        for line in self.ground.lines(axis):
+            share[line] = local_scale([slopes.value[line]], steepest)
+        return self.allowance.at_places(abs(self.grad_output) * steepest, share, lost)
+
+    def statuses(self, axis: int, returned: Array, slopes: Slopes, allowed: Allowed) -> Statuses:
+        """A status a point."""
         largest = abs(self.grad_output) * (largest_magnitude(slopes.value) + self.ground.heights[axis])
-        allowed = Allowed(self.tolerance(slopes), lost=lost)
         return judge_slopes(returned, slopes, self.grad_output, allowed, self.allowance.dtype, largest)
 
     def agree(self, returned: tuple[Array | None, Array | None], slopes: tuple[Slopes, Slopes]) -> bool:
@@ -44,10 +51,16 @@ class PlaneJudge:
         for axis, component in enumerate(returned):
             if component is None:
                 continue
-            status = self.statuses(axis, component, slopes[axis], self.tolerance(slopes[axis]).atol)
+            allowed = self.allowed(axis, slopes[axis], self.tolerance(slopes[axis]).atol)
+            status = self.statuses(axis, component, slopes[axis], allowed)
             if (status == Status.DIFFERS).any() or not (status == Status.AGREES).any():
                 return False
         return any(each is not None for each in returned)
+
+
+def _steepest(slopes: Slopes) -> float:
+    """The largest slope in sight, but for those beside poles."""
+    return largest_magnitude(slopes.value, STEEPNESS_QUANTILE if (slopes.kind == PointKind.NONFINITE).any() else 1.0)
 
 
 @np.errstate(all="ignore")

@@ -155,19 +155,20 @@ def _component(
     deterministic: bool,
 ) -> GradientComponent:
     own = slopes[axis]
-    tolerance, numerical = judge.tolerance(own), judge.grad_output * own.value
+    numerical = judge.grad_output * own.value
     lost = np.zeros(numerical.size)
     if returned is not None and exact is not None and exact is not returned:
-        lost = np.minimum(np.nan_to_num(np.abs(returned - exact), posinf=0.0), tolerance.atol)
+        lost = np.minimum(np.nan_to_num(np.abs(returned - exact), posinf=0.0), judge.tolerance(own).atol)
+    allowed = judge.allowed(axis, own, lost)
     status = np.full(numerical.size, Status.GAP if returned is None else Status.UNDECIDED, np.int8)
     if returned is not None and deterministic:
-        status = judge.statuses(axis, returned, own, lost)
+        status = judge.statuses(axis, returned, own, allowed)
         if judge.allowance.remarks:
             status = without_remarks(status, np.abs(returned - numerical), numerical)
     if returned is not None:
         status = accept_subgradients(judge, status, returned, own, slopes[1 - axis])
-    allowed = tolerance.margin(numerical) + error_band(own.error, judge.grad_output) + lost
-    return GradientComponent(returned, none, numerical, own, allowed, status)
+    leeway = allowed.leeway(numerical, error_band(own.error, judge.grad_output))
+    return GradientComponent(returned, none, numerical, own, leeway.total, status)
 
 
 def _follows_surrogate(judge: PlaneJudge, field: GradientField, step: float | None) -> bool:
