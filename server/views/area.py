@@ -8,7 +8,7 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.curve.integral_check import IntegralCheck
 from ..numerics.formatting.numbers import format_number
 from ..numerics.status import Status
-from ..numerics.verdict.point_judge import allowed_residual
+from ..numerics.verdict.point_judge import allowed_along, allowed_residual
 from ..numerics.verdict.slope_judge import Statuses
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question
@@ -27,7 +27,9 @@ def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewA
     area, cells = _judged(evaluation, verdict)
     judged: ColumnArrays = {}
     if area:
-        judged = {"allowed": allowed_residual(area, verdict.tolerance), "status": cells.astype(np.uint8)}
+        allowed = allowed_along(evaluation, judged_curve(evaluation, verdict), verdict.allowed)
+        most = allowed_residual(area, allowed, evaluation.grad_output)
+        judged = {"allowed": most, "status": cells.astype(np.uint8)}
     return view_answer(
         asked,
         evaluation,

@@ -10,7 +10,6 @@ import torch
 
 from ...numerics.differentiation.finite_differences import (
     EVIDENCE_BOUNDS,
-    LADDER,
     LEVELS,
     Ladder,
     PointKind,
@@ -149,12 +148,12 @@ def slopes_of_function(total: Callable[[torch.Tensor], float], held: torch.Tenso
     x = held.detach().reshape(-1).double().numpy(force=True)[places]
     y = np.full(x.size, total(held))
     precision = precision_of(held)
-    steps = widest_step(1.0, precision) * np.maximum(1.0, np.abs(x)) * LADDER
-    sides = torch.from_numpy(np.stack((x + steps, x - steps))).to(held.dtype).double().numpy()
-    above, below = function_along(total, held, places)(sides.ravel()).reshape(sides.shape)
-    slopes = Ladder(x, y, above, below, steps, sides[0] - sides[1], 0.0, precision).slopes(
-        lambda rows: function_along(total, held, places[rows]), lambda value: 1.0
+    widest = widest_step(1.0, precision) * np.maximum(1.0, np.abs(x))
+    ladder = Ladder.around(
+        *(function_along(total, held, places), x, widest, 0.0, precision, y),
+        snap=lambda points: torch.from_numpy(points).to(held.dtype).double().numpy(),
     )
+    slopes = ladder.slopes(lambda rows: function_along(total, held, places[rows]), lambda value: 1.0)
     known = (slopes.kind == PointKind.SMOOTH) & (slopes.error <= _KNOWN * (np.abs(slopes.value) + 1))
     typical = np.abs(slopes.value[known]).max(initial=0.0)
     known &= np.abs(slopes.value) <= 1e8 * (1 + typical)

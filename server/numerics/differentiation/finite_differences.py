@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,40 @@ class Ladder:
     noise: Array | float
     precision: float
 
+    @classmethod
+    def around(
+        cls,
+        forward: Forward,
+        x: Array,
+        widest: float | Array,
+        noise: Array | float,
+        precision: float,
+        y: Array | None = None,
+        snap: Forward | None = None,
+    ) -> Ladder:
+        """The ladder around every ``x`` from the ``widest`` step down, in one call of ``forward``.
+
+        It is asked for ``y`` too where that is not known. ``snap`` rounds points to those that forward can tell apart.
+        """
+        steps = widest * LADDER
+        points = np.concatenate(([x] if y is None else [], (x + steps).ravel(), (x - steps).ravel()), axis=None)
+        points = snap(points) if snap else points
+        values, (above, below) = forward(points), points[-2 * LEVELS * x.size :].reshape(2, LEVELS, x.size)
+        high, low = values[-2 * LEVELS * x.size :].reshape(2, LEVELS, x.size)
+        return cls(x, values[: x.size] if y is None else y, high, low, steps, above - below, noise, precision)
+
+    @cached_property
+    def rounding(self) -> Array:
+        """How far the difference of the two sides may be off, at every step."""
+        least = np.maximum(2 * self.precision * np.maximum(np.abs(self.above), np.abs(self.below)), LEAST_ROUNDING)
+        return np.maximum(least, 2 * self.noise, out=least)
+
+    def central(self, *, wary: bool = True) -> tuple[Array, Array, Array]:
+        """The slope at every point by central differences alone, its error bound, and the noise part of that."""
+        differences = (self.above - self.below) / self.gaps
+        scatter = (self.rounding + self.precision * np.abs(self.x * differences[-1])) / self.gaps
+        return extrapolate(differences, scatter, tableau(LEVELS, RATIO, 2), wary=wary)
+
     def slopes(
         self, forward_at: Callable[[NDArray[np.intp]], Forward], visible: VisibleSlope, neighbours: bool = False
     ) -> Slopes:
@@ -117,12 +152,7 @@ class Ladder:
         on one curve, and share their error bounds.
         """
         x, y, precision, n = self.x, self.y, self.precision, self.x.size
-        rounding = np.maximum(2 * precision * np.maximum(np.abs(self.above), np.abs(self.below)), LEAST_ROUNDING)
-        np.maximum(rounding, 2 * self.noise, out=rounding)
-        last = rounding[-1]
-        central = (self.above - self.below) / self.gaps
-        scatter = (rounding + precision * np.abs(x * central[-1])) / self.gaps
-        value, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))
+        last, (value, error, noise) = self.rounding[-1], self.central()
         least = np.broadcast_to(visible(value), n)
         second = self.above[-2:] + self.below[-2:] - 2 * y
         unsettled = ~(error <= 1e-9 * (np.abs(value) + least) + 30 * noise) | ~np.isfinite(y)
@@ -352,7 +382,8 @@ def remeasure(
         fine = differentiate_one_sided(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, least)
         difference = np.abs(slopes.value[rows] - fine.value)
         confirmed = (fine.kind == PointKind.SMOOTH) & (difference <= EVIDENCE_BOUNDS * slopes.error[rows] + fine.error)
-        other = _central_slopes(forward, x[rows], _OTHER_WIDEST * slopes.step, slopes.noise[rows], slopes.precision)
+        steps, noise = _OTHER_WIDEST * slopes.step, slopes.noise[rows] / 2
+        other = Ladder.around(forward, x[rows], steps, noise, slopes.precision, y[rows]).central()[0]
         widened = np.fmax(slopes.error[rows], np.fmin(difference, np.abs(slopes.value[rows] - other)))
         confirmed &= widened <= _MIN_GAIN * fine.error
     value, error = slopes.value.copy(), slopes.error.copy()
@@ -363,13 +394,3 @@ def remeasure(
     for name, column in columns.items():
         column[rows] = getattr(fine, name)
     return replace(slopes, value=value, error=error, **columns)
-
-
-def _central_slopes(forward: Forward, x: Array, widest: float, rounding: Array, precision: float) -> Array:
-    """The slopes by central differences alone."""
-    above, below = x + widest * LADDER, x - widest * LADDER
-    gaps = above - below
-    high, low = forward(np.stack((above, below)).ravel()).reshape(2, LEVELS, x.size)
-    central = (high - low) / gaps
-    scatter = (rounding + precision * np.abs(x * central[-1])) / gaps
-    return extrapolate(central, scatter, tableau(LEVELS, RATIO, 2))[0]

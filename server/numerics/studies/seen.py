@@ -15,7 +15,7 @@ from ..curve.evaluate import Grid, evaluate
 from ..curve.evaluation import Evaluation
 from ..sampling.grid import thin_grid
 from ..status import Status
-from ..verdict.point_judge import conditioning, judge_returned
+from ..verdict.point_judge import allowed_along, judge_returned
 from ..verdict.slope_judge import Statuses
 from ..verdict.verdict import Verdict, judge, judged_curve
 
@@ -96,5 +96,5 @@ def _statuses(evaluation: Evaluation, verdict: Verdict, at: NDArray[np.intp], sh
     if evaluation.linearity.holds:
         return verdict.against.status[at]
     curve = judged_curve(evaluation, verdict)
-    allowed = replace(verdict.allowed, rounded=conditioning(evaluation, curve.slopes)).at(at)
+    allowed = allowed_along(evaluation, curve, verdict.allowed).at(at)
     return judge_returned(evaluation, share, curve.slopes.at(at), allowed)

@@ -13,7 +13,6 @@ from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
 from ..differentiation.finite_differences import (
-    LADDER,
     LEVELS,
     Ladder,
     Slopes,
@@ -40,10 +39,7 @@ def partial_slopes(
     widest = step or widest_step(span, precision)
     finite = y[np.isfinite(y)]
     visible = float(np.ptp(finite)) / span if finite.size else 0.0
-    steps = np.full(x.size, widest) * LADDER
-    points = np.stack((x + steps, x - steps))
-    above, below = ask(points.ravel(), np.tile(np.arange(x.size), 2 * LEVELS)).reshape(points.shape)
-    ladder = Ladder(x, y, above, below, steps, points[0] - points[1], noise, precision)
+    ladder = Ladder.around(_rows_forward(ask, np.arange(x.size)), x, widest, noise, precision, y)
     return ladder.slopes(lambda rows: _rows_forward(ask, rows), lambda slopes: visible)
 
 

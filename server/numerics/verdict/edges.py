@@ -20,7 +20,7 @@ from ...runtime.arrays import Array, Interval, Mask
 from ...runtime.failure import FunctionFailed
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluation import Evaluation
-from ..differentiation.finite_differences import LADDER, LEVELS, Ladder, PointKind, Slopes
+from ..differentiation.finite_differences import LEVELS, Ladder, PointKind, Slopes
 from ..formatting.numbers import simplest_number
 from ..status import Status
 from ..tolerance import Allowed
@@ -126,14 +126,9 @@ class _Difference:
         """The slopes of the curve at these points, with steps as at the rows."""
         evaluation, known = self.evaluation, self.curve.slopes
         forward = nan_outside_domain(evaluation.section_of(self.curve), evaluation.rows.x)
-        steps = known.step * LADDER
-        points = np.concatenate((x[None], x + steps, x - steps))
-        values = forward(points.ravel()).reshape(points.shape)
-        above, below = points[1 : LEVELS + 1], points[LEVELS + 1 :]
         noise = np.interp(x, evaluation.rows.x, known.noise) / 2
         finite = self.curve.values[np.isfinite(self.curve.values)]
-        sides = values[1 : LEVELS + 1], values[LEVELS + 1 :]
-        ladder = Ladder(x, values[0], *sides, steps, above - below, noise, known.precision)
+        ladder = Ladder.around(forward, x, known.step, noise, known.precision)
         return ladder.slopes(lambda rows: forward, lambda _: np.ptp(finite) / evaluation.grid.span, neighbours=True)
 
     def _judged(self, x: Array, returned: Array, slopes: Slopes) -> _Found:

@@ -22,7 +22,7 @@ from ..curve.evaluation import Evaluation
 from ..curve.integral_check import IntegralCheck
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..status import Status
-from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Allowed, Tolerance
+from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Allowed
 from .closer_look import look_closely
 from .differences import Difference, differences_at_rows
 from .slope_judge import Statuses, judge_slopes
@@ -43,11 +43,7 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
     """
     with np.errstate(all="ignore"):
         width = area.right - area.left
-        off, ends, shape = area.residual, allowed.at(area.ends), area.ends.shape
-        share, rounding = (np.broadcast_to(each, shape) for each in (ends.share, ends.rounding(grad_output)))
-        atol = allowed.tolerance.atol * np.maximum(share[:-1], share[1:])
-        slack = width * (atol + np.maximum(rounding[:-1], rounding[1:])) + allowed.tolerance.rtol * area.size
-        slack += area.unsure
+        off, slack = area.residual, _slack(area, allowed, grad_output)
         finite = np.isfinite(off)
         whole = finite & ~area.leaps
         status = np.full(off.shape, Status.UNDECIDED, np.int8)
@@ -64,10 +60,19 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
     return status
 
 
-def allowed_residual(area: IntegralCheck, tolerance: Tolerance) -> Array:
-    """The largest residual that each cell may have and still agree."""
-    slack = (area.right - area.left) * tolerance.atol + tolerance.rtol * area.size
-    return slack + area.unsure + area.noise[:-1] + area.noise[1:]
+def _slack(area: IntegralCheck, allowed: Allowed, grad_output: float) -> Array:
+    """The largest residual that each cell may have, but for forward's noise at the two ends of a run of them."""
+    ends, shape = allowed.at(area.ends), area.ends.shape
+    share, rounding = (np.broadcast_to(each, shape) for each in (ends.share, ends.rounding(grad_output)))
+    atol = allowed.tolerance.atol * np.maximum(share[:-1], share[1:])
+    off = atol + np.maximum(rounding[:-1], rounding[1:])
+    slack: Array = (area.right - area.left) * off + allowed.tolerance.rtol * area.size + area.unsure
+    return slack
+
+
+def allowed_residual(area: IntegralCheck, allowed: Allowed, grad_output: float) -> Array:
+    """The largest residual that each cell may have and still agree, with what is ``allowed`` at the rows."""
+    return _slack(area, allowed, grad_output) + area.noise[:-1] + area.noise[1:]
 
 
 def _judge_runs(status: Statuses, whole: Mask, cells: Array, noise: Array, length: int) -> None:
@@ -144,7 +149,7 @@ def judge_points(
         return Comparison(np.full(slopes.kind.shape, Status.GAP, np.int8), _NO_CELLS, (), None, None)
     with np.errstate(all="ignore"):
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
-        allowed = replace(allowed, rounded=conditioning(evaluation, slopes))
+        allowed = allowed_along(evaluation, curve, allowed)
         status = judge_returned(evaluation, analytical, slopes, allowed)
         status[~np.isfinite(evaluation.forward) & (slopes.kind != PointKind.JUMP)] = Status.GAP
         area, cells = evaluation.area_under(curve), _NO_CELLS
@@ -220,6 +225,11 @@ def judge_returned(evaluation: Evaluation, returned: Array, slopes: Slopes, allo
     height = abs(evaluation.grad_output) * largest_magnitude(evaluation.numerical.values) / evaluation.grid.span
     largest = evaluation.largest_gradient + height
     return judge_slopes(returned, slopes, evaluation.grad_output, allowed, evaluation.dtype, largest)
+
+
+def allowed_along(evaluation: Evaluation, curve: Curve, allowed: Allowed) -> Allowed:
+    """What is ``allowed`` at the rows of a curve, with what a slope is off there as ``x`` is rounded."""
+    return replace(allowed, rounded=conditioning(evaluation, curve.slopes))
 
 
 def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:

@@ -90,7 +90,10 @@ class RangeMeasurements:
         """What is allowed of what agrees with these slopes, which are known to within this error."""
         share = max(tolerance_for(0.0, self.section.dtype).rtol, REMARK_SHARE)
         size = abs(self.grad_output)
-        return Leeway(share * (size * np.abs(slope) + self.scale), EVIDENCE_BOUNDS * size * error + self.rounding)
+        tiny = torch.finfo(self.section.dtype).tiny
+        return Leeway(
+            share * (size * np.abs(slope) + self.scale) + tiny, EVIDENCE_BOUNDS * size * error + self.rounding
+        )
 
     @property
     def finite(self) -> Mask:

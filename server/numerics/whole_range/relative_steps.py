@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from ...runtime.arrays import Array, Forward
 from ...runtime.domain_reach import DomainReach
 from ...runtime.section import Section
-from ..differentiation.finite_differences import LADDER, LEVELS, RATIO, WIDEST_LOW_PRECISION, WIDEST_STEP
+from ..differentiation.finite_differences import WIDEST_LOW_PRECISION, WIDEST_STEP, Ladder
 from ..differentiation.noise import mantissa_bits
-from ..differentiation.richardson import extrapolate, tableau
 
 # sample: (from, to, points per decade) in powers of ten.
 _DENSITY = ((-10, -6, 1), (-6, -3, 3), (-3, 4, 10), (4, 16, 3))
@@ -25,7 +24,6 @@ _MIN_POWER = -300.0  # sample: the least power of ten: differences at even small
 _DECADE = 10.0  # bound: the slopes that set the tolerance at x lie between x and x divided by this
 # unit: significant bits that a forward may round to inside: those of float32, float16, bfloat16 and two float8.
 _SHORT_MANTISSAS = (24, 11, 8, 4, 3)
-_TINY = float(np.finfo(np.float64).tiny)
 
 
 def log_grid_points(dtype: torch.dtype, reach: DomainReach, most: int | None = None) -> Array:
@@ -90,22 +88,12 @@ def relative_step_slopes(section: Section, reach: DomainReach, x: Array) -> Rela
     """
     unit = torch.finfo(section.dtype).eps / 2
     widest = WIDEST_STEP if section.dtype == torch.float64 else WIDEST_LOW_PRECISION
-    steps = np.abs(x) * (widest * LADDER)
-    points = np.empty((2 * LEVELS + 1, x.size))
-    points[0], points[1 : LEVELS + 1], points[LEVELS + 1 :] = x, x + steps, x - steps
-    points = section.snap(points.ravel()).reshape(points.shape)
-    values = forward_within(section, reach)(points.ravel()).reshape(points.shape)
-    bits = mantissa_bits(values.ravel())
+    ladder = Ladder.around(forward_within(section, reach), x, widest * np.abs(x), 0.0, unit, snap=section.snap)
+    bits = mantissa_bits(np.concatenate((ladder.y, ladder.above, ladder.below), axis=None))
     precision = max(unit, 2.0**-bits if bits in _SHORT_MANTISSAS else 0.0)
-    above, below = values[1 : LEVELS + 1], values[LEVELS + 1 :]
-    gaps = points[1 : LEVELS + 1] - points[LEVELS + 1 :]
-    central = (above - below) / gaps
-    size = np.maximum(np.abs(above), np.abs(below))
-    rounding = np.where(size > 0, 2 * precision * size + _TINY, 0.0)
-    scatter = (rounding + unit * np.abs(x * central[-1])) / gaps
-    slope, error, noise = extrapolate(central, scatter, tableau(LEVELS, RATIO, 2), wary=False)
+    slope, error, noise = replace(ladder, precision=precision).central(wary=False)
     slope[~np.isfinite(error)] = np.nan
-    return RelativeStepSlopes(values[0], slope, error, noise, precision)
+    return RelativeStepSlopes(ladder.y, slope, error, noise, precision)
 
 
 def forward_within(section: Section, reach: DomainReach) -> Forward:
