@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..cache.answer_cache import AnswerCache
 from ..reload.composite_engine import AnyEngine
@@ -18,6 +18,7 @@ from .responses import ResponseCache
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
+_Family = tuple[str, str, tuple[str, ...], Mapping[Any, int]]
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 
 
@@ -66,61 +67,51 @@ class Collector:
     visitors: Connections | None
 
     def collect(self) -> Iterator[Metric]:
-        yield from self._requests()
-        yield from self._questions()
-        yield from self._caches()
-        yield from self._processes()
-
-    def _requests(self) -> Iterator[Metric]:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-        requests = CounterMetricFamily("gradloupe_requests", "Requests answered.", labels=("route", "status"))
-        for labels, number in self.metrics.requests.items():
-            requests.add_metric(labels, number)
-        yield requests
         durations = HistogramMetricFamily("gradloupe_request_seconds", "Time to answer.", labels=("route",))
         for route, each in self.metrics.durations.items():
             durations.add_metric((route,), each.cumulative(), each.seconds)
         yield durations
-        yield CounterMetricFamily("gradloupe_sent_bytes", "Bytes of bodies sent.", value=self.metrics.sent)
+        for kind, families in ((CounterMetricFamily, self._counters()), (GaugeMetricFamily, self._gauges())):
+            for name, says, labels, values in families:
+                family = kind(f"gradloupe_{name}", says, labels=labels)
+                for label, value in values.items():
+                    family.add_metric(label, value)
+                yield family
+
+    def _counters(self) -> Iterator[_Family]:
+        """What only grows: name, description, labels, and the number for each of their values."""
+        engine, caches = self.engine, self._caches()
+        yield "requests", "Requests answered.", ("route", "status"), self.metrics.requests
+        yield "sent_bytes", "Bytes of bodies sent.", (), {(): self.metrics.sent}
+        yield "questions", "Questions to the workers.", ("outcome",), _each(engine.outcomes)
+        yield "worker_restarts", "Workers that were replaced.", (), {(): engine.restarts}
+        yield "cache_hits", "Answers that were there already.", ("cache",), {each: kept.hits for each, kept in caches}
         if self.visitors is not None:
-            refused, here = self.visitors.refused + self.answers.shares.refused, self.visitors.number
-            yield CounterMetricFamily("gradloupe_refused", "Clients that took more than their share.", value=refused)
-            yield GaugeMetricFamily("gradloupe_connections", "Connections that are open.", value=here)
+            refused = self.visitors.refused + self.answers.shares.refused
+            yield "refused", "Clients that took more than their share.", (), {(): refused}
 
-    def _questions(self) -> Iterator[Metric]:
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+    def _gauges(self) -> Iterator[_Family]:
+        """The same of what is at this moment."""
+        processes = {"server": os.getpid()} | {
+            f"worker {place}": pid for place, pid in enumerate(self.engine.workers, 1)
+        }
+        resident = {name: _resident(pid) for name, pid in processes.items()}
+        yield "waiting", "Questions under way or waiting.", (), {(): self.engine.waiting}
+        yield "ready", "1 if a worker listens.", (), {(): int(self.engine.ready)}
+        yield "cache_bytes", "Bytes that are kept.", ("cache",), {each: kept.size for each, kept in self._caches()}
+        yield "resident_bytes", "Memory in use.", ("process",), _each(resident)
+        if self.visitors is not None:
+            yield "connections", "Connections that are open.", (), {(): self.visitors.number}
 
-        engine = self.engine
-        questions = CounterMetricFamily("gradloupe_questions", "Questions to the worker.", labels=("outcome",))
-        for outcome, number in engine.outcomes.items():
-            questions.add_metric((outcome,), number)
-        yield questions
-        yield GaugeMetricFamily("gradloupe_waiting", "Questions under way or waiting.", value=engine.waiting)
-        yield CounterMetricFamily("gradloupe_worker_restarts", "Workers that were replaced.", value=engine.restarts)
-        yield GaugeMetricFamily("gradloupe_ready", "1 if a worker listens.", value=float(engine.ready))
+    def _caches(self) -> list[tuple[tuple[str], AnswerCache | ResponseCache]]:
+        return [(("answers",), self.answers), (("bodies",), self.bodies)]
 
-    def _caches(self) -> Iterator[Metric]:
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        hits = CounterMetricFamily("gradloupe_cache_hits", "Answers that were there already.", labels=("cache",))
-        held = GaugeMetricFamily("gradloupe_cache_bytes", "Bytes that are kept.", labels=("cache",))
-        for name, cache in (("answers", self.answers), ("bodies", self.bodies)):
-            hits.add_metric((name,), cache.hits)
-            held.add_metric((name,), cache.size)
-        yield hits
-        yield held
-
-    def _processes(self) -> Iterator[Metric]:
-        from prometheus_client.core import GaugeMetricFamily
-
-        resident = GaugeMetricFamily("gradloupe_resident_bytes", "Memory in use.", labels=("process",))
-        workers = [(f"worker {place}", pid) for place, pid in enumerate(self.engine.workers, 1)]
-        for name, pid in (("server", os.getpid()), *workers):
-            found = _resident(pid)
-            if found is not None:
-                resident.add_metric((name,), found)
-        yield resident
+def _each(values: Mapping[str, int | None]) -> dict[tuple[str, ...], int]:
+    """Numbers by one label, without those that are not known."""
+    return {(label,): value for label, value in values.items() if value is not None}
 
 
 def prometheus_text(collector: Collector) -> tuple[bytes, str]:

@@ -1,7 +1,7 @@
 """Servers behind nginx as it is shipped: killed in turn, then followed by another build, under load.
 
-Alone it tries processes of this machine. With ``ADDRESS=CONTAINER …`` it tries containers that run already, killed and
-started by ``$PODMAN``; those after ``--next`` are of the next build.
+Alone it tries processes of this machine. With ``CONTAINER …`` it tries containers that run already, killed and started
+by ``$PODMAN``; those after ``--next`` are of the next build.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LATER = 30.0  # seconds for which a client asks again when it is told to
 class Replica:
     """One server: where it listens, and how it is killed, ended and started."""
 
-    place: str
+    place: Callable[[], str]
     kill: Callable[[], None]
     end: Callable[[], None]
     start: Callable[[], None]
@@ -48,7 +48,7 @@ class Replica:
         """Return when it is ready, as a probe finds out."""
         while True:
             try:
-                if httpx2.get(f"http://{self.place}/healthz?ready=1", timeout=5).status_code == 200:
+                if httpx2.get(f"http://{self.place()}/healthz?ready=1", timeout=5).status_code == 200:
                     return
             except httpx2.HTTPError:
                 pass
@@ -153,7 +153,7 @@ class Front:
 
     def configuration(self, replicas: list[Replica]) -> str:
         """The shipped file, as a resolver would fill it."""
-        servers = " ".join(f"server {each.place} max_fails=0;" for each in replicas)
+        servers = " ".join(f"server {each.place()} max_fails=0;" for each in replicas)
         text = re.sub(r"server \w+:8000 resolve max_fails=0;", servers, (HERE / "deploy/nginx/nginx.conf").read_text())
         text = text.replace("8081", str(self.inner)).replace("listen 8080", f"listen 127.0.0.1:{self.port}")
         text = text.replace("/tmp/", f"{self.folder}/").replace("/var/cache/nginx", str(self.folder))  # noqa: S108
@@ -180,6 +180,7 @@ def tried(replicas: list[Replica], following: list[Replica]) -> tuple[Table, int
                 time.sleep(PAUSE)
                 replica.start()
                 replica.wait()
+                front.ask(replicas)  # a pod that was made again has another address
         rows.append(_row(f"{KILLS} killed in turn", killed))
         asked = replicas
         with crowd_at(front.url) as rolled:
@@ -217,17 +218,27 @@ def process_replica(path: str = "") -> Replica:
     def ended_by(sign: signal.Signals) -> Callable[[], None]:
         return lambda: (running[-1].send_signal(sign), running.pop().wait())[-1] and None
 
-    return Replica(f"127.0.0.1:{port}", ended_by(signal.SIGKILL), ended_by(signal.SIGTERM), start)
+    return Replica(lambda: f"127.0.0.1:{port}", ended_by(signal.SIGKILL), ended_by(signal.SIGTERM), start)
 
 
-def container_replica(place: str, name: str) -> Replica:
-    """A server in a container that was made by ``podman kube play``, and runs already."""
+def container_replica(name: str) -> Replica:
+    """A server in a container that was made by ``podman kube play``, and runs already; its pod ends with it."""
+    podman = shlex.split(os.environ["PODMAN"])
 
-    def podman(*words: str) -> Callable[[], None]:
-        command = [*shlex.split(os.environ["PODMAN"]), *words, name]
-        return lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL) and None
+    def said(*words: str) -> str:
+        return subprocess.run([*podman, *words, name], check=True, capture_output=True, text=True).stdout.strip()
 
-    return Replica(place, podman("kill", "--signal", "KILL"), podman("stop", "--time", "10"), podman("start"))
+    def place() -> str:
+        pid = said("inspect", "--format", "{{.State.Pid}}")
+        addresses = subprocess.run(
+            ["nsenter", "-t", pid, "-n", "ip", "-4", "-o", "addr"], capture_output=True, text=True
+        )
+        return re.findall(r"inet ((?!127)[\d.]+)", addresses.stdout)[0] + ":8000"
+
+    def told(*words: str) -> Callable[[], None]:
+        return lambda: said(*words) and None
+
+    return Replica(place, told("kill", "--signal", "KILL"), told("stop", "--time", "10"), told("start"))
 
 
 def measure() -> Report:
@@ -247,7 +258,7 @@ def measure() -> Report:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         old, _, new = " ".join(sys.argv[1:]).partition("--next")
-        pods = [[container_replica(*each.split("=")) for each in those.split()] for those in (old, new)]
+        pods = [[container_replica(each) for each in those.split()] for those in (old, new)]
         print(tried(*pods)[0].markdown())
     else:
         print(measure().tables[0].markdown())
