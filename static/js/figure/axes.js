@@ -35,12 +35,12 @@ export const labelsOf = (marked) => ({
   ticktext: marked.map(([, text]) => text),
 });
 
-/** A layout without axes; `titles` where the picture has to tell by itself what it shows. */
-export const baseLayout = (margin, titles, palette) => ({
+/** A layout without axes. */
+export const baseLayout = (margin, palette) => ({
   autosize: true,
   margin: { ...margin, pad: 0 },
   font: { family: palette.family, size: palette.size, color: palette.ink },
-  paper_bgcolor: titles ? palette.paper : "rgba(0,0,0,0)",
+  paper_bgcolor: "rgba(0,0,0,0)",
   plot_bgcolor: "rgba(0,0,0,0)",
   hovermode: false,
   dragmode: false,

@@ -46,7 +46,7 @@ export function figure(answer, view, palette) {
   const labels = [upper, lower].flatMap((axis) => axis?.labels.ticktext ?? []);
   const left = Math.round((Math.ceil(4 * Math.max(MARGIN.left, 0.7 + widest(labels))) / 4) * view.rem);
   const layout = {
-    ...baseLayout({ l: left, r: Math.round(MARGIN.right * view.rem), t: top, b: bottom }, false, palette),
+    ...baseLayout({ l: left, r: Math.round(MARGIN.right * view.rem), t: top, b: bottom }, palette),
     dragmode: view.zoomable ? "zoom" : false,
     xaxis: { ...xAxis(answer, scene, view, palette), anchor: lower ? "y2" : "y", fixedrange: !view.zoomable },
     yaxis: yAxis(upper, place.upper),

@@ -163,7 +163,7 @@ export function afterFirstPaint() {
 
 const NAMES = [
   ...["ink", "muted", "rule", "grid", "paper", "analytical", "numerical", "surrogate", "disagreement"],
-  ...["negative", "neutral", "positive", "float32", "bfloat16", "float16"],
+  ...["negative", "neutral", "positive"],
 ];
 
 let known = null; // the colours of this moment: to read them costs as much as to draw a curve

@@ -48,7 +48,7 @@ export function groundFigure({ answer, runs }, step, view, palette) {
       ...balls,
     ],
     layout: {
-      ...baseLayout(view.margin, false, palette),
+      ...baseLayout(view.margin, palette),
       xaxis: {
         ...axisStyle(palette),
         ...fittingTicks([start, stop], ...(isWide(view) ? [7, 25] : [4, 14])),
@@ -88,7 +88,7 @@ export function lossFigure({ runs, steps }, step, view, palette) {
   return {
     data: curves,
     layout: {
-      ...baseLayout(view.margin, false, palette),
+      ...baseLayout(view.margin, palette),
       xaxis: {
         ...axisStyle(palette),
         ...{ zeroline: false, range: [0, Math.max(1, steps)], fixedrange: true },
