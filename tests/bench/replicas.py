@@ -79,10 +79,16 @@ class Crowd:
                     self.right += 1
 
     def _get(self, browser: httpx2.Client, address: str) -> httpx2.Response | str:
-        until = time.monotonic() + LATER
+        until, kept = time.monotonic() + LATER, True
         while True:
             try:
                 reply = browser.get(self.url + address)
+            except httpx2.RemoteProtocolError as problem:
+                # A kept connection was ended meanwhile: a browser asks again by a new one.
+                if not (kept and "without sending a response" in str(problem)):
+                    return f"{type(problem).__name__}: {problem}"
+                kept = False
+                continue
             except httpx2.HTTPError as problem:
                 return f"{type(problem).__name__}: {problem}"
             if reply.status_code != 503 or "retry-after" not in reply.headers or time.monotonic() > until:
