@@ -68,51 +68,66 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     """The same section, with as many inputs ``stacked`` as the Function supports at the points ``t``.
 
     One copy of the inputs per point is stacked along the first dimension; the witnesses, shuffled among all other
-    points, must then give the values and gradients that they give alone. Tried are all inputs together (elementwise
-    Functions) and the swept one alone (independent rows); the latter first where another input is a tensor, of which
-    each row might be compared with every copy; after that other dimensions (``_other_dimensions``).
+    points, must then give the values and gradients that they give alone. Tried are ``_stacks``, after those along the
+    first dimension only where copies are tensors, and then ``_columns``.
     """
-    alone = section.alone()
+    alone, numbers = section.alone(), _of_single_numbers(section) and not section.across
     if section.sweeps_parameter:
         return Batch(alone)
     if (elementwise := _elementwise_batch(alone, t, grad_output)) is not None:
         return elementwise
-    order, back = _shuffle(t.size)
-    t, witnesses = t[order], _witness_indices(section, t.size)
+    order, back = _shuffle(len(t))
+    t, witnesses = t[order], _witness_indices(section, len(t))
     try:
         wanted = _section_results(alone, t[witnesses], grad_output)
     except FunctionFailed:
         return Batch(alone)
-    every, swept = tuple(name for name, _ in section.inputs), (section.wrt,)
-    tensors = any(len(values) > 1 for name, values in section.inputs if name != section.wrt)
-    rows = [replace(alone, stacked=each) for each in dict.fromkeys((swept, every) if tensors else (every, swept))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
-        for together in (*rows, *(() if _of_single_numbers(section) else _other_dimensions(alone))):
-            results = _batch_results(together, t, witnesses, grad_output, wanted)
+        for together in (*_stacks(alone), *_columns(alone)):
             declared = together.copies_along == alone.copies_along
+            if numbers and not declared:
+                break
+            results = _batch_results(together, t, witnesses, grad_output, wanted)
             if results is not None and (declared or _keeps_grad_outputs_apart(together, alone, t[witnesses])):
                 return Batch(together, results.at(back))
-    if not _of_single_numbers(section):
+    if not numbers:
         return Batch(alone)
-    together = replace(alone, stacked=every)
+    together = replace(alone, stacked=tuple(name for name, _ in alone.inputs))
     return Batch(alone, mixed=_mixed_gradient(together, t, witnesses, grad_output, wanted))
 
 
-def _other_dimensions(alone: Section) -> Iterator[Section]:
-    """Ways to stack inputs so that the copies of the output are no rows of it.
+def _swept_inputs(alone: Section) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((alone.wrt, alone.across[0] if alone.across else alone.wrt)))
 
-    Most of torch's functions of vectors and matrices take a stack of them. The copies of a linear layer are columns:
-    its weight is stacked along the first dimension, or the last one where it is multiplied from the right; alone, or
-    with all other inputs but one. The channels of a convolution are its second dimension.
+
+def _stacks(alone: Section) -> Iterator[Section]:
+    """Ways to stack inputs along their first dimension, and along a new one before it.
+
+    Tried are all inputs together (elementwise Functions) and the swept ones alone (independent rows); the latter first
+    where another input is a tensor, of which each row might be compared with every copy. Most of torch's functions of
+    vectors and matrices take a stack of them.
     """
-    names, depth = [name for name, _ in alone.inputs], len(alone.of_index)
-    others = [name for name in names if name != alone.wrt]
-    for stacked in dict.fromkeys((tuple(names), (alone.wrt,))):
+    every, swept = tuple(name for name, _ in alone.inputs), _swept_inputs(alone)
+    tensors = any(len(values) > 1 for name, values in alone.inputs if name not in swept)
+    for stacked in dict.fromkeys((swept, every) if tensors else (every, swept)):
+        yield replace(alone, stacked=stacked)
+    for stacked in dict.fromkeys((every, swept)):
         yield replace(alone, stacked=stacked, copies_along=(None, None))
+
+
+def _columns(alone: Section) -> Iterator[Section]:
+    """Ways to stack inputs so that the copies of the output are its columns.
+
+    The copies of a linear layer are: its weight is stacked along the first dimension, or the last one where it is
+    multiplied from the right; alone, or with all other inputs but one. The channels of a convolution are its second
+    dimension.
+    """
+    names, swept, depth = [name for name, _ in alone.inputs], _swept_inputs(alone), len(alone.of_index)
+    others = [name for name in names if name not in swept]
     but_one = (tuple(name for name in names if name != held) for held in others)
     if depth > 1 and others:
-        for stacked, axes in product(dict.fromkeys(((alone.wrt,), *but_one)), ((0, -1), (-1, -1), (0, 1))[:depth]):
+        for stacked, axes in product(dict.fromkeys((swept, *but_one)), ((0, -1), (-1, -1), (0, 1))[:depth]):
             yield replace(alone, stacked=stacked, copies_along=axes)
 
 
@@ -122,7 +137,8 @@ def _keeps_grad_outputs_apart(together: Section, alone: Section, t: Array) -> bo
     A backward that takes the mean of grad_output is right for the one number it was declared for, and has no fault to
     be found in a stack that nobody declared.
     """
-    grad_output = np.where(np.arange(t.size) % 2, 1.0, -1.0) * (1.0 + np.arange(t.size) * GOLDEN_RATIO % 1)
+    place = np.arange(len(t))
+    grad_output = np.where(place % 2, 1.0, -1.0) * (1.0 + place * GOLDEN_RATIO % 1)
     try:
         found, wanted = (each.backward(t, grad_output).grad_input for each in (together, alone))
     except FunctionFailed:
@@ -176,10 +192,10 @@ def _batch_results(
 ) -> BackwardResult | None:
     """The results at all points in few calls; None if the witnesses among them do not get what is ``wanted``."""
     try:
-        few = np.concatenate((t[witnesses], np.full(_EQUAL_COPIES, t[witnesses[0]])))
+        few = t[np.concatenate((witnesses, np.repeat(witnesses[:1], _EQUAL_COPIES)))]
         same, elements = section.in_one_call(few)
         # An outer product of all copies contains the right elements too, but has more elements in total.
-        if elements * witnesses.size != wanted.elements * few.size:
+        if elements * witnesses.size != wanted.elements * len(few):
             return None
         if not _equal(section.dtype, same[: witnesses.size], wanted.values):
             return None
@@ -200,7 +216,7 @@ def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | 
     that cannot be expected, or could not be compared.
     """
     far = _FAR.get(alone.dtype, 0.0) if alone.device == "cpu" and t.size <= _MAX_VARIED else 0.0
-    if not (_of_single_numbers(alone) and 1 < abs(grad_output) * far < far**2):
+    if alone.across or not (_of_single_numbers(alone) and 1 < abs(grad_output) * far < far**2):
         return None
     unit = stand_in(grad_output)
     witnesses, wanted, together = _lone_witnesses(alone, unit)
@@ -273,61 +289,16 @@ def _section_results(section: Section, t: Array, grad_output: float) -> Backward
 
 
 def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_output: float) -> Plane:
-    """The plane of two sections, with as many inputs ``stacked`` as the Function supports at the points ``x`` × ``y``.
+    """The plane of two sections, with all points ``x`` × ``y`` in one call if the Function supports that.
 
-    In a shuffled batch of all points the witnesses must give the results that they give alone. Tried are all inputs
-    together (elementwise Functions) and the swept ones alone (independent rows), along their first dimension and along
-    a new one; after that each section by itself.
+    Else each section is batched by itself, if it can be.
     """
-    alone = Plane(along.alone(), across.alone())
     if not (along.sweeps_parameter or across.sweeps_parameter):
-        s, t = (each.ravel() for each in np.meshgrid(x, y))
-        order, _ = _shuffle(s.size)
-        s, t = s[order], t[order]
-        every, swept = (name for name, _ in along.inputs), dict.fromkeys((along.wrt, across.wrt))
-        for above, names in product((False, True), dict.fromkeys((tuple(every), tuple(swept)))):
-            together = replace(alone, stacked=names, above=above)
-            if _plane_batches(together, alone, s, t, grad_output):
-                return together
+        joint = along.alone(across=(across.wrt, across.wrt_index))
+        batch = find_batch(joint, np.stack(np.meshgrid(x, y), -1).reshape(-1, 2), grad_output)
+        if batch.section.stacked:
+            return Plane(along.alone(), across.alone(), batch.section)
     return Plane(batched_section(along, x, grad_output), batched_section(across, y, grad_output))
-
-
-def plane_structure(plane: Plane) -> str:
-    """How the points of the plane are evaluated: ``together``, ``line by line`` or ``one by one``."""
-    if plane.stacked:
-        return "together"
-    by_line = [each for each in (plane.along, plane.across) if not each.sweeps_parameter]
-    return "line by line" if by_line and all(each.stacked for each in by_line) else "one by one"
-
-
-def _plane_batches(together: Plane, alone: Plane, s: Array, t: Array, grad_output: float) -> bool:
-    witnesses = _witness_indices(alone.along, s.size)
-    try:
-        wanted = _plane_results(alone, s[witnesses], t[witnesses], grad_output)
-        size = witnesses.size * alone.along.forward_and_size(s[witnesses[:1]])[1]
-        # An outer product of all copies contains the right elements too, but has more elements in total.
-        if together.output_size(s[witnesses], t[witnesses]) != size:
-            return False
-        same = together.forward(np.full(_EQUAL_COPIES, s[0]), np.full(_EQUAL_COPIES, t[0]))
-        results = _plane_results(together, s, t, grad_output)
-    except FunctionFailed:
-        return False
-    dtype = together.along.dtype
-    found = [each if each is None else each[witnesses] for each in results]
-    return _equal(dtype, same, np.full(_EQUAL_COPIES, same[0])) and all(
-        _equal(dtype, a, b) for a, b in zip(found, wanted, strict=True)
-    )
-
-
-def _plane_results(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[Array | None, ...]:
-    """The values and, if backward returns any, the gradients."""
-    try:
-        field = plane.backward(s, t, grad_output)
-    except FunctionFailed as error:
-        if error.failure.phase == "forward":
-            raise
-        return (plane.forward(s, t), None, None)
-    return field.values, *field.both
 
 
 # budget: the cost of one stacked copy, as a fraction of a call of its own.
@@ -336,7 +307,7 @@ _STACKED_SHARE = 0.2
 
 def seconds_per_copy(copies: InputCopies) -> float:
     """The estimated seconds per copy. Raises ``FunctionFailed``."""
-    share = _STACKED_SHARE if copies.stacked else 1.0
+    share = _STACKED_SHARE if copies.section.stacked else 1.0
     return estimated_seconds(lambda: copies.forward(copies.repeated(1))) * share
 
 
@@ -349,10 +320,9 @@ _MOST_ELEMENTS, _SLOWEST = 1 << 20, 0.03
 def batched_copies(section: Section, span: float) -> InputCopies:
     """The copies of ``section``, with as many inputs stacked as leave values and gradients unchanged.
 
-    Tried are all inputs together and ``wrt`` alone, along the first dimension and along a new one. Raises
-    ``FunctionFailed`` where forward fails.
+    Raises ``FunctionFailed`` where forward fails.
     """
-    alone = InputCopies(section)
+    alone = InputCopies(section.alone())
     if section.sweeps_parameter or not 0 < alone.size <= _MOST_ELEMENTS or seconds_per_copy(alone) > _SLOWEST:
         return alone
     draw = np.random.default_rng(alone.here.size)
@@ -360,41 +330,32 @@ def batched_copies(section: Section, span: float) -> InputCopies:
     points = points[np.isfinite(alone.willing(points)).any(axis=1)]
     if len(points) < 2:
         return alone
-    points.flags.writeable = False
     given = draw.standard_normal((len(points), alone.size))
-    try:
-        wanted = alone.forward(points), _block_gradients(alone, points, given)
-    except FunctionFailed:
-        return alone
-    every = tuple(name for name, _ in section.inputs)
-    for names, above in product(dict.fromkeys((every, (section.wrt,))), (False, True)):
-        together = InputCopies(section, names, above)
-        if _copies_batch(together, points, given, wanted):
-            return together
-    return alone
 
+    def shares(together: InputCopies) -> bool:
+        try:
+            values, gradients = _copy_results(together, points, given)
+        except FunctionFailed:
+            return False
+        same = partial(_equal, together.section.dtype)
+        return same(values, wanted[0]) and (wanted[1] is None or same(gradients, wanted[1]))
 
-def _block_gradients(copies: InputCopies, points: Array, given: Array) -> Array | None:
-    """Gradients at all points, in one call if stacked; None where there are none or backward fails."""
-    some = [slice(None)] if copies.stacked else [slice(row, row + 1) for row in range(len(points))]
-    try:
-        parts = [copies.pulled(points[each], given[each]).gradients for each in some]
-    except FunctionFailed:
-        return None
-    found = [each for each in parts if each is not None]
-    return np.concatenate(found) if len(found) == len(parts) else None
-
-
-def _copies_batch(together: InputCopies, points: Array, given: Array, wanted: tuple[Array, Array | None]) -> bool:
-    values, gradients = wanted
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
         try:
-            if not _equal(together.section.dtype, together.forward(points), values):
-                return False
+            wanted = _copy_results(alone, points, given)
         except FunctionFailed:
-            return False
-        if gradients is None:
-            return True
-        found = _block_gradients(together, points, given)
-        return found is not None and _equal(together.section.dtype, found, gradients)
+            return alone
+        return next(filter(shares, map(InputCopies, _stacks(alone.section))), alone)
+
+
+def _copy_results(copies: InputCopies, points: Array, given: Array) -> tuple[Array, Array | None]:
+    """Values and gradients at all points, in one call if stacked; no gradients where backward fails or returns none."""
+    values = copies.forward(points)
+    some = [slice(None)] if copies.section.stacked else [slice(row, row + 1) for row in range(len(points))]
+    try:
+        parts = [copies.pulled(points[each], given[each]).gradients for each in some]
+    except FunctionFailed:
+        return values, None
+    found = [each for each in parts if each is not None]
+    return values, np.concatenate(found) if len(found) == len(parts) else None

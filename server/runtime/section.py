@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,40 +19,61 @@ from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
 from .user_call import call_user_code
-from .vjp import CopyAxis, Index, Layout, copy_shape, dense, float64_array, make_cotangent, place_of_copies, pull_back
+from .vjp import (
+    CopyAxis,
+    Index,
+    Layout,
+    copy_shape,
+    dense,
+    float64_array,
+    make_cotangent,
+    pick_element,
+    place_of_copies,
+    pull_back,
+    stacked_shape,
+)
+
+_Tensors = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
 class BackwardResult:
     """The result of a section's backward: the output element and its ``grad_input`` at every point.
 
-    ``grad_input`` is None for a parameter, or where the output carries no gradient. ``none`` says that
-    backward returned None, which autograd treats as zeros (and zeros are what ``grad_input`` holds). ``elements`` is
-    the number of elements of the output in all calls together.
+    ``grad_input`` is None for a parameter, or where the output carries no gradient; where two elements are swept it has
+    a column for each. ``none`` says that backward returned None, which autograd treats as zeros (and zeros are what
+    ``grad_input`` holds), ``missing`` for which of two. ``elements`` is the number of elements of the output in all
+    calls together.
     """
 
     values: Array
     grad_input: Array | None
     none: bool
     elements: int = 0
+    missing: tuple[bool, ...] = ()
 
     def at(self, rows: NDArray[np.intp] | slice) -> BackwardResult:
         """The result at some of the points."""
         gradient = None if self.grad_input is None else self.grad_input[rows]
-        return BackwardResult(self.values[rows], gradient, self.none, self.elements)
+        return BackwardResult(self.values[rows], gradient, self.none, self.elements, self.missing)
 
 
 def _joined(parts: Sequence[BackwardResult]) -> BackwardResult:
     """Results for consecutive parts of the points as one; NaN where only some parts carry a gradient."""
     if len(parts) == 1:
         return parts[0]
-    gradients = [np.full(each.values.size, np.nan) if each.grad_input is None else each.grad_input for each in parts]
+    columns = next((each.grad_input.shape[1:] for each in parts if each.grad_input is not None), None)
     return BackwardResult(
         np.concatenate([each.values for each in parts]),
-        np.concatenate(gradients) if any(each.grad_input is not None for each in parts) else None,
+        None if columns is None else np.concatenate([_gradient(each, columns) for each in parts]),
         any(each.none for each in parts),
         sum(each.elements for each in parts),
+        tuple(map(any, zip(*(each.missing for each in parts if each.missing), strict=True))),
     )
+
+
+def _gradient(part: BackwardResult, columns: tuple[int, ...]) -> Array:
+    return np.full((part.values.size, *columns), np.nan) if part.grad_input is None else part.grad_input
 
 
 @dataclass(frozen=True)
@@ -66,6 +87,8 @@ class Section:
     a new one before the others. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2 where the op is
     itself the backward of another (``numerics.second_order.grad_input``). With ``one_draw`` all calls draw the same
     random numbers. In a symmetric input the element at ``mirror`` moves with the swept one, and its gradient is added.
+    With ``across`` another element is swept as well, and points are pairs. Methods that return whole outputs, and whole
+    gradients, also take a row for each point: all elements of the input ``wrt``.
     """
 
     op: Op
@@ -83,6 +106,7 @@ class Section:
     order: int = 1
     one_draw: bool = False
     mirror: Index = ()
+    across: tuple[str, Index] | None = None
 
     @cached_property
     def sweeps_parameter(self) -> bool:
@@ -120,7 +144,7 @@ class Section:
     def forward(self, t: Array) -> Array:
         """The output element at every ``t`` (1-D), NaN at a few rejected points. Raises ``FunctionFailed``."""
         with torch.no_grad():
-            parts = skip_rejected(lambda part: float64_array(self._run(t[part])), self._chunks(len(t)), MISSING_VALUE)
+            parts = skip_rejected(lambda part: self._values(t[part]), self._chunks(len(t)), MISSING_VALUE)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> BackwardResult:
@@ -140,17 +164,27 @@ class Section:
 
     def backward_in_one_call(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> BackwardResult:
         """As ``backward``, in a single call, and with no point rejected. Raises ``FunctionFailed``."""
-        leaf, out = self._tracked(t)
+        leaves, out = self._tracked(t)
         values = float64_array(self.element(out, len(t)))
         if not out.requires_grad:
             return BackwardResult(values, None, False, out.numel())
         cotangent = partial(self._cotangent, grad_output=grad_output, copies=values.size, layout=layout)
-        gradient = self._pulled(leaf, out, cotangent)
+        found = self._pulled(leaves, out, cotangent)
+        if self.across:
+            columns, elements = np.zeros((values.size, 2)), ((self.wrt, self.wrt_index), self.across)
+            for column, (name, index) in enumerate(elements):
+                if (gradient := found[name]) is not None:
+                    columns[:, column] = self._picked(gradient, name, index)
+            missing = tuple(found[name] is None for name, _ in elements)
+            return BackwardResult(values, columns, any(missing), out.numel(), missing)
+        gradient = found[self.wrt]
         if gradient is None and len(self.inputs) > 1:
             gradient = self._pulled_with_others(t, cotangent)
         if gradient is None:
             return BackwardResult(values, np.zeros(values.size), True, out.numel())
-        return BackwardResult(values, self._of_wrt(gradient), False, out.numel())
+        own = float64_array(pick_element(gradient, self.shape(self.wrt), self.wrt_index, self.copies_along[0]))
+        own = own + self._picked(gradient, self.wrt, self.mirror) if self.mirror else own
+        return BackwardResult(values, own, False, out.numel())
 
     def vjp(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> Array | None:
         """The vector-Jacobian product in one call: all of ``grad_input``, flat.
@@ -158,33 +192,39 @@ class Section:
         ``grad_output`` makes the cotangent from the output tensor. None for a parameter, or where the output carries
         no gradient. Raises ``FunctionFailed``.
         """
+        return self.vjp_or_none(t, grad_output)[0]
+
+    def vjp_or_none(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> tuple[Array | None, bool]:
+        """As ``vjp``, and whether backward returned None, which autograd treats as zeros."""
         if self.sweeps_parameter:
-            return None
-        leaf, out = self._tracked(t)
+            return None, False
+        leaves, out = self._tracked(t)
         if not out.requires_grad:
-            return None
-        gradient = self._pulled(leaf, out, lambda y: grad_output(y.detach()))
-        return np.zeros(leaf.numel()) if gradient is None else float64_array(gradient).reshape(-1)
+            return None, False
+        gradient = self._pulled(leaves, out, lambda y: grad_output(y.detach()))[self.wrt]
+        if gradient is None:
+            return np.zeros(leaves[self.wrt].numel()), True
+        return float64_array(gradient).reshape(-1), False
 
     def _pulled_with_others(self, t: Array, cotangent: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor | None:
         """The gradient where one is asked for each input: alone it may be None, which other calls tell."""
-        leaf = self._swept(t).requires_grad_()
+        leaf = self._swept(t)[self.wrt].requires_grad_()
         # An in-place Function cannot take a leaf.
         inputs = [
-            (leaf if name == self.wrt else self._repeated(name, len(t)).requires_grad_()).clone()
+            (leaf if name == self.wrt else self.repeated(name, len(t)).requires_grad_()).clone()
             for name, _ in self.inputs
         ]
         try:
             out = self.output(self.called_with([*inputs, *(value for _, value in self.parameters)]))
-            return self._pulled(leaf, out, cotangent) if out.requires_grad else None
+            return self._pulled({self.wrt: leaf}, out, cotangent)[self.wrt] if out.requires_grad else None
         except FunctionFailed:
             return None
 
     def _pulled(
-        self, leaf: torch.Tensor, out: torch.Tensor, cotangent: Callable[[torch.Tensor], torch.Tensor]
-    ) -> torch.Tensor | None:
+        self, leaves: _Tensors, out: torch.Tensor, cotangent: Callable[[torch.Tensor], torch.Tensor]
+    ) -> dict[str, torch.Tensor | None]:
         try:
-            return pull_back((out,), (cotangent(out),), (leaf,))[0]
+            return dict(zip(leaves, pull_back((out,), (cotangent(out),), leaves.values()), strict=True))
         except FunctionFailed:
             raise
         except Exception as error:
@@ -194,29 +234,32 @@ class Section:
         place = place_of_copies(out.shape, copies, self.of_index, self.copies_along[1])
         return make_cotangent(out, grad_output, copies, place, layout)
 
-    def _of_wrt(self, gradient: torch.Tensor) -> Array:
-        pick = partial(_pick, gradient, self.shape(self.wrt), axis=self.copies_along[0])
-        own = float64_array(pick(self.wrt_index))
-        return own + float64_array(pick(self.mirror)) if self.mirror else own
+    def _picked(self, gradient: torch.Tensor, name: str, index: Index) -> Array:
+        return float64_array(pick_element(gradient, self.shape(name), index, self.copies_along[0]))
 
-    def _tracked(self, t: Array) -> tuple[torch.Tensor, torch.Tensor]:
-        """The swept input as a leaf, and the output computed from it.
+    def _tracked(self, t: Array) -> tuple[_Tensors, torch.Tensor]:
+        """The swept inputs as leaves, and the output computed from them.
 
         An in-place Function cannot take a leaf, and is given a clone.
         """
-        leaf = self._swept(t).requires_grad_()
+        for name in (leaves := self._swept(t)):
+            leaves[name].requires_grad_()
         try:
-            return leaf, self.output(self._called(t, leaf))
+            return leaves, self.output(self._called(t, leaves))
         except FunctionFailed as error:
             if "a leaf Variable that requires grad" not in error.failure.message:
                 raise
-        leaf = self._swept(t).requires_grad_()
-        return leaf, self.output(self._called(t, leaf.clone()))
+        leaves = {name: each.requires_grad_() for name, each in self._swept(t).items()}
+        return leaves, self.output(self._called(t, {name: each.clone() for name, each in leaves.items()}))
 
-    def _run(self, t: Array) -> torch.Tensor:
-        return self.element(self.output(self._called(t, None)), len(t))
+    def _values(self, t: Array) -> Array:
+        return float64_array(self.element(self.output(self._called(t, self._swept(t))), len(t)))
 
-    def _called(self, t: Array, swept: torch.Tensor | None) -> Any:
+    def whole_output(self, t: Array, shared: bool = False) -> torch.Tensor:
+        """The output of one call, with all copies of it; rows may be ``shared`` with it. Raises ``FunctionFailed``."""
+        return self.output(self.called_with(self._arguments(t, self._swept(t, shared))))
+
+    def _called(self, t: Array, swept: _Tensors) -> Any:
         return self.called_with(self._arguments(t, swept))
 
     def called_with(self, arguments: Iterable[Any]) -> Any:
@@ -242,7 +285,7 @@ class Section:
     def in_one_call(self, t: Array) -> tuple[Array, int]:
         """As ``forward_and_size``, in a single call, and with no point rejected. Raises ``FunctionFailed``."""
         with torch.no_grad():
-            out = self.output(self._called(t, None))
+            out = self.whole_output(t)
             return float64_array(self.element(out, len(t))), out.numel()
 
     @cached_property
@@ -259,7 +302,7 @@ class Section:
         shape = copy_shape(out.shape, copies, self.copies_along[1])
         if out.numel() != copies * math.prod(shape) or not self._fits(shape):
             raise self._wrong(f"{self.phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element.")
-        return _pick(out, shape, self.of_index, self.copies_along[1])
+        return pick_element(out, shape, self.of_index, self.copies_along[1])
 
     def output(self, y: Any) -> torch.Tensor:
         """The tensor ``of`` in a call's result; raises ``FunctionFailed``."""
@@ -286,42 +329,42 @@ class Section:
     def _wrong(self, message: str) -> FunctionFailed:
         return FunctionFailed(Failure(self.phase, "WrongShape", message))
 
-    def _arguments(self, t: Array, swept: torch.Tensor | None) -> Iterator[Any]:
+    def _arguments(self, t: Array, swept: _Tensors) -> Iterator[Any]:
         for name, _ in self.inputs:
-            if name == self.wrt:
-                yield self._swept(t) if swept is None else swept
-            else:
-                yield self._repeated(name, len(t))
+            yield swept[name] if name in swept else self.repeated(name, len(t))
         for name, value in self.parameters:
-            yield float(t[0]) if name == self.wrt else value
+            yield t[0].item() if name == self.wrt else value
 
-    def _swept(self, t: Array) -> torch.Tensor:
-        shape = self.shape(self.wrt)
-        if self._sweeps_number:
-            flat = torch.from_numpy(t.copy()).to(self.device, self.dtype)
-            along = self.copies_along[0]
-            return flat if len(shape) == 1 and along is not None else flat.reshape(_long(shape, along, t.size))
-        tensor = self._repeated(self.wrt, len(t))
-        for index in filter(None, (self.wrt_index, self.mirror)):
-            _pick(tensor, shape, index, self.copies_along[0]).copy_(torch.from_numpy(t))
-        return tensor
+    def _swept(self, t: Array, shared: bool = False) -> _Tensors:
+        """New tensors of the inputs that are swept, with their elements at the points ``t``."""
+        if self.wrt not in self._shapes:
+            return {}  # a parameter
+        shape, along = self.shape(self.wrt), self.copies_along[0]
+        if self._sweeps_number if t.ndim == 1 else not self.across:
+            flat = torch.from_numpy(t if shared else t.copy()).to(self.device, self.dtype)
+            kept = t.ndim == len(shape) == 1 and along is not None
+            return {self.wrt: flat if kept else flat.reshape(stacked_shape(shape, along, len(t)))}
+        tensors, columns = {self.wrt: self.repeated(self.wrt, len(t))}, (t, t) if t.ndim == 1 else t.T
+        pick_element(tensors[self.wrt], shape, self.wrt_index, along).copy_(torch.from_numpy(columns[0]))
+        if self.across or self.mirror:
+            name, index = self.across or (self.wrt, self.mirror)
+            if name not in tensors:
+                tensors[name] = self.repeated(name, len(t))
+            pick_element(tensors[name], self.shape(name), index, along).copy_(torch.from_numpy(columns[1]))
+        return tensors
 
-    def _repeated(self, name: str, count: int) -> torch.Tensor:
-        """A new tensor of so many copies of a held input if it is stacked, else of one."""
-        stacked = name in self.stacked
-        return self.copies(name, count if stacked else 1, stacked and self.copies_along[0] is None)
-
-    def copies(self, name: str, count: int, above: bool = False) -> torch.Tensor:
-        """A new tensor of so many copies of a held input: along ``copies_along``, or ``above`` its first dimension."""
-        held, shape, axis = self._tensors[name], self.shape(name), self.copies_along[0]
-        if count == 1 and not above:
+    def repeated(self, name: str, count: int) -> torch.Tensor:
+        """A new tensor of so many copies of a held input along ``copies_along`` if it is stacked, else of one."""
+        held, axis = self._tensors[name], self.copies_along[0]
+        if name not in self.stacked or (count == 1 and axis is not None):
             return held.clone()
-        if axis and not above:
+        shape = self.shape(name)
+        if axis:
             stack = held.unsqueeze(axis - 1).expand(*shape[:axis], count, shape[axis]).clone()
-            return stack.reshape(_long(shape, axis, count))
+            return stack.reshape(stacked_shape(shape, axis, count))
         # repeat() takes three times as long for a few numbers
         stack = held.expand(count, *shape).clone()
-        return stack if above else stack.view(count * shape[0], *shape[1:])
+        return stack if axis is None else stack.view(count * shape[0], *shape[1:])
 
     def shape(self, name: str) -> Index:
         """The shape of one copy of an input; a single number, a parameter too, is a tensor of one element."""
@@ -349,28 +392,3 @@ class Section:
         if 0 < count <= size:
             return iter((slice(0, count),))
         return (slice(first, min(first + size, count)) for first in range(0, count, size))
-
-
-def _pick(tensor: torch.Tensor, shape: Index, index: Index, axis: CopyAxis) -> torch.Tensor:
-    """The element at ``index`` of every copy in a tensor whose copies, of this ``shape``, lie along ``axis``."""
-    if tensor.dim() == 1 and math.prod(shape) == 1:
-        return tensor
-    if axis:
-        return tensor[place_of_copies(tensor.shape, tensor.shape[axis] // shape[axis], index, axis)]
-    return tensor.reshape(-1)[_every_copy(shape, index)]
-
-
-def _long(shape: Index, axis: CopyAxis, count: int) -> list[int]:
-    """The shape of so many copies along ``axis``."""
-    if axis is None:
-        return [count, *shape]
-    sizes = list(shape)
-    sizes[axis] *= count
-    return sizes
-
-
-@lru_cache(maxsize=1024)
-def _every_copy(shape: Index, index: Index) -> slice:
-    """Where the element at ``index`` of every copy of a tensor of ``shape`` lies in all of them, flattened."""
-    first = sum(i * math.prod(shape[axis + 1 :]) for axis, i in enumerate(index))
-    return slice(first, None, math.prod(shape))

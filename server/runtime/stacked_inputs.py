@@ -12,12 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from .arrays import Array, dtype_name
-from .failure import Failure, FunctionFailed, failure_of
+from .failure import Failure, FunctionFailed
 from .section import Section
-from .vjp import float64_array, pull_back
+from .vjp import float64_array
 
 Indices = NDArray[np.intp]
-_Shape = tuple[int, ...]
 
 # budget: the numbers in one batch (2 MiB of float64): bigger batches are slower.
 BATCH_ELEMENTS = 1 << 18
@@ -39,14 +38,11 @@ class JacobianRows:
 class InputCopies:
     """The Function of a section, as a map from all elements of ``wrt`` to all elements of the output ``of``.
 
-    Everything else is held. ``stacked`` names the inputs that are batched, along the first dimension or, if ``above``,
-    along a new one before it; where it is empty every copy has a call of its own. With ``only`` = (first, end) just
-    that range of the flattened output is returned.
+    Everything else is held. Copies share calls where the section stacks inputs. With ``only`` = (first, end) just that
+    range of the flattened output is returned.
     """
 
     section: Section
-    stacked: tuple[str, ...] = ()
-    above: bool = False
     only: tuple[int, int] | None = None
 
     @cached_property
@@ -61,9 +57,9 @@ class InputCopies:
     @cached_property
     def output(self) -> torch.Tensor:
         """The output of one copy alone. Raises ``FunctionFailed`` where forward fails."""
-        alone = InputCopies(self.section) if self.stacked else self
+        alone = self.section.alone()
         with torch.no_grad():
-            return self.section.output(alone._called(self.here[None], alone._swept(self.here[None])))
+            return alone.whole_output(self.here[None])
 
     @property
     def integer(self) -> str:
@@ -81,7 +77,8 @@ class InputCopies:
         Raises ``FunctionFailed``.
         """
         with torch.no_grad():
-            parts = [self._flat(some, self._called(some, self._given(some))) for some in self._chunks(points)]
+            shared = points.flags.writeable and not self._writes
+            parts = [self._flat(self.section.whole_output(some, shared), len(some)) for some in self._chunks(points)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def willing(self, points: Array) -> Array:
@@ -91,7 +88,7 @@ class InputCopies:
         except FunctionFailed:
             if len(points) == 1:
                 return np.full((1, self.size), np.nan)[:, self._seen]
-        alone = InputCopies(self.section, only=self.only)
+        alone = InputCopies(self.section.alone(), self.only)
         return np.concatenate([alone.willing(each[None]) for each in points])
 
     def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
@@ -112,7 +109,7 @@ class InputCopies:
 
         Raises ``FunctionFailed``.
         """
-        parts, size = [], self._at_once if self.stacked else 1
+        parts, size = [], self._at_once if self.section.stacked else 1
         for first in range(0, which.size, size):
             some = which[first : first + size]
             given = np.zeros((some.size, self.size))
@@ -131,26 +128,17 @@ class InputCopies:
 
     def pulled(self, points: Array, grad_output: Array) -> JacobianRows:
         """``grad_input`` at every row of ``points`` for the same row of ``grad_output``, in one call."""
-        if self.section.sweeps_parameter:
-            return JacobianRows(None, False)
-        leaf = self._swept(points).requires_grad_()
-        # An in-place Function cannot take a leaf.
-        out = self.section.output(self._called(points, leaf.clone() if self._writes else leaf))
-        if not out.requires_grad:
-            return JacobianRows(None, False)
-        if out.numel() != grad_output.size:
-            raise self.wrong(f"returned {self.section.of!r} in several shapes")
-        given = torch.from_numpy(grad_output).to(out.device, out.dtype).reshape(out.shape)
-        try:
-            gradient = pull_back((out,), (given,), (leaf,))[0]
-        except Exception as error:
-            raise failure_of(error, self.section.op, "backward") from error
-        if gradient is None:
-            return JacobianRows(np.zeros(points.shape), True)
-        return JacobianRows(float64_array(gradient).reshape(points.shape), False)
+
+        def given(out: torch.Tensor) -> torch.Tensor:
+            if out.numel() != grad_output.size:
+                raise self.wrong(f"returned {self.section.of!r} in several shapes")
+            return torch.from_numpy(grad_output).to(out.device, out.dtype).reshape(out.shape)
+
+        gradient, none = self.section.vjp_or_none(points, given)
+        return JacobianRows(None if gradient is None else gradient.reshape(points.shape), none)
 
     def _chunks(self, points: Array) -> Iterator[Array]:
-        size = self._at_once if self.stacked else 1
+        size = self._at_once if self.section.stacked else 1
         for first in range(0, len(points), size):
             yield points[first : first + size]
 
@@ -163,50 +151,17 @@ class InputCopies:
         """The number of copies in a batch."""
         return max(1, BATCH_ELEMENTS // max(self.here.size, self.size))
 
-    def _called(self, points: Array, swept: torch.Tensor) -> Any:
-        section, arguments = self.section, list[Any]()
-        for name, _ in section.inputs:
-            if name == section.wrt:
-                arguments.append(swept)
-            else:
-                arguments.append(self._held(name, len(points)))
-        arguments += [float(points[0, 0]) if name == section.wrt else held for name, held in section.parameters]
-        return section.called_with(arguments)
-
-    def _swept(self, points: Array) -> torch.Tensor:
-        return self._tensor(np.array(points))
-
-    def _given(self, points: Array) -> torch.Tensor:
-        """A tensor that shares memory with the points where forward does not write to it, else a copy."""
-        return self._tensor(points) if points.flags.writeable and not self._writes else self._swept(points)
-
-    def _tensor(self, points: Array) -> torch.Tensor:
-        tensor = torch.from_numpy(points).to(self.section.device, self.section.dtype)
-        return tensor if self.section.sweeps_parameter else tensor.reshape(self._laid(self.section.wrt, len(points)))
-
     @cached_property
     def _writes(self) -> bool:
         """Whether forward modifies its input in place."""
-        alone, points = InputCopies(self.section), self.repeated(1)
+        points = self.repeated(1)
         with torch.no_grad():
-            alone._called(points, alone._tensor(points))
+            self.section.alone().whole_output(points, shared=True)
         return not np.array_equal(points[0], self.here, equal_nan=True)
 
-    def _held(self, name: str, copies: int) -> torch.Tensor:
-        stacked = name in self.stacked
-        return self.section.copies(name, copies if stacked else 1, stacked and self.above)
-
-    def _laid(self, name: str, copies: int) -> _Shape:
-        """The shape of a batch of copies of an input."""
-        shape = self.section.shape(name)
-        if self.above and self.stacked:
-            return (copies, *shape)
-        return (copies * shape[0], *shape[1:])
-
-    def _flat(self, points: Array, y: Any) -> Array:
-        out, copies = self.section.output(y), len(points)
+    def _flat(self, out: torch.Tensor, copies: int) -> Array:
         apart = out.dim() > 0 and out.shape[0] % copies == 0 and out.numel() == copies * self.size
-        if self.stacked and copies > 1 and not apart:
+        if self.section.stacked and copies > 1 and not apart:
             raise self.wrong(f"returned {self.section.of!r} of shape {list(out.shape)}")
         if out.numel() != copies * self.size:
             raise self.wrong(f"returned {self.section.of!r} in several shapes")

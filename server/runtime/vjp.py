@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -38,6 +40,31 @@ def place_of_copies(shape: Index, copies: int, index: Index, axis: CopyAxis = 0)
     if index:
         place[axis] = slice(index[axis], None, shape[axis] // copies)
     return tuple(place)
+
+
+def pick_element(tensor: torch.Tensor, shape: Index, index: Index, axis: CopyAxis) -> torch.Tensor:
+    """The element at ``index`` of every copy in a tensor whose copies, of this ``shape``, lie along ``axis``."""
+    if tensor.dim() == 1 and math.prod(shape) == 1:
+        return tensor
+    if axis:
+        return tensor[place_of_copies(tensor.shape, tensor.shape[axis] // shape[axis], index, axis)]
+    return tensor.reshape(-1)[_every_copy(shape, index)]
+
+
+def stacked_shape(shape: Index, axis: CopyAxis, count: int) -> list[int]:
+    """The shape of so many copies along ``axis``."""
+    if axis is None:
+        return [count, *shape]
+    sizes = list(shape)
+    sizes[axis] *= count
+    return sizes
+
+
+@lru_cache(maxsize=1024)
+def _every_copy(shape: Index, index: Index) -> slice:
+    """Where the element at ``index`` of every copy of a tensor of ``shape`` lies in all of them, flattened."""
+    first = sum(i * math.prod(shape[axis + 1 :]) for axis, i in enumerate(index))
+    return slice(first, None, math.prod(shape))
 
 
 def make_cotangent(

@@ -20,7 +20,7 @@ from ..numerics.surface.text import curl_test_sentence, gradient_owner, surface_
 from ..protocol.answer import empty_answer
 from ..protocol.question import DEFAULT_COUNT, Question
 from ..runtime.arrays import Array
-from ..runtime.batching import batched_plane, plane_structure
+from ..runtime.batching import batched_plane
 from ..runtime.section import Section
 from ..runtime.symmetric_inputs import swept_place
 from ..schema.section import AskedRecord
@@ -97,7 +97,7 @@ def _points(section: Section, across: Section, question: Question) -> tuple[Arra
     size = max(math.prod(each.shape) for each in section.op.inputs)
     few, few2 = grid(min(points, _MAX_ONE_BY_ONE))
     plane = batched_plane(section, across, few, few2, question.grad_output)
-    structure = plane_structure(plane)
+    structure = plane.structure
     reason = "Every point needs a call of its own" if structure == "one by one" else "The tensors are large"
     if size > _LARGE:
         limit = _MAX_FOR_LARGE

@@ -93,7 +93,7 @@ def _arguments(section: Section, position: torch.Tensor, copies: int) -> Iterato
         if name == section.wrt:
             yield position.clone()  # one that works in place would refuse a leaf, and spoil what is not its own
         else:
-            yield section.copies(name, copies if name in section.stacked else 1)
+            yield section.repeated(name, copies)
     for name, value in section.parameters:
         yield float(position) if name == section.wrt else value
 

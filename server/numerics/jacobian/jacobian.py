@@ -129,7 +129,7 @@ def jacobian(
         meant=judged_against(surrogate)[1] if surrogate else None,
         returned=returned,
         none=result.none,
-        together=bool(copies.stacked),
+        together=bool(copies.section.stacked),
         slow=side < _BLOCK_SIDES[0],
         deterministic=ground.deterministic,
         integer=copies.integer,
@@ -156,7 +156,7 @@ def held_value(section: Section) -> float:
 
 def _reference(copies: InputCopies, span: float) -> InputCopies:
     """What differences are taken of: the same in double precision on the CPU, unless the Function refuses that."""
-    section = copies.section
+    section = copies.section.alone()
     double = section.at(torch.float64, "cpu")
     if double == section:
         return copies

@@ -36,7 +36,7 @@ def plan_plane(plane: Plane, structure: str, x: Array, y: Array, most: int, pair
 
     Raises ``FunctionFailed``.
     """
-    single = replace(plane, stacked=())
+    single = replace(plane, joint=None)
 
     def calls(side: int) -> float:
         return _POINT * side * side if structure == "one by one" else _LINE * side

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from ...runtime.arrays import Array
-from ...runtime.batching import batched_plane, plane_structure
+from ...runtime.batching import batched_plane
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.plane import GradientField, Plane
 from ...runtime.reference import is_repeated, reference_of
@@ -113,7 +113,7 @@ def surface(
         deterministic=deterministic,
         swapped=testable and wrong and judge.agree((second.returned, first.returned), slopes),
         surrogate=deterministic and not failure and _follows_surrogate(judge, field, step),
-        structure=plane_structure(plane),
+        structure=plane.structure,
         failure=failure,
     )
 
