@@ -140,9 +140,9 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
 
 def _times(call: Callable[[], object], enough: float) -> list[float]:
     """The seconds of a call; of several, as any may be delayed, where it took more than ``enough``."""
-    times = [timing.time_short_call(call)]
-    while len(times) < _REPEATS and min(times) > enough and sum(times) < _BUDGET:
-        times.append(timing.time_by_clock(call))
+    times: list[float] = []
+    while not times or (len(times) < _REPEATS and min(times) > enough and sum(times) < _BUDGET):
+        times.append(timing.time_of(call))
     return times
 
 

@@ -21,10 +21,10 @@ from ...runtime.call_cost import TooManySteps, step_limit
 from ...runtime.failure import describe_result as called
 from ...runtime.rng import preserve_rng, seed_all_generators
 from ...runtime.settings import SETTINGS, SavedSettings
-from ...runtime.timing import Deadline
 from ...runtime.user_call import call_user_code
 from ...runtime.vjp import pull_back
 from ..recipe.recipe import Recipe, TensorArgument
+from .deadline import Deadline
 
 TRIAL_SEED = 1234
 # What a call with other values may run: so many times the lines of the one that worked, and some more.
