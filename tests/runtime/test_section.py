@@ -12,6 +12,7 @@ from support.written_functions import function_of
 from gradloupe.ops import Input, Parameter
 from gradloupe.server.runtime import (
     FunctionFailed,
+    batched_copies,
     batched_section,
     dense,
     expanded,
@@ -295,3 +296,27 @@ def test_a_backward_that_is_right_for_one_number_is_not_judged_by_a_stack_that_n
     op = op_of(function_of(determinant).apply, MATRIX, wrt="x[1,2]", of="y")
     seen, verdict = look(op)
     assert (seen.structure, verdict.word, seen.linearity.findings) == ("one by one", "matches", ())
+
+
+def test_a_function_that_works_in_place_is_asked_for_all_its_elements_in_every_dtype():
+    op = op_of(lambda x: x.mul_(2).cumsum(-1), Input("x", shape=(3,), value=0.5), wrt="x[0]", of="y[2]")
+    for dtype in (torch.float64, torch.float32):
+        copies = batched_copies(section(op, dtype=dtype), 6.0)
+        assert copies.rows(np.arange(3), 1.0).gradients == pytest.approx(2 * np.tril(np.ones((3, 3))))
+        assert copies.here.tolist() == [0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize("across", [("input", (0, 2)), ("weight", (0, 1)), ("bias", (0,))])
+def test_two_elements_that_are_swept_at_once_have_a_gradient_each(across):
+    cut, (s, t) = section("functional_linear", wrt="input[0,1]", of="y[0,0]"), (T, np.cos(T))
+    x, weight, bias = (np.reshape(each.values, each.shape) for each in cut.op.inputs)
+    slopes = {"input": (weight[0, 1], weight[0, 2]), "weight": (t, s), "bias": (weight[0, 1], 1.0)}[across[0]]
+    found = replace(cut, across=across).backward(np.stack((s, t), -1), 1.0)
+    assert found.grad_input == pytest.approx(np.stack(np.broadcast_arrays(*slopes, T)[:2], -1))
+    rest = x[0] @ weight[0] + bias[0] - x[0, 1] * weight[0, 1]
+    moved = {
+        "input": weight[0, 1] * s + weight[0, 2] * (t - x[0, 2]),
+        "weight": s * t,
+        "bias": weight[0, 1] * s + t - bias[0],
+    }
+    assert found.values == pytest.approx(rest + moved[across[0]])

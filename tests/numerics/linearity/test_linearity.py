@@ -348,15 +348,17 @@ def test_a_violation_without_numbers_is_described_by_what_was_raised():
     assert said.endswith("it raises RuntimeError: no.")
 
 
-def test_the_check_of_the_laws_costs_no_more_than_some_calls():
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+def test_the_check_of_the_laws_costs_no_more_than_some_calls(shape):
     forward, backward = Counted(torch.exp), Counted(torch.exp)
     x = np.linspace(-3, 3, 401)
-    cut = batched_section(section(op_of(lambda x: Written.apply(x, forward, backward))), x)
+    op = op_of(lambda x: Written.apply(x, forward, backward), Input("x", shape=shape, value=0.5))
+    cut = batched_section(section(op), x)
     returned = cut.backward(x, 1.0)
     forward.calls = backward.calls = 0
     check_linearity(cut, x, 1.0, returned)
-    assert forward.calls <= 8
-    assert backward.calls <= 8
+    assert forward.calls <= 12
+    assert backward.calls <= 10
 
 
 @pytest.mark.parametrize(
