@@ -63,12 +63,6 @@ class Linearity:
         """The same without the findings of these laws."""
         return Linearity(tuple(each for each in self.findings if each.law not in laws))
 
-    @property
-    def forgets(self) -> bool:
-        """Whether backward ignores grad_output: it returns the same for all of them, 0 included."""
-        same = [self.at("zero"), self.at("scales"), self.at("odd")]
-        return all(same) and len({each.returned for each in same if each}) == 1
-
 
 def check_linearity(section: Section, x: Array, grad_output: float, returned: BackwardResult) -> Linearity:
     """Check the laws on the backward of ``section``, which ``returned`` this for ``grad_output`` at ``x``.

@@ -34,6 +34,17 @@ BROKEN_LAWS: dict[Law, str] = {
     "batch": "the gradient depends on the other rows of the batch",
 }
 
+# The first clause of a sentence about it, where that does not depend on the numbers.
+_FAULTS: dict[Law, str] = {
+    "repeats": "backward fails when it is called again",
+    "zero": "backward adds a term that does not come from the loss",
+    "odd": "backward depends on the sign of grad_output",
+    "adds": "backward is not additive: for a sum of grad_outputs it does not return the sum of the gradients",
+    "mixes": "the gradient of one element depends on the grad_output of others",
+    "batch": "the gradient of one element depends on other elements of the call, although forward does not",
+    "scales": "backward fails for some sizes of grad_output",
+}
+
 
 @dataclass(frozen=True)
 class Violation:
@@ -74,65 +85,36 @@ def violation_by_write(layout: MonitoredLayout, x: Array, grad_output: float) ->
 
 def describe_violation(finding: Violation, wrt: str = "") -> str:
     """The violation as a sentence; ``wrt`` is the name of the swept element, if the place is to be given."""
-    if finding.law == "untouched":
-        return _in_place(finding)
-    at = f" at {wrt} = {format_number(finding.x)}" if wrt and math.isfinite(finding.x) else ""
-    if finding.law == "repeats" and not finding.message:
-        return (
-            f"backward is not deterministic: called twice with {_grad_output(finding)}{at}, it returned "
-            f"{format_distinct(finding.expected, finding.returned)} and then "
-            f"{format_distinct(finding.returned, finding.expected)}."
-        )
+    law, number = finding.law, finding.grad_output
+    returned = format_distinct(finding.returned, finding.expected)
+    expected = format_distinct(finding.expected, finding.returned)
+    if law == "untouched":
+        before, after = format_number(finding.expected), format_number(finding.returned)
+        changed = f": what was {before} is {after} afterwards" if finding.returned != finding.expected else ""
+        return f"backward writes to grad_output, which belongs to autograd and may be used elsewhere{changed}."
+    given = "a random grad_output" if math.isnan(number) else f"grad_output {format_number(number)}"
     if finding.message:
-        return f"{_fault(finding)}: for {_grad_output(finding)} it raises {finding.message.rstrip('.')}."
-    returned, expected = (
-        format_distinct(finding.returned, finding.expected),
-        format_distinct(finding.expected, finding.returned),
-    )
-    return f"{_fault(finding)}: for {_grad_output(finding)}{at} it returns {returned}{_expectation(finding, expected)}."
+        return f"{_fault(finding)}: for {given} it raises {finding.message.rstrip('.')}."
+    at = f" at {wrt} = {format_number(finding.x)}" if wrt and math.isfinite(finding.x) else ""
+    if law == "repeats":
+        called = f"called twice with {given}{at}, it returned {expected} and then {returned}"
+        return f"backward is not deterministic: {called}."
+    link = "instead of" if law in ("layout", "adds", "mixes", "batch") else "where linearity requires"
+    wanted = "" if law == "zero" else f" {link} {expected}"
+    return f"{_fault(finding)}: for {given}{at} it returns {returned}{wanted}."
 
 
 def _fault(finding: Violation) -> str:
     """The first clause: what backward does wrong."""
-    if finding.law == "layout":
+    law, returned = finding.law, finding.returned
+    if law == "layout":
         return f"backward assumes a memory layout of grad_output. Where {_LAYOUTS[finding.layout]}"
-    if finding.law == "scales" and not finding.message:
-        return _scale_fault(finding)
-    return {
-        "repeats": "backward fails when it is called again",
-        "zero": "backward adds a term that does not come from the loss"
-        if math.isfinite(finding.returned)
-        else "backward fails for grad_output 0",
-        "odd": "backward depends on the sign of grad_output",
-        "adds": "backward is not additive: for a sum of grad_outputs it does not return the sum of the gradients",
-        "mixes": "the gradient of one element depends on the grad_output of others",
-        "batch": "the gradient of one element depends on other elements of the call, although forward does not",
-        "scales": "backward fails for some sizes of grad_output",
-    }[finding.law]
-
-
-def _scale_fault(finding: Violation) -> str:
-    if finding.returned == 0:
+    if law == "zero" and not math.isfinite(returned):
+        return "backward fails for grad_output 0"
+    if law != "scales" or finding.message:
+        return _FAULTS[law]
+    if returned == 0:
         return "backward drops a small grad_output"
-    if abs(finding.returned) < _CLIPPED * abs(finding.expected):
+    if abs(returned) < _CLIPPED * abs(finding.expected):
         return "backward clips or normalises grad_output"
     return "What backward returns is not in proportion to grad_output"
-
-
-def _expectation(finding: Violation, expected: str) -> str:
-    if finding.law == "zero":
-        return ""
-    link = "instead of" if finding.law in ("layout", "adds", "mixes", "batch") else "where linearity requires"
-    return f" {link} {expected}"
-
-
-def _grad_output(finding: Violation) -> str:
-    value = finding.grad_output
-    return "a random grad_output" if math.isnan(value) else f"grad_output {format_number(value)}"
-
-
-def _in_place(finding: Violation) -> str:
-    sentence = "backward writes to grad_output, which belongs to autograd and may be used elsewhere"
-    if finding.returned == finding.expected:
-        return f"{sentence}."
-    return f"{sentence}: what was {format_number(finding.expected)} is {format_number(finding.returned)} afterwards."

@@ -308,12 +308,6 @@ def test_a_finding_quotes_where_it_is_worst():
     assert (odd.grad_output, odd.returned, odd.expected) == (-1.0, 2 * odd.x, -2 * odd.x)
 
 
-def test_a_backward_that_forgets_grad_output_is_told_from_one_that_adds_to_it():
-    assert examined(backed_by(BROKEN["forgotten"][0])).forgets
-    assert not examined(backed_by(BROKEN["weight decay"][0])).forgets
-    assert not examined("exp").forgets
-
-
 @pytest.mark.parametrize(
     ("name", "law", "said"),
     [
