@@ -83,8 +83,8 @@ def _called(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes
         if not out.requires_grad:
             raise Undecided("the output carries no gradient")
         shape = tuple(out.shape)
-        columns = [zero] * out.numel()
-        size = Column(lanes, lanes.constant(sign).values, 1)
+        columns = [replace(zero, degree=1)] * out.numel()
+        size = replace(lanes.constant(sign), degree=1)
         columns[_place(shape, section.of_index)] = size
         cotangent = new_tensor(lanes, columns, positions(shape), out.dtype)
         (found,) = pull_back((out,), (cotangent,), (inputs[section.wrt],))

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from ..protocol.question import BOXES_AT_MOST
 from ..runtime.section import Section
 from .call import centre
 from .column import Undecided
@@ -20,6 +19,7 @@ from .trust import call_first, control, functions_of, refuse_what_tells, statele
 
 _CONTROLS = 16  # sample: of the boxes that are decided
 _WIDEST_POINT = 2.0**-36  # bound: of what encloses a kink, or a jump
+_OUTSIDE = 64  # budget: boxes of each part of the line outside of the range
 _WIDEST, _BESIDE = 64.0, 2.0**-16  # budget: of a range of grad_output, and how near it comes to where it changes
 _ROUNDING = 2.0**-53  # bound: of the largest slope; what differs by less is rounding, and nobody is accused
 
@@ -39,9 +39,9 @@ def searched(
         with _trusted(search):
             search.run()
             found = _found(search)
-            if search.mixed and size:
+            if search.mixed and size and found.word == "proved":
                 found = _of_a_range(search, found, boxes)
-            return replace(found, everywhere=found.word == "proved" and _is_everywhere(search, found, boxes))
+            return replace(found, everywhere=found.word == "proved" and _is_everywhere(search, found))
     except Undecided as refused:
         nothing = ((start, stop),)
         return Proof("nothing", start, stop, reason=str(refused), undecided=nothing, boxes=search.boxes)
@@ -87,7 +87,7 @@ def _of_a_range(search: Search, found: Proof, boxes: int) -> Proof:
     return replace(wide, grad_output="range", given=given, boxes=found.boxes + wide.boxes) if same else found
 
 
-def _is_everywhere(search: Search, found: Proof, boxes: int) -> bool:
+def _is_everywhere(search: Search, found: Proof) -> bool:
     """Whether the same is proved outside of the range as well, to the ends of the line, with no further point."""
     reach = max(abs(search.start), abs(search.stop), 1.0)
     nearest = math.nextafter(1 / reach, math.inf)  # so that rounding leaves no gap
@@ -95,7 +95,7 @@ def _is_everywhere(search: Search, found: Proof, boxes: int) -> bool:
     for end, start, stop in outside:
         if search.mixed or not start < stop:
             continue
-        part = Search(search.section, search.surrogate, search.grad_output, start, stop, boxes, search.sizes, end)
+        part = Search(search.section, search.surrogate, search.grad_output, start, stop, _OUTSIDE, search.sizes, end)
         try:
             part.run()
             _control(part)
@@ -124,7 +124,7 @@ def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | No
         with _trusted(search):
             held = search.confirm(proof.pieces)
             known = search.compare((proof.witness.start, proof.witness.stop)) if proof.witness else None
-            everywhere = not proof.everywhere or _is_everywhere(search, proof, BOXES_AT_MOST)
+            everywhere = not proof.everywhere or _is_everywhere(search, proof)
     except Undecided as refused:
         return f"it cannot be proved here: {refused}"
     if not held or search.epsilon > proof.epsilon:

@@ -66,7 +66,8 @@ class Search:
     def run(self) -> None:
         """Look at boxes, many at once, until none is left or the budget is. Raises ``Undecided``."""
         width = self.stop - self.start
-        edges = [self.start + width * part / _FIRST_PARTS for part in range(_FIRST_PARTS)] + [self.stop]
+        parts = 1 if self.end else _FIRST_PARTS
+        edges = [self.start + width * part / parts for part in range(parts)] + [self.stop]
         self.todo = [(box, 0) for box in pairwise(edges)]
         self._go_on()
 
