@@ -281,6 +281,7 @@ def slope_of_clamp() -> float:
         return float(torch.autograd.grad(x.clamp(-1, 1), x)[0])
 
 
+@lru_cache(maxsize=64)
 def _bound(function: Callable[..., torch.Tensor], given: tuple[tuple[str, Any], ...]) -> Callable[..., torch.Tensor]:
     return partial(function, **dict(given))
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from support.sections import Counted, Written, look, op_of, section
 
-from gradloupe.ops import Input
+from gradloupe.ops import OPS, Input
 from gradloupe.server.runtime import remembered as memory
 from gradloupe.server.runtime.remembered import forget, remembered
 
@@ -58,6 +58,11 @@ def test_a_zoom_asks_for_less_than_half_of_the_calls_of_a_first_look():
         look(op, -3.0, stop)
         calls.append(forward.calls + backward.calls)
     assert calls[1] <= calls[0] / 2
+
+
+def test_what_stands_for_a_surrogate_is_the_same_object_each_time():
+    op = OPS["clamp_with_grad"]
+    assert op.surrogate_for("input", -1.0) is op.surrogate_for("input", -1.0)
 
 
 def test_while_grad_output_is_dragged_half_of_the_calls_of_a_first_look_are_asked_for():
