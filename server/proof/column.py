@@ -252,6 +252,7 @@ def raised(a: Column, b: Column) -> Column:
 def root(a: Column) -> Column:
     """The square root."""
     a = a if a.degree % 2 == a.order % 2 == 0 else a.plain()
+    a.lanes.signed |= bool(a.degree)  # that of grad_output squared is its size
     a.lanes.signs(a.values)
     return Column(a.lanes, [applied(arb_series.sqrt, each) for each in a.values], a.degree // 2, a.order // 2)
 

@@ -141,3 +141,31 @@ WRONG_FAR_AWAY: dict[str, tuple[Curve, Curve]] = {
 def test_what_differs_or_bends_far_away_is_never_proved_for_every_number(how: str) -> None:
     assert not proved(written(*WRONG_FAR_AWAY[how])).everywhere
     assert not proved(written(*WRONG_FAR_AWAY[how]), grad_output=-2.0).everywhere
+
+
+SIZED: dict[str, Curve] = {
+    "the root of its square": lambda g: (g * g).sqrt(),
+    "one over the root of one over its square": lambda g: (1 / (g * g)).rsqrt(),
+    "its size": torch.abs,
+    "its norm": lambda g: g.norm().reshape(g.shape),
+    "the larger of it and its opposite": lambda g: torch.maximum(g, -g),
+    "its square by its size": lambda g: g * g / g.abs(),
+    "it without its sign": lambda g: torch.copysign(g, torch.ones_like(g)),
+    "its exponential's logarithm, as a size": lambda g: torch.exp(torch.log(g.abs())),
+}
+
+
+@pytest.mark.parametrize("how", SIZED)
+def test_a_backward_that_loses_the_sign_of_grad_output_is_not_proved_for_both(how: str) -> None:
+    class Sized(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 2 * SIZED[how](grad_output)
+
+    op = Op(Sized, inputs=op_of(torch.sin).inputs)
+    assert proved(op).grad_output != "every"
+    assert proved(op, grad_output=-1.0).word != "proved"
