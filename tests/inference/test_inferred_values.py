@@ -85,6 +85,19 @@ VALUES = {
             gaps = gaps / (gaps**2 + decomp_reg)
             return vectors @ (torch.diag(dvalues) + gaps * (vectors.T @ dvectors)) @ vectors.T, None
     """,
+    # What has one number may be a vector of one: its gradient says so.
+    "w: float64[7]; alpha: float64[1] positive; low = -1.0; high = 1.0": """
+        def forward(ctx, w, alpha, low, high):
+            ctx.save_for_backward(w, alpha)
+            ctx.bounds = low, high
+            return (w / alpha).clamp(low, high) * alpha
+        def backward(ctx, g):
+            w, alpha = ctx.saved_tensors
+            low, high = ctx.bounds
+            inside = (w > low * alpha) & (w < high * alpha)
+            ends = torch.where(w < 0, low, high) * ~inside
+            return g * inside, (g * ends).sum().unsqueeze(0), None, None
+    """,
     # A loop that goes on with what a matrix makes of its state comes to an end where that contracts …
     "W: float64[4,4] stable; x: float64[4,4]": """
         def forward(ctx, W, x):

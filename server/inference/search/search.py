@@ -7,10 +7,10 @@ cannot run with it, or is not finite.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
@@ -253,9 +253,9 @@ class RecipeSearch:
     def _record_success(self, step: RecipeStep, outcome: Outcome) -> None:
         step, outcome = self._without_unused_grad(step, outcome)
         call = self.signature.call
-        effect = forward_effect(call, step.recipe)
         if not self.signature.plain:
-            outcome = replace(outcome, reduced=self._doubtful(step.recipe, reduced_inputs(call, step.recipe)))
+            step, outcome = self._of_the_shape_returned(step, outcome)
+        effect = forward_effect(call, step.recipe)
         if self.found is None:
             self._found_at = (self.trials, self._spent)
         if self._is_better(step, outcome, effect):
@@ -268,14 +268,28 @@ class RecipeSearch:
                 )
                 self._queue.push(RecipeStep(step.cost + extra, Recipe(arguments), step.because))
 
-    def _doubtful(self, recipe: Recipe, reduced: Sequence[str]) -> tuple[str, ...]:
-        """The inputs with too large a gradient whose rank is a guess: no other call is doubted by that."""
-        inputs = _tensors(recipe)
-        return tuple(
-            each.name
-            for place, each in enumerate(inputs)
-            if each.name in reduced and not is_settled(self.evidence.of(each.name), len(each.shape), not place)
+    def _of_the_shape_returned(self, step: RecipeStep, outcome: Outcome) -> tuple[RecipeStep, Outcome]:
+        """The step with a number as a vector of one where backward returns such a one for it, and that works.
+
+        Otherwise as it is, doubted by each input with too large a gradient whose rank is a guess.
+        """
+        call = self.signature.call
+        found = reduced_inputs(call, step.recipe)
+        guessed = {
+            each.name: each
+            for place, each in enumerate(_tensors(step.recipe))
+            if each.name in found and not is_settled(self.evidence.of(each.name), len(each.shape), not place)
+        }
+        larger = tuple(name for name, each in guessed.items() if math.prod(found[name]) > math.prod(each.shape))
+        if larger or not guessed:
+            return step, replace(outcome, reduced=larger)
+        arguments = tuple(
+            replace(each, shape=found[each.name]) if isinstance(each, TensorArgument) and each.name in guessed else each
+            for each in step.recipe.arguments
         )
+        other = try_recipe(call, Recipe(arguments))
+        works = other.error is None and other.outputs_finite and not reduced_inputs(call, other.recipe)
+        return (replace(step, recipe=other.recipe), other) if works else (step, outcome)
 
     def _is_better(self, step: RecipeStep, outcome: Outcome, effect: ForwardEffect) -> bool:
         """Whether a step that works is better than the one found."""

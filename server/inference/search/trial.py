@@ -226,8 +226,11 @@ def try_recipe(call: Callable[..., Any], recipe: Recipe) -> Outcome:
             torch.set_default_dtype(dtype)
 
 
-def reduced_inputs(call: Callable[..., Any], recipe: Recipe) -> tuple[str, ...]:
-    """The inputs for which backward returns a larger gradient than they are. Raises nothing: what fails names none."""
+def reduced_inputs(call: Callable[..., Any], recipe: Recipe) -> dict[str, tuple[int, ...]]:
+    """The inputs with a gradient that is larger or of more dimensions than they are, and the shape of it.
+
+    Raises nothing: what fails names none.
+    """
     try:
         with torch.enable_grad():
             given = [passed for _, passed in recipe.leaves()]
@@ -235,15 +238,15 @@ def reduced_inputs(call: Callable[..., Any], recipe: Recipe) -> tuple[str, ...]:
             node: Any = next((each.grad_fn for each in outputs if hasattr(each.grad_fn, "_forward_cls")), None)
             returned = result_tuple(node.apply(*map(torch.ones_like, outputs))) if node else ()
     except BaseException:  # noqa: BLE001 it has worked once
-        return ()
+        return {}
     both = zip(recipe.arguments, returned, strict=False)
-    return tuple(
-        each.name
+    return {
+        each.name: tuple(gradient.shape)
         for each, gradient in both
         if isinstance(each, TensorArgument)
         and isinstance(gradient, torch.Tensor)
-        and gradient.numel() > math.prod(each.shape)
-    )
+        and (gradient.numel() > math.prod(each.shape) or gradient.dim() > len(each.shape))
+    }
 
 
 def _differentiable_outputs(returned: Any) -> list[torch.Tensor]:
