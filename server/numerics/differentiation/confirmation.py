@@ -142,8 +142,9 @@ class _Seen:
 def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     x, forward = dispute.x, closeness.forward
     y = forward(x)
-    rounding = np.abs(y) + np.abs(x) * (np.abs(dispute.returned) + dispute.distance)
-    rounding = _ULPS * closeness.precision * rounding + np.finfo(np.float64).tiny
+    unit = _ULPS * closeness.precision  # of the largest numbers no sum is made that overflows
+    rounding = unit * np.abs(y) + unit * np.abs(x) * (np.abs(dispute.returned) + dispute.distance)
+    rounding += np.finfo(np.float64).tiny
     least = np.maximum(_CLEAR * rounding / dispute.distance, _ULPS * np.spacing(np.abs(x)))
     ratio = np.clip((closeness.widest / least) ** (1 / (_SCALES - 1)), _LEAST_RATIO, _MOST_RATIO)
     steps = least * ratio ** np.arange(_SCALES)[:, None]
@@ -168,7 +169,8 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     low, high, n = seen.slopes.min(axis=0), seen.slopes.max(axis=0), np.arange(dispute.x.size)
     beyond = np.maximum(low - dispute.returned, dispute.returned - high) / dispute.distance
     contradicts = (beyond > 0.5) & (beyond <= _APART)
-    rounding = _ROUNDED_INSIDE * (closeness.height + closeness.reach * (np.abs(dispute.returned) + dispute.distance))
+    rounding = _ROUNDED_INSIDE * closeness.height
+    rounding = rounding + _ROUNDED_INSIDE * closeness.reach * (np.abs(dispute.returned) + dispute.distance)
     # What may be rounding: on either side, and on all smaller scales too.
     rounded = np.abs(seen.rises - dispute.returned * seen.runs) <= rounding
     sides: Mask = np.logical_and.accumulate(rounded, axis=1)

@@ -93,6 +93,8 @@ def relative_step_slopes(section: Section, reach: DomainReach, x: Array) -> Rela
     precision = max(unit, 2.0**-bits if bits in _SHORT_MANTISSAS else 0.0)
     slope, error, noise = replace(ladder, precision=precision).central(wary=False)
     slope[~np.isfinite(error)] = np.nan
+    nothing = (ladder.y == 0) & ((ladder.above == 0) & (ladder.below == 0)).all(axis=0)  # of which nothing is rounded
+    error[nothing] = noise[nothing] = 0.0
     return RelativeStepSlopes(ladder.y, slope, error, noise, precision)
 
 
