@@ -228,7 +228,10 @@ def process_replica(path: str = "") -> Replica:
 
 
 def container_replica(name: str) -> Replica:
-    """A server in a container that was made by ``podman kube play``, and runs already; its pod ends with it."""
+    """A server in a container that was made by ``podman kube play``, and runs already.
+
+    Its pod, and the network of that, ends with it unless another container stays, as a pod of Kubernetes does.
+    """
     podman = shlex.split(os.environ["PODMAN"])
 
     def said(*words: str) -> str:
