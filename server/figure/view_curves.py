@@ -241,7 +241,11 @@ def step_panels(answer: Answer) -> tuple[ViewPanel, ...]:
         line_key("central", "numerical", 4),
         line_key("left", "ink", 1.5),
         line_key("right", "ink", 1.5, (2, 3)),
-        *([line_key(f"remainder with {nouns(header).backward}", "analytical", 2)] if any(column("taylor")) else []),
+        *(
+            [line_key(f"Taylor remainder with {nouns(header).backward}", "analytical", 2)]
+            if any(column("taylor"))
+            else []
+        ),
         line_key("truncation, rounding", "muted", 1.2, (6, 4)),
         *([box_key("steps used", "numerical", 1.0)] if header["chosen"] else []),
     )

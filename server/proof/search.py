@@ -159,7 +159,7 @@ class Search:
         at = centre(box)
 
         def number(column: Column) -> float:
-            powers = abs(self.grad_output) ** column.degree * at**column.order
+            powers = _power(abs(self.grad_output), column.degree) * _power(at, column.order)
             return float(head(column.values[lane])) * powers
 
         t = self.end / at if self.end else at
@@ -216,3 +216,11 @@ class Search:
         else:
             middle = centre(box)
             self.todo += [((box[0], middle), effort), ((middle, box[1]), effort)]
+
+
+def _power(base: float, exponent: int) -> float:
+    """A power, infinite where it is larger than floats are."""
+    try:
+        return float(base**exponent)
+    except OverflowError:
+        return math.inf
