@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 from ..protocol.stack_dump import last_line, running_frames
-from .timeouts import TookTooLong, must_finish
+from .timeouts import UNINTERRUPTED, TookTooLong, must_finish
 from .timing import minimum_time
 
 # budget: what each function that a call calls, of Python or of C, is taken to cost. On a slow core the Functions of the
@@ -88,11 +88,12 @@ def step_limit(most: int) -> Iterator[Steps]:
         if imports:
             return None
         steps.taken += 1
-        if steps.taken > most and not must_finish(frame):
+        if steps.taken > most and event == "line" and not must_finish(frame):
             place = last_line(running_frames(frame))
             raise TooManySteps("it did not return within the lines of Python that it may run", place=place)
         return trace
 
+    UNINTERRUPTED.add(trace.__code__)
     sys.settrace(trace)
     try:
         yield steps

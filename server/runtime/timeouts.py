@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 
 from ..protocol.stack_dump import last_line, running_frames
 from . import timing
@@ -28,6 +28,10 @@ class TookTooLong(BaseException):
         self.running, self.place = running, place
 
 
+# Tracers: they run while a generator is closed, too, and out of that no exception comes.
+UNINTERRUPTED: set[CodeType] = set()
+
+
 class _Calls:
     """The start time of the last call of a Function."""
 
@@ -40,8 +44,8 @@ def note_call_start() -> None:
 
 
 def must_finish(frame: FrameType | None) -> bool:
-    """Whether an import is running, or a callback of the garbage collector, out of which no exception comes."""
-    callbacks = {getattr(each, "__code__", None) for each in gc.callbacks}
+    """Whether an import is running, a tracer, or a callback of the garbage collector: no exception comes out of it."""
+    callbacks = UNINTERRUPTED | {getattr(each, "__code__", None) for each in gc.callbacks}
     while frame is not None:
         if frame.f_globals.get("__name__") == "importlib._bootstrap" or frame.f_code in callbacks:
             return True

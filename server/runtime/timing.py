@@ -50,10 +50,12 @@ def time_of(call: Callable[[], object]) -> float:
 
     What the thread has waited for a processor does not count, and what it has computed always does.
     """
-    waited, computed, begun = clock.waited(), clock.computed(), clock.elapsed()
+    first, waited, computed, begun = clock.elapsed(), clock.waited(), clock.computed(), clock.elapsed()
     call()
-    elapsed, computed = clock.elapsed() - begun, clock.computed() - computed
-    return max(computed, elapsed - 1e-9 * (clock.waited() - waited))
+    ended, computed = clock.elapsed(), clock.computed() - computed
+    lost = 1e-9 * (clock.waited() - waited)
+    # In this order what it waited between two readings is never taken off without having been counted.
+    return max(computed, clock.elapsed() - first - lost) if lost else ended - begun
 
 
 # budget: on a busy machine a call is timed again until it was quick enough, within a limit of CPU seconds and one of
