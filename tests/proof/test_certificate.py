@@ -8,25 +8,11 @@ from typing import Any
 
 import pytest
 from support.sections import section
+from support.written_functions import CUBE
 
 from gradloupe.ops import OPS
 from gradloupe.server.proof import prove
 from gradloupe.server.proof.certificate import BadCertificate, certify, fault_of, read, section_of, written
-
-CUBE = """
-import torch
-
-class MyCube(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x ** 3
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * 3 * x ** 2
-"""
 
 
 def certificate_of(name: str) -> dict[str, Any]:

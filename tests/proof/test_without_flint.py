@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.servers import serving
+from support.written_functions import CUBE
 
 HIDING = '''
 import sys
@@ -26,20 +27,6 @@ class Hiding:
 sys.meta_path[:] = [Hiding(each) for each in sys.meta_path]
 '''
 NEEDED = "Proofs need python-flint: pip install 'gradloupe[proof]'."
-CUBE = """
-import torch
-
-class MyCube(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x ** 3
-
-    @staticmethod
-    def backward(ctx, grad_output):
-        (x,) = ctx.saved_tensors
-        return grad_output * 3 * x ** 2
-"""
 
 
 @pytest.fixture

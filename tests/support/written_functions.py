@@ -10,6 +10,21 @@ import numpy as np
 import torch
 
 _numbers = count()
+# A file.
+CUBE = """
+import torch
+
+class MyCube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x ** 2
+"""
 # A cell of a notebook.
 BENT = '''
 import torch

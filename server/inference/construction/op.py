@@ -97,14 +97,9 @@ def op_of(
     It is called on the GPU where it runs nowhere else. Raises ``NotInferred`` where the call fails, returns no floating
     tensor, or has nothing to sweep; a failing backward is reported when it is measured.
     """
-
-    def made(function: Callable[..., Any]) -> InferredOp:
-        return replace(
-            _op_of(function, recipe, given or {}, (name, title, group)), recipe_given=recipe_given or bool(given)
-        )
-
     with quietly():
-        return here_or_on_gpu(function, made)
+        op = here_or_on_gpu(function, lambda called: _op_of(called, recipe, given or {}, (name, title, group)))
+        return replace(op, recipe_given=recipe_given or bool(given))
 
 
 def _op_of(function: Callable[..., Any], recipe: Recipe, given: _Tensors, named: tuple[str, str, str]) -> InferredOp:
