@@ -4,62 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import cache
 from itertools import groupby
 from typing import Any, cast
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ..documents.json_document import exact_document, script_json
 from ..documents.panel_tables import (
-    argument_rows,
-    attribute_rows,
-    edge_rows,
     ends_of_grad_output,
-    function_sentences,
-    output_rows,
-    precision_rows,
-    returned_rows,
-    saved_rows,
-    stretch_table,
     undecided_stretches,
     wrong_elsewhere,
 )
-from ..documents.shown_call import shown_call
-from ..documents.text_alternative import (
-    code_markup,
-    data_table,
-    kink_table,
-    method_paragraph,
-    range_out_of_view,
-    summary_sentences,
-)
-from ..documents.typography import reworded_for_order, typeset_number
-from ..documents.typography import typeset_sentence as typeset
 from ..exercises.exercise import Exercise
 from ..figure.axis_range import AxisRanges
-from ..figure.graph_svg import graph_svg
 from ..figure.hidden_curves import without_hidden
 from ..figure.inline_svg import static_figure
 from ..figure.inline_view import inline_panels
 from ..figure.legend import legend
-from ..figure.sheet_svg import PREVIEW_SIZE, SHEET_SIZE
-from ..figure.thumbnail_path import sparkline
-from ..paths import TEMPLATES
 from ..protocol.answer import Answer, CurvesAnswer
 from ..protocol.views import VIEWS, WRITTEN_VIEWS
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
 from ..schema.page import PagePanelRecord, PageSectionRecord
 from ..schema.proof import ProofRecord
-from ..schema.verdict_words import MARKS, verdict_mark, verdict_name
 from ..url.address import (
-    GRAD_OUTPUT_RANGE,
-    HEIGHT_BOUNDS,
-    MOST_SECTIONS,
-    PARAMETERS,
-    SLIDER_VALUE_BOUNDS,
-    WIDTH_BOUNDS,
     Address,
     canonical_address,
     curves_only,
@@ -69,14 +37,14 @@ from ..url.address import (
     with_range,
     without_display_options,
 )
-from ..url.representations import PICTURES, REPRESENTATIONS
-from .assets import SHARED_SCRIPT, Assets
+from .assets import Assets
 from .course import Course
+from .environment import page_environment
 from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
-from .glossary import GlossaryEntry, termed, unlinked
+from .glossary import GlossaryEntry, unlinked
 from .lessons import LessonPlace
-from .op_markup import controls_digest, highlighted_source, inline_code, load_markup_libraries, mathml, prose
+from .op_markup import load_markup_libraries
 from .page_document import page_document
 from .play_page import SKELETON, FrameDress, exercise_context, name_in_text, source_text, unanswered
 from .search import ranked, suggestions
@@ -86,7 +54,6 @@ from .social_tags import (
     LESSONS_DESCRIPTION,
     PLAY_DESCRIPTION,
     SocialTags,
-    is_local,
     plain_tags,
     section_tags,
 )
@@ -138,61 +105,7 @@ class Pages:
 
         ``framed``: other sites may embed figures; ``root`` stands before the addresses of this site in links.
         """
-        sheets = {name: f"css/views/{name}.css" for name in VIEWS}
-        self._environment = Environment(
-            loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, auto_reload=False
-        )
-        self._environment.globals |= {
-            "own": own,
-            "embeddable": framed,
-            "is_local": is_local,
-            "root": root,
-            "static": lambda name: root + assets.address(name),
-            "shared_script": root + assets.address(SHARED_SCRIPT),
-            "plotly": lambda kind: root + assets.plotly(kind),
-            "editor": assets.editor and root + assets.editor,
-            "mathml": mathml,
-            "prose": prose,
-            "termed": partial(termed, root=root),
-            "inline": inline_code,
-            "highlight": highlighted_source,
-            "sparkline": sparkline,
-            "tabled": data_table,
-            "beyond": range_out_of_view,
-            "marks": MARKS,
-            "mark": verdict_mark,
-            "verdict_name": verdict_name,
-            "retold": reworded_for_order,
-            "coded": code_markup,
-            "call_shown": shown_call,
-            "declaration": controls_digest,
-            "typeset": typeset,
-            "number": typeset_number,
-            "graph": graph_svg,
-            "returned_rows": returned_rows,
-            "edge_rows": edge_rows,
-            "function_sentences": function_sentences,
-            "argument_rows": argument_rows,
-            "output_rows": output_rows,
-            "saved_rows": saved_rows,
-            "stretch_table": stretch_table,
-            "precision_rows": precision_rows,
-            "attribute_rows": attribute_rows,
-            "summary_sentences": summary_sentences,
-            "kinks": kink_table,
-            "method_paragraph": method_paragraph,
-            "views": [*VIEWS.values()],
-            "sheets": {name: root + assets.address(sheet) for name, sheet in sheets.items() if assets.find(sheet)},
-            "view_fields": [each for each in PARAMETERS.values() if each.hint],
-            "bounds": {
-                **{"width": WIDTH_BOUNDS, "height": HEIGHT_BOUNDS, "values": SLIDER_VALUE_BOUNDS},
-                "sections": MOST_SECTIONS,
-                "grad_output": GRAD_OUTPUT_RANGE,
-            },
-            "exported": {ending: shown.gist for ending, shown in REPRESENTATIONS.items() if shown.exported},
-            "formats": [(f".{ending}", ending.upper()) for ending in PICTURES],
-            "pictures": {ending: PREVIEW_SIZE if ending == "png" else SHEET_SIZE for ending in PICTURES},
-        }
+        self._environment = page_environment(assets, own, framed, root)
 
     def prepare(self) -> None:
         """Import and compile what the first pages would else wait for; takes 0.3 s, so it is done in a thread."""

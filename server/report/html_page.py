@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from ... import __version__
@@ -16,9 +16,9 @@ from ..documents.typography import typeset_number, typeset_powers
 from ..documents.typography import typeset_sentence as typeset
 from ..figure.sheet_svg import figure_svg
 from ..html.assets import style_sheet
+from ..html.environment import bare_environment
 from ..html.inline_bundle import csp_hash
 from ..html.op_markup import highlighted_lines, prose
-from ..paths import TEMPLATES
 from ..schema.op import is_described
 from ..schema.verdict_words import MARKS, verdict_mark
 from ..url.address import default_address
@@ -80,9 +80,7 @@ def html_report(report: Report) -> bytes:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, auto_reload=False
-    )
+    environment = bare_environment()
     environment.globals |= {
         "coded": code_markup,
         "prose": prose,
