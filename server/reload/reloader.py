@@ -28,6 +28,7 @@ _SLOW = 0.4  # seconds after which a load is shown as slow
 _COURSE_INTERVAL = 0.4  # seconds between two looks at the files of lessons
 _NO_COURSE = NumberedFolders()
 _TIMESTAMP_LAG = 0.05  # seconds by which the time stamps of a file system may be behind
+_CLOCK_TICK = 0.01  # seconds by which those of a local one are: it stamps with the time of the last tick
 
 
 class ReloadState(TypedDict):
@@ -218,9 +219,12 @@ class Reloader:
         return fresh
 
     def _watch_late(self, files: list[str], since: float) -> None:
-        """Watch what a call has imported, too; not what was written meanwhile, as that may be its own output."""
+        """Watch what a call has imported, too; not what was written meanwhile, as that may be its own output.
+
+        What was saved just before the call is the user's, and a file is reported once: only the tick is allowed for.
+        """
         unwatched = set(map(Path, files)) - self._watcher.files
-        imported = {path for path in unwatched if path.exists() and not written_since(path, since - _TIMESTAMP_LAG)}
+        imported = {path for path in unwatched if path.exists() and not written_since(path, since - _CLOCK_TICK)}
         self._late_files = {path for path in self._late_files if path.exists()} | imported
         if imported:
             self._watcher.add(imported)
