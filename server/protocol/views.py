@@ -179,7 +179,7 @@ _ROWS = (
         node.NodeRecord,
         node.NodeColumnsRecord,
         "",
-        PageEntry("Graph", "Node", "What is saved for backward, and what flows back?", "Autograd graph node"),
+        PageEntry("Training", "Node", "What is saved for backward, and what flows back?", "Autograd graph node"),
         order="none",
     ),
     View(
@@ -188,7 +188,7 @@ _ROWS = (
         views.DescentRecord,
         views.DescentColumnsRecord,
         "effect on gradient descent",
-        PageEntry("Descent", "Descent", "What does training with this backward lead to?"),
+        PageEntry("Training", "Descent", "What does training with this backward lead to?"),
         more=True,
         scripted=True,
     ),
