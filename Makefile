@@ -23,11 +23,11 @@ export PYTHONDONTWRITEBYTECODE =
 
 # Without npm's registry the larger plotly.js of its wheel is served; the next start tries again.
 run: $(VENV)/app
-	@PIP_RETRIES=0 npm_config_fetch_retries=0 $(MAKE) --silent $(VENV)/light >/dev/null 2>&1 || true
+	@PIP_RETRIES=0 npm_config_fetch_retries=0 $(MAKE) --silent $(VENV)/scripts >/dev/null 2>&1 || true
 	exec $(BIN)/gradloupe --host $(HOST) --port $(PORT)
 
 PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal --durations 0 --durations-min 0.5
-PREPARE = $(MAKE) -j 3 lint $(VENV)/browser $(VENV)/light
+PREPARE = $(MAKE) -j 3 lint $(VENV)/browser $(VENV)/scripts
 
 test: $(VENV)/node
 	$(PREPARE)
@@ -37,7 +37,7 @@ nightly: $(VENV)/node
 	$(PREPARE)
 	$(PYTEST) tests tests/bench
 
-quick: lint $(VENV)/light
+quick: lint $(VENV)/scripts
 	$(PYTEST) -m core
 
 lint: $(VENV)/dev
@@ -47,10 +47,10 @@ lint: $(VENV)/dev
 	PYTHONPATH=$(VENV)/src $(BIN)/lint-imports
 	MYPYPATH=$(VENV)/src $(BIN)/mypy -n 2 -p gradloupe.ops -p gradloupe.server -p gradloupe.__main__
 
-bench: $(VENV)/bench $(VENV)/browser $(VENV)/light
+bench: $(VENV)/bench $(VENV)/browser $(VENV)/scripts
 	$(BIN)/python tests/bench/run.py $(SUBJECTS)
 
-record: $(VENV)/dev $(VENV)/light
+record: $(VENV)/dev $(VENV)/scripts
 	PYTHONPATH=tests $(BIN)/python tests/bench/recorded_answers.py record $(INTO)
 
 container:
@@ -94,6 +94,10 @@ $(VENV)/light: package.json package-lock.json static/editor/*.js $(VENV)/node
 	cp $(VENV)/npm/node_modules/*/plotly-*.min.js $(LIGHT)/plotly
 	cp $(VENV)/npm/editor.min.js $(VENV)/npm/LICENSES $(LIGHT)/editor
 	$(BIN)/python -c '$(COMPRESS)' $(LIGHT)/*/*.js
+	touch $@
+
+$(VENV)/scripts: $(VENV)/light $(shell find static/js -name '*.js') $(wildcard server/html/*.py)
+	$(BIN)/python -m gradloupe.server.html.minified_scripts $(VENV)/npm/node_modules/@esbuild/*/bin/esbuild
 	touch $@
 
 $(VENV)/bench: tests/bench/requirements.txt $(VENV)/dev

@@ -4,7 +4,7 @@ The templates are in ``templates``, figures in ``figure``; HTTP itself is in ``h
 """
 
 from ..numbered_files import word_count
-from .assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER, STYLE_SHEETS, Assets
+from .assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER, STYLE_SHEETS, Assets, bundle
 from .example_inputs_code import example_inputs_code
 from .glossary import BadGlossary, read_glossary
 from .lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson
@@ -21,6 +21,7 @@ __all__ = [
     "BadLesson",
     "Pages",
     "all_lessons",
+    "bundle",
     "example_inputs_code",
     "ranked",
     "read_glossary",

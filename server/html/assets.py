@@ -1,5 +1,5 @@
 """Static files under addresses with a content hash: our own, those of packages, the one style sheet of each page, and
-each script with all that it imports.
+each script with all that it imports, minified where that has been done.
 """
 
 from __future__ import annotations
@@ -45,12 +45,23 @@ STYLE_SHEETS = {
 }
 
 
+_STYLE_COMMENTS = re.compile(r"/\*.*?\*/", re.S)
+
+
 def style_sheet(page: str) -> bytes:
-    """The style sheet of a kind of page."""
-    return b"".join(
-        highlight_style_sheet() if name == "highlight" else (_OURS / "css" / f"{name}.css").read_bytes()
+    """The style sheet of a kind of page, without comments and needless spaces."""
+    return b" ".join(
+        _dense(highlight_style_sheet()) if name == "highlight" else _dense_file(_OURS / "css" / f"{name}.css")
         for name in STYLE_SHEETS[page]
     )
+
+
+def _dense(style: bytes) -> bytes:
+    return " ".join(_STYLE_COMMENTS.sub("", style.decode()).split()).encode()
+
+
+def _dense_file(path: Path) -> bytes:
+    return _dense(path.read_bytes())
 
 
 SHARED_SCRIPT = "js/figure/live_figure.js"  # what all pages with a figure have in common
@@ -72,9 +83,29 @@ def _source(path: str) -> str:
     return parameters_script() if path == _PARAMETERS_SCRIPT else (_OURS / path).read_text("utf-8")
 
 
-def script(path: str) -> bytes:
+def bundle(path: str) -> str:
     """A script of ours with all that it imports, but for what it has in common with other pages."""
-    return bundled_script(path, _source, SHARED_SCRIPT).encode()
+    return bundled_script(path, _source, SHARED_SCRIPT)
+
+
+def classic_bundle(path: str) -> str:
+    """A script of ours with all that it imports, without comments; no module, which no page on a disk may load."""
+    module = bundled_script(path, _source).rpartition("export const")[0]
+    return f"(() => {{\n{without_comments(module)}}})();\n"
+
+
+MINIFIED_FOLDER = Path(sys.prefix, "share", "gradloupe", "scripts")  # what minified_scripts.py has written
+
+
+def minified_name(script: str) -> str:
+    """The name of the minified file of a script, of which it is a digest: another text has another file."""
+    return f"{hashlib.blake2b(script.encode(), digest_size=12).hexdigest()}.js"
+
+
+def _minified(script: str) -> str:
+    """``script`` as it was minified, itself where that was another or none."""
+    path = MINIFIED_FOLDER / minified_name(script)
+    return path.read_text("utf-8") if path.is_file() else script
 
 
 _COMMENTS = re.compile(r"^\s*(?://.*|/\*\*(?:.|\n)*?\*/)?\n|^[ ]+|(?<=[\])},;]) // .*$", re.M)  # and what is indented
@@ -83,9 +114,6 @@ _COMMENTS = re.compile(r"^\s*(?://.*|/\*\*(?:.|\n)*?\*/)?\n|^[ ]+|(?<=[\])},;]) 
 def without_comments(script: str) -> str:
     """A script without comments, and not indented."""
     return _COMMENTS.sub("", script)
-
-
-_STYLE_COMMENTS = re.compile(r"/\*.*?\*/", re.S)
 
 
 _PACKAGE_FILES = {
@@ -132,18 +160,22 @@ class Assets:
         bundles = {name: PLOTLY_BUNDLES_FOLDER / name for name in PLOTLY_BUNDLES.values()}
         bundles[_EDITOR.name] = _EDITOR
         files |= {name: path for name, path in bundles.items() if path.is_file()}
+        minified = {path.name: path for path in MINIFIED_FOLDER.glob("*.js")}
         digest = hashlib.blake2b(digest_size=6)
         for page in STYLE_SHEETS:
             digest.update(style_sheet(page))
         digest.update(parameters_script().encode())
-        for name, path in sorted(files.items()):
+        for name, path in sorted((files | minified).items()):
             with path.open("rb") as file:
                 digest.update(name.encode() + hashlib.file_digest(file, "blake2b").digest())
         self.digest = digest.hexdigest()
         self._assets = {name: _asset(path) for name, path in files.items()}
+        self.scripts = [name for name in files if name.startswith("js/")]
+        for name in self.scripts:
+            self._assets[name] = Asset(_MEDIA_TYPES[".js"], partial(_script, name))
         for name in files:
-            if name.startswith("js/"):
-                self._assets[name] = Asset(_MEDIA_TYPES[".js"], partial(script, name))
+            if name.startswith("css/"):
+                self._assets[name] = Asset(_MEDIA_TYPES[".css"], partial(_dense_file, _OURS / name))
         for page in STYLE_SHEETS:
             self._assets[f"pages/{page}.css"] = Asset(_MEDIA_TYPES[".css"], partial(style_sheet, page))
 
@@ -159,13 +191,8 @@ class Assets:
         return "".join(self.read(f"element/{name}.js").decode() for name in ("grad-loupe", "widget"))
 
     def classic_script(self, path: str) -> str:
-        """A script of ours with all that it imports, without comments; no module, which no page on a disk may load."""
-        module = bundled_script(path, _source).rpartition("export const")[0]
-        return f"(() => {{\n{without_comments(module)}}})();\n"
-
-    def dense_style(self, page: str) -> str:
-        """The style sheet of a kind of page, without comments and needless spaces."""
-        return " ".join(_STYLE_COMMENTS.sub("", style_sheet(page).decode()).split())
+        """A script of ours with all that it imports; no module, which no page on a disk may load."""
+        return _minified(classic_bundle(path))
 
     def find(self, name: str) -> Asset | None:
         """The file of this name, None when there is none."""
@@ -185,6 +212,10 @@ class Assets:
     def editor(self) -> str:
         """The address of the code editor, a module; "" where it is not installed."""
         return self.address(_EDITOR.name) if _EDITOR.name in self._assets else ""
+
+
+def _script(path: str) -> bytes:
+    return _minified(bundle(path)).encode()
 
 
 def _asset(path: Path) -> Asset:

@@ -1,6 +1,6 @@
 """A script together with all modules that it imports, as one file, so that a page asks for one however many there are.
 
-No build step: a server puts a file together when it is first asked for, and everybody can read it. Each module becomes
+A server puts a file together when it is first asked for, and everybody can read it. Each module becomes
 a function that returns what it exports; the page keeps that by its path, so a module in two files runs once.
 """
 

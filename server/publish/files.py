@@ -13,7 +13,7 @@ from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
 from ..figure.hidden_curves import without_hidden
 from ..figure.sheet_svg import figure_svg
-from ..html.assets import EMPTY_STYLE_HASH, Assets, without_comments
+from ..html.assets import EMPTY_STYLE_HASH, Assets, style_sheet, without_comments
 from ..html.inline_bundle import build_bundle
 from ..html.pages import Pages, SectionPage
 from ..url.address import canonical_address, curves_only, without_display_options
@@ -38,8 +38,8 @@ def shared_files() -> dict[str, bytes]:
         f"{SHARED}/dress.js": assets.classic_script(_DRESS).encode(),
         f"{SHARED}/figure.js": assets.classic_script(_SCRIPT).encode(),
         f"{SHARED}/index.js": assets.classic_script(_INDEX).encode(),
-        f"{SHARED}/figure.css": assets.dense_style(_STYLE).encode(),
-        f"{SHARED}/index.css": assets.dense_style(f"{_STYLE}_index").encode(),
+        f"{SHARED}/figure.css": style_sheet(_STYLE),
+        f"{SHARED}/index.css": style_sheet(f"{_STYLE}_index"),
         # No module, which other sites may load from some hosts alone.
         _ELEMENT: f"{{\n{element.replace('import.meta.url', 'document.baseURI')}}}\n".encode(),
     }
@@ -107,6 +107,5 @@ def _frame(
 def _inline(still: bool) -> dict[str, Markup]:
     assets = Assets.shared()
     library = "" if still else assets.read(_library()).decode()
-    return build_bundle(
-        assets.classic_script(_DRESS), library, assets.classic_script(_SCRIPT), assets.dense_style(_STYLE)
-    )
+    dress, entry = assets.classic_script(_DRESS), assets.classic_script(_SCRIPT)
+    return build_bundle(dress, library, entry, style_sheet(_STYLE).decode())

@@ -178,7 +178,7 @@ def _targets(results: dict[str, PageResult]) -> list[Target]:
     sooner = median(our_result.cold) / best
     return [
         *targets,
-        Target("transferred at most 450 kB", f"{sent:.0f} kB", sent <= 450),
+        Target("transferred at most 400 kB", f"{sent:.0f} kB", sent <= 400),
         Target("first plot at most 0.4 × the best of the three", f"{sooner:.2f}", sooner <= 0.4),
     ]
 

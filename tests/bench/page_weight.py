@@ -27,8 +27,8 @@ LATER_PAGES = {
     "another embed": "/embed/sinh",
 }
 KINDS = ("Document", "Stylesheet", "Script", "Fetch")
-MAX_FIRST, MAX_LATER = 420, 30  # kB
-MAX_REQUESTS = 14  # for a page that nobody has seen before
+MAX_FIRST, MAX_LATER = 400, 30  # kB
+MAX_REQUESTS = 6  # for a page that nobody has seen before
 FILES = 20
 
 

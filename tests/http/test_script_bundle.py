@@ -2,21 +2,19 @@ import re
 
 import pytest
 from playwright.sync_api import Browser
-from support import http
 from support.browser import visitor
+
+from gradloupe.server.html import bundle
 
 PAGES = ("op", "embed", "compare", "gallery", "docs", "play", "waiting")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_script_comes_with_all_that_it_imports_and_what_pages_share_is_a_file_of_its_own(
-    server: str, page: str
-) -> None:
-    (folder,) = set(re.findall(r'"(/static/\w+)/js/pages/op\.js"', http.get(f"{server}/ops/exp").text))
-    script = http.get(f"{server}{folder}/js/pages/{page}.js").text
-    shared = re.findall(r'^import "([^"]+)";', script, re.MULTILINE)
+def test_a_script_comes_with_all_that_it_imports_and_what_pages_share_is_a_file_of_its_own(page: str) -> None:
+    script = bundle(f"js/pages/{page}.js")
+    shared = re.findall(r'^import "../([^"]+)";', script, re.MULTILINE)
     assert len(shared) <= 1
-    text = "".join(http.get(f"{server}{folder}/js/pages/{each}").text for each in shared) + script
+    text = "".join(bundle(f"js/{each}") for each in shared) + script
     made: set[str] = set()
     for used, ran in re.findall(r'\} = modules\["([^"]+)"\]|^modules\["([^"]+)"\] \?\?=', text, re.MULTILINE):
         assert not used or used in made

@@ -11,7 +11,7 @@ from support import http
 from support.raw_http import connected, read, send
 from support.servers import HERE, Server, serving_in_thread
 
-from gradloupe.server.html import Assets
+from gradloupe.server.html import Assets, bundle
 
 
 def static_addresses(server: str) -> list[str]:
@@ -52,6 +52,16 @@ def test_another_stylesheet_has_another_address_and_without_the_light_bundles_th
     after = printed(style).strip()
     assert after.endswith("/pages/op.css")
     assert after != before
+
+
+def test_scripts_are_minified_and_one_that_has_changed_since_is_served_as_it_is(package_copy: Path) -> None:
+    script = "js/pages/op.js"
+    assert len(Assets().read(script)) < 0.8 * len(bundle(script))  # without it make test
+    (package_copy / "static" / script).write_text("export const changed = true;\n")
+    program = f"from gradloupe.server.html import Assets\nprint(Assets().read('{script}').decode())"
+    environment = os.environ | {"PYTHONPATH": str(package_copy.parent)}
+    told = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert "const changed = true;\n" in told.stdout
 
 
 def test_the_code_editor_is_a_module_with_its_licences_that_evaluates_nothing() -> None:
