@@ -72,6 +72,11 @@ def document_columns(answer: Answer) -> dict[str, list[Any] | None]:
     return columns | text_columns(answer.header) | {name: column.tolist() for name, column in answer.columns.items()}
 
 
+def finite_numbers(values: Sequence[float]) -> list[float | None]:
+    """The numbers, None in the place of those that are not finite."""
+    return [*values] if math.isfinite(sum(values)) else [value if math.isfinite(value) else None for value in values]
+
+
 def nearest_row(xs: list[float], value: float) -> int:
     """The row whose x is closest to ``value``, by bisection; x is increasing."""
     high = min(max(bisect_right(xs, value), 1), len(xs) - 1)

@@ -13,14 +13,12 @@ from markupsafe import Markup
 from ..protocol.answer import Answer, CurvesAnswer
 from ..schema.page import CompactRecord
 from ..schema.section import ColumnsRecord, JumpRecord, KinkRecord, SectionDocument
-from .columns import document_columns
+from .columns import document_columns, finite_numbers
 
 _DIGITS = 8  # significant digits of a value, beyond the leading ones that its column shares
 _FEW = 3  # of an error bound
 _MOST = 17
 _FINEST = 1e-9  # resolution of x, relative to the range
-
-_Column = list[float | None]
 
 
 def script_json(document: Mapping[str, object]) -> Markup:
@@ -30,7 +28,7 @@ def script_json(document: Mapping[str, object]) -> Markup:
 
 def exact_document(answer: CurvesAnswer, address: str) -> SectionDocument:
     """Everything in an answer; None for a missing column, and in place of numbers that are not finite."""
-    columns = {name: column and _finite(column) for name, column in document_columns(answer).items()}
+    columns = {name: column and finite_numbers(column) for name, column in document_columns(answer).items()}
     return {"address": address, **answer.header, "columns": cast(ColumnsRecord, columns)}
 
 
@@ -73,12 +71,6 @@ def _moved(mark: KinkRecord | JumpRecord, seen: Mapping[float, float]) -> KinkRe
     mark = mark.copy()
     mark["x"] = seen[mark["x"]]
     return mark
-
-
-def _finite(column: list[float]) -> _Column:
-    if math.isfinite(sum(column)):
-        return [*column]
-    return [value if math.isfinite(value) else None for value in column]
 
 
 def _rounded(name: str, column: list[float] | None) -> Any:

@@ -6,15 +6,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import inf, isfinite
+from math import inf
+from typing import Any
 
-from ..documents.columns import rows_beside, with_gaps
+from ..documents.columns import finite_numbers, rows_beside, with_gaps
 from ..documents.typography import Nouns, nouns
 from ..protocol.answer import CurvesAnswer
+from ..protocol.frames import Frame
 from ..schema.section import FailureRecord, JumpRecord, KinkRecord, SeenRecord
 from ..schema.verdict_words import FORWARD_WORDS, verdict_mark, verdict_name
 
 Numbers = list[float | None]
+RIGHT = ("agrees", "subgradient")  # statuses
 _UNSEEN, _NOTHING = 1e-3, 1e-9
 # The highest bar, as a share of the panel; how much higher one on a kink may be, and how wide it is.
 _BAR, _STANDS_OUT, _NARROW = 0.25, 2.0, 0.008
@@ -78,7 +81,7 @@ class DrawnSection:
             sentence=_failed(header["failure"]) or verdict["sentence"],
             intervals=tuple((low, high) for low, high in verdict["intervals"]),
             x=list(columns.get("x", ())),
-            columns={name: _numbers(column) for name, column in columns.items() if name not in unseen},
+            columns={name: finite_numbers(column.tolist()) for name, column in columns.items() if name not in unseen},
             status=[statuses[code] for code in columns.get("status", ())],
             marks=tuple(map(_mark, header["marks"])),
             seen=tuple(_bars(header["seen"], header["stop"] - header["start"])) if header["seen"] else (),
@@ -112,13 +115,18 @@ class DrawnSection:
         return suggested if apart else None
 
 
+def finite_column(answer: Frame[Any], name: str) -> Numbers:
+    """A column of numbers, None where there is no finite one; empty where there is no such column."""
+    return finite_numbers(answer.columns[name].tolist()) if name in answer.columns else []
+
+
+def words_of_status(answer: Frame[Any], name: str = "status") -> list[str]:
+    """The status of each row."""
+    return [answer.header["statuses"][code] for code in answer.columns.get(name, ())]
+
+
 def _failed(failure: FailureRecord | None) -> str:
     return failure["sentence"] if failure else ""
-
-
-def _numbers(column: memoryview) -> Numbers:
-    values = column.tolist()
-    return [*values] if isfinite(sum(values)) else [value if isfinite(value) else None for value in values]
 
 
 def _bars(seen: SeenRecord, span: float) -> Iterator[tuple[float, float, float]]:

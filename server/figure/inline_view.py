@@ -13,10 +13,10 @@ from .font_metrics import text_width
 from .inline_svg import INLINE_GRID, grid_lines, labels_below, percent, stretched_panel
 from .legend_keys import LegendEntry
 from .palette import PAGE_PALETTE, Pen
+from .panel import CELLS_WITH_NUMBERS, Canvas, Panel
 from .scene import FEW, MANY, Axis
 from .svg_elements import escape_xml, svg_element
-from .view_picture import view_picture
-from .view_sheet import CELLS_WITH_NUMBERS, ViewPanel
+from .view_picture import view_rows
 
 _PEN = Pen(PAGE_PALETTE)
 _KEY = 13.0  # the font size of a legend, in pixels
@@ -40,21 +40,21 @@ class InlinePanel:
 
 def inline_panels(answer: Answer) -> list[list[InlinePanel]]:
     """The rows of panels of a view that is a figure; none where nothing was measured."""
-    rows = view_picture(answer, "").rows
-    return [[_panel(panel) for panel in row] for row in rows]
+    return [[_panel(panel) for panel in row] for row in view_rows(answer)]
 
 
-def _panel(panel: ViewPanel) -> InlinePanel:
+def _panel(panel: Panel) -> InlinePanel:
     few, many, up = _labelled(panel)
     shown, power = without_shared_power(up.ticks)
     up = replace(up, ticks=shown)
-    inside = [*(grid_lines(few, many, up) if panel.grid else ()), *panel.inside(_PEN, INLINE_GRID, 1.0)]
+    shapes = panel.inside(Canvas(_PEN, few, up, INLINE_GRID, 1.0))
+    inside = [*(grid_lines(few, many, up) if panel.grid else ()), *shapes]
     drawing = _gutter(panel, up) + stretched_panel("", up, inside, _texts(panel)) + labels_below(few, many)
     words = f"{panel.words} in {power}" if power else panel.words
     return InlinePanel(words, tuple(_keys(panel.legend)), drawing, *up.span, bool(panel.rows))
 
 
-def _gutter(panel: ViewPanel, up: Axis) -> Markup:
+def _gutter(panel: Panel, up: Axis) -> Markup:
     """The room beside cells for their names, as high as their rows want to be."""
     if not panel.rows:
         return Markup("")
@@ -62,7 +62,7 @@ def _gutter(panel: ViewPanel, up: Axis) -> Markup:
     return svg_element("svg", {"class": "gutter", "width": f"{wide:.2f}rem", "height": f"{high:.2f}rem"})
 
 
-def _texts(panel: ViewPanel) -> Iterator[Markup]:
+def _texts(panel: Panel) -> Iterator[Markup]:
     """What stands over the shapes, where there is room for all of it."""
     if panel.texts and panel.cells[0] <= CELLS_WITH_NUMBERS:
         widest = max(text_width(text, _LETTER) for _, _, text, _ in panel.texts) + _LETTER / 2
@@ -74,15 +74,13 @@ def _text(x: float, y: float, text: str, colour: str) -> Markup:
     return _PEN.draw("text", {"x": percent(x), "y": percent(1 - y)}, escape_xml(text), fill=colour)
 
 
-def _labelled(panel: ViewPanel) -> tuple[Axis, Axis, Axis]:
+def _labelled(panel: Panel) -> tuple[Axis, Axis, Axis]:
     """The x-axis with few labels and with many, and the y-axis."""
-    if panel.fit is None:
-        return panel.across, panel.across, panel.up
-    below, beside = panel.fit
     few, many = (
-        _without_touching(replace(panel.across, ticks=fitting_labels(below, *room)), room[1]) for room in (FEW, MANY)
+        _without_touching(replace(panel.across, ticks=fitting_labels(panel.labels_below, *room)), room[1])
+        for room in (FEW, MANY)
     )
-    return few, many, replace(panel.up, ticks=beside(panel.levels))
+    return few, many, replace(panel.up, ticks=panel.labels_beside(panel.levels))
 
 
 def _without_touching(axis: Axis, room: float) -> Axis:

@@ -1,4 +1,4 @@
-"""The legend of a sheet: keys (a sample of each line or mark) with their words, and their layout in rows."""
+"""Legends: keys (a sample of each line or mark) with their words, and their layout in rows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from ..documents.typography import typeset_number
 from .font_metrics import text_width
-from .legend import bend_words, stripe_label
-from .palette import SEEN_OPACITY, Pen, draw_curve, draw_mark
+from .legend import bend_words, legend_curves, stripe_label
+from .palette import Pen, draw_curve, draw_mark
 from .scene import Scene
 
 _LINE, _DOT, _GAP, _APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
+_FAINTEST = 0.25  # a box
 
 _Draw = Callable[[Pen, float, float, float], Markup]
 
@@ -32,28 +34,25 @@ class LegendEntry:
 
 def legend_entries(drawn: Scene, glossed: bool = True) -> tuple[list[LegendEntry], list[LegendEntry]]:
     """The entries for values, and those for slopes; ``glossed`` adds how the slopes were obtained."""
-    names = {layer.name for layer in drawn.layers}
-    bent = bend_words(mark.kind for mark in drawn.section.marks)
-    said = drawn.section.nouns
-    upper = [
-        _line("forward", said.drawn),
-        *([_line("implied", f"{said.forward} implied by {said.backward}")] if "implied" in names else []),
-        *([_line("surrogate", "surrogate")] if "surrogate" in names else []),
-        *([_mark("kinks", bent)] if bent else []),
-        *([_jump()] if "closed ends" in names else []),
-        *([_block("your data", SEEN_OPACITY, "ink")] if drawn.section.seen else []),
-    ]
-    lower = [
-        *([_line("analytical", f"analytical{f', by {said.backward}' * glossed}")] if "analytical" in names else []),
-        *(
-            [_line("numerical", f"numerical{', by differences' * glossed}")]
-            if drawn.section.column("numerical")
-            else []
-        ),
-        *([_line("surrogate", "surrogate slope")] if "surrogate slope" in names else []),
-        *([_block(stripe_label(drawn.section.word), drawn.opacity, "disagreement")] if drawn.stripes else []),
-    ]
-    return upper, lower
+    section, said = drawn.section, drawn.section.nouns
+    differing = box_key(stripe_label(section.word), "disagreement", max(_FAINTEST, drawn.opacity))
+    upper = {
+        "forward": _line("forward", said.drawn),
+        "implied": _line("implied", f"{said.forward} implied by {said.backward}"),
+        "surrogate": _line("surrogate", "surrogate"),
+        "kinks": _mark("kinks", bend_words(mark.kind for mark in section.marks)),
+        "closed ends": _jump(),
+        "seen": box_key("your data", "ink", _FAINTEST),
+    }
+    lower = {
+        "analytical": _line("analytical", f"analytical{f', by {said.backward}' * glossed}"),
+        "numerical": _line("numerical", f"numerical{', by differences' * glossed}"),
+        "surrogate slope": _line("surrogate", "surrogate slope"),
+        "disagreement": differing,
+    }
+    there = legend_curves(section)
+    values, slopes = ([entry for name, entry in side.items() if name in there] for side in (upper, lower))
+    return values, slopes
 
 
 def legend_rows(
@@ -96,9 +95,60 @@ def _jump() -> LegendEntry:
     return LegendEntry("jump", _LINE, draw)
 
 
-def _block(words: str, opacity: float, colour: str) -> LegendEntry:
-    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
-        box = {"x": x, "y": y - 0.38 * size, "width": _LINE * 0.65 * size, "height": 0.76 * size}
-        return pen.draw("rect", box | {"opacity": max(0.25, opacity)}, fill=colour)
+def line_key(words: str, colour: str, width: float, dashes: tuple[float, ...] = ()) -> LegendEntry:
+    """A legend entry with a line."""
 
-    return LegendEntry(words, _LINE * 0.65, draw)
+    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
+        shape: dict[str, str | float] = {"d": f"M{x:.2f} {y:.2f}h{_LINE * size:.2f}", "stroke-width": width * size / 13}
+        shape |= {"stroke-dasharray": " ".join(f"{each * size / 13:.3g}" for each in dashes)} if dashes else {}
+        return pen.draw("path", shape, fill="none", stroke=colour)
+
+    return LegendEntry(words, _LINE, draw)
+
+
+def dot_key(words: str, colour: str) -> LegendEntry:
+    """A legend entry with a dot."""
+    return LegendEntry(
+        words,
+        _DOT,
+        lambda pen, x, y, size: pen.draw("circle", {"cx": x + 0.4 * size, "cy": y, "r": 0.25 * size}, fill=colour),
+    )
+
+
+def ring_key(words: str, colour: str) -> LegendEntry:
+    """A legend entry with a hollow dot."""
+
+    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
+        ring: dict[str, str | float] = {"cx": x + 0.4 * size, "cy": y, "r": 0.2 * size, "stroke-width": 0.1 * size}
+        return pen.draw("circle", ring, fill="paper", stroke=colour)
+
+    return LegendEntry(words, _DOT, draw)
+
+
+def ramp_key(most: float, words: str = "") -> LegendEntry:
+    """A legend entry with the colours of a field whose numbers go to ``most`` on either side of 0."""
+    wide, parts = 0.36, 6  # on either side
+
+    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
+        def box(at: int, colour: str, opacity: float) -> Markup:
+            shape: dict[str, str | float] = {"x": x + (at + parts) * wide * size, "y": y - 0.38 * size}
+            shape |= {"width": wide * size, "height": 0.76 * size, "opacity": opacity, "shape-rendering": "crispEdges"}
+            return pen.draw("rect", shape, fill=colour)
+
+        below = (box(-i, "negative", i / parts) for i in range(1, parts + 1))
+        above = (box(i - 1, "positive", i / parts) for i in range(1, parts + 1))
+        return Markup("").join([*below, *above])
+
+    ends = f"{typeset_number(-most, 3)} … {typeset_number(most, 3)}"
+    return LegendEntry(f"{words}{': ' * bool(words)}{ends}", 2 * parts * wide, draw)
+
+
+def box_key(words: str, colour: str, opacity: float) -> LegendEntry:
+    """A legend entry with a filled box."""
+    length = 0.65 * _LINE
+
+    def draw(pen: Pen, x: float, y: float, size: float) -> Markup:
+        box: dict[str, str | float] = {"x": x, "y": y - 0.38 * size, "width": length * size, "height": 0.76 * size}
+        return pen.draw("rect", box | {"opacity": opacity}, fill=colour)
+
+    return LegendEntry(words, length, draw)

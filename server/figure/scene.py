@@ -29,8 +29,8 @@ class Axis:
     """From ``span[0]`` to ``span[1]``, with labels."""
 
     span: AxisRange
-    ticks: tuple[Tick, ...]
-    words: str
+    words: str = ""
+    ticks: tuple[Tick, ...] = ()
 
     def share(self, value: float) -> float:
         """The position of ``value`` on the axis: 0 at its start, 1 at its end; limited to ±10⁶."""
@@ -83,14 +83,14 @@ def build_scene(answer: CurvesAnswer, layout: str, held: AxisRanges | None = Non
 def _y_axes(section: DrawnSection, layout: str, ranges: AxisRanges) -> tuple[Axis, Axis | None]:
     words = axis_words(section.nouns, section.wrt, section.word, layout == "overlaid")
     upper, lower = (
-        Axis(span, ticks(span, _LABELS[layout]), name) for span, name in zip(ranges.of(layout), words, strict=True)
+        Axis(span, name, ticks(span, _LABELS[layout])) for span, name in zip(ranges.of(layout), words, strict=True)
     )
     return upper, None if layout == "overlaid" else lower
 
 
 def _x_axes(section: DrawnSection) -> tuple[Axis, Axis]:
     across = (section.start, section.stop)
-    few, many = (Axis(across, fitting_ticks(across, *room), section.wrt) for room in (FEW, MANY))
+    few, many = (Axis(across, section.wrt, fitting_ticks(across, *room)) for room in (FEW, MANY))
     return few, many
 
 

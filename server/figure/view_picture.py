@@ -1,24 +1,24 @@
-"""The picture of every view that is one."""
+"""The panels of every view that is a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..protocol.answer import Answer
-from ..protocol.views import VIEWS
+from .panel import Panel
 from .view_curves import area_panels, descent_panels, precision_panels, step_panels, wide_panels
 from .view_maps import jacobian_panels, map_panels, surface_panels
-from .view_sheet import ViewPanel, ViewPicture
 
-_Panels = tuple[ViewPanel, ...]
+Rows = tuple[tuple[Panel, ...], ...]
 
 
-def _stacked(panels: Callable[[Answer], _Panels]) -> Callable[[Answer], tuple[_Panels, ...]]:
+def _stacked(panels: Callable[[Any], tuple[Panel, ...]]) -> Callable[[Any], Rows]:
     """The panels of a view below each other, each a row by itself."""
     return lambda answer: tuple((panel,) for panel in panels(answer))
 
 
-_ROWS: dict[str, Callable[[Answer], tuple[_Panels, ...]]] = {
+_ROWS: dict[str, Callable[[Any], Rows]] = {
     "area": _stacked(area_panels),
     "map": _stacked(map_panels),
     "precision": _stacked(precision_panels),
@@ -30,10 +30,6 @@ _ROWS: dict[str, Callable[[Answer], tuple[_Panels, ...]]] = {
 }
 
 
-def view_picture(answer: Answer, footer: str) -> ViewPicture:
-    """What is drawn of ``answer``: its panels, none where the Function failed."""
-    header = answer.header
-    view, failure = header["view"], header["failure"]
-    sentence = failure["sentence"] if failure else "" if header["view"] == "curves" else header["sentence"]
-    rows = _ROWS[view](answer) if answer.columns else ()
-    return ViewPicture(f"{header['title']}: {VIEWS[view].title}", sentence, rows, footer)
+def view_rows(answer: Answer) -> Rows:
+    """The rows of panels of a closer look; none where the Function failed, or nothing was measured."""
+    return _ROWS[answer.header["view"]](answer) if answer.columns else ()

@@ -15,6 +15,7 @@ from ..compare.chooser import chooser_context
 from ..compare.page import ComparedPair, pair_context
 from ..compare.pair_query import SIDES, named_ops, pair_words, read_pair
 from ..compare.picture import pair_svg
+from ..figure.sheet_svg import printed_theme
 from ..http.responses import reply, uncached_reply
 from ..protocol.answer import curves_of
 from ..reload.composite_engine import AnyEngine
@@ -80,7 +81,7 @@ def _picture(ending: str) -> Callable[[Request], Awaitable[Response]]:
             if ending == "svg":
                 picture = (await asyncio.to_thread(pair_svg, both, theme)).encode()
             else:
-                svg = await asyncio.to_thread(pair_svg, both, "dark" if theme == "dark" else "light")
+                svg = await asyncio.to_thread(pair_svg, both, printed_theme(theme))
                 picture = await (rasterizer.png(svg) if ending == "png" else rasterizer.pdf(svg))
             return picture, _is_lasting(both)
 
