@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from ..documents.typography import typeset_sentence
 from ..figure.axis_range import common_axis_ranges
+from ..figure.curve_panels import curve_panels
 from ..figure.legend_keys import box_key
 from ..figure.panel import Canvas, Panel
-from ..figure.curve_panels import curve_panels
 from ..figure.scene import build_scene
 from ..figure.sheet_layout import Picture
 from ..figure.sheet_svg import svg_of_picture

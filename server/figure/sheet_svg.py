@@ -12,12 +12,12 @@ from ..protocol.answer import Answer, CurvesAnswer, curves_of
 from ..protocol.views import VIEWS
 from ..schema.verdict_words import MARKS
 from ..url.address import HEIGHT_BOUNDS, WIDTH_BOUNDS, Address, value_text
+from .curve_panels import curve_panels
 from .drawn_section import DrawnSection
 from .font_metrics import text_width, truncated_text
 from .hidden_curves import without_hidden
 from .palette import FONT_FAMILIES, Pen, dark_scheme_rules, palette
 from .panel import Canvas, Panel
-from .curve_panels import curve_panels
 from .scene import build_scene
 from .sheet_layout import (
     APART,
