@@ -15,6 +15,7 @@ from ..contract.examination.contract_check import GRADCHECK, CheckRow, Level
 from ..inference.construction.complex_numbers import joined_tensors, real_values
 from ..inference.construction.op import InferredOp
 from ..inference.recipe.recipe import OBJECT_TEXT, Constant, Recipe, TensorArgument
+from ..inference.search.forward_effect import is_batch_of
 from ..inference.source.collect import collect_evidence
 from ..inference.source.function_source import source_tree
 from ..inference.source.signature import signature_of
@@ -166,7 +167,8 @@ def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[Other
         text = each.recipe.text()
         sayable = text != shown and not captured and not (each.declared and OBJECT_TEXT in text)
         call, recipe = partial(_call, op, op.called, each), text if sayable else ""
-        likely = each.layout is None and _ranks(each.recipe) == _ranks(op.recipe)
+        same_ranks = _ranks(each.recipe) == _ranks(op.recipe)
+        likely = each.layout is None and (same_ranks or is_batch_of(callable_of(op.called), each.recipe, op.recipe))
         # Tensors of different dtypes are meant where forward casts by itself.
         if (mixed := each.compared == "dtypes") and not _casts(op):
             continue

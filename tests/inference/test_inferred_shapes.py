@@ -261,3 +261,31 @@ def test_a_call_of_single_elements_hides_no_backward_that_raises():
         """)
     )
     assert found.passed_over[0] or found.trouble
+
+
+# Makes each row add up to 1, along the dimension that it was given last.
+NORMALIZED = """
+    def forward(ctx, x, dim=-1):
+        total = x.exp().sum(dim, keepdim=True)
+        ctx.save_for_backward(x.exp() / total)
+        ctx.dim = dim
+        return x.exp() / total
+    def backward(ctx, g):
+        (y,) = ctx.saved_tensors
+        return y * (g - (g * y).sum(ctx.dim, keepdim=True)), None
+"""
+
+
+def test_a_batch_hides_no_backward_that_raises_for_an_element_alone():
+    found = infer(function_of(NORMALIZED.replace("y * (g - ", "y * (g - 0 * y.sum(1, keepdim=True) - ")))
+    assert found.recipe.text() == "x: float64[3,4]; dim = -1"
+    assert found.passed_over[0] == "x: float64[7]; dim = -1"
+    assert "IndexError" in found.passed_over[1]
+    assert infer(function_of(NORMALIZED)).passed_over == ("", "")
+
+
+def test_other_sizes_that_forward_takes_otherwise_are_no_likelier_call():
+    products = "def forward(ctx, x):\n    return x @ x.T\ndef backward(ctx, g):\n    ctx.rows, ctx.columns = g.shape"
+    found = infer(function_of(f"{products}\n    return g.new_zeros(3, 4)"))
+    assert found.recipe.text() == "x: float64[3,4]"
+    assert found.passed_over == ("", "")

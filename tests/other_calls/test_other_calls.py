@@ -136,6 +136,13 @@ def test_a_backward_that_raises_in_a_likely_call_is_a_warning() -> None:
     assert row.recipe == "x: float64[7]; index: int64[8] < 2"
 
 
+def test_a_backward_that_raises_for_a_batch_which_forward_takes_as_its_elements_is_a_warning() -> None:
+    of_one = formula("x", "x.cumsum(-1)", "g.flip(-1).cumsum(-1).flip(-1) + 0 * x.diag().sum(0)[0]")
+    row = row_of(of_one, VECTOR)
+    assert row.level == "warning"
+    assert row.seen.startswith("Called with x of shape (3, 5), forward runs, and backward raises IndexError")
+
+
 def test_a_size_that_the_source_says_stays() -> None:
     row = row_of(
         """

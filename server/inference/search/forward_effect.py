@@ -6,12 +6,12 @@ Backward has no say in it: whether it is right must not decide how a Function is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from ..recipe.recipe import Recipe
+from ..recipe.recipe import Constant, Recipe, TensorArgument
 from .trial import call_seeded, tensors_within
 
 # Elements of each input that are moved, and by how much: a staircase moves by large steps alone, and what a large step
@@ -45,6 +45,40 @@ def forward_effect(call: Callable[..., Any], recipe: Recipe) -> ForwardEffect:
         return UNKNOWN_EFFECT
 
 
+def is_batch_of(call: Callable[..., Any], recipe: Recipe, alone: Recipe) -> bool:
+    """Whether forward does with a batch what it does with each element alone: the recipe is then the other one's batch.
+
+    The other one has less dimensions in front of some of its tensors, as many of each, and is the same otherwise. The
+    sizes of the dimensions that both have do not matter. Raises nothing, as above.
+    """
+    both = list(zip(recipe.arguments, alone.arguments, strict=False))
+    tensors = [(one, other) for one, other in both if isinstance(one, TensorArgument)]
+    if len(recipe.arguments) != len(alone.arguments) or any(not _alike(one, other) for one, other in both):
+        return False
+    extra = {one.name: len(one.shape) - len(other.shape) for one, other in tensors if isinstance(other, TensorArgument)}
+    batched = {count for count in extra.values() if count}
+    if len(batched) != 1 or (count := batched.pop()) < 0:
+        return False
+    first = (0,) * count
+    try:
+        with torch.no_grad():
+            given = recipe.tensors()
+            picked = {name: one[first] if extra[name] else one for name, one in given.items()}
+            arguments = [picked.get(each.name, getattr(each, "value", None)) for each in recipe.arguments]
+            together = _floating_outputs(call, recipe, given)
+            outputs = [each for each in tensors_within(call_seeded(call, *arguments)) if _is_floating(each)]
+            return bool(together) and not _differ([each[first] for each in together], outputs)
+    except BaseException:  # noqa: BLE001 as above
+        return False
+
+
+def _alike(one: TensorArgument | Constant, other: TensorArgument | Constant) -> bool:
+    """Whether two arguments are the same but for the shape of a tensor."""
+    if isinstance(one, Constant) or isinstance(other, Constant):
+        return one == other
+    return one == replace(other, shape=one.shape)
+
+
 def _depends_on_input(call: Callable[..., Any], recipe: Recipe) -> bool:
     tensors, base = recipe.tensors(), _floating_outputs(call, recipe, {})
     for each in recipe.inputs:
@@ -70,7 +104,11 @@ def _is_identity(call: Callable[..., Any], recipe: Recipe) -> bool:
 
 def _floating_outputs(call: Callable[..., Any], recipe: Recipe, given: dict[str, torch.Tensor]) -> list[torch.Tensor]:
     returned = call_seeded(call, *recipe.build(given=given))
-    return [each for each in tensors_within(returned) if each.is_floating_point() or each.is_complex()]
+    return [each for each in tensors_within(returned) if _is_floating(each)]
+
+
+def _is_floating(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex()
 
 
 def _differ(some: list[torch.Tensor], others: list[torch.Tensor]) -> bool:

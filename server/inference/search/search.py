@@ -25,7 +25,7 @@ from .blame import Blame, blame, is_source_error, raised_while_compiling
 from .choices import is_annotated
 from .edits import definite, edits, positive
 from .failed_call import FailedCall
-from .forward_effect import UNKNOWN_EFFECT, ForwardEffect, forward_effect
+from .forward_effect import UNKNOWN_EFFECT, ForwardEffect, forward_effect, is_batch_of
 from .queue import REPEAT_COST, RecipeQueue, RecipeStep
 from .shapes import is_settled
 from .trial import Outcome, reduced_inputs, try_recipe
@@ -105,8 +105,9 @@ class RecipeSearch:
     def passed_over(self) -> tuple[RecipeStep, Blame] | None:
         """The likeliest step that would have been found but for its backward, which raises; None if there is none.
 
-        Likelier is only what the author wrote, or whatever is found of single elements, as a size of 1 fits everything:
-        of two other guesses the first one is no likelier than the one that works.
+        Likelier is only what the author wrote, whatever is found of single elements, as a size of 1 fits everything,
+        and one element of a batch that forward takes as it takes it alone: of two other guesses the first one is no
+        likelier than the one that works.
         """
         if self.found is None:
             return None
@@ -115,7 +116,8 @@ class RecipeSearch:
         for step, failed, why in sorted(self.failures, key=lambda each: each[0].cost):
             if step.cost >= found.cost or not failed.forward or _is_no_fault(why):
                 continue
-            if not self._is_written(step, found) and not (_is_single(found.recipe) and not _is_single(step.recipe)):
+            single = _is_single(found.recipe) and not _is_single(step.recipe)
+            if not single and not self._is_written(step, found) and not is_batch_of(call, found.recipe, step.recipe):
                 continue
             if _rank(failed, forward_effect(call, step.recipe), self._queue.departures(step.recipe)) >= needed:
                 return step, why
