@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..config.settings import Settings
 from ..html.course import read_course
 from ..numbered_files import NumberedFolders
 from ..protocol.errors import EngineBroken, EngineBusy
+from ..standard_streams import progress_bar
 from ..supervisor.engine import Engine
 from ..supervisor.worker_process import WorkerProcess
 from ..url.numbers import BadQuery
 from .folder import FolderRefused, Written, our_files, write_folder
-from .page import Done, Published
+from .page import Published
 from .site import NothingPublished, planned_site, site_files
 
 
@@ -57,23 +53,11 @@ async def _measured(
         taught = len(plan.lessons)
         lessons = f" and {taught} lesson{'s' * (taught != 1)}" if taught else ""
         sys.stderr.write(f"{count} Function{'s' * (count != 1)}{lessons}: {plan.questions} sections and pictures.\n")
-        with _bar(plan.questions) as done:
-            title = ", ".join(Path(each).name for each in chosen.targets) or "Gradloupe"
-            return await site_files(engine, plan, title, done)
+        title = ", ".join(Path(each).name for each in chosen.targets) or "Gradloupe"
+        with progress_bar("measuring", plan.questions, sys.stderr.isatty()) as update:
+            return await site_files(engine, plan, title, lambda: update(advance=1))
     finally:
         await engine.close()
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Done]:
-    """What counts one more; a line on standard error shows it where that is a terminal, and is gone at the end."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    columns = (TextColumn("measuring"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda: bar.advance(task)
 
 
 def _say(folder: Path, written: Written, entries: tuple[Published, ...], seconds: float) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+
+from rich.markup import escape
 
 from ..config.settings import Settings
 from ..protocol.errors import EngineBusy
 from ..protocol.load_error import load_error
-from ..standard_streams import lead_stdout_nowhere
+from ..protocol.suggest import first_few
+from ..standard_streams import lead_stdout_nowhere, progress_bar
 from ..supervisor.worker_process import WorkerProcess
 from . import terminal
 from .allowlist import UnknownAllowance
@@ -19,12 +23,12 @@ from .atomic_write import atomic_write
 from .baseline import Baseline, baseline_of, baseline_text, with_baseline
 from .json_report import json_report
 from .junit import junit_report
-from .progress import ReportTotal, report_progress
 from .result import ExaminedFunction, Report
 from .runner import examine_targets, in_order
 from .sarif import sarif_report
 from .summarize import spared
 
+_MOST_NAMED = 2  # Functions, in the line of the progress
 _DOCUMENTS = {"json": json_report, "junit": junit_report, "sarif": sarif_report}
 __all__ = ["examine_targets", "report_bad_target", "report_nothing", "run_report", "write_report"]
 
@@ -36,9 +40,17 @@ def run_report(process: WorkerProcess, chosen: Settings, known: Baseline | None 
     target could not be loaded, nothing be judged, or the report not be written. ``known`` is the baseline. Raises
     ``KeyboardInterrupt``, after printing the results so far.
     """
-    began, results, progress = time.monotonic(), dict[int, ExaminedFunction](), ReportTotal()
+    began, results, total = time.monotonic(), dict[int, ExaminedFunction](), 0
+    # Nothing of the progress gets into a pipe, a log or a document.
+    seen = chosen.format == "text" and sys.stdout.isatty() and sys.stderr.isatty()
+
+    def tell(done: int, count: int, names: Sequence[str]) -> None:
+        nonlocal total
+        total = count
+        update(description=escape(first_few(names, _MOST_NAMED)), total=total, completed=done)
+
     try:
-        with report_progress(progress, chosen.format == "text") as tell:
+        with progress_bar("loading", None, seen) as update:
             report = asyncio.run(
                 examine_targets(process, chosen.allow, tell, bool(chosen.save_html), results, chosen.strict)
             )
@@ -47,7 +59,7 @@ def run_report(process: WorkerProcess, chosen: Settings, known: Baseline | None 
         return 2
     except (EngineBusy, KeyboardInterrupt):  # busy: cancelled while it waited for an answer
         if results and chosen.check and chosen.format == "text":
-            left = progress.total - len(results)
+            left = total - len(results)
             until_now = Report(chosen.targets, in_order(results), seconds=time.monotonic() - began, left=left)
             _print_report(until_now, chosen)
         raise KeyboardInterrupt from None
