@@ -4,8 +4,7 @@ Encoded response bodies are cached in ``http.responses``.
 """
 
 from .answer_cache import AnswerCache
-from .mark_cache import MarkCache
 from .thumbnails import ThumbnailCache
 from .visitor import Visitor
 
-__all__ = ["AnswerCache", "MarkCache", "ThumbnailCache", "Visitor"]
+__all__ = ["AnswerCache", "ThumbnailCache", "Visitor"]

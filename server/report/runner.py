@@ -45,7 +45,7 @@ async def _examined_apart(job: Job, wanted: Wanted, together: Report) -> Report:
     """The report on those targets that can be loaded; that on all ``together`` where none can, or each by itself."""
     errors = {target: await _load_error_of(replace(job, targets=(target,))) for target in job.targets}
     good = tuple(target for target, error in errors.items() if error is None)
-    troubles = tuple(error | {"target": target} for target, error in errors.items() if error is not None)
+    troubles: list[LoadError] = [{"target": target, **error} for target, error in errors.items() if error is not None]
     if not troubles:
         return together
     others = replace(together, troubles=())

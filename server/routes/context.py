@@ -11,7 +11,6 @@ from fastapi import Request
 
 from ... import __version__
 from ..cache.answer_cache import AnswerCache, current_digest
-from ..cache.mark_cache import MarkCache
 from ..cache.thumbnails import OWN_TIMEOUT, ThumbnailCache
 from ..cache.visitor import Shares, Visitor
 from ..config.settings import Settings
@@ -47,7 +46,6 @@ class Site:
 
     engine: AnyEngine
     answers: AnswerCache
-    marks: MarkCache
     replies: SingleFlight[tuple[EncodedBody, bool]]
     streams: Shares
     exports: FileWriter
@@ -74,7 +72,7 @@ class Site:
         pages = Pages.shared(own, framed, settings.root)
         exports = FileWriter(answers)
         thumbnails = ThumbnailCache(engine), ThumbnailCache(engine, altogether=OWN_TIMEOUT)
-        caches = answers, MarkCache(engine), SingleFlight[tuple[EncodedBody, bool]](), streams
+        caches = answers, SingleFlight[tuple[EncodedBody, bool]](), streams
         edits = Edits(EditLimits(deadline=settings.deadline, waiting=max(1, settings.requests_per_peer // 2)))
         grader, folders = Grader(edits), CourseFolders(course_folders(settings.lessons, settings.targets))
         return cls(

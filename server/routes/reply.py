@@ -13,7 +13,7 @@ from ..http.responses import EncodedBody, cached_reply, encoded, etag, reply_las
 from ..protocol.fingerprint import fingerprint
 from ..schema.op import OpDescription
 from ..supervisor.single_flight import IsDisconnected
-from .context import Site, query_string
+from .context import Site
 
 
 @dataclass(frozen=True)
@@ -32,20 +32,13 @@ class Computation:
 async def computed_once(
     request: Request, kind: str, media_type: str, read: Callable[[], Awaitable[Computation]]
 ) -> Response:
-    """The reply to a request; ``read`` is called where its query was not asked before, and may raise ``BadQuery``.
+    """The reply to a request, whose query is ``read``, which may raise ``BadQuery``.
 
-    ``kind`` is what the body depends on beside the query, the code of the ops and the devices.
+    ``kind`` is what the body depends on beside the address, the code of the ops and the devices.
     """
     site = Site.serving(request)
-    query, device = query_string(request), repr(await site.engine.device())
-    place = (kind, request.scope["path"], device)
-    mark = await site.marks.find(query, *place)
-    response = None if mark is None else cached_reply(request, mark, media_type)
-    if response is not None:
-        return response
-    asked = await read()
+    asked, device = await read(), repr(await site.engine.device())
     mark = fingerprint(site.build, *(op["digest"] for op in asked.ops), asked.address, device, kind)
-    site.marks.keep(mark, asked.ops, query, *place)
     response = cached_reply(request, mark, media_type)
     if response is not None:
         return response

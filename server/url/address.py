@@ -186,7 +186,7 @@ def query_values(address: Address) -> dict[str, str]:
 
 def default_query_values(op: OpDescription, wrt: Element) -> dict[str, str]:
     """The defaults of all query parameters as text, in order; ``start`` and ``stop`` are those of ``wrt``."""
-    return query_values(default_address(op, wrt)) | {"wrt": query_values(default_address(op))["wrt"]}
+    return query_values(default_address(op, wrt)) | {"wrt": str(default_address(op).question.wrt)}
 
 
 def canonical_address(op: OpDescription, address: Address, place: str = "/ops/{name}") -> str:

@@ -126,7 +126,7 @@ def check_representation(address: Address, shown: Representation) -> None:
 
 
 def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
-    asked, values = address.question, query_values(address)
+    asked = address.question
     if asked.view not in shown.views:
         allowed = listed(shown.views, "or")
         yield Refusal(
@@ -135,7 +135,7 @@ def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
         )
     for name in names_of_scope("dress"):
         if name not in shown.dress and getattr(address, name) != PARAMETERS[name].default:
-            yield Refusal(name, f"{name}={values[name]} has no effect on {shown.said}; leave it out.")
+            yield Refusal(name, f"{name}={query_values(address)[name]} has no effect on {shown.said}; leave it out.")
     parts = [part for part in address.hide if part not in shown.parts]
     if "hide" in shown.dress and parts:
         yield Refusal(
@@ -148,17 +148,15 @@ def _refusals(address: Address, shown: Representation) -> Iterator[Refusal]:
     if measured and asked.view != "curves" and shown.strict:
         yield Refusal("hide", f"hide={','.join(measured)} has no effect on view={asked.view}; leave it out.")
     if shown.strict:
-        yield from _of_other_views(address, values)
+        yield from _of_other_views(address)
 
 
-def _of_other_views(address: Address, values: dict[str, str]) -> Iterator[Refusal]:
+def _of_other_views(address: Address) -> Iterator[Refusal]:
     view = address.question.view
     for name, views in _OPTION_VIEWS.items():
         if view not in views and getattr(address.question, name) != PARAMETERS[name].default:
-            where = f"view={listed(views, 'or')}"
-            yield Refusal(
-                name, f"{name}={values[name]} has no effect on view={view}; leave it out, or ask for {where}."
-            )
+            where, value = f"view={listed(views, 'or')}", query_values(address)[name]
+            yield Refusal(name, f"{name}={value} has no effect on view={view}; leave it out, or ask for {where}.")
     if view != "curves" and address.layout != LAYOUTS[0]:
         yield Refusal("layout", f"layout={address.layout} has no effect on view={view}; leave it out.")
 
