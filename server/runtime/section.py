@@ -162,6 +162,11 @@ class Section:
 
         return _joined(skip_rejected(ask, self._chunks(len(t)), BackwardResult(MISSING_VALUE, None, False)))
 
+    def gradient(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> Array:
+        """The ``grad_input`` of ``backward``, 0 where there is none. Raises ``FunctionFailed``."""
+        found = self.backward(t, grad_output, layout).grad_input
+        return np.zeros(t.shape) if found is None else found
+
     def backward_in_one_call(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> BackwardResult:
         """As ``backward``, in a single call, and with no point rejected. Raises ``FunctionFailed``."""
         leaves, out = self._tracked(t)

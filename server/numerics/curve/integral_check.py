@@ -160,10 +160,9 @@ def cell_areas(section: Section, at: Rows, grad_output: float, inside: Array | N
     left, right = at.x[ends[:-1]], at.x[ends[1:]]
     if inside is None:
         try:
-            inside = section.backward(gauss_nodes(section, left, right), grad_output).grad_input
+            inside = section.gradient(gauss_nodes(section, left, right), grad_output)
         except FunctionFailed:  # it accepts the rows, and not what lies between them
             return None
-        inside = np.zeros(left.size * NODES.size) if inside is None else inside
     return np.stack([integral_at_nodes(each, left, right) for each in (inside, np.abs(inside))])
 
 

@@ -111,10 +111,7 @@ def collect_responses(section: Section, evaluation: Evaluation, compared: Compar
     x, grad_output, factor = evaluation.rows.x[at], evaluation.grad_output, _FACTOR[evaluation.dtype.itemsize]
     section = evaluation.section
     base = grad_output if _ORDINARY[0] <= abs(grad_output) <= _ORDINARY[1] else math.copysign(1.0, grad_output)
-    answers = []
-    for value in (base, -base, factor * base, base / factor, 0.0):
-        answer = section.backward(x, value).grad_input
-        answers.append(np.zeros_like(x) if answer is None else answer)
+    answers = [section.gradient(x, value) for value in (base, -base, factor * base, base / factor, 0.0)]
     return Responses(evaluation, section_names(section), compared.intervals, at, base, factor, *answers)
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences
+from ...runtime.failure import FunctionFailed
+from ...runtime.section import Section
 from .confirmation import ALIKE, FLOAT32_STEP, Answer, Closeness, Dispute
 
 _NEIGHBOURS = 8  # sample: so many numbers on either side tell whether a gradient is but noise
@@ -28,6 +30,33 @@ _STAIR = 1 / 16
 _FLOAT32_STEPS = 4, 8, 16, 32  # sample: windows are so many steps of float32 wide
 
 
+def contradicted(closeness: Closeness, section: Section, grad_output: float, dispute: Dispute, answer: Answer) -> Mask:
+    """Where forward contradicts what backward returned for ``grad_output``, and no fine structure explains that.
+
+    Where each point costs a call, of that only the noise of what is returned is asked for.
+    """
+    against, returned_at = answer.contradicts.copy(), returned_for(section, grad_output)
+    asked = np.flatnonzero(against)
+    against[asked[wavers(returned_at, dispute.at(asked), closeness.eps)]] = False
+    asked = np.flatnonzero(against)
+    if asked.size and section.stacked:
+        explained = _explained_by_structure(closeness.at(asked), returned_at, dispute.at(asked), answer.at(asked))
+        against[asked[explained]] = False
+    return against
+
+
+def returned_for(section: Section, grad_output: float) -> Forward:
+    """What backward returns for ``grad_output``, for a unit of it; NaN where it takes none of the points."""
+
+    def returned_at(x: Array) -> Array:
+        try:
+            return section.gradient(section.snap(x), grad_output) / grad_output if x.size else np.empty(0)
+        except FunctionFailed:
+            return np.full(x.size, np.nan)
+
+    return returned_at
+
+
 def wavers(returned_at: Forward, dispute: Dispute, eps: float) -> Mask:
     """Whether what is returned changes from one number of a short dtype to the next by as much as is disputed."""
     if eps <= 2 * EPSILON or not dispute.x.size:
@@ -40,7 +69,7 @@ def wavers(returned_at: Forward, dispute: Dispute, eps: float) -> Mask:
 
 
 @np.errstate(all="ignore")
-def explained_by_structure(closeness: Closeness, returned_at: Forward, dispute: Dispute, answer: Answer) -> Mask:
+def _explained_by_structure(closeness: Closeness, returned_at: Forward, dispute: Dispute, answer: Answer) -> Mask:
     """Which disputes, in which forward contradicts, waves, stairs or steps of float32 explain."""
     width = np.maximum(_STAIR * answer.least, closeness.eps * np.abs(dispute.x))
     around = _pieces(closeness, returned_at, dispute.x, width)

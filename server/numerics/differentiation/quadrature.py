@@ -26,8 +26,7 @@ def gauss_nodes(section: Section, left: Array, right: Array) -> Array:
 
 def quadrature(section: Section, left: Array, right: Array, grad_output: float) -> Array:
     """The integral of backward's gradient from each ``left`` to its ``right``."""
-    gradient = section.backward(gauss_nodes(section, left, right), grad_output).grad_input
-    return np.zeros_like(left) if gradient is None else integral_at_nodes(gradient, left, right)
+    return integral_at_nodes(section.gradient(gauss_nodes(section, left, right), grad_output), left, right)
 
 
 def integral_at_nodes(gradient: Array, left: Array, right: Array) -> Array:
@@ -51,11 +50,9 @@ def integral_rounding(section: Section, forward: Forward, left: Array, right: Ar
         off = np.ptp(y - steps * (slope_weights * y).sum(axis=0), axis=0)
         return finite_numbers(off, infinity=0.0).reshape(x.shape)
 
-    def backward(x: Array) -> Array:
-        gradient = section.backward(x, grad_output).grad_input
-        return np.zeros_like(x) if gradient is None else gradient
-
     edges = left + (right - left) * unit_shares(parts)
     nodes = gauss_nodes(section, edges[:-1], edges[1:])
-    inside: Array = integral_at_nodes(deviation(backward, nodes), edges[:-1], edges[1:]).sum(axis=0)
+    inside: Array = integral_at_nodes(
+        deviation(lambda x: section.gradient(x, grad_output), nodes), edges[:-1], edges[1:]
+    ).sum(axis=0)
     return inside + abs(grad_output) * deviation(forward, np.stack((left, right))).sum(axis=0)

@@ -126,12 +126,8 @@ def _worst_row(distance: Array, wrong: NDArray[np.bool_]) -> int:
 def trial_of_points(section: Section, x: Array, base: float, of_base: Array) -> Trial:
     """The trial of a section's backward, which returned ``of_base`` for ``base``, at the points ``x``."""
 
-    def ask(given: Given, layout: Layout) -> Array:
-        gradient = section.backward(x, given, layout).grad_input
-        return np.zeros(x.shape) if gradient is None else gradient
-
     noise = cache(partial(_noise_along_points, section, x, base, of_base))
-    return Trial(ask, x, section.dtype, section.dtype, base, noise)
+    return Trial(partial(section.gradient, x), x, section.dtype, section.dtype, base, noise)
 
 
 def trial_on_matrix(section: Section, trial: Trial) -> Trial:

@@ -134,8 +134,7 @@ def refinement_points(
         if with_slope:
             lines.append((parts[1] - parts[2]) / (above - below))
         if with_gradient:
-            gradient_at = section.backward(section.snap(t), grad_output).grad_input
-            lines.append(np.zeros(t.size) if gradient_at is None else gradient_at)
+            lines.append(section.gradient(section.snap(t), grad_output))
         return np.stack(lines)
 
     lines, rounding, noise = [values], [0.0], [0.0]

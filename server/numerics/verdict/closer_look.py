@@ -17,19 +17,17 @@ from ...runtime.arrays import (
     largest_magnitude,
     unit_shares,
 )
-from ...runtime.failure import FunctionFailed
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation
 from ..differentiation.confirmation import (
     SHARE_SEEN,
-    Answer,
     Closeness,
     Dispute,
     confirmed,
     slopes_seen_closely,
 )
-from ..differentiation.fine_structure import explained_by_structure, wavers
+from ..differentiation.fine_structure import contradicted, returned_for, wavers
 from ..differentiation.noise import moving_maximum
 from ..status import Status
 from ..tolerance import Allowed
@@ -114,7 +112,7 @@ def _look_at_differing_rows(evaluation: Evaluation, curve: Curve, closeness: Clo
     small = (off[some] <= _GROSS * size) & alike & ~answer.follows
     contradicts, plainly = answer.contradicts | small | answer.hidden, answer.plainly | answer.hidden
     answer = replace(answer, contradicts=contradicts, plainly=plainly)
-    holds = _contradicted(evaluation, closeness, dispute, answer)
+    holds = contradicted(closeness, evaluation.section, evaluation.grad_output, dispute, answer)
     status[disputed[~_for_all(disputed, some, holds)]] = Status.UNDECIDED
 
 
@@ -131,41 +129,15 @@ def _is_alike_on_a_side(values: Array, rows: NDArray[np.intp]) -> Mask:
 
 def _differs_in_doubt(evaluation: Evaluation, closeness: Closeness, x: Array, explained: Array) -> tuple[Mask, Mask]:
     """Whether backward is off by more than is ``explained`` from a slope that is seen closely; and if one is seen."""
-    returned, differs = _returned_at(evaluation)(x), np.zeros(x.size, bool)
+    returned, differs = returned_for(evaluation.section, evaluation.grad_output)(x), np.zeros(x.size, bool)
     slope = slopes_seen_closely(closeness, x, returned)
     distance: Array = np.where(slope == 0, np.nan, np.abs(returned - slope))  # a step is flat
     far = distance > np.maximum(2 * SHARE_SEEN * np.abs(returned), explained / abs(evaluation.grad_output))
     dispute = Dispute(x[far], returned[far], distance[far])
-    differs[far] = _contradicted(evaluation, closeness, dispute, confirmed(closeness, dispute))
+    differs[far] = contradicted(
+        closeness, evaluation.section, evaluation.grad_output, dispute, confirmed(closeness, dispute)
+    )
     return differs, np.isfinite(distance)
-
-
-def _contradicted(evaluation: Evaluation, closeness: Closeness, dispute: Dispute, answer: Answer) -> Mask:
-    """Whether forward contradicts, and no fine structure explains that.
-
-    Where each point costs a call, of that only the noise of what is returned is asked for.
-    """
-    against, returned_at = answer.contradicts.copy(), _returned_at(evaluation)
-    asked = np.flatnonzero(against)
-    against[asked[wavers(returned_at, dispute.at(asked), closeness.eps)]] = False
-    asked = np.flatnonzero(against)
-    if asked.size and evaluation.section.stacked:
-        against[asked[explained_by_structure(closeness, returned_at, dispute.at(asked), answer.at(asked))]] = False
-    return against
-
-
-def _returned_at(evaluation: Evaluation) -> Forward:
-    """What backward returns for a unit of grad_output; NaN where it takes none of the points."""
-    section, scale = evaluation.section, evaluation.grad_output
-
-    def returned_at(x: Array) -> Array:
-        try:
-            returned = section.backward(section.snap(x), scale).grad_input if x.size else None
-        except FunctionFailed:
-            return np.full(x.size, np.nan)
-        return np.zeros(x.size) if returned is None else returned / scale
-
-    return returned_at
 
 
 def _differs_inside(
@@ -204,8 +176,7 @@ def _disputed_parts(
     parts = _PARTS if section.stacked else _PARTS_ALONE
     edges = section.snap((low + (high - low) * unit_shares(parts)).ravel()).reshape(parts + 1, low.size)
     middle = section.snap(((edges[1:] + edges[:-1]) / 2).ravel())
-    gradient = section.backward(middle, scale).grad_input
-    returned = np.zeros(edges[1:].shape) if gradient is None else gradient.reshape(edges[1:].shape)
+    returned = section.gradient(middle, scale).reshape(edges[1:].shape)
     worst, against, column = np.zeros(returned.shape), np.zeros(returned.shape, bool), np.arange(low.size)
     for closeness in _closenesses(evaluation, curve):
         rises = consecutive_differences(closeness.forward(edges.ravel()).reshape(edges.shape))
@@ -216,11 +187,13 @@ def _disputed_parts(
         holds = confirmed(closeness, dispute).contradicts
         against[asked] |= holds
         if holds.any():
-            against[asked] &= ~wavers(_returned_at(evaluation), dispute, closeness.eps)
+            against[asked] &= ~wavers(returned_for(evaluation.section, evaluation.grad_output), dispute, closeness.eps)
             one = np.where(against, off, -1.0).argmax(axis=0)
             one, some = one[against[one, column]], column[against[one, column]]
             dispute = Dispute(*(each[one, some] for each in (middle.reshape(off.shape), returned / scale, off)))
-            explained = ~_contradicted(evaluation, closeness, dispute, confirmed(closeness, dispute))
+            explained = ~contradicted(
+                closeness, evaluation.section, evaluation.grad_output, dispute, confirmed(closeness, dispute)
+            )
             against[:, some[explained]] = False
         worst = np.fmax(worst, off)
     return edges, worst, against

@@ -118,8 +118,7 @@ class _Difference:
         """At other points, brackets × points: one call of backward and mostly one of forward."""
         evaluation = self.evaluation
         x = evaluation.section.snap(points.ravel())
-        returned = evaluation.section.backward(x, evaluation.grad_output).grad_input
-        found = self._judged(x, np.zeros(x.size) if returned is None else returned, self._slopes(x))
+        found = self._judged(x, evaluation.section.gradient(x, evaluation.grad_output), self._slopes(x))
         return _Found(*(each.reshape(points.shape) for each in vars(found).values()))
 
     def _slopes(self, x: Array) -> Slopes:

@@ -199,14 +199,14 @@ def _interval_end(data: RangeMeasurements, status: _Statuses, right: Sequence[Se
         return float(data.x[row])
 
     def differs(t: Array, times: float = 1.0) -> Mask:
-        returned = data.section.backward(t, data.grad_output).grad_input
+        returned = data.section.gradient(t, data.grad_output)
         ahead, behind = t * (1 + _RELATIVE_STEP), t * (1 - _RELATIVE_STEP)
         wrong = np.full(t.size, True)
         for each in right:
             above, below = forward_within(each, data.reach)(np.concatenate((ahead, behind))).reshape(2, -1)
             slope = data.grad_output * (above - below) / (ahead - behind)
             allowed = _MIN_DIFFERENCE * (np.abs(slope) + data.scale[row]) + data.allowed[row]
-            wrong &= ~(np.abs((0.0 if returned is None else returned) - slope) <= times * allowed)
+            wrong &= ~(np.abs(returned - slope) <= times * allowed)
         return wrong
 
     agrees, begins = _bracket(differs, data, neighbour, row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.confirmation import Closeness, Dispute, confirmed
-from ..differentiation.fine_structure import explained_by_structure, wavers
+from ..differentiation.fine_structure import contradicted
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
 from ..differentiation.noise import moving_maximum
 from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Leeway, tolerance_for
@@ -227,24 +227,13 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
 def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Array) -> Mask:
     """Which of these rows, where backward is ``off``, differ at the smallest scale on which forward is straight."""
     grad_output, forward = data.grad_output, forward_within(data.reference, data.reach)
-    eps = torch.finfo(data.section.dtype).eps
-
-    def returned_at(x: Array) -> Array:
-        returned = data.section.backward(data.section.snap(x), grad_output).grad_input
-        return np.zeros(x.size) if returned is None else returned / grad_output
-
-    x, height = data.x[rows], np.abs(data.measured.y[rows])
+    x, eps = data.x[rows], torch.finfo(data.section.dtype).eps
     size = np.maximum(np.abs(x), data.seen)
-    closeness = Closeness(forward, _CLOSELY * size, data.measured.precision, eps, height, size)
-    disputes = Dispute(x, data.analytical[rows] / grad_output, off / abs(grad_output))
-    answer = confirmed(closeness, disputes)
-    contradicted: Mask = answer.contradicts | ((np.abs(x) == size) & ~answer.follows)
-    asked = np.flatnonzero(contradicted)
-    if data.section.stacked and asked.size:
-        contradicted[asked] = ~explained_by_structure(
-            closeness.at(asked), returned_at, disputes.at(asked), answer.at(asked)
-        )
-    return contradicted & ~wavers(returned_at, disputes, eps)
+    closeness = Closeness(forward, _CLOSELY * size, data.measured.precision, eps, np.abs(data.measured.y[rows]), size)
+    dispute = Dispute(x, data.analytical[rows] / grad_output, off / abs(grad_output))
+    answer = confirmed(closeness, dispute)
+    answer = replace(answer, contradicts=answer.contradicts | ((np.abs(x) == size) & ~answer.follows))
+    return contradicted(closeness, data.section, grad_output, dispute, answer)
 
 
 def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
@@ -293,8 +282,8 @@ def repeats_alone(data: RangeMeasurements, differs: Mask) -> bool:
     rows = np.flatnonzero(differs)
     for row in rows[np.linspace(0, rows.size - 1, min(_REPEATED, rows.size)).astype(np.intp)]:
         alone = data.section.backward(data.x[[row]], data.grad_output)
-        again = [alone.values, alone.grad_input if alone.grad_input is not None else np.zeros(1)]
-        again.append(data.reference.forward(data.x[[row]]))
+        returned = np.zeros(1) if alone.grad_input is None else alone.grad_input
+        again = alone.values, returned, data.reference.forward(data.x[[row]])
         before = [data.values[row], data.analytical[row], data.measured.y[row]]
         if not all(
             np.allclose(a, b, rtol=_REPEAT_RTOL, atol=0.0, equal_nan=True) for a, b in zip(again, before, strict=True)
