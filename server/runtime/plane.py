@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -85,7 +85,7 @@ class Plane:
             if swept.sweeps_parameter:
                 continue
             for value, at in _groups(there):
-                returned = _held(swept, held, value).backward(here[at], grad_output)
+                returned = swept.holding(held.wrt, value, held.place).backward(here[at], grad_output)
                 values[at], none[row] = returned.values, none[row] or returned.none
                 if returned.grad_input is not None:
                     gradients[row] = np.zeros(s.size) if gradients[row] is None else gradients[row]
@@ -101,7 +101,7 @@ class Plane:
             swept, held, here, there = self.across, self.along, t, s
         found = np.empty(s.size)
         for value, at in _groups(there):
-            found[at] = ask(_held(swept, held, value), here[at])
+            found[at] = ask(swept.holding(held.wrt, value, held.place), here[at])
         return found
 
 
@@ -110,19 +110,3 @@ def _groups(values: Array) -> Iterator[tuple[float, NDArray[np.intp]]]:
     order = np.argsort(values, kind="stable")
     unique, first = np.unique(values[order], return_index=True)
     yield from zip(unique.tolist(), np.split(order, first[1:]), strict=True)
-
-
-def _held(swept: Section, other: Section, value: float) -> Section:
-    """The section ``swept``, with the element that ``other`` sweeps held at a value."""
-    name = other.wrt
-    if other.sweeps_parameter:
-        parameters = tuple((each, value if each == name else old) for each, old in swept.parameters)
-        return replace(swept, parameters=parameters)
-    shape = next(each.shape for each in swept.op.inputs if each.name == name)
-    row = int(np.ravel_multi_index(other.wrt_index, shape)) if other.wrt_index else 0
-    return replace(
-        swept,
-        inputs=tuple(
-            (each, (*old[:row], value, *old[row + 1 :]) if each == name else old) for each, old in swept.inputs
-        ),
-    )

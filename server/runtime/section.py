@@ -129,6 +129,24 @@ class Section:
     def _hash(self) -> int:
         return hash(tuple(getattr(self, each) for each in self.__dataclass_fields__))
 
+    @cached_property
+    def place(self) -> int:
+        """Where the swept element is in its flattened tensor, and its namesake in any other of that shape."""
+        return int(np.ravel_multi_index(self.wrt_index, self.shape(self.wrt))) if self.wrt_index else 0
+
+    @property
+    def held(self) -> float:
+        """The number at which the swept element itself is held."""
+        parameter = dict(self.parameters).get(self.wrt)
+        return dict(self.inputs)[self.wrt][self.place] if parameter is None else float(parameter)
+
+    def holding(self, name: str, value: float, place: int | None = None) -> Section:
+        """The same with another number held: as a parameter, or in an input, at this place or that of what is swept."""
+        at = self.place if place is None else place
+        inputs = ((each, (*old[:at], value, *old[at + 1 :]) if each == name else old) for each, old in self.inputs)
+        parameters = ((each, value if each == name else old) for each, old in self.parameters)
+        return replace(self, inputs=tuple(inputs), parameters=tuple(parameters))
+
     def alone(self, **changes: Any) -> Section:
         """The same section with these changes, where every t has a call of its own."""
         if not (self.stacked or changes):

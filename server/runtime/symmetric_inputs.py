@@ -28,7 +28,7 @@ def with_mirrored_element(section: Section, x: Array, grad_output: float) -> Sec
     other = mirrored_index(section, section.wrt_index)
     if not other or not grad_output:
         return section
-    held = dict(section.inputs)[section.wrt][swept_place(section)]
+    held = section.held
     t = section.snap(held + _OFFSET * WITNESS_SHARES * float(x[-1] - x[0]))
     alone = section.alone()
     try:
@@ -54,11 +54,6 @@ def mirrored_index(section: Section, index: Index) -> Index:
 def swept_shape(section: Section) -> Index:
     """The shape of the input that is swept."""
     return next((each.shape for each in section.op.inputs if each.name == section.wrt), ())
-
-
-def swept_place(section: Section) -> int:
-    """Where the swept element is in its flattened tensor, and its namesake in any other of that shape."""
-    return int(np.ravel_multi_index(section.wrt_index, swept_shape(section))) if section.wrt_index else 0
 
 
 def _depends(section: Section, t: Array) -> bool:

@@ -13,7 +13,6 @@ from ..protocol.answer import empty_answer
 from ..protocol.question import Question
 from ..runtime.arrays import Array
 from ..runtime.section import Section
-from ..runtime.symmetric_inputs import swept_place
 from ..schema.section import AskedRecord
 from .common import ColumnArrays, ViewAnswer, view_answer
 
@@ -42,7 +41,7 @@ def descent_view(section: Section, question: Question, asked: AskedRecord) -> Vi
         lr=plan.lr,
         steps=plan.steps,
         goal=plan.goal,
-        at=plan.start[0 if single else swept_place(section)],
+        at=plan.start[0 if single else section.place],
         failure=pair.returned.failure or pair.true.failure,
     )
 

@@ -13,7 +13,6 @@ from ..graph_view.picture import draw_graph
 from ..graph_view.text import graph_sentence
 from ..graph_view.trace import trace_call
 from ..numerics.diagnosis.unused_saved import saved_tensor_usage
-from ..numerics.jacobian.jacobian import held_value
 from ..protocol.question import Question
 from ..runtime.arrays import Array
 from ..runtime.call_cost import estimated_seconds
@@ -32,7 +31,7 @@ LIST_LIMIT, TRUNCATED_LISTS = 24, ("arguments", "outputs", "saved")
 
 def graph_node_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: the graph of a call at ``question.at``, by default the held value. Raises ``FunctionFailed``."""
-    requested = held_value(section) if question.at is None else question.at
+    requested = section.held if question.at is None else question.at
     place = float(section.snap(np.array([requested]))[0])
     with preserve_rng():
         reset_seeds()

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.jacobian.dependence import Dependence, measure_dependence
-from ..numerics.jacobian.jacobian import ElementRange, Jacobian, held_at, jacobian
+from ..numerics.jacobian.jacobian import ElementRange, Jacobian, jacobian
 from ..numerics.jacobian.sparsity import sparsity_pattern
 from ..numerics.jacobian.text import (
     count_differing_cells,
@@ -35,7 +35,8 @@ def jacobian_view(section: Section, question: Question, asked: AskedRecord) -> V
 
     Raises ``FunctionFailed`` where forward fails.
     """
-    section, span = held_at(section, question.at), question.stop - question.start
+    section = section if question.at is None else section.holding(section.wrt, question.at)
+    span = question.stop - question.start
     dependence = _dependence(section, question, span)
     block = jacobian(section, span, question.grad_output or 1.0, question.atol, question.rtol)
     left_out = [_LEFT_OUT] * (dependence is None) + [_SLOW.format(*block.shape)] * (block.slow and not block.whole)

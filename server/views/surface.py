@@ -22,7 +22,6 @@ from ..protocol.question import DEFAULT_COUNT, Question
 from ..runtime.arrays import Array
 from ..runtime.batching import batched_plane
 from ..runtime.section import Section
-from ..runtime.symmetric_inputs import swept_place
 from ..schema.section import AskedRecord
 from ..schema.surface import PotentialTestRecord
 from .common import ColumnArrays, ViewAnswer, record_of, view_answer
@@ -74,7 +73,7 @@ def surface_view(section: Section, question: Question, asked: AskedRecord) -> Vi
         stop2=question.stop2,
         notes=asked["notes"] + notes,
         sentence=surface_sentence(measured, wrt, wrt2),
-        places=[None if each.sweeps_parameter else swept_place(each) for each in (section, across)],
+        places=[None if each.sweeps_parameter else each.place for each in (section, across)],
         shape=(y.size, x.size),
         differs=int((measured.status == Status.DIFFERS).sum()),
         potential=test

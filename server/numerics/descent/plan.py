@@ -11,7 +11,6 @@ import numpy as np
 from ....ops import Descent
 from ...runtime.arrays import Array
 from ...runtime.section import Section
-from ...runtime.symmetric_inputs import swept_place
 from .loss import Loss, moved_size, position_tensor
 from .true_gradient import TrueForward
 
@@ -80,7 +79,7 @@ def _start(section: Section, truth: TrueForward, request: DescentRequest, at: fl
     if moved_size(section) > 1:
         start = np.array(dict(section.inputs)[section.wrt])
         if at is not None:
-            start[swept_place(section)] = at
+            start[section.place] = at
         return section.snap(start)
     if at is not None:
         return section.snap(np.array([at]))

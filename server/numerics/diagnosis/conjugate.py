@@ -11,11 +11,10 @@ import numpy as np
 from ...runtime.arguments import PARTS
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
-from ...runtime.symmetric_inputs import swept_place
 from ..formatting.numbers import format_measured
 from ..sentences.places import complex_part
 from .evidence import Evidence, Hypothesis
-from .swapped_inputs import changed_inputs, same_slopes, slopes_by
+from .swapped_inputs import same_slopes, slopes_by
 
 _MAX_ROWS = 12  # budget: the rows at which the other part is looked at
 
@@ -50,7 +49,6 @@ def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> 
 
 def _returned(section: Section, other: str, x: float, grad_output: float) -> float:
     """What backward returns for the ``other`` part where the swept one is ``x``."""
-    there = replace(section, wrt=other, inputs=changed_inputs(section, section.wrt, x)).alone()
-    held = dict(section.inputs)[other][swept_place(section)]
-    found = there.backward(np.array([held]), grad_output).grad_input
+    there = replace(section.holding(section.wrt, x), wrt=other).alone()
+    found = there.backward(np.array([there.held]), grad_output).grad_input
     return np.nan if found is None else float(found[0])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
-from ...runtime.section import Section
 from ..formatting.numbers import format_measured
 from .evidence import Evidence, Hypothesis
+from .scaled import held_elements
 
 _MIN_ROWS = 8  # pattern: the fewest rows that show it
-_MOST_ELEMENTS = 64  # budget: in a tensor larger than this no element is looked for
 
 
 def learned_step(data: Evidence) -> Hypothesis | None:
@@ -22,7 +19,9 @@ def learned_step(data: Evidence) -> Hypothesis | None:
     rows = data.wrong & data.smooth & np.isfinite(data.returned) & (data.x != 0)
     if np.count_nonzero(rows) < _MIN_ROWS or not np.ptp(data.values[rows]):
         return None
-    for name, held in _held_elements(data.section):
+    for name, tensor, _, held in held_elements(data.section):
+        if tensor == data.section.wrt:
+            continue
         factor = float(np.nanmedian((data.returned * data.x / (data.values - held))[rows]))
         if not factor or not np.isfinite(factor):
             continue
@@ -35,15 +34,3 @@ def learned_step(data: Evidence) -> Hypothesis | None:
             sentence = f"backward returns {product_}({data.of} − {name}) / {data.wrt} {data.everywhere(exceptions)}"
             return "learned step", f"{sentence}: the gradient of a step size, where what is rounded passes through."
     return None
-
-
-def _held_elements(section: Section) -> list[tuple[str, float]]:
-    """The values of the inputs that are not swept, by name."""
-    found = list[tuple[str, float]]()
-    for name, values in section.inputs:
-        shape = next(each.shape for each in section.op.inputs if each.name == name)
-        if name != section.wrt and 0 < len(values) <= _MOST_ELEMENTS:
-            indices = product(*map(range, shape))
-            names = [f"{name}[{','.join(map(str, index))}]" if len(values) > 1 else name for index in indices]
-            found += zip(names, values, strict=False)
-    return found

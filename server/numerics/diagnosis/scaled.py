@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any
 
 import numpy as np
 import torch
 
 from ...protocol.listed import listed
+from ...protocol.question import element_names
 from ...runtime.arrays import Array, Mask
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
-from ...runtime.symmetric_inputs import swept_place
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
 from .conjugate import conjugate_slope
@@ -97,9 +95,8 @@ def constant_factor(data: Evidence) -> Hypothesis | None:
 def _depends_on_held(data: Evidence, size: float) -> bool:
     """Whether the factor is another one where all other inputs are held at other values."""
     section = data.section
-    swept = swept_place(section)
     moved = [
-        (name, tuple(v if (name, k) == (section.wrt, swept) else v * _CHANGES[0] for k, v in enumerate(values)))
+        (name, tuple(v if (name, k) == (section.wrt, section.place) else v * _CHANGES[0] for k, v in enumerate(values)))
         for name, values in section.inputs
     ]
     if tuple(moved) == section.inputs:
@@ -291,6 +288,8 @@ def held_value_behind(data: Evidence, size: float) -> tuple[str, int] | None:
     """The name of a held value, and the power of it that a factor of this ``size`` is whatever the value; or None."""
     tolerance = max(_RTOL, data.precision) * size
     for each in _held_values(data.section):
+        if abs(each.value) in (0, 1):
+            continue
         powers = [power for power in _POWERS if abs(_power(each.value, power) - size) <= tolerance]
         factor = _factor_in(data, each.section) if powers else None
         for power in powers:
@@ -325,29 +324,21 @@ def _factor_in(data: Evidence, moved: Section) -> float | None:
 
 
 def _held_values(section: Section) -> Iterator[_HeldValue]:
-    for name, values in section.inputs:
-        shape = next(each.shape for each in section.op.inputs if each.name == name)
-        indices = list(product(*map(range, shape))) if len(values) <= _MAX_ELEMENTS else []
-        for place, index in enumerate(indices):
-            value = values[place]
-            if abs(value) in (0, 1) or (name, index) == (section.wrt, section.wrt_index):
-                continue
-            values_moved = (*values[:place], value * _CHANGES[0], *values[place + 1 :])
-            label = name + (f"[{','.join(map(str, index))}]" if len(values) > 1 else "")
-            yield _HeldValue(
-                label,
-                value,
-                value * _CHANGES[0],
-                replace(section, inputs=_replaced(section.inputs, name, values_moved)),
-            )
+    for called, name, place, value in held_elements(section):
+        moved = value * _CHANGES[0]
+        yield _HeldValue(called, value, moved, section.holding(name, moved, place))
     for each in section.op.parameters:
-        held = dict(section.parameters)[each.name]
-        if each.kind != "float" or abs(float(held)) in (0, 1):
-            continue
-        for bigger in [float(held) * m for m in _CHANGES if each.minimum <= float(held) * m <= each.maximum][:1]:
-            parameters = _replaced(section.parameters, each.name, bigger)
-            yield _HeldValue(each.name, float(held), bigger, replace(section, parameters=parameters))
+        if each.kind == "float":
+            held = float(dict(section.parameters)[each.name])
+            for moved in [held * m for m in _CHANGES if each.minimum <= held * m <= each.maximum][:1]:
+                yield _HeldValue(each.name, held, moved, section.holding(each.name, moved))
 
 
-def _replaced(pairs: tuple[tuple[str, Any], ...], name: str, value: Any) -> tuple[tuple[str, Any], ...]:
-    return tuple((each, value if each == name else old) for each, old in pairs)
+def held_elements(section: Section) -> Iterator[tuple[str, str, int, float]]:
+    """What is held of inputs that are not large: the name of each element, its input, its place there, its value."""
+    for name, values in section.inputs:
+        few = values if len(values) <= _MAX_ELEMENTS else ()
+        named = zip(element_names(name, section.shape(name), range(len(few))), few, strict=True)
+        for place, (called, value) in enumerate(named):
+            if (name, place) != (section.wrt, section.place):
+                yield called, name, place, value

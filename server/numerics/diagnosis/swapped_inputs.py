@@ -11,9 +11,8 @@ from ...runtime.batching import batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
-from ...runtime.symmetric_inputs import swept_place, swept_shape
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, RATIO, WIDEST_STEP
-from ..differentiation.richardson import extrapolate, tableau
+from ...runtime.symmetric_inputs import swept_shape
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP, Ladder
 from .evidence import EXCEPTIONS, SURE, SURE_ERROR, Evidence, Hypothesis
 
 # budget: the rows that are looked at where they share a call and where each costs one.
@@ -58,10 +57,8 @@ def same_slopes(returned: Array, slope: Array, error: Array, precision: float) -
 
 def _is_swapped_back(section: Section, other: str, data: Evidence) -> bool:
     """Whether the derivative with respect to the swept input is what backward returns for the ``other``."""
-    values, place = dict(section.inputs), swept_place(section)
-    value = values[other][place]
-    swapped = replace(section, wrt=other, inputs=changed_inputs(section, section.wrt, float(np.median(data.x)) + 0.1))
-    x = swapped.snap(value + _OFFSETS * max(1.0, abs(value)))
+    swapped = replace(section.holding(section.wrt, float(np.median(data.x)) + 0.1), wrt=other)
+    x = swapped.snap(swapped.held + _OFFSETS * max(1.0, abs(swapped.held)))
     grad_output = data.evaluation.grad_output
     returned = swapped.backward(x, grad_output).grad_input
     if returned is None:
@@ -72,24 +69,11 @@ def _is_swapped_back(section: Section, other: str, data: Evidence) -> bool:
 def slopes_by(section: Section, other: str, x: Array, grad_output: float) -> tuple[Array, Array]:
     """The slope of forward with respect to the ``other`` input at every ``x`` of the swept one, and its error bound."""
     reference = batched_section(reference_of(section, x, grad_output), x, grad_output)
-    held = dict(section.inputs)[other][swept_place(section)]
-    steps = WIDEST_STEP * max(1.0, abs(held)) * LADDER
-    above = np.stack([_with_input(reference, other, held + step).forward(x) for step in steps.ravel().tolist()])
-    below = np.stack([_with_input(reference, other, held - step).forward(x) for step in steps.ravel().tolist()])
-    gaps = (held + steps) - (held - steps)
-    scatter = 2 * EPSILON * np.maximum(np.abs(above), np.abs(below)) / gaps
-    value, error, _ = extrapolate((above - below) / gaps, scatter, tableau(LEVELS, RATIO, 2))
+    held = replace(section, wrt=other).held
+
+    def forward(t: Array) -> Array:
+        return np.concatenate([reference.holding(other, value).forward(x) for value in t[:: x.size].tolist()])
+
+    widest = WIDEST_STEP * max(1.0, abs(held))
+    value, error, _ = Ladder.around(forward, np.full(x.size, held), widest, 0.0, EPSILON).central()
     return value, error
-
-
-def _with_input(section: Section, name: str, value: float) -> Section:
-    return replace(section, inputs=changed_inputs(section, name, value))
-
-
-def changed_inputs(section: Section, name: str, value: float) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """The held inputs, with another number in one of them, at the index of the swept element."""
-    place = swept_place(section)
-    return tuple(
-        (each, (*values[:place], value, *values[place + 1 :]) if each == name else values)
-        for each, values in section.inputs
-    )

@@ -79,8 +79,7 @@ def _acquit(ground: BasePoint, rows: Indices, columns: Indices, slopes: Slopes, 
     if not suspects.size or columns.size == 1:
         return
     indices = np.arange(slopes.value.size).reshape(rows.size, -1)[suspects].ravel()
-    partials = replace(slopes, value=slopes.value[indices], error=slopes.error[indices], kind=slopes.kind[indices])
-    inconsistent = suspects[~partials_add_up(ground, rows[suspects], columns, partials)]
+    inconsistent = suspects[~partials_add_up(ground, rows[suspects], columns, slopes.at(indices))]
     affected = np.isin(np.arange(status.size) // columns.size, inconsistent)
     status[accused & affected] = Status.UNDECIDED
 

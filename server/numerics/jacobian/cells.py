@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Protocol
 
@@ -189,6 +189,17 @@ class Line:
         return self.willing(t[:, None])[:, outputs]
 
 
+def slopes_along(ground: BasePoint, direction: Array, rows: Indices) -> Slopes:
+    """The numerical slopes of these outputs along a line in this direction through all elements."""
+    copies = ground.copies
+    line = Line(*(partial(_shifted, ask, copies.here, direction) for ask in (copies.forward, copies.willing)))
+    return jacobian_slopes(replace(ground, copies=line), rows, np.zeros(1, np.intp))
+
+
+def _shifted(ask: _Outputs, here: Array, direction: Array, points: Array) -> Array:
+    return ask(here + points * direction)
+
+
 def partials_add_up(ground: BasePoint, rows: Indices, columns: Indices, partials: Slopes) -> NDArray[np.bool_]:
     """Whether the slope of each output along a random line is the sum of the ``partials``.
 
@@ -200,18 +211,10 @@ def partials_add_up(ground: BasePoint, rows: Indices, columns: Indices, partials
     smooth = (partials.kind.reshape(shape) == PointKind.SMOOTH).all(axis=0)
     direction = np.zeros(ground.copies.here.size)
     direction[columns[smooth]] = random_direction(columns.size, 3)[smooth]
-    share, y = direction[columns], ground.y
-    copies = ground.copies
-    shifted = Line(*(partial(_shifted, ask, copies.here, direction) for ask in (copies.forward, copies.willing)))
-    along = BasePoint(shifted, ground.span, y, ground.noise, ground.precision)
-    line = jacobian_slopes(along, rows, np.zeros(1, np.intp))
+    share, line = direction[columns], slopes_along(ground, direction, rows)
     parts = np.where(smooth, value * share, 0.0)
     uncertainty = np.where(smooth, error * np.abs(share), 0.0).sum(axis=1) + line.error
     off = np.abs(line.value - parts.sum(axis=1))
     return (line.kind == PointKind.SMOOTH) & (
         off <= EVIDENCE_BOUNDS * uncertainty + _DIRECTIONAL_RTOL * (np.abs(parts).sum(axis=1) + np.abs(line.value))
     )
-
-
-def _shifted(ask: _Outputs, here: Array, direction: Array, points: Array) -> Array:
-    return ask(here + points * direction)

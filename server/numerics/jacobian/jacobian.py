@@ -14,9 +14,8 @@ from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.reference import rounded_inputs
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
-from ...runtime.symmetric_inputs import swept_place, swept_shape
+from ...runtime.symmetric_inputs import swept_shape
 from ...runtime.vjp import Index
-from ..diagnosis.swapped_inputs import changed_inputs
 from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells
 from .cells import BasePoint, jacobian_slopes
 from .scan import ScanResult, scan_jacobian
@@ -122,7 +121,7 @@ def jacobian(
         )
     return Jacobian(
         section=section,
-        at=float(copies.here[swept_place(section)]),
+        at=float(copies.here[section.place]),
         rows=rows,
         across=columns,
         numerical=measured,
@@ -136,22 +135,6 @@ def jacobian(
         elsewhere=elsewhere,
         failure=failure,
     )
-
-
-def held_at(section: Section, at: float | None) -> Section:
-    """The section with ``wrt`` itself held at ``at``; where it was if that is None."""
-    if at is None:
-        return section
-    inputs = changed_inputs(section, section.wrt, at)
-    parameters = tuple((each, at if each == section.wrt else value) for each, value in section.parameters)
-    return replace(section, inputs=inputs, parameters=parameters)
-
-
-def held_value(section: Section) -> float:
-    """Where ``wrt`` itself is held."""
-    if section.sweeps_parameter:
-        return float(dict(section.parameters)[section.wrt])
-    return dict(section.inputs)[section.wrt][swept_place(section)]
 
 
 def _reference(copies: InputCopies, span: float) -> InputCopies:
@@ -176,7 +159,7 @@ def _block(section: Section, copies: InputCopies, side: int) -> tuple[ElementRan
         return ElementRange(section.of, shape, 0, 0), ElementRange(section.wrt, swept_shape(section), 0, 0)
     of = int(np.ravel_multi_index(section.of_index, shape)) if shape else 0
     rows = _block_range(section.of, shape, of, side)
-    return rows, _block_range(section.wrt, swept_shape(section), swept_place(section), side)
+    return rows, _block_range(section.wrt, swept_shape(section), section.place, side)
 
 
 def _block_range(name: str, shape: Index, place: int, side: int) -> ElementRange:

@@ -11,12 +11,11 @@ from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.batching import seconds_per_copy
 from ...runtime.failure import FunctionFailed
 from ...runtime.stacked_inputs import BATCH_ELEMENTS, Indices, InputCopies
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEAST_ROUNDING, LEVELS, RATIO
-from ..differentiation.richardson import extrapolate, tableau
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..status import Status
 from ..tolerance import tolerance_for
 from .cell_status import judge_jacobian_cells
-from .cells import BasePoint, jacobian_slopes
+from .cells import BasePoint, jacobian_slopes, slopes_along
 
 _Labels = tuple[Callable[[int], str], Callable[[int], str]]  # the names of rows and columns
 _MAX_CELLS = 1 << 21  # budget: the most cells that are scanned; eight bytes each
@@ -108,26 +107,18 @@ def _deviations(ground: BasePoint, returned: Array) -> Array:
     The bound is measured, not assumed: the differences, summed up along random directions, against the slope in that
     direction by a whole ladder.
     """
-    directions = np.random.default_rng(3).standard_normal((ground.copies.here.size, _DIRECTIONS))
+    here, outputs = ground.copies.here.size, np.arange(returned.shape[0])
+    directions = np.random.default_rng(3).standard_normal((here, _DIRECTIONS)) / np.sqrt(here)
     summed = np.zeros((returned.shape[0], _DIRECTIONS))
     for some in column_batches(ground):
         slope = single_differences(ground, some)
         summed += slope.T @ directions[some]
         returned[:, some[0] : some[-1] + 1] -= slope.T
-    apart = np.abs(summed - _directional_slopes(ground, directions))
+    lines = [slopes_along(ground, each, outputs) for each in directions.T]
+    value, error = (np.stack(each, axis=1) for each in zip(*((line.value, line.error) for line in lines), strict=True))
+    value[~(error <= _MIN_ERROR * largest_magnitude(value))] = np.nan  # else it is not known
+    apart = np.sqrt(here) * np.abs(summed - value)
     return EVIDENCE_BOUNDS * np.nan_to_num(apart.max(axis=1), nan=np.inf)
-
-
-def _directional_slopes(ground: BasePoint, directions: Array) -> Array:
-    """The slope of every output in each of the directions (outputs × directions), NaN where it is not known."""
-    steps = ground.widest / np.sqrt(len(directions)) * LADDER
-    away = steps[:, :, None] * directions.T
-    points = ground.copies.here + np.stack((away, -away)).reshape(-1, len(directions))
-    above, below = ground.copies.willing(points).reshape(2, LEVELS, -1)
-    rounding = np.maximum(2 * EPSILON * np.maximum(np.abs(above), np.abs(below)), LEAST_ROUNDING)
-    value, error, _ = extrapolate((above - below) / (2 * steps), rounding / (2 * steps), tableau(LEVELS, RATIO, 2))
-    value[~(error <= _MIN_ERROR * largest_magnitude(value))] = np.nan
-    return value.reshape(_DIRECTIONS, -1).T
 
 
 def _remeasured(
