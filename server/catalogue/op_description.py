@@ -15,9 +15,9 @@ from ...ops import OPS, BadDeclaration, Input, Op, Parameter
 from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.question import Element, element_names
 from ..schema.op import InputDescription, OpDescription, ParameterDescription
-from .output_shapes import Shape, output_shapes
 
 _MAX_ELEMENTS = 256
+Shape = tuple[int, ...]
 
 
 def op_descriptions() -> list[OpDescription]:
@@ -25,8 +25,21 @@ def op_descriptions() -> list[OpDescription]:
 
     Raises ``BadDeclaration``, which names the file, for an op that cannot be described.
     """
-    shapes = output_shapes(list(OPS.values()))
-    return [describe_op(op, shapes[name]) for name, op in OPS.items()]
+    return [describe_op(op, measured_shapes(op)) for op in OPS.values()]
+
+
+def measured_shapes(op: Op) -> list[Shape]:
+    """The shapes of an op's outputs at the declared values; ``()`` for a single number, and where forward fails."""
+    dtype = getattr(torch, op.dtype)
+    inputs = [torch.tensor(each.values, dtype=dtype).reshape(each.shape or (1,)) for each in op.inputs]
+    try:
+        with torch.no_grad():
+            y = op(*inputs, *(each.default for each in op.parameters))
+    except (Exception, SystemExit):  # noqa: BLE001 the failure is reported when the op is opened
+        y = ()
+    outputs = y if isinstance(y, tuple) else (y,)
+    shapes = [tuple(out.shape) if isinstance(out, torch.Tensor) and out.numel() > 1 else () for out in outputs]
+    return [*shapes, *[()] * len(op.outputs)][: len(op.outputs)]
 
 
 def describe_op(op: Op, shapes: list[Shape], file: str = "") -> OpDescription:

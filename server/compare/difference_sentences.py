@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..documents.columns import document_columns, nearest_row
-from ..documents.typography import Nouns, nouns, number_within_span, typeset_number
+from ..documents.typography import nouns, number_within_span, typeset_number
 from ..protocol.answer import CurvesAnswer
 from ..protocol.listed import listed
-from ..schema.section import Ends, SectionRecord
+from ..schema.section import Ends, Nouns, SectionRecord
 from ..schema.verdict_words import verdict_name
 
 _FEW_SHARED = 0.5  # of the x: where less are common to both (as with two dtypes), their number is mentioned

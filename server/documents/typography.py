@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from ..schema.section import TermsRecord
+from ..schema.section import Nouns, TermsRecord
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MINUS = str.maketrans("-", "−")
@@ -111,22 +110,6 @@ def _bare(value: Decimal) -> str:
     """Positional notation without trailing zeros."""
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-@dataclass(frozen=True)
-class Nouns:
-    """``forward`` is the function that is looked at and ``backward`` what returns its derivative.
-
-    ``of`` is what the upper panel measures and ``slope`` what the lower one does, ``drawn`` the word for the curve in
-    the upper one. ``scale`` is the number by which gradients are multiples of slopes.
-    """
-
-    of: str
-    forward: str
-    backward: str
-    drawn: str
-    slope: str
-    scale: float
 
 
 def nouns(asked: TermsRecord) -> Nouns:

@@ -10,10 +10,10 @@ from math import inf
 from typing import Any
 
 from ..documents.columns import finite_numbers, rows_beside, with_gaps
-from ..documents.typography import Nouns, nouns
+from ..documents.typography import nouns
 from ..protocol.answer import CurvesAnswer
 from ..protocol.frames import Frame
-from ..schema.section import FailureRecord, JumpRecord, KinkRecord, SeenRecord
+from ..schema.section import FailureRecord, JumpRecord, KinkRecord, Nouns, SeenRecord
 from ..schema.verdict_words import FORWARD_WORDS, verdict_mark, verdict_name
 
 Numbers = list[float | None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..documents.typography import Nouns, nouns
+from ..documents.typography import nouns
 from ..protocol.answer import CurvesAnswer
-from ..schema.section import TermsRecord
+from ..schema.section import Nouns, TermsRecord
 from ..schema.verdict_words import FAILING_WORDS, VERDICTS
 from .drawn_section import DrawnSection
 

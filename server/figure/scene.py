@@ -5,12 +5,11 @@ The pictures of the server are drawn from a ``Scene``, the figure of a page from
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import ceil
-from typing import cast
 
 from ..protocol.answer import CurvesAnswer
-from ..schema.page import AxesRecord, AxisRecord, NounsRecord, SceneRecord
+from ..schema.page import AxesRecord, AxisRecord, SceneRecord
 from .axis_range import AxisRange, AxisRanges, axis_ranges
 from .axis_ticks import Tick, fitting_ticks, ticks, widest_label
 from .drawn_section import DrawnSection, pole_rows, steep_places, without_poles
@@ -128,7 +127,7 @@ def scene_document(answer: CurvesAnswer, held: AxisRanges | None = None) -> Scen
         "marks": [(layer.name, layer.lower, layer.x, layer.y) for layer in mark_layers(section)],
         "gaps": sorted(pole_rows(whole)),
         "steep": steep_places(whole),
-        "nouns": cast(NounsRecord, asdict(section.nouns)),
+        "nouns": section.nouns,
         "legend": {
             "curves": sorted(legend_curves(section)),
             "bends": bend_words(mark.kind for mark in section.marks) or "kink",

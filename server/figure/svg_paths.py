@@ -40,14 +40,14 @@ class PathGrid:
 def curve_path(layer: Layer, across: Axis, up: Axis, grid: PathGrid) -> str:
     """The path of a curve, empty where all of it lies outside the panel."""
     runs = (run for whole in _runs(layer, across, up) for run in _inside(whole))
-    return "".join(_path(_plain(run), grid) for run in runs if len(run) > 1)
+    return "".join(_path(simplified(run), grid) for run in runs if len(run) > 1)
 
 
 def area_path(layer: Layer, across: Axis, up: Axis, grid: PathGrid) -> str:
     """The path around the areas that a layer outlines, without those too thin to be seen."""
     halves = (_halves(_clamped(run)) for run in _runs(layer, across, up))
     seen = (pair for pair in halves if max(abs(one[1] - other[1]) for one, other in zip(*pair, strict=True)) > _THIN)
-    return "".join(_path([*_plain(there), *_plain(back)[::-1]], grid) + "z" for there, back in seen)
+    return "".join(_path([*simplified(there), *simplified(back)[::-1]], grid) + "z" for there, back in seen)
 
 
 def mark_positions(layer: Layer, across: Axis, up: Axis) -> list[_Point]:
@@ -105,7 +105,7 @@ def _halves(outline: list[_Point]) -> tuple[list[_Point], list[_Point]]:
     return outline[:half], outline[: half - 1 : -1]
 
 
-def _plain(run: list[_Point]) -> list[_Point]:
+def simplified(run: list[_Point], tolerance: float = _FINE) -> list[_Point]:
     """The run simplified to a polyline within the tolerance, by the cone of admissible slopes; x never decreases."""
     kept, last = [run[0]], run[0]
     low, high = -inf, inf  # slopes of a line from the last point kept that passes all points since
@@ -114,7 +114,9 @@ def _plain(run: list[_Point]) -> list[_Point]:
             kept.append(last)
             low, high = -inf, inf
         slope, width = _slope(kept[-1], point), point[0] - kept[-1][0]
-        low, high = (max(low, slope - _FINE / width), min(high, slope + _FINE / width)) if width > 0 else (inf, -inf)
+        low, high = (
+            (max(low, slope - tolerance / width), min(high, slope + tolerance / width)) if width > 0 else (inf, -inf)
+        )
         last = point
     return [*kept, last]
 

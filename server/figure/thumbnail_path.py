@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby, pairwise
 from typing import Any
 
+from .svg_paths import simplified
+
 _WIDTH, _HEIGHT, _MARGIN = 160, 72, 4
 # The tolerance of the simplification, in units of the box.
 _NEAR = 0.2
@@ -28,7 +30,7 @@ def sparkline(thumbnail: Mapping[str, Any], field: str) -> str:
     for drawn, run in groupby(rows, key=lambda row: row[1] is not None):
         if drawn:
             for points in _without_jumps([(across.place(x), up.place(y)) for x, y in run]):
-                path.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in _corners(points)))
+                path.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in simplified(points, _NEAR)))
     return "".join(path)
 
 
@@ -44,26 +46,6 @@ def _without_jumps(points: list[_Point]) -> Iterator[list[_Point]]:
             start = end + len(steps)
         end += len(steps)
     yield points[start:]
-
-
-def _corners(points: list[_Point]) -> Iterator[_Point]:
-    """The polyline simplified by the algorithm of Ramer, Douglas and Peucker (1973)."""
-    yield points[0]
-    if len(points) > 1:
-        yield from _after(points)
-
-
-def _after(points: list[_Point]) -> Iterator[_Point]:
-    """The points that are kept, without the first."""
-    (x0, y0), (x1, y1) = points[0], points[-1]
-    slope = (y1 - y0) / (x1 - x0) if x1 > x0 else 0.0
-    off = [abs(y - y0 - slope * (x - x0)) for x, y in points[1:-1]]
-    if len(points) == 2 or (x1 > x0 and max(off) <= _NEAR):
-        yield points[-1]
-    else:
-        middle = off.index(max(off)) + 1
-        yield from _after(points[: middle + 1])
-        yield from _after(points[middle:])
 
 
 class _Scale:

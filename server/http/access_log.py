@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from queue import Full, Queue
 from threading import Thread
@@ -13,35 +12,26 @@ from typing import Any, TextIO
 
 _MAX_WAITING = 10_000  # lines in the queue; more are dropped
 _END = ""
+_TEXT = "{time} {method} {route} {status} {ms:.1f} ms {bytes} B {id}"
 _OF_A_WORKER = ("op", "ended", "seconds")  # where a record of the log says how one has ended
 
 
-@dataclass(frozen=True)
-class LogEntry:
-    """One request; ``route`` is the path template, empty where there is none."""
-
-    method: str
-    route: str
-    status: int
-    seconds: float
-    size: int
-    number: str
-
-
 class AccessLog:
-    """Writes entries to ``out``, as JSON or as text, in a thread of its own, as the reader of a pipe may stall."""
+    """Writes lines to ``out``, as JSON or as text, in a thread of its own, as the reader of a pipe may stall."""
 
     def __init__(self, form: str, out: TextIO) -> None:
-        self._form = _json if form == "json" else _text
+        self._form = json.dumps if form == "json" else _text
         self._out = out
         self._lines: Queue[str] = Queue(_MAX_WAITING)
         self._writing = Thread(target=self._write, daemon=True)
         self._writing.start()
 
-    def write(self, entry: LogEntry) -> None:
-        """Add a line, unless the queue is full."""
+    def write(self, method: str, route: str, status: int, seconds: float, size: int, number: str) -> None:
+        """Add a line, unless the queue is full; ``route`` is the template of a path, empty where there is none."""
+        line = {"time": _now(), "method": method, "route": route, "status": status}
+        line |= {"ms": round(seconds * 1e3, 2), "bytes": size, "id": number}
         with suppress(Full):
-            self._lines.put_nowait(self._form(_now(), entry))
+            self._lines.put_nowait(self._form(line))
 
     def close(self) -> None:
         """Write the lines in the queue, for a second at most."""
@@ -89,20 +79,5 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _json(now: str, entry: LogEntry) -> str:
-    line = {
-        "time": now,
-        "method": entry.method,
-        "route": entry.route,
-        "status": entry.status,
-        "ms": round(entry.seconds * 1e3, 2),
-        "bytes": entry.size,
-        "id": entry.number,
-    }
-    return json.dumps(line)
-
-
-def _text(now: str, entry: LogEntry) -> str:
-    route = entry.route or "(no such address)"
-    took = f"{entry.seconds * 1e3:.1f} ms"
-    return f"{now} {entry.method} {route} {entry.status} {took} {entry.size} B {entry.number}"
+def _text(line: dict[str, Any]) -> str:
+    return _TEXT.format_map(line | {"route": line["route"] or "(no such address)"})

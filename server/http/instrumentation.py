@@ -10,7 +10,7 @@ from time import perf_counter
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .access_log import AccessLog, LogEntry
+from .access_log import AccessLog
 from .metrics import Metrics
 from .problem_details import send_problem
 
@@ -60,11 +60,7 @@ class Instrumentation:
             size = 0 if method == "HEAD" else size
             self._metrics.count(route, status, seconds, size)
             if self._log is not None:
-                self._log.write(LogEntry(_method_label(method), route, status, seconds, size, number))
-
-
-def _method_label(method: str) -> str:
-    return method if method in _METHODS else "other"
+                self._log.write(method if method in _METHODS else "other", route, status, seconds, size, number)
 
 
 def _request_id(scope: Scope) -> str:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...ops import Op
-from ..catalogue.op_description import describe_op
-from ..catalogue.output_shapes import measured_shapes
+from ..catalogue.op_description import describe_op, measured_shapes
 from ..inference.construction.op import InferredOp, free_names, op_of
 from ..inference.recipe.recipe import Recipe
 from ..inference.source.signature import signature_of

@@ -13,6 +13,7 @@ from .section import (
     FailureRecord,
     JumpRecord,
     KinkRecord,
+    Nouns,
     NumberColumn,
     NumericalRecord,
     TermsRecord,
@@ -47,17 +48,6 @@ class LegendRecord(TypedDict):
     differing: str
 
 
-class NounsRecord(TypedDict):
-    """What things are called for this order; gradients are slopes times ``scale``."""
-
-    of: str
-    forward: str
-    backward: str
-    drawn: str
-    slope: str
-    scale: float
-
-
 class SceneRecord(TypedDict):
     """What is drawn, without colours.
 
@@ -77,7 +67,7 @@ class SceneRecord(TypedDict):
     marks: list[tuple[str, bool, NumberColumn, NumberColumn]]
     gaps: list[int]
     steep: list[Ends]
-    nouns: NounsRecord
+    nouns: Nouns
     legend: LegendRecord
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, NotRequired
 
 from typing_extensions import ReadOnly, TypedDict
@@ -240,6 +241,22 @@ class TermsRecord(TypedDict):
     of: str
     wrt: str
     grad_output: float
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """``forward`` is the function that is looked at and ``backward`` what returns its derivative.
+
+    ``of`` is what the upper panel measures and ``slope`` what the lower one does, ``drawn`` the word for the curve in
+    the upper one. ``scale`` is the number by which gradients are multiples of slopes.
+    """
+
+    of: str
+    forward: str
+    backward: str
+    drawn: str
+    slope: str
+    scale: float
 
 
 class AskedRecord(TermsRecord):

@@ -12,8 +12,7 @@ from typing import Any, Final, TypeVar
 from cachetools import LRUCache
 
 from ...ops import BadDeclaration, Op
-from ..catalogue.op_description import describe_op
-from ..catalogue.output_shapes import measured_shapes
+from ..catalogue.op_description import describe_op, measured_shapes
 from ..inference.construction.op import op_of
 from ..inference.infer import settled_example
 from ..inference.recipe.grammar import parse_recipe
