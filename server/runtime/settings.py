@@ -89,6 +89,13 @@ def _set_inference_mode(mode: bool) -> None:
     _outside_of_inference.append(guard)
 
 
+def _default_device() -> torch.device:
+    try:
+        return torch.get_default_device()
+    except AttributeError:  # of torch 2.4, once a default was taken back
+        return torch.device("cpu")
+
+
 def _deterministic() -> tuple[bool, bool]:
     return torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
 
@@ -137,7 +144,7 @@ SETTINGS = (
         _switch("the detection of anomalies", "it is"),
     ),
     Setting(
-        torch.get_default_device,
+        _default_device,
         lambda device: torch.set_default_device(None if device.type == "cpu" else device),
         lambda before, after: (f"sets the default device to {after}", "the control “device” decides"),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ class Seen:
     def __enter__(self) -> Seen:
         self._block = block_of(sys._getframe(1))
         if "torch._dynamo" in sys.modules:  # else nothing is compiled, and its import takes seconds
-            self._stance = torch.compiler.set_stance("force_eager")
+            self._stance = _eagerly()
         hooks.observe(self._recorder)
         self._stance.__enter__()
         return self
@@ -162,6 +162,24 @@ class Seen:
             yield f"{count} tensors could not be recorded: {said}"
         held = self._recorder.held / _MIB
         yield f"The tensors of first calls take {held:.2g} of {self._memory:g} MiB."
+
+
+def _eagerly() -> AbstractContextManager[Any]:
+    """A block in which what torch.compile has compiled runs eagerly."""
+    older = not hasattr(torch.compiler, "set_stance")  # than 2.6
+    return _frames_as_they_are() if older else torch.compiler.set_stance("force_eager")
+
+
+@contextmanager
+def _frames_as_they_are() -> Iterator[None]:
+    """A block in which a call of what is compiled asks in vain for its frames to be replaced."""
+    frames: Any = sys.modules["torch._dynamo.eval_frame"]
+    asked = frames.set_eval_frame
+    frames.set_eval_frame = lambda callback: callback
+    try:
+        yield
+    finally:
+        frames.set_eval_frame = asked
 
 
 def _graph_breaks() -> dict[str, int]:

@@ -62,6 +62,8 @@ def in_place(net, x):
     return Doubled.apply(net(x) + 0.0)
 
 
+# What torch 2.4 says of its own checkpoints.
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.cpu.amp.autocast:FutureWarning")
 WAYS = (plain, with_hooks, with_autocast, checkpointed, reentrant, wrapped, in_place)
 
 

@@ -210,6 +210,7 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
     (r"[Tt]ensor\b.* but got|must be [Tt]ensor|NoneType|no attribute|different than None|can only save", _tensor),
     (r"must be bool|Boolean value|truth value|NoneType", _values(True, False)),
     (r"integer|\bints?\b|\blong\b|indices|NoneType|combination of arguments|function arguments", _values(2, 1, 3)),
+    (r"combination of arguments.*\bbool\b", _values(True, False)),  # as older torch says that one has to be
     (r"NoneType|Boolean value|truth value|Scalar|must be real|'Tensor' object has no attr", _values(1.0)),
     (r"Boolean value|truth value", _values(None)),
     (r"'Tensor' object has no attribute", _values("mean")),
