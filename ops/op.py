@@ -227,7 +227,7 @@ class Op:
         told = tuple((name, value) for name, value in given.items() if name in self._surrogate_arguments)
         return _bound(self.surrogate, told) if self.surrogate and told else self.surrogate
 
-    @property
+    @cached_property
     def _surrogate_arguments(self) -> frozenset[str]:
         try:
             return frozenset(inspect.signature(self.surrogate).parameters) if self.surrogate else frozenset()

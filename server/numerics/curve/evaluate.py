@@ -66,7 +66,7 @@ def evaluate(
     """
     found = _evaluated(section, grid, grad_output, step, also)
     wide = found.whole_range
-    if wide is None or found.order == 2:
+    if wide is None or not wide.intervals or found.order == 2:
         return found
     seen = (wide.x > grid.start) & (wide.x < grid.stop) & (wide.status == Status.DIFFERS)
     between = np.setdiff1d(wide.x[seen], found.rows.x)

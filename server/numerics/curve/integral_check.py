@@ -171,39 +171,42 @@ def leaping_nodes(section: Section, at: Rows, gradient: Array, inside: Array) ->
 
     There it may be wrong between two rows. ``gradient`` is what it returned at the rows, ``inside`` at the nodes.
     """
-    size = np.abs(np.concatenate((gradient[:-1, None], inside, gradient[1:, None]), axis=1)).max(axis=1)
-    off = np.stack(
-        [_off_parabola(end, side) for end, side in ((gradient[:-1], inside), (gradient[1:], inside[:, ::-1]))]
-    )
+    ends, nodes = np.stack((gradient[:-1], gradient[1:])), np.ascontiguousarray(inside.T)
+    size = np.maximum(np.abs(ends).max(axis=0), np.abs(nodes).max(axis=0))
     # Where an end alone is off backward leaps at a row, and the parabola that leaves it out passes through the nodes.
-    leaps = np.all([_unlike_nearby(each, size * tolerance_for(0.0, section.dtype).rtol) for each in off], axis=0)
-    off, leaps = off.min(axis=0), np.flatnonzero(leaps & ~at.gap[1:] & ~at.gap[:-1])
+    off = _off_parabolas(ends, nodes)
+    unlike = _unlike_nearby(off, size * tolerance_for(0.0, section.dtype).rtol)
+    off, leaps = off.min(axis=0), np.flatnonzero(unlike & ~at.gap[1:] & ~at.gap[:-1])
     leaps = leaps[np.argsort(-off[leaps], kind="stable")[:_MOST_LEAPS]]
     return np.unique(gauss_nodes(section, at.x[leaps], at.x[leaps + 1]))
 
 
-def _off_parabola(end: Array, nodes: Array) -> Array:
-    """How far the middle one of three Gauss nodes of each cell is off the parabola through the others and an end."""
-    share = 2 * NODES[-1] - 1
+def _off_parabolas(ends: Array, nodes: Array) -> Array:
+    """How far the middle one of three Gauss nodes of each cell is off the parabolas through the others and an end.
+
+    ``ends`` and what is returned are (2 × cells), ``nodes`` (3 × cells).
+    """
+    share, outer = 2 * NODES[-1] - 1, nodes[::2]
     with np.errstate(all="ignore"):
-        beside = (nodes[:, 0] / (1 - share) + nodes[:, 2] / (1 + share)) / 2
-        return np.abs(nodes[:, 1] - beside + end * share**2 / (1 - share**2))
+        beside = (outer / (1 - share) + outer[::-1] / (1 + share)) / 2
+        return np.abs(nodes[1] - beside + ends * share**2 / (1 - share**2))
 
 
-def _unlike_nearby(off: Array, negligible: Array) -> NDArray[np.bool_]:
-    """Whether it is much farther ``off`` in a cell than in the cells nearby, and not negligible."""
-    off = np.where(np.isfinite(off), off, 0.0)
-    if off.size == 1:
+def _unlike_nearby(off: Array, negligible: Array) -> Mask:
+    """Whether each row of ``off`` (rows × cells) is much larger in a cell than in those nearby, and not negligible."""
+    off, count = finite_numbers(off, infinity=0.0), off.shape[1]
+    if count == 1:
         return np.zeros(1, bool)
-    near = min(_NEAR, off.size - 1)
-    padded, next_to = np.pad(off, near, mode="reflect"), (near + 1) // 2
-    shifts = [shift for shift in range(-next_to, next_to + 1) if shift]
+    near = min(_NEAR, count - 1)
+    padded, next_to = np.concatenate((off[:, near:0:-1], off, off[:, -2 : -near - 2 : -1]), axis=1), (near + 1) // 2
+    shifts = [near + shift for shift in range(-next_to, next_to + 1) if shift]
     # More than half of the cells nearby are no more than their median, and so is one of the next ones.
-    least = np.min([padded[near + shift : near + shift + off.size] for shift in shifts], axis=0)
-    leaps = (off > _LEAP * least) & (off > negligible)
+    least = np.minimum.reduce([padded[:, shift : shift + count] for shift in shifts])
+    leaps: Mask = ((off > _LEAP * least) & (off > negligible)).all(axis=0)
     some = np.flatnonzero(leaps)
-    around = np.lib.stride_tricks.sliding_window_view(padded, 2 * near + 1)[some]
-    leaps[some] = off[some] > _LEAP * np.median(around, axis=1)
+    if some.size:
+        around = padded[:, some[:, None] + np.arange(2 * near + 1)]
+        leaps[some] = (off[:, some] > _LEAP * np.median(around, axis=2)).all(axis=0)
     return leaps
 
 

@@ -51,6 +51,9 @@ _GROSS, _SIMILAR = 1e-6, 0.25
 def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses, allowed: Allowed) -> None:
     """Decide at the smallest scale on which forward is straight: what seems to differ, and what is undecided."""
     assert evaluation.analytical is not None
+    rows = (status == Status.DIFFERS) | (status == Status.UNDECIDED)
+    if not (rows.any() or ((cells != Status.AGREES) & (cells != Status.GAP)).any()):
+        return
     rtol, least = allowed.tolerance.rtol, np.empty(status.size)
     least[:] = allowed.tolerance.atol * allowed.share + allowed.rounding(evaluation.grad_output)
     area, explained = evaluation.area_under(curve), least + rtol * np.abs(evaluation.analytical)
@@ -82,6 +85,8 @@ def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explai
     assert returned is not None
     doubtful = np.flatnonzero((status == Status.UNDECIDED) & np.isfinite(returned))
     _look_at_differing_rows(evaluation, curve, closeness, status)
+    if not doubtful.size:
+        return
     x, some = evaluation.rows.x, _some_of(doubtful, evaluation)
     some = some[_differs_in_doubt(evaluation, closeness, x[some], explained[some])[0]]
     if not some.size:
@@ -96,6 +101,8 @@ def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explai
 
 
 def _look_at_differing_rows(evaluation: Evaluation, curve: Curve, closeness: Closeness, status: Statuses) -> None:
+    if not (status == Status.DIFFERS).any():
+        return
     x, off, right, _ = differences_at_rows(evaluation, curve)
     returned, scale = evaluation.analytical, evaluation.grad_output
     assert returned is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -50,13 +50,9 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
         if not whole.all():
             status[~finite], status[finite & area.leaps] = Status.GAP, Status.JUMP
             off = np.where(whole, off, 0.0)
-        # Cells that leave no more than is allowed leave none in runs either.
-        calm = whole.all() and (np.abs(off) <= slack).all()
-        cells = np.stack((off, slack, width * largest_gradient))
-        for length in _RUNS:
-            _judge_runs(status, whole, cells, area.noise, length)
-            if calm and (status == Status.AGREES).all():
-                break
+        cells = np.zeros((3, off.size + 1))
+        cells[:, :-1] = off, slack, width * largest_gradient
+        _judge_runs(status, whole, cells, area.noise)
     return status
 
 
@@ -75,24 +71,41 @@ def allowed_residual(area: IntegralCheck, allowed: Allowed, grad_output: float) 
     return _slack(area, allowed, grad_output) + area.noise[:-1] + area.noise[1:]
 
 
-def _judge_runs(status: Statuses, whole: Mask, cells: Array, noise: Array, length: int) -> None:
-    """Judge all runs of ``length`` cells with no gap and no culprit in them; the verdict holds for all its cells.
+def _judge_runs(status: Statuses, whole: Mask, cells: Array, noise: Array) -> None:
+    """Judge all runs of cells with no gap and no culprit in them; the verdict holds for all cells of a run.
 
-    ``cells`` are the residual of each, what is allowed of it, and how much the steepest gradient makes of its width.
-    The last run ends with the last cell.
+    ``cells`` are the residual of each, what is allowed of it, and how much the steepest gradient makes of its width,
+    with one of 0 behind them.
     """
-    if length > status.size:
-        return
-    judged = whole & (status != Status.DIFFERS)
-    rest = status.size % length
-    for runs in (slice(0, status.size - rest), *([slice(status.size - length, status.size)] if rest else ())):
-        of = status[runs].reshape(-1, length)
-        off, slack, steepest = cells[:, runs].reshape(3, -1, length).sum(axis=2)
-        allowed = slack + noise[:-1][runs][::length] + noise[1:][runs][length - 1 :: length]
-        unbroken = judged[runs].reshape(-1, length).all(axis=1)
-        of[unbroken & (np.abs(off) > allowed)] = Status.DIFFERS
-        agreeing = unbroken & (np.abs(off) <= allowed) & (allowed <= UNDECIDED_SHARE * steepest)
-        of[agreeing[:, None] & (of == Status.UNDECIDED)] = Status.AGREES
+    edges, lengths = _runs(status.size)
+    off, slack, steepest = np.add.reduceat(cells, edges.ravel(), axis=1)[:, ::2]
+    allowed = slack + noise[edges[:, 0]] + noise[edges[:, 1]]
+    beyond = np.abs(off) > allowed
+    within = (np.abs(off) <= allowed) & (allowed <= UNDECIDED_SHARE * steepest)
+    for length, of in lengths:
+        if not (beyond[of].any() or (status == Status.UNDECIDED).any()):
+            continue
+        judged = np.append(whole & (status != Status.DIFFERS), True)
+        unbroken = np.logical_and.reduceat(judged, edges[of].ravel())[::2]
+        differing, agreeing = (edges[of, 0][unbroken & each[of], None] + np.arange(length) for each in (beyond, within))
+        status[differing] = Status.DIFFERS
+        status[agreeing[status[agreeing] == Status.UNDECIDED]] = Status.AGREES
+
+
+@lru_cache(maxsize=16)
+def _runs(count: int) -> tuple[NDArray[np.intp], tuple[tuple[int, slice], ...]]:
+    """Where runs of so many cells begin, and behind which cell they end, and which of them have which length.
+
+    The last run of each length ends with the last cell.
+    """
+    edges: list[tuple[int, int]] = []
+    lengths = []
+    for length in _RUNS:
+        if length <= count:
+            firsts = [*range(0, count - length + 1, length), *([count - length] if count % length else [])]
+            lengths.append((length, slice(len(edges), len(edges) + len(firsts))))
+            edges += [(first, first + length) for first in firsts]
+    return np.array(edges, np.intp).reshape(-1, 2), tuple(lengths)
 
 
 def unbroken_runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -99,7 +99,7 @@ def _binding_laws(evaluation: Evaluation) -> tuple[Law, ...]:
 
 def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance, comparison: Comparison) -> bool:
     """Whether backward differs, by more than is tolerated, outside of the range or at a row that shows no slope."""
-    if evaluation.whole_range is None:
+    if evaluation.whole_range is None or not evaluation.whole_range.intervals:
         return False
     wide = tolerated_range(evaluation.whole_range, tolerance)
     accused, unclear = wide.x[wide.status == Status.DIFFERS], evaluation.rows.x[comparison.status != Status.AGREES]
