@@ -3,8 +3,8 @@
 What they change is in ``cli``, ``app`` and the packages these hand them to.
 """
 
-from .options import OPTION_GROUPS, OPTIONS, OWN_FOLDERS, OWN_PAGES, REPORT_FORMATS
-from .settings import Settings, parse_settings
+from .options import OPTION_GROUPS, OWN_FOLDERS, OWN_PAGES
+from .settings import OPTIONS, REPORT_FORMATS, Settings, parse_settings
 from .target import BadTarget, Target, parse_target
 
 __all__ = [

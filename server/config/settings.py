@@ -7,19 +7,37 @@ import re
 import secrets
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from ..protocol.suggest import closest_match
 from .options import (
-    LOG_FORMATS,
     OPTION_GROUPS,
-    OPTIONS,
-    REPORT_FORMATS,
     BadSetting,
+    Option,
     boolean,
+    file,
+    flag,
+    folder,
+    frame_sources,
+    function_names,
+    host_names,
+    memory,
+    new_folder,
+    one_of,
+    option,
+    proxies,
+    recipes,
+    seconds,
+    token,
+    url,
+    whole,
 )
+
+LOG_FORMATS = ("off", "text", "json")
+REPORT_FORMATS = ("text", "json", "junit", "sarif")
+_OWN, _RUN, _WHERE, _WHO = range(len(OPTION_GROUPS))
 
 PUBLIC = {
     "deadline": 5.0,
@@ -56,61 +74,149 @@ _KUBERNETES = re.compile(
 
 @dataclass(frozen=True)
 class Settings:
-    """How gradloupe is run.
+    """How gradloupe is run: each field is the option of its name, but for ``targets`` and ``next_port``.
 
-    ``url`` is the public address without a slash at the end, or empty; ``names`` are further host names it answers to;
-    ``forwarded_allow_ips`` are the proxies whose X-Forwarded-For is trusted. ``workers`` are the processes that answer
-    for the gallery; 0 for as many as there are processors.
-
-    ``targets`` are the files and modules with the user's own Functions; without any there is the gallery alone. Their
-    workers may hold ``memory`` MiB (0: no limit), and take ``loading`` seconds to import them; ``token`` authorises
-    requests that change something; ``recipe`` has names of Functions, each with how it is called. ``lessons`` is a
-    folder with lessons and exercises, empty for those beside the files. ``next_port`` says whether another port may be
-    used where ``port`` is taken.
-    With ``play``, code that was edited in a page is run, in a sandbox.
-    With ``check`` or ``save_html``, the file of a page, nothing is served; ``allow`` names the Functions whose
-    differences are then no failure; with ``strict`` warnings and remarks are failures, too. ``baseline`` is the file of
-    findings that are known and no failure either, which is written first with ``write_baseline``; ``verbose`` says the
-    notes, too. With ``publish``, a folder, a site is written, of the Functions ``op`` or of all, with ``sliders`` as in
-    an address. With ``verify``, the certificate of a proof is checked again, and nothing else is done. ``data`` is the
-    file of a capture, whose calls are looked at; what it does not touch fails no check, unless ``everywhere``.
+    ``targets`` are the files and modules with the user's own Functions; without any there is the gallery alone. Then
+    0 ``workers`` are as many as there are processors. ``next_port`` says whether another port may be used where
+    ``port`` is taken.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8000
-    deadline: float = 10.0  # seconds for one section
-    url: str = ""
-    names: tuple[str, ...] = ()
-    frame_ancestors: str = "*"
-    public: bool = False
-    play: bool = True
-    log: str = LOG_FORMATS[0]
-    requests_per_peer: int = 64  # questions of one address under way at the same time
-    forwarded_allow_ips: str = ""
-    cache: int = 64
     targets: tuple[str, ...] = ()
-    memory: int = 0
-    workers: int = 0
-    loading: float = 120.0  # seconds to import the targets
-    token: str = ""
-    open: bool = False
-    check: bool = False
-    format: str = REPORT_FORMATS[0]
-    save_html: str = ""
-    allow: tuple[str, ...] = ()
-    recipe: tuple[tuple[str, str], ...] = ()
-    publish: str = ""
-    verify: str = ""
-    op: tuple[str, ...] = ()
-    sliders: str = ""
-    lessons: str = ""
-    strict: bool = False
-    verbose: bool = False
-    baseline: str = ""
-    write_baseline: bool = False
-    data: str = ""
-    everywhere: bool = False
     next_port: bool = False
+    check: bool = flag(
+        _OWN,
+        "no server: report on the Functions in the terminal. Exit code 0: all is well, 1: one is wrong or undecided, "
+        "2: nothing could be judged, or a target was not loaded",
+    )
+    format: str = option(
+        REPORT_FORMATS[0],
+        _OWN,
+        one_of(REPORT_FORMATS),
+        "FORM",
+        f"of that report: {', '.join(REPORT_FORMATS)} (default: text)",
+    )
+    allow: tuple[str, ...] = option(
+        (),
+        _OWN,
+        function_names,
+        "NAME",
+        "a Function that may differ without failing the check, or NAME:CHECK, one check of it that may fail, such as"
+        " Mine:SECOND-ORDER; may be repeated",
+        between=" ",
+    )
+    recipe: tuple[tuple[str, str], ...] = option(
+        (),
+        _OWN,
+        recipes,
+        '"NAME: RECIPE"',
+        'how a Function is called, as in "Mine: x: float64[3,4]; k = 2"; may be repeated',
+        between="\n",
+    )
+    data: str = option(
+        "", _OWN, str, "FILE", "what gradloupe.watch saved: your numbers under the curves, in the calls of your step"
+    )
+    everywhere: bool = flag(_OWN, "with --check --data: fail for what your data do not touch, too")
+    verbose: bool = flag(_OWN, "with --check: say the notes of the X-ray, too")
+    baseline: str = option(
+        "", _OWN, file, "FILE", "with --check: a file of findings that are known; only new ones fail"
+    )
+    write_baseline: bool = flag(_OWN, "with --baseline: write that file from what is found now")
+    strict: bool = flag(_OWN, "with --check: warnings and remarks fail, too")
+    save_html: str = option("", _OWN, file, "FILE", "no server: write the report as one page that needs no other file")
+    verify: str = option(
+        "",
+        _OWN,
+        str,
+        "FILE",
+        "no server: check the certificate of a proof again, by the file it names or a TARGET; exit code 0 if it holds",
+    )
+    publish: str = option(
+        "",
+        _OWN,
+        new_folder,
+        "FOLDER",
+        "no server: write a site that needs none, for any web server; without a TARGET the gallery",
+    )
+    op: tuple[str, ...] = option(
+        (), _OWN, function_names, "NAME", "with --publish: a Function to publish; may be repeated", between=" "
+    )
+    sliders: str = option(
+        "", _OWN, str, "COUNTS", "with --publish: how many values a slider has, like beta:9,grad_output:3"
+    )
+    lessons: str = option(
+        "",
+        _OWN,
+        folder,
+        "FOLDER",
+        "a folder with lessons and exercises of your own (default: those beside your files)",
+    )
+    open: bool = flag(_OWN, "open the browser")
+    token: str = option(
+        "", _OWN, token, "TEXT", "the token that a request for a change must carry (default: a new random one)"
+    )
+    deadline: float = option(
+        10.0, _RUN, seconds, "S", "how long a Function may take for one section (default: 10; 5 with --public)"
+    )
+    loading: float = option(
+        120.0, _RUN, seconds, "S", "how long your file may take to be imported (default: 30; the gallery: 120)"
+    )
+    workers: int = option(
+        0,
+        _RUN,
+        whole(1, 64),
+        "N",
+        "how many processes answer, each on a processor of its own (default: the processors that may be used, 8 at "
+        "most; 1 with a TARGET, whose Functions have one more)",
+    )
+    memory: int = option(
+        0,
+        _RUN,
+        memory,
+        "MIB",
+        "MiB a worker may hold, 512 at least; 0: no bound (default: 4096 for your own; the gallery: 0)",
+    )
+    host: str = option("127.0.0.1", _WHERE, str, "ADDRESS", "the address to listen on (default: 127.0.0.1)")
+    port: int = option(
+        8000,
+        _WHERE,
+        whole(0, 65535),
+        "N",
+        "the port; 0 takes a free one (default: 8000, or the next with a TARGET)",
+    )
+    url: str = option("", _WHERE, url, "URL", "the address people use, its path included: for links")
+    name: tuple[str, ...] = option(
+        (), _WHERE, host_names, "NAME", "another host name it answers to; may be repeated", between=" "
+    )
+    log: str = option(
+        LOG_FORMATS[0], _WHERE, one_of(LOG_FORMATS), "FORM", "a line for each request: off, text or json (default: off)"
+    )
+    cache: int = option(64, _WHERE, whole(0, 65536), "MIB", "MiB of answers kept as they were sent (default: 64)")
+    frame_ancestors: str = option(
+        "*",
+        _WHO,
+        frame_sources,
+        "SOURCES",
+        "who may embed its figures (default: *, everybody; 'self' with a TARGET)",
+    )
+    public: bool = flag(_WHO, "strangers ask: a shorter deadline, and no metrics for them")
+    play: bool = option(
+        True,
+        _WHO,
+        boolean,
+        "",
+        "code may be edited and run by who may use it, in a sandbox without files, network and other processes "
+        "(default: on; off with --public)",
+    )
+    requests_per_peer: int = option(
+        64,
+        _WHO,
+        whole(0, 65535),
+        "N",
+        "new questions of one address under way at once; 0: no bound (default: 64; 32 with --public)",
+    )
+    forwarded_allow_ips: str = option(
+        "", _WHO, proxies, "ADDRESSES", "proxies that are trusted to say who asks (default: none)"
+    )
 
     @property
     def root(self) -> str:
@@ -123,12 +229,17 @@ class Settings:
         return self.check or bool(self.save_html or self.publish)
 
 
+OPTIONS: dict[str, Option] = {
+    each.name: each.metadata["option"] for each in fields(Settings) if "option" in each.metadata
+}
+
+
 def parse_settings(arguments: Sequence[str], environment: Mapping[str, str], version: str) -> Settings:
     """Parse the settings from arguments and environment; ends the process with a sentence where they are invalid."""
     given = vars(_parser(version).parse_intermixed_args(arguments))
     chosen: dict[str, Any] = {"targets": tuple(dict.fromkeys(given["targets"]))}
     variables = _variables(environment)
-    for name, option in OPTIONS.items():
+    for name, declared in OPTIONS.items():
         where, text = f"--{name.replace('_', '-')}", given[name]
         if text is None:
             where = _PREFIX + name.upper()
@@ -136,14 +247,13 @@ def parse_settings(arguments: Sequence[str], environment: Mapping[str, str], ver
         if text is None:
             continue
         try:
-            chosen[name] = option.read(text)
+            chosen[name] = declared.read(text)
         except BadSetting as problem:
             end_with(f"{where} {problem}, not {text!r}.")
     if chosen.get("public"):
         chosen = PUBLIC | chosen
     if chosen["targets"]:
         chosen = _TARGET_DEFAULTS | {"token": secrets.token_hex(16), "next_port": "port" not in chosen} | chosen
-    chosen["names"] = chosen.pop("name", ())
     _check_combination(Settings(**chosen), given)
     return Settings(**chosen)
 
@@ -213,14 +323,14 @@ def _parser(version: str) -> argparse.ArgumentParser:
         " Without any there is the gallery",
     )
     groups = {title: parser.add_argument_group(title) for title in OPTION_GROUPS}
-    for name, option in OPTIONS.items():
-        flag, group = f"--{name.replace('_', '-')}", groups[option.group]
-        if option.read is boolean:
-            group.add_argument(flag, action="store_const", const="1", help=option.help)
-        elif option.between:
-            group.add_argument(flag, action=_Listed, help=option.help, metavar=option.metavar)
+    for name, declared in OPTIONS.items():
+        flag, group = f"--{name.replace('_', '-')}", groups[declared.group]
+        if declared.read is boolean:
+            group.add_argument(flag, action="store_const", const="1", help=declared.help)
+        elif declared.between:
+            group.add_argument(flag, action=_Listed, help=declared.help, metavar=declared.metavar)
         else:
-            group.add_argument(flag, help=option.help, metavar=option.metavar)
+            group.add_argument(flag, help=declared.help, metavar=declared.metavar)
     parser.add_argument("--version", action="version", version=version)
     return parser
 

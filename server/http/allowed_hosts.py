@@ -34,7 +34,7 @@ class AllowedHosts:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        names = {"localhost", "*.localhost", *settings.names, *_machine_names(socket.gethostname())}
+        names = {"localhost", "*.localhost", *settings.name, *_machine_names(socket.gethostname())}
         self._names = names | {urlsplit(settings.url).hostname or "localhost"}
         self._full_name: asyncio.Task[None] | None = None
         self._kind = lru_cache(1024)(self._kind_of_host)

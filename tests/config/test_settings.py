@@ -45,8 +45,8 @@ def test_what_kubernetes_says_of_a_service_called_gradloupe_is_not_for_it() -> N
 
 def test_names_add_up_and_are_written_as_they_are_compared() -> None:
     said = chosen("--name Loupe.Example.org. --name *.school.example")
-    assert said.names == ("loupe.example.org", "*.school.example")
-    assert chosen(GRADLOUPE_NAME="a.example, b.example").names == ("a.example", "b.example")
+    assert said.name == ("loupe.example.org", "*.school.example")
+    assert chosen(GRADLOUPE_NAME="a.example, b.example").name == ("a.example", "b.example")
 
 
 @pytest.mark.parametrize(
