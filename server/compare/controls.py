@@ -43,6 +43,10 @@ class Controls:
     moving: list[Control]
     apart: dict[str, list[Control]]
 
+    def of_role(self, *roles: str) -> list[Control]:
+        """The fields of these groups."""
+        return [each for each in self.moving if each.role in roles]
+
     @property
     def every(self) -> list[Control]:
         return [*self.moving, *(each for side in SIDES for each in self.apart[side])]

@@ -94,6 +94,10 @@ class QueryParameter:
     views: tuple[str, ...]
     hint: str
 
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.kind, NumberList)
+
 
 @dataclass(frozen=True)
 class _Described:
