@@ -61,7 +61,7 @@ def centre(box: Box) -> float:
 
 def enclose(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int = 1) -> Enclosed:
     """Call it on all boxes at once, with a grad_output of this sign. Raises ``Undecided``, ``Parted``."""
-    run = Interpreter(lanes, handler_of)
+    run = Interpreter(lanes, section.dtype, handler_of)
     try:
         with run, ArraysToTensors():
             curve, gradient = _called(section, surrogate, lanes, sign)

@@ -8,14 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ... import __version__
 from ..runtime import Section
-from .record import Proof
+from ..runtime.arrays import dtype_name
+from .record import Dtype, Proof
 
 FORMAT: Literal[1] = 1
 MOST_BYTES = 8 << 20  # bound: of a file that is read
@@ -50,6 +51,7 @@ class Certificate:
     grad_output: float
     proof: Proof
     versions: dict[str, str]
+    dtype: Dtype = "float64"
 
 
 _ADAPTER = TypeAdapter(Certificate)
@@ -78,6 +80,7 @@ def certify(proof: Proof, section: Section, grad_output: float, recipe: str = ""
         grad_output,
         proof,
         versions,
+        cast(Dtype, dtype_name(section.dtype)),
     )
 
 
@@ -111,7 +114,7 @@ def section_of(certificate: Certificate, op: Any) -> Section:
     if wrt not in inputs or of not in op.outputs:
         raise BadCertificate("the Function has other inputs now")
     held = (certificate.inputs, certificate.parameters)
-    return Section(op, op, wrt, wrt_index, of, of_index, *held, torch.float64)
+    return Section(op, op, wrt, wrt_index, of, of_index, *held, getattr(torch, certificate.dtype))
 
 
 def fault_of(certificate: Certificate, section: Section, surrogate: Callable[..., Any] | None) -> str:

@@ -84,10 +84,9 @@ class Comparison:
         apart = bool(off > self._middle_slope * arb(EPSILONS[0]))
         return next((each for each in EPSILONS[: 1 + apart] if size <= scale * arb(each)), None)
 
-    @property
-    def is_refuted(self) -> bool:
-        """Whether they differ by more in all of the box."""
-        return bool(self.difference.abs_lower() > self.slope.abs_upper() * arb(EPSILONS[-1]))
+    def is_refuted(self, share: float) -> bool:
+        """Whether they differ in all of the box by more than each of ``EPSILONS``, and than this share of the slope."""
+        return bool(self.difference.abs_lower() > self.slope.abs_upper() * arb(max(share, EPSILONS[-1])))
 
     @property
     def is_blurred(self) -> bool:

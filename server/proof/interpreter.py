@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -24,7 +24,7 @@ _RANDOM = torch.Tag.nondeterministic_seeded
 
 
 class Interpreter(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """One run. ``refused`` is the signal that was raised, whether or not it arrived.
+    """One run of a section in ``dtype``. ``refused`` is the signal that was raised, whether or not it arrived.
 
     ``draws`` are the random numbers of generators that were handed in.
     """
@@ -34,9 +34,9 @@ class Interpreter(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """No, which torch would import its whole compiler for."""
         return False
 
-    def __init__(self, lanes: Lanes, handler_of: Callable[[Any], Handler | None]) -> None:
+    def __init__(self, lanes: Lanes, dtype: torch.dtype, handler_of: Callable[[Any], Handler | None]) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.lanes, self._handler_of = lanes, handler_of
+        self.lanes, self.dtype, self._handler_of = lanes, dtype, handler_of
         self.refused: ProofSignal | None = None
         self.draws: list[tuple[float, ...]] = []
         self._left = MOST_OPERATIONS
@@ -83,12 +83,34 @@ class Interpreter(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def filled(self, func: Any, made: torch.Tensor) -> Any:
         """A stand-in for a new tensor, to be written into; nothing is known of memory that nobody has written."""
         empty = "empty" in func._schema.name
-        if made.dtype != torch.float64:
+        if not made.is_floating_point() or self.is_rounded(made.dtype):
             if empty and made.numel():
                 raise Undecided("memory that nobody has written")
             return made
         made = made.fill_(torch.nan) if empty else made
         return new_tensor(self.lanes, columns_of(made, self.lanes), made)
+
+    def is_rounded(self, dtype: torch.dtype) -> bool:
+        """Whether it holds real numbers with fewer digits than the dtype of the section, whose rounding is left out."""
+        return _resolution(dtype) > _resolution(self.dtype)
+
+    def held(self, columns: Sequence[Column], dtype: torch.dtype) -> list[Column]:
+        """The columns, if the dtype holds their numbers as they are. Raises ``Undecided``."""
+        if dtype.is_floating_point and not self.is_rounded(dtype):
+            return list(columns)
+        if dtype == torch.bool:
+            return list(map(is_true, columns))
+        plain = [each.plain() for each in columns]
+        if dtype not in _WHOLE:
+            raise Undecided(f"it computes in {str(dtype).removeprefix('torch.')}")
+        if not all(abs(head(each)) < _LARGEST_WHOLE for column in plain for each in column.values):
+            raise Undecided("large whole numbers")
+        return plain
+
+
+@cache
+def _resolution(dtype: torch.dtype) -> float:
+    return torch.finfo(dtype).eps if dtype.is_floating_point else 0.0
 
 
 def flat(values: Any) -> Iterator[Any]:
@@ -137,20 +159,6 @@ def _unkeyed(key: Any) -> Any:
     return [_unkeyed(each) for each in rest[0]] if kind == "list" else rest[1]
 
 
-def held(columns: Sequence[Column], dtype: torch.dtype) -> list[Column]:
-    """The columns, if the dtype holds their numbers as they are. Raises ``Undecided``."""
-    if dtype == torch.float64:
-        return list(columns)
-    if dtype == torch.bool:
-        return list(map(is_true, columns))
-    plain = [each.plain() for each in columns]
-    if dtype not in _WHOLE:
-        raise Undecided(f"it computes in {str(dtype).removeprefix('torch.')}")
-    if not all(abs(head(each)) < _LARGEST_WHOLE for column in plain for each in column.values):
-        raise Undecided("large whole numbers")
-    return plain
-
-
 def rounded(lanes: Lanes, func: Any, args: Any, kwargs: Any, out: torch.Tensor) -> StandIn:
     """Torch's own result in a dtype of fewer digits, of numbers that are known exactly. Raises ``Undecided``."""
     given = [columns_of(each, lanes) if isinstance(each, torch.Tensor) else None for each in args]
@@ -181,8 +189,3 @@ def _exactly(lanes: Lanes, columns: list[Column]) -> list[tuple[float, ...]]:
     ):
         raise Undecided("it computes with fewer digits")
     return numbers
-
-
-def is_rounded(dtype: torch.dtype) -> bool:
-    """Whether it holds real numbers with fewer digits."""
-    return dtype.is_floating_point and dtype != torch.float64

@@ -16,7 +16,7 @@ from . import column as of
 from .column import Column, Undecided
 from .enclosure import SMOOTH, STEPS
 from .formulas import FORMULAS
-from .interpreter import Handler, Interpreter, flat, held, is_rounded, name_of, rounded, shaped
+from .interpreter import Handler, Interpreter, flat, name_of, rounded, shaped
 from .stand_in import StandIn, columns_of, concrete, groups, new_tensor, positions, python_number
 
 Kernel = Callable[..., Column]
@@ -66,14 +66,14 @@ def _elementwise(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dic
     name, out = name_of(func), shaped(func, args, kwargs)
     if name.startswith(("bitwise_", "__", "pow")) and out.dtype != torch.bool and not out.is_floating_point():
         raise Undecided("bits or powers of whole numbers")
-    if is_rounded(out.dtype):
+    if run.is_rounded(out.dtype):
         return rounded(run.lanes, func, args, kwargs, out)
     named = {name: each for name, each in kwargs.items() if not isinstance(each, torch.dtype) and each is not None}
     given = [[None] * out.numel() if each is None else _spread(run, each, tuple(out.shape)) for each in args]
     columns = [ELEMENTWISE[name](*row, **named) for row in zip(*given, strict=True)]
-    if run.lanes.tight and out.dtype == torch.float64 and name not in _LINEAR:
+    if run.lanes.tight and out.is_floating_point() and name not in _LINEAR:
         columns = [each.tightened() for each in columns]
-    return new_tensor(run.lanes, held(columns, out.dtype), out)
+    return new_tensor(run.lanes, run.held(columns, out.dtype), out)
 
 
 def _spread(run: Interpreter, value: Any, shape: tuple[int, ...]) -> list[Any]:
@@ -142,11 +142,11 @@ def _is_mask(args: tuple[Any, ...]) -> bool:
 def _convert(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``to``: of real numbers nothing may be lost."""
     out, columns = shaped(func, args, {**kwargs, "device": None}), args[0].elements()
-    if is_rounded(out.dtype):
+    if run.is_rounded(out.dtype):
         return rounded(run.lanes, func, args, kwargs, out)
     if args[0].is_floating_point() and not out.is_floating_point() and out.dtype != torch.bool:
         columns = [of.stepped("trunc", each) for each in columns]
-    return new_tensor(run.lanes, held(columns, out.dtype), out)
+    return new_tensor(run.lanes, run.held(columns, out.dtype), out)
 
 
 def _filled(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -174,7 +174,7 @@ def _reduction(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[
     columns = list(map(of.is_true, columns)) if out.dtype == torch.bool else columns
     rows = [[columns[each] for each in group] for group in groups(args[0].shape, dims)]
     found = [reduce(kernel, row) if row else run.lanes.constant(of_none) for row in rows]
-    return new_tensor(run.lanes, held(found, out.dtype), out)
+    return new_tensor(run.lanes, run.held(found, out.dtype), out)
 
 
 # ---------------------------------------------------------------- formulas, and writing

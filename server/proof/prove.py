@@ -6,14 +6,15 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
+from ..runtime.arrays import dtype_name
 from ..runtime.section import Section
 from .call import centre
 from .column import Undecided
-from .record import Given, Piece, Proof, Stretch, Word, merged
+from .record import Dtype, Given, Piece, Proof, Stretch, Word, merged
 from .search import MOST_EFFORT, Search
 from .trust import call_first, control, functions_of, refuse_what_tells, stateless
 
@@ -21,7 +22,6 @@ _CONTROLS = 16  # sample: of the boxes that are decided
 _WIDEST_POINT = 2.0**-36  # bound: of what encloses a kink, or a jump
 _OUTSIDE = 64  # budget: boxes of each part of the line outside of the range
 _WIDEST, _BESIDE = 64.0, 2.0**-16  # budget: of a range of grad_output, and how near it comes to where it changes
-_ROUNDING = 2.0**-53  # bound: of the largest slope; what differs by less is rounding, and nobody is accused
 
 
 def searched(
@@ -48,8 +48,9 @@ def searched(
 
 
 def _found(search: Search) -> Proof:
-    refuted = [box for off, box in search.refuted if off > _ROUNDING * search.largest]
-    small = [box for off, box in search.refuted if not off > _ROUNDING * search.largest]
+    rounding = torch.finfo(search.section.dtype).eps / 2 * search.largest
+    refuted = [box for off, box in search.refuted if off > rounding]
+    small = [box for off, box in search.refuted if not off > rounding]  # is rounding, and nobody is accused
     left = merged([*(box for box, _ in search.todo), *search.unknown, *small])
     return Proof(
         _word(bool(refuted), bool(search.proved), bool(left)),
@@ -141,8 +142,15 @@ def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | No
 def _trusted(search: Search) -> Iterator[None]:
     """Refuse what is not enclosed, what could tell a proof from a call, and what then is other than tensors say."""
     section, surrogate = search.section, search.surrogate
-    if section.sweeps_parameter or section.mirror or section.order != 1 or section.dtype != torch.float64:
-        raise Undecided("only what is swept in float64, in one element of an input, is enclosed")
+    if (
+        section.sweeps_parameter
+        or section.mirror
+        or section.order != 1
+        or dtype_name(section.dtype) not in get_args(Dtype)
+    ):
+        raise Undecided(
+            f"only what is swept in {' or '.join(get_args(Dtype))}, in one element of an input, is enclosed"
+        )
     functions = functions_of(section, surrogate)
     refuse_what_tells(functions)
     call_first(section, _curve(search), search.grad_output, centre((search.start, search.stop)))

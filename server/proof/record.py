@@ -9,6 +9,7 @@ from typing import Literal
 Stretch = tuple[float, float]
 Piece = tuple[float, float, int]
 Word = Literal["proved", "refuted", "in part", "nothing", ""]
+Dtype = Literal["float64", "float32"]
 Given = Literal["every", "every positive", "every negative", "range", "this"]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import torch
 from flint import arb, arb_series
 
 from ..runtime.section import Section
@@ -27,6 +28,7 @@ _AT_ONCE, _ELEMENTS_AT_ONCE = 64, 1024  # budget: boxes in one call, and element
 _VALUES = 40  # budget: computed for one box, before it counts as more than one
 _WIDE = 1 / 16  # bound: of the range; a box with a zero of the slope in it is no wider
 _NARROWER = 1 / 64  # pattern: of the range; where such a box is not decided, each step is tightened
+_ROUNDINGS = 128.0  # ulps: constants of a backward may be off by so many
 _WITNESSES = (2.0**-10, 2.0**-15, 2.0**-25, 2.0**-35)  # sample: half of the width of one, of the range
 
 
@@ -144,7 +146,7 @@ class Search:
             self.epsilon, self.bits = max(self.epsilon, epsilon), max(self.bits, _EFFORTS[effort][0])
             self.proved.append((*box, effort))
             self.middles.append(self._middle(box, found, middle))
-        elif known.is_refuted:
+        elif known.is_refuted(_ROUNDINGS * torch.finfo(self.section.dtype).eps):
             self.middles.append(self._middle(box, found, middle))
             self.refuted.append((float(known.difference.abs_lower()), box))
         elif known.is_blurred and effort + 1 < len(_EFFORTS):

@@ -26,7 +26,8 @@ _TELLING_OF_IT |= {"overrides", "_python_dispatch", "__torch_function__", "rando
 _ELSEWHERE = frozenset(("random", "time", "os", "sys", "inspect", "secrets", "datetime", "threading", "ctypes", "gc"))
 _OF_GLOBALS, _OF_ATTRIBUTES = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_ATTR", "LOAD_METHOD")
 _DEEP, _MANY = 3, 1000  # budget: of what is compared before and after: levels, and elements of one
-_CLOSE, _CLOSE_TO_LARGEST = 1e-7, 1e-9  # bound: of rounding in a control, relative to the number and to the largest
+# bound: of rounding in a control, relative to the number and to the largest
+_CLOSE = {torch.float64: (1e-7, 1e-9), torch.float32: (1e-3, 1e-5)}
 
 
 def functions_of(section: Section, surrogate: Callable[..., Any] | None) -> list[FunctionType]:
@@ -178,7 +179,8 @@ def control(section: Section, curve: Section, grad_output: float, known: list[tu
     except FunctionFailed as failed:
         raise Undecided("tensors raise where the stand-in does not") from failed
     returned = np.zeros(t.size) if found.grad_input is None else found.grad_input
+    close, to_largest = _CLOSE[section.dtype]
     for real, enclosed in ((values, curves), (returned, gradients)):
-        allowed = _CLOSE * np.abs(enclosed) + _CLOSE_TO_LARGEST * np.abs(enclosed).max()
+        allowed = close * np.abs(enclosed) + to_largest * np.abs(enclosed).max()
         if not np.all(np.abs(real - enclosed) <= allowed):
             raise Undecided("with numbers it does something else")

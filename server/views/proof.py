@@ -40,7 +40,7 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
         "view": "proof",
         "line": proof_line(found, names),
         "sentence": proof_sentence(found, names, question.grad_output),
-        "meaning": proof_meaning(found, names, question.grad_output),
+        "meaning": proof_meaning(found, names, question.grad_output, question.dtype),
         "word": found.word,
         "share": found.share,
         "epsilon": found.epsilon,

@@ -132,10 +132,6 @@ def test_what_is_kept_on_the_class_is_refused_and_put_back() -> None:
     assert not hasattr(Remembers, "x") or type(Remembers.x) is torch.Tensor
 
 
-def test_a_function_in_float32_is_not_looked_at() -> None:
-    assert "float64" in looked_at(written(torch.exp, torch.exp), dtype=torch.float32).reason
-
-
 def test_a_sign_in_a_box_around_zero_is_not_taken_for_either() -> None:
     found = looked_at(written(torch.abs, torch.sign))
     assert found.word == "proved"

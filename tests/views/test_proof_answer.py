@@ -32,6 +32,12 @@ def test_balls_never_say_equal_but_how_near(server: str) -> None:
     assert "That they are equal no interval of numbers can say" in found["meaning"][0]
 
 
+def test_in_float32_it_is_said_that_what_is_rounded_off_is_not_in_it(server: str) -> None:
+    found = http.get(f"{server}/ops/exp.json?view=proof&dtype=float32").json()
+    assert (found["word"], found["epsilon"]) == ("proved", 1e-12)
+    assert found["meaning"][-1] == "What float32 rounds off is left out: that is measured."
+
+
 def test_a_refutation_has_numbers_that_are_true_in_all_of_its_box(server: str) -> None:
     found = http.get(f"{server}/ops/weight_decay_in_backward.json?view=proof").json()
     box = found["witness"]
@@ -55,6 +61,7 @@ def test_its_table_has_a_row_for_each_stretch(server: str) -> None:
         ("noisy_backward", "draws random numbers"),
         ("exp?grad_output=0", "with grad_output 0 every gradient is 0"),
         ("clamp_with_grad?wrt=min", "one element of an input"),
+        ("exp?dtype=float16", "float64 or float32"),
         ("norm_with_a_hole?boxes=1&start=-1e-3&stop=1e-3", "not decided from −0.001 to 0.001 by 1 box"),
     ],
 )

@@ -53,7 +53,7 @@ def proof_sentence(proof: Proof, names: Names, grad_output: float) -> str:
     return said
 
 
-def proof_meaning(proof: Proof, names: Names, grad_output: float) -> list[str]:
+def proof_meaning(proof: Proof, names: Names, grad_output: float, dtype: str = "float64") -> list[str]:
     """What it means that it is proved or refuted, a sentence or two each; empty where nothing is said."""
     slope = _slope(proof, grad_output)
     told = []
@@ -76,7 +76,8 @@ def proof_meaning(proof: Proof, names: Names, grad_output: float) -> list[str]:
             f" {'point is' if len(proof.points) == 1 else 'points are'} enclosed in no more than"
             f" {width:.0e} each, and left out."
         )
-    return [*told, _LIMITS] if told else []
+    shorter = [f"What {dtype} rounds off is left out: that is measured."] if dtype != "float64" else []
+    return [*told, _LIMITS, *shorter] if told else []
 
 
 def _given(proof: Proof, grad_output: float) -> str:
