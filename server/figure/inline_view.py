@@ -22,7 +22,7 @@ _PEN = Pen(PAGE_PALETTE)
 _KEY = 13.0  # the font size of a legend, in pixels
 _ROW, _HIGHEST = 2.4, 20.0  # rem, of a row of cells and of all of them
 _LETTER = 0.75  # rem, the size of a number in a cell
-_ROOMS = (8, 12, 16, 24, 36, 56)  # rem, of a panel, from where on numbers are shown; as in css/views/companion.css
+_ROOMS = (12, 24, 56)  # rem, of a panel, from where on numbers are shown; as in css/views/companion.css
 _APART = 1.0  # rem between labels
 
 

@@ -23,6 +23,8 @@ from .script_bundle import bundled_script
 _OURS = Path(STATIC)
 _COMMON = ("base", "components", "contrast", "print")
 _FIGURE = ("result", "figure", "reading", "controls")
+# In no layer are those that hold over all others, and over the styles that packages bring.
+_UNLAYERED = ("contrast", "print", "editor", "docs")
 # The files of each kind of page, in order: of two rules of equal specificity the later one holds.
 STYLE_SHEETS = {
     "page": _COMMON,
@@ -31,8 +33,8 @@ STYLE_SHEETS = {
     "embed": (*_COMMON, *_FIGURE, "framed", "embed", "highlight", "no_script"),
     "lesson": (*_COMMON, *_FIGURE, "framed", "lesson", "no_script"),
     "lessons": (*_COMMON, "lessons"),
-    "play": (*_COMMON, *_FIGURE, "play", "copied", "share", "no_script"),
-    "exercise": (*_COMMON, *_FIGURE, "play", "framed", "exercise", "highlight", "no_script"),
+    "play": (*_COMMON, *_FIGURE, "editor", "play", "copied", "share", "no_script"),
+    "exercise": (*_COMMON, *_FIGURE, "editor", "play", "framed", "exercise", "highlight", "no_script"),
     "glossary": (*_COMMON, "glossary"),
     "compare": (*_COMMON, *_FIGURE, "compare", "highlight", "no_script"),
     "compare_choose": (*_COMMON, "compare"),
@@ -50,18 +52,14 @@ _STYLE_COMMENTS = re.compile(r"/\*.*?\*/", re.S)
 
 def style_sheet(page: str) -> bytes:
     """The style sheet of a kind of page, without comments and needless spaces."""
-    return b" ".join(
-        _dense(highlight_style_sheet()) if name == "highlight" else _dense_file(_OURS / "css" / f"{name}.css")
-        for name in STYLE_SHEETS[page]
-    )
+    return b" ".join(_style(name) for name in STYLE_SHEETS[page])
 
 
-def _dense(style: bytes) -> bytes:
-    return " ".join(_STYLE_COMMENTS.sub("", style.decode()).split()).encode()
-
-
-def _dense_file(path: Path) -> bytes:
-    return _dense(path.read_bytes())
+def _style(name: str) -> bytes:
+    """One file of a style sheet, in its layer."""
+    written = highlight_style_sheet() if name == "highlight" else (_OURS / "css" / f"{name}.css").read_bytes()
+    dense = " ".join(_STYLE_COMMENTS.sub("", written.decode()).split())
+    return (dense if name in _UNLAYERED else f"@layer page {{ {dense} }}").encode()
 
 
 SHARED_SCRIPT = "js/figure/live_figure.js"  # what all pages with a figure have in common
@@ -175,7 +173,8 @@ class Assets:
             self._assets[name] = Asset(_MEDIA_TYPES[".js"], partial(_script, name))
         for name in files:
             if name.startswith("css/"):
-                self._assets[name] = Asset(_MEDIA_TYPES[".css"], partial(_dense_file, _OURS / name))
+                style = name.removeprefix("css/").removesuffix(".css")
+                self._assets[name] = Asset(_MEDIA_TYPES[".css"], partial(_style, style))
         for page in STYLE_SHEETS:
             self._assets[f"pages/{page}.css"] = Asset(_MEDIA_TYPES[".css"], partial(style_sheet, page))
 

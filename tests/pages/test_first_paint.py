@@ -188,17 +188,17 @@ def test_what_is_changed_before_plotly_is_there_is_what_is_drawn(browser: Browse
 
 
 @pytest.mark.nightly
-def test_the_larger_library_is_loaded_only_for_the_map(browser: Browser, server: str) -> None:
+def test_the_larger_library_is_loaded_only_for_the_surface(browser: Browser, server: str) -> None:
     with alone(browser, server) as page, asked(page) as addresses:
-        opened(page, "/ops/exp")
+        opened(page, "/ops/abs_product")
         curves, maps = (page.locator("html").get_attribute(f"data-plotly-{kind}") for kind in ("curves", "maps"))
         for look, view, loaded in (
-            ("Step", "step", [curves]),
-            ("grad_output map", "map", [curves, maps]),
+            ("grad_output map", "map", [curves]),
+            ("Surface", "surface", [curves, maps]),
             ("Area", "area", [curves, maps]),
         ):
             page.locator(".looks label", has_text=look).click()
-            shows(page, f"/ops/exp?view={view}")
+            shows(page, f"/ops/abs_product?view={view}")
             assert [url for url in addresses if url.endswith(".min.js")] == [f"{server}{each}" for each in loaded]
 
 
