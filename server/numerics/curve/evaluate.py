@@ -50,6 +50,7 @@ _SAFETY = 3.0  # bound: a safety factor on the noise estimated from a few sample
 # no noise, if it is _BIAS_RATIO times its own third difference and forward is no staircase.
 _NOISE_REACH = 25
 _BIAS_RATIO = 100.0  # pattern: so much larger than what is rough about it, it is another function that is computed
+_LAST_ULPS = 8.0  # ulps: what rounds by no more is the result of forward alone
 _ORDINARY = 1e4  # sample: to x a forward adds numbers of up to this size
 _MIN_DISTINCT = 0.5  # pattern: with distinct values at less than this share of the rows, it is a staircase
 
@@ -177,7 +178,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
         largest_gradient=largest,
         local_scale=scale,
         precision_loss=_precision_loss(
-            section, reference, at, returned, grad_output, max(largest, _largest_inwards(wide, grid))
+            section, reference, at, returned, grad_output, max(largest, _largest_inwards(wide, grid)), y, grid
         ),
         area=area,
         surrogate_area=surrogate_area,
@@ -264,13 +265,32 @@ def _kink_uncertainty(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
 
 
 def _precision_loss(
-    section: Section, reference: Section, at: Rows, returned: BackwardResult, grad_output: float, scale: float
+    section: Section,
+    reference: Section,
+    at: Rows,
+    returned: BackwardResult,
+    grad_output: float,
+    scale: float,
+    values: Array,
+    grid: Grid,
 ) -> Array:
-    """How far what backward returned is from what it returns in double precision, up to some places of ``scale``."""
+    """How far what backward returned is from what it returns in double precision, as far as rounding explains that.
+
+    It does up to some places of ``scale``. Where forward is off its ``values`` in double precision by more than its
+    last places, it rounds on its way, and in the short dtype no slope is better known than the rise over a cell of the
+    ``grid``.
+    """
     if returned.grad_input is None:
         return np.zeros(at.x.size)
     lost = lost_to_double(section, reference, at.x, grad_output, returned.grad_input)
-    return np.minimum(lost, tolerance_for(scale, section.dtype).atol)
+    if not lost.any():
+        return lost
+    last_places = _LAST_ULPS * torch.finfo(section.dtype).eps * np.abs(values)
+    off = np.maximum(_lost_by_rounding(values, returned.values) - last_places, 0.0)
+    cell = grid.span / grid.count
+    sides = at.x + _NOISE_REACH * np.array([[-cell], [cell]])
+    off = np.maximum.reduceat(np.append(finite_numbers(off), 0.0), np.searchsorted(at.x, sides).T.ravel())[::2]
+    return np.minimum(lost, np.maximum(tolerance_for(scale, section.dtype).atol, abs(grad_output) * off / cell))
 
 
 def _largest_inwards(wide: WholeRangeCheck | None, grid: Grid) -> float:
@@ -338,13 +358,14 @@ def forward_rounding(dtype: torch.dtype, x: Array, curve: Curve, rounded: Array,
 
 
 def _dtype_noise(values: Array, rounded: Array) -> Array:
-    """What a shorter dtype has lost of the ``values``.
+    """What a shorter dtype may have lost of the ``values`` near each of them."""
+    return 2 * _SAFETY * moving_maximum(_lost_by_rounding(values, rounded), _NOISE_REACH)
 
-    If it is another, smooth function that is computed there, only what is rough about the difference is rounding.
-    """
+
+def _lost_by_rounding(values: Array, rounded: Array) -> Array:
+    """How far the ``values`` are off in a shorter dtype; if that computes another, smooth function, how roughly."""
     off = np.nan_to_num(rounded - values, posinf=0.0, neginf=0.0)
-    rough = _roughness(off) if is_another(values, rounded) else np.abs(off)
-    return 2 * _SAFETY * moving_maximum(rough, _NOISE_REACH)
+    return _roughness(off) if is_another(values, rounded) else np.abs(off)
 
 
 def is_another(values: Array, rounded: Array) -> bool:

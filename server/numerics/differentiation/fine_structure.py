@@ -27,7 +27,8 @@ _PIECES = 64  # budget: so many pieces of forward around x are compared with wha
 # bound: on a staircase most rise as returned. They are so small a share of the least step that rounding could hide
 # what is disputed, at its bound, but hardly ever does.
 _STAIR = 1 / 16
-_FLOAT32_STEPS = 4, 8, 16, 32  # sample: windows are so many steps of float32 wide
+_JUMP = 2.0  # pattern: where one piece is off by more than so many times as much as all others together, forward jumps
+_FLOAT32_STEPS = 1, 2, 4, 8, 16, 32  # sample: windows are so many steps of float32 wide
 
 
 def contradicted(closeness: Closeness, section: Section, grad_output: float, dispute: Dispute, answer: Answer) -> Mask:
@@ -77,8 +78,8 @@ def _explained_by_structure(closeness: Closeness, returned_at: Forward, dispute:
     if (vague := np.flatnonzero(answer.vaguely & ~explained)).size:
         explained[vague] = _follows_over_float32(closeness.at(vague), returned_at, dispute.at(vague))
     bend = around.bend(dispute.returned)
-    explained &= bend[1] <= ALIKE * dispute.distance  # else it is returned at x alone
-    waves = ~answer.plainly | (bend[: round(2 / _STAIR)] >= _WAVES * dispute.distance).any(axis=0)
+    explained &= around.alone(dispute.returned) <= ALIKE * dispute.distance
+    waves = ~answer.plainly | (np.abs(bend[: round(2 / _STAIR)]) >= _WAVES * dispute.distance).any(axis=0)
     if (waving := np.flatnonzero(waves & ~explained)).size:
         plainly = answer.plainly[waving]
         explained[waving] = _averages(closeness.at(waving), returned_at, dispute.at(waving), plainly)
@@ -111,10 +112,12 @@ def _follows_over_float32(closeness: Closeness, returned_at: Forward, dispute: D
     around = _pieces(closeness, returned_at, np.tile(dispute.x, len(_FLOAT32_STEPS)), width.ravel())
     places = (np.arange(_PIECES) + 0.5) / (_PIECES / 2) - 1
     weights = (1 - places**2) / (1 - places**2).sum()  # of least squares: a step at an end counts for nothing
-    off, mean = (np.abs(weights @ each).reshape(width.shape) for each in (around.slopes - around.means, around.means))
+    left = around.slopes - around.means
+    left[np.abs(left) > _JUMP * (np.abs(left).sum(axis=0) - np.abs(left))] = 0.0
+    off, mean = (np.abs(weights @ each).reshape(width.shape) for each in (left, around.means))
     # Where a wave averages to nothing, so does what is wrong by a share of it.
     share = np.minimum(mean / np.abs(dispute.returned), 1.0)
-    alone = around.bend(np.tile(dispute.returned, len(_FLOAT32_STEPS)))[1].reshape(width.shape)
+    alone = around.alone(np.tile(dispute.returned, len(_FLOAT32_STEPS))).reshape(width.shape)
     limit = ALIKE * dispute.distance
     explained: Mask = ((off <= limit * share) & (alone <= limit)).any(axis=0)
     return explained
@@ -131,9 +134,15 @@ class _Pieces:
     returned: Array
 
     def bend(self, at_x: Array) -> Array:
-        """How far what is returned at x is off the mean of that on both sides, by the distance from x."""
-        bend: Array = np.abs(self.returned[_PIECES + 1 :] + self.returned[_PIECES - 1 :: -1] - 2 * at_x) / 2
+        """How far the mean of what is returned on both sides is off what is at x, by the distance from x."""
+        bend: Array = (self.returned[_PIECES + 1 :] + self.returned[_PIECES - 1 :: -1]) / 2 - at_x
         return bend
+
+    def alone(self, at_x: Array) -> Array:
+        """How far off is what is returned at x alone: the bend at no distance, extrapolated from one and two pieces."""
+        bend = self.bend(at_x)
+        alone: Array = np.abs(4 * bend[1] - bend[3]) / 3
+        return alone
 
 
 def _pieces(closeness: Closeness, returned_at: Forward, x: Array, width: Array) -> _Pieces:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, finite_numbers, unit_shares
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach, full_reach
+from ...runtime.reference import lost_to_double
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.confirmation import Closeness, Dispute, confirmed
@@ -173,8 +174,11 @@ def measure_range(
     deviation = np.abs(returned.values - measured.y) / np.abs(measured.y)
     deviation[~np.isfinite(deviation)] = 0.0
     height = finite_numbers(np.abs(measured.y), infinity=0.0)
-    lost = np.maximum(_DEVIATION * moving_maximum(deviation, 2), _LAST_ULPS * eps)
-    rounding = abs(grad_output) * lost * height / size
+    deviation = moving_maximum(deviation, 2)
+    rounding = abs(grad_output) * np.maximum(_DEVIATION * deviation, _LAST_ULPS * eps) * height / size
+    # A forward that rounds on its way is off by more than its last places, and the slope with it.
+    lost = lost_to_double(section, reference, x, grad_output, returned.grad_input)
+    rounding = np.maximum(rounding, np.where(deviation > _LAST_ULPS * eps, lost, 0.0))
     return RangeMeasurements(
         section, reference, grad_output, reach, x, returned.values, returned.grad_input, measured, rounding, scale, seen
     )

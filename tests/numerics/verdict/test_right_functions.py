@@ -34,8 +34,9 @@ def test_a_right_function_matches_at_first_sight_and_from_near_and_never_differs
 
 # Triangle waves below the rounding of a steep cube, and beside steps of float32; a chirp and a staircase of float32.
 WAVES_BENEATH_ROUNDING = 10111, 10591, 10747, 11035, 11467, 11527
-# Stairs at the limit of rounding, a phase that float32 rounds, a wave between two numbers, one on a step of float32.
-FINE_STRUCTURE = 18475, 18844, 14541, 14383
+# Stairs at the limit of rounding, a phase that float32 rounds, a wave between two numbers, one on a step of float32;
+# two waves, the phase of one of which is large; a wave, stairs and steps of float32 far below it.
+FINE_STRUCTURE = 18475, 18844, 14541, 14383, 81887, 81373
 
 
 @pytest.mark.parametrize("number", [*range(0, 90, 5), *WAVES_BENEATH_ROUNDING, *FINE_STRUCTURE])
@@ -58,6 +59,20 @@ def test_what_is_wrong_in_half_a_cell_is_seen_between_the_rows(number):
     assert (verdict.word, others) == ("differs", [])
     assert high - low <= 1.01 * cell
     assert low - cell <= each.start + (each.count // 2 + 0.5) * cell <= high + cell
+
+
+@pytest.mark.parametrize(("start", "stop"), [(-282, 1166), (-0.1, 0.117)])
+def test_a_phase_that_float32_rounds_is_not_held_against_backward_and_a_factor_is(start, stop):
+    """Beside a parabola that is steeper than the wave."""
+    speed = 6.4 / (stop - start)
+
+    def wave(x):
+        return torch.cos(2 * torch.sin(speed * x + 74336.14)) + 0.2 * (speed * x) ** 2
+
+    right = op_of(lambda x: Differentiated.apply(x, wave, torch.ones_like))
+    wrong = op_of(lambda x: Differentiated.apply(x, wave, lambda t: 1.05 + 0 * t))
+    assert look(right, start, stop, 401, dtype=torch.float32)[1].word == "matches"
+    assert look(wrong, start, stop, 401, dtype=torch.float32)[1].word == "differs"
 
 
 def test_a_slightly_wrong_slope_of_a_wave_faster_than_the_rows_is_seen():
