@@ -10,6 +10,7 @@ import ast
 import linecache
 import sys
 from collections.abc import Iterator
+from functools import partial
 from types import FunctionType, ModuleType
 from typing import Any, NotRequired
 
@@ -159,6 +160,7 @@ def _op(name: str, record: dict[str, Any], functions: dict[str, type], guest: Gu
         made["function"], made["name"] = functions[record["function"]], ""
         made["inputs"] = tuple(Input(**each) for each in record["inputs"])
         made["parameters"] = tuple(Parameter(**each) for each in record["parameters"])
+        made["aside"] = None if record["aside"] is None else partial(str, record["aside"])
         made["descent"] = record["descent"] and Descent(**record["descent"])
         return Op(**record | made)
     except (TypeError, ValueError, AttributeError, KeyError) as problem:

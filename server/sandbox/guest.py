@@ -131,7 +131,8 @@ class Guest:
         plain = {field: getattr(op, field) for field in Op.__dataclass_fields__}
         plain |= {role: _parameter_names(each) for role, each in callables.items()}
         plain |= {name: [asdict(each) for each in getattr(op, name)] for name in ("inputs", "parameters")}
-        return plain | {"function": op.function.__qualname__, "descent": op.descent and asdict(op.descent)}
+        plain |= {"function": op.function.__qualname__, "descent": op.descent and asdict(op.descent)}
+        return plain | {"aside": op.aside and str(op.aside())}
 
     def _called(self, request: dict[str, Any], reading: Reading, writing: Writing) -> dict[str, Any]:
         """Call a target: what it returns, and which of the tensors it was given it has written into."""

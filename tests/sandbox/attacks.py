@@ -8,12 +8,14 @@ Those in ``HARMLESS`` groups succeed without the layers, and are tried so, which
 from __future__ import annotations
 
 PRELUDE = """
-import array, builtins, code, collections, contextlib, ctypes, errno, faulthandler, fcntl, gc, glob, importlib
+import array, builtins, code, collections, contextlib, ctypes, errno, faulthandler, fcntl, gc, glob, importlib.util
 import inspect, io, json, linecache, marshal, math, mmap, os, pickle, platform, random, re, resource, select, shutil
-import encodings.idna, multiprocessing.pool, multiprocessing.synchronize, torch.utils.serialization
+import encodings.idna, multiprocessing.pool, multiprocessing.synchronize
 import signal, socket, stat, struct, subprocess, sys, sysconfig, tempfile, threading, time, traceback, types, warnings
 import weakref
 import numpy as np, torch
+if importlib.util.find_spec("torch.utils.serialization"):  # which torch.load looks for, from 2.6 on
+    import torch.utils.serialization
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 def call(number, *given):
