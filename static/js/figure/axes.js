@@ -14,6 +14,7 @@ export const axisStyle = (palette) => ({
   tickfont: { color: palette.muted },
   tickmode: "array",
   ticklabelstandoff: 5,
+  ticklabeloverflow: "allow", // else plotly measures each label to find out
 });
 
 // From this width in rem on, an axis has room for more labels; the same as in figure.css.

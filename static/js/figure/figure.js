@@ -41,7 +41,6 @@ export function figure(answer, view, palette) {
     range,
     fixedrange: true,
     ...labels,
-    title: axisTitle("", palette),
   });
   const labels = [upper, lower].flatMap((axis) => axis?.labels.ticktext ?? []);
   const left = Math.round((Math.ceil(4 * Math.max(MARGIN.left, 0.7 + widest(labels))) / 4) * view.rem);
@@ -54,7 +53,7 @@ export function figure(answer, view, palette) {
   };
   if (lower) layout.yaxis2 = yAxis(lower, place.lower);
   const ranges = { upper: upper.range, lower: (lower ?? upper).range };
-  return { data: traces(answer, Boolean(lower), view.hidden, palette, view.pale), layout, ranges };
+  return { data: traces(answer, Boolean(lower), view.hidden, palette, view.pale, ranges.lower), layout, ranges };
 }
 
 /** The axis of the scene, or the one that is `held`, with labels. */

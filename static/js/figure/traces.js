@@ -27,15 +27,15 @@ const WITH = { "error band": "numerical", subgradients: "kinks", "kink slopes": 
 /**
  * Plotly traces for `answer`; slopes have a panel of their own if they are `apart`, else the axis of the values. `hidden`
  * are names of the legend, where one word stands for both surrogates if they share an axis. The curves of the answer `pale`, if there is one, lie
- * between what is measured and what is judged.
+ * between what is measured and what is judged. The axis of the slopes goes from `low` to `high`.
  */
-export function traces({ columns, scene }, apart, hidden, palette, pale = null) {
+export function traces({ columns, scene }, apart, hidden, palette, pale, [low, high]) {
   const axis = (lower) => (lower && apart ? "y2" : "y");
   const [middle, error] = [columns.numerical, columns.error].map((column) => without(column, scene.gaps));
   const band = {
     ...baseTrace("error band", axis(true)),
     mode: "lines",
-    ...errorBand(columns.x, middle, error),
+    ...errorBand(columns.x, middle, error, THIN * (high - low)),
     fill: "toself",
     fillcolor: palette.numerical,
     opacity: 0.22,
@@ -52,6 +52,7 @@ export function traces({ columns, scene }, apart, hidden, palette, pale = null) 
   return [band, ...curves, ...marks].map((each) => (hidden.has(entry(each.name)) ? { ...each, visible: false } : each));
 }
 
+const THIN = 2.5e-4; // of its axis: a thinner band is left out, as in server/figure/svg_paths.py
 const PALE = { opacity: 0.55, dash: "6px,4px" };
 
 /** What tells another answer, pale: forward, and what its backward returned. */
@@ -85,20 +86,21 @@ function points(name, x, y, yaxis, palette) {
   return { ...baseTrace(name, yaxis), mode: "markers", x, y, cliponaxis: false, marker };
 }
 
-/** {x, y} of the outlines of `middle` ± `error`, separated by nulls where either is missing. */
-function errorBand(x, middle, error) {
+/** {x, y} of the outlines of `middle` ± `error`, separated by nulls where either is missing, without those nowhere as thick as `least`. */
+function errorBand(x, middle, error, least) {
   const outline = { x: [], y: [] };
   let run = [];
   const close = () => {
-    const back = [...run].reverse();
-    outline.x.push(...run.map((i) => x[i]), ...back.map((i) => x[i]), null);
-    outline.y.push(...run.map((i) => middle[i] + error[i]), ...back.map((i) => middle[i] - error[i]), null);
+    const [there, back] = [run, [...run].reverse()];
     run = [];
+    if (there.every((i) => 2 * error[i] < least)) return;
+    outline.x.push(...there.map((i) => x[i]), ...back.map((i) => x[i]), null);
+    outline.y.push(...there.map((i) => middle[i] + error[i]), ...back.map((i) => middle[i] - error[i]), null);
   };
   for (let i = 0; i < x.length; i += 1) {
     if (Number.isFinite(middle[i] ?? NaN) && Number.isFinite(error[i] ?? NaN)) run.push(i);
     else if (run.length > 0) close();
   }
-  if (run.length > 0) close();
+  close();
   return outline;
 }
