@@ -9,9 +9,10 @@ import numpy as np
 import torch
 
 from .arrays import Array, largest_magnitude
-from .batching import Batch, batched_section, find_batch
+from .batching import Batch, batched_copies, batched_section, find_batch
 from .failure import FunctionFailed
 from .section import Section
+from .stacked_inputs import InputCopies
 
 _MOST_ASKED_AGAIN = 64  # budget: the points asked a second time where each needs a call of its own
 # bound: the relative difference between two calls of a deterministic forward: last places on a CPU.
@@ -37,6 +38,19 @@ def find_reference(batch: Batch, x: Array, grad_output: float = 1.0) -> Batch:
                 found.section.forward(asked)
                 return found
     return batch
+
+
+def reference_copies(copies: InputCopies, span: float) -> InputCopies:
+    """The same in double precision on the CPU, unless the Function refuses that."""
+    section = copies.section.alone()
+    double = section.at(torch.float64, "cpu")
+    if double == section:
+        return copies
+    try:
+        reference = batched_copies(replace(double, inputs=rounded_inputs(section)), span)
+        return reference if reference.size else copies
+    except FunctionFailed:
+        return copies
 
 
 def rounded_inputs(section: Section) -> tuple[tuple[str, tuple[float, ...]], ...]:

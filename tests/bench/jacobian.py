@@ -18,8 +18,8 @@ from support.sections import op_of, section
 from timing import Times, interleave
 
 from gradloupe.ops import OPS, Input, Op
+from gradloupe.server.numerics.differentiation.map_slopes import BasePoint, jacobian_slopes
 from gradloupe.server.numerics.jacobian.cell_status import judge_jacobian_cells
-from gradloupe.server.numerics.jacobian.cells import BasePoint, jacobian_slopes
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.jacobian.scan import column_batches, scan_jacobian, single_differences
 from gradloupe.server.runtime.arrays import EPSILON, Array

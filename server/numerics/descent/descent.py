@@ -13,6 +13,7 @@ from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array, Forward, dtype_name
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
+from ...runtime.stacked_inputs import InputCopies
 from .loss import Loss, LossGradient, flat_array, moved_size, output_at, position_tensor
 from .optimizer import DescentRun, GradientFunction, run_descent
 from .plan import DescentPlan, DescentRequest, plan_descent
@@ -78,7 +79,7 @@ def descend(section: Section, request: DescentRequest) -> DescentPair:
         counts = f"{section.wrt} has {size} elements and {section.of} {y.numel()}"
         raise TooLarge(f"{counts}: the true derivative is measured of at most {_MAX_PAIRS} pairs of them.")
     random = _is_random(loss, start)
-    truth = truth.alone() if random else truth
+    truth = replace(truth, copies=InputCopies(truth.copies.section.alone()), random=True) if random else truth
     began = timing.now()
     returned = run_descent(start, plan.lr, plan.steps, lambda position, _: loss.pull(position), _SECONDS)
     left = _SECONDS - (timing.now() - began)
@@ -145,7 +146,7 @@ def _unmoved(run: DescentRun) -> NDArray[np.bool_]:
 def _on_goal(truth: TrueForward, loss: Loss, start: Array) -> NDArray[np.bool_]:
     """Which elements something depends on, but nothing that is not on goal already."""
     y = truth.outputs(start[None])[0]
-    depends = truth.slopes(start, y).value.reshape(start.size, y.size) != 0
+    depends = truth.slopes(start, y).value.reshape(y.size, start.size).T != 0
     off = np.abs(loss.residual(y)) > _GOAL_RTOL * np.abs(y).max(initial=0.0)
     return depends.any(axis=1) & ~(depends & off).any(axis=1)
 

@@ -72,12 +72,9 @@ class Loss:
             raise failure_of(error, self.section.op, "forward") from error
 
 
-def output_at(section: Section, position: torch.Tensor, copies: int = 1) -> torch.Tensor:
-    """The output ``of`` where ``position`` stands for all of ``wrt``, for so many stacked copies of it.
-
-    Raises ``FunctionFailed``.
-    """
-    return section.output(section.called_with(_arguments(section, position, copies)))
+def output_at(section: Section, position: torch.Tensor) -> torch.Tensor:
+    """The output ``of`` where ``position`` stands for all of ``wrt``. Raises ``FunctionFailed``."""
+    return section.output(section.called_with(_arguments(section, position)))
 
 
 def backpropagate(section: Section, loss: torch.Tensor) -> None:
@@ -88,12 +85,12 @@ def backpropagate(section: Section, loss: torch.Tensor) -> None:
         raise failure_of(error, section.op, "backward") from error
 
 
-def _arguments(section: Section, position: torch.Tensor, copies: int) -> Iterator[Any]:
+def _arguments(section: Section, position: torch.Tensor) -> Iterator[Any]:
     for name, _ in section.inputs:
         if name == section.wrt:
             yield position.clone()  # one that works in place would refuse a leaf, and spoil what is not its own
         else:
-            yield section.repeated(name, copies)
+            yield section.repeated(name, 1)
     for name, value in section.parameters:
         yield float(position) if name == section.wrt else value
 

@@ -57,7 +57,7 @@ def plan_descent(section: Section, truth: TrueForward, request: DescentRequest) 
     declared = _declared(section) or Descent()
     at = declared.at if request.at is None else request.at
     start = _start(section, truth, request, at)
-    y = truth.outputs(start[None])[0]
+    y = truth.output(start)
     own_goal = (declared.goal,) if isinstance(declared.goal, float | int) else declared.goal
     goal = request.goal or (own_goal if own_goal and len(own_goal) in (1, y.size) else None)
     if goal:
@@ -131,5 +131,5 @@ def _rate(truth: TrueForward, count: int, asked: DescentRequest, start: Array, o
 def _steepness(truth: TrueForward, position: Array) -> float:
     """The spectral norm of the Jacobian of forward there, unknown slopes taken as 0."""
     y = truth.outputs(position[None])[0]
-    slopes = truth.slopes(position, y).value.reshape(position.size, y.size)
+    slopes = truth.slopes(position, y).value.reshape(y.size, position.size)
     return float(np.linalg.norm(np.where(np.isfinite(slopes), slopes, 0.0), 2)) if y.size else 0.0

@@ -84,6 +84,15 @@ class Slopes:
         arrays: dict[str, Any] = {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
         return replace(self, **{name: each[rows] for name, each in arrays.items()})
 
+    def with_rows(self, rows: Mask | NDArray[np.intp], others: Slopes) -> Slopes:
+        """The same with those of other slopes at some of the points, of which there are as many."""
+        arrays: dict[str, Any] = {
+            name: each.copy() for name, each in vars(self).items() if isinstance(each, np.ndarray)
+        }
+        for name, each in arrays.items():
+            each[rows] = getattr(others, name)
+        return replace(self, **arrays)
+
     @property
     def error_by_kind(self) -> Array:
         """``error``, but at kinks the larger of the bounds of the two one-sided slopes."""
@@ -386,11 +395,5 @@ def remeasure(
         other = Ladder.around(forward, x[rows], steps, noise, slopes.precision, y[rows]).central()[0]
         widened = np.fmax(slopes.error[rows], np.fmin(difference, np.abs(slopes.value[rows] - other)))
         confirmed &= widened <= _MIN_GAIN * fine.error
-    value, error = slopes.value.copy(), slopes.error.copy()
-    error[rows] = np.where(confirmed, widened, fine.error)
-    value[rows] = np.where(confirmed, value[rows], fine.value)
-    names = ("left", "right", "left_error", "right_error", "kind", "curvature")
-    columns = {name: getattr(slopes, name).copy() for name in names}
-    for name, column in columns.items():
-        column[rows] = getattr(fine, name)
-    return replace(slopes, value=value, error=error, **columns)
+    value, error = np.where(confirmed, slopes.value[rows], fine.value), np.where(confirmed, widened, fine.error)
+    return slopes.with_rows(rows, replace(fine, value=value, error=error, noise=slopes.noise[rows]))

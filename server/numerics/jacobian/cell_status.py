@@ -13,10 +13,10 @@ from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices
 from ...runtime.symmetric_inputs import mirrored_index, swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, remeasure
+from ..differentiation.map_slopes import BasePoint, forward_of_cells, partials_add_up, steepest_per_output
 from ..status import Status
 from ..tolerance import Allowance, Allowed, Tolerance
 from ..verdict.slope_judge import judge_slopes, without_remarks
-from .cells import BasePoint, forward_of_cells, partials_add_up, steepest_per_output
 
 _Places = NDArray[np.intp]
 

@@ -18,8 +18,8 @@ from ...runtime.failure import Failure, FunctionFailed, describe_result, failure
 from ...runtime.section import Section
 from ...runtime.vjp import Index, pull_back
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
+from ..differentiation.map_slopes import BasePoint, Line, jacobian_slopes, random_direction
 from ..tolerance import REMARK_SHARE, Allowance, tolerance_for
-from .cells import BasePoint, Line, jacobian_slopes, random_direction
 
 _Link = Literal["arrives", "dropped", "unfounded", "nothing", "unknown"]
 _Links = tuple[tuple[_Link, ...], ...]

@@ -13,9 +13,9 @@ from ...runtime.arrays import Array, Mask, largest_magnitude
 from ...runtime.batching import batched_copies
 from ...runtime.failure import FunctionFailed
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
+from ..differentiation.map_slopes import BasePoint, jacobian_slopes
 from ..formatting.numbers import format_measured
 from ..status import Status
-from .cells import BasePoint, jacobian_slopes
 from .jacobian import Jacobian
 from .sparsity import dependence_mask, element_positions
 

@@ -11,13 +11,13 @@ import torch
 from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import batched_copies, seconds_per_copy
 from ...runtime.failure import Failure, FunctionFailed
-from ...runtime.reference import rounded_inputs
+from ...runtime.reference import reference_copies
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
 from ...runtime.symmetric_inputs import swept_shape
 from ...runtime.vjp import Index
+from ..differentiation.map_slopes import BasePoint, jacobian_slopes
 from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells
-from .cells import BasePoint, jacobian_slopes
 from .scan import ScanResult, scan_jacobian
 
 # budget: the sides that a block may have; taken is the largest that is estimated to stay within the seconds.
@@ -97,7 +97,7 @@ def jacobian(
     ``span`` is the range of ``wrt``, the scale of the differences. Raises ``FunctionFailed`` where forward fails.
     """
     copies = batched_copies(section, span)
-    reference = _reference(copies, span)
+    reference = reference_copies(copies, span)
     side = _block_side(copies)
     rows, columns = _block(section, copies, side)
     if not rows.count:
@@ -135,19 +135,6 @@ def jacobian(
         elsewhere=elsewhere,
         failure=failure,
     )
-
-
-def _reference(copies: InputCopies, span: float) -> InputCopies:
-    """What differences are taken of: the same in double precision on the CPU, unless the Function refuses that."""
-    section = copies.section.alone()
-    double = section.at(torch.float64, "cpu")
-    if double == section:
-        return copies
-    double = replace(double, inputs=rounded_inputs(section))
-    try:
-        return batched_copies(double, span) if InputCopies(double).size else copies
-    except FunctionFailed:
-        return copies
 
 
 def _block(section: Section, copies: InputCopies, side: int) -> tuple[ElementRange, ElementRange]:

@@ -12,10 +12,10 @@ from ...runtime.batching import seconds_per_copy
 from ...runtime.failure import FunctionFailed
 from ...runtime.stacked_inputs import BATCH_ELEMENTS, Indices, InputCopies
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
+from ..differentiation.map_slopes import BasePoint, jacobian_slopes, slopes_along
 from ..status import Status
 from ..tolerance import tolerance_for
 from .cell_status import judge_jacobian_cells
-from .cells import BasePoint, jacobian_slopes, slopes_along
 
 _Labels = tuple[Callable[[int], str], Callable[[int], str]]  # the names of rows and columns
 _MAX_CELLS = 1 << 21  # budget: the most cells that are scanned; eight bytes each

@@ -1,4 +1,4 @@
-"""The numerical Jacobian: Richardson-extrapolated differences for every cell and along lines, with error bounds."""
+"""The slopes of a map: every output by every element, and along lines, with error bounds: a numerical Jacobian."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
 from ...runtime.reference import is_repeated
 from ...runtime.stacked_inputs import Indices, InputCopies
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
-from ..differentiation.noise import (
+from .finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
+from .noise import (
     COARSE_DISTANCE,
     COARSE_PROBES,
     EXACT_NOISE,
@@ -54,7 +54,8 @@ class BasePoint:
     """The point at which a Jacobian is taken: the output ``y`` there, its noise, and the precision of forward.
 
     ``span`` is the range of ``wrt``, the scale of all steps; ``precision`` is half a unit in the last place.
-    ``deterministic`` says that forward, asked again, answers the same.
+    ``deterministic`` says that forward, asked again, answers the same. Where elements are as far from 0 as a ``reach``
+    beyond the span, that is the scale of their steps.
     """
 
     copies: _Map
@@ -63,6 +64,7 @@ class BasePoint:
     noise: Array
     precision: float
     deterministic: bool = True
+    reach: float | Array = 0.0
 
     @classmethod
     def plain(cls, copies: _Map, span: float, precision: float = EPSILON) -> BasePoint:
@@ -87,9 +89,10 @@ class BasePoint:
         return cls(copies, span, y, noise, precision, deterministic)
 
     @property
-    def widest(self) -> float:
-        """The first step."""
-        return widest_step(self.span, self.precision)
+    def widest(self) -> Array:
+        """The first step along each element."""
+        widest = widest_step(1.0, self.precision) * np.maximum(self.span, self.reach)
+        return np.broadcast_to(widest, self.copies.here.shape)
 
 
 @np.errstate(all="ignore")
@@ -99,13 +102,13 @@ def jacobian_slopes(ground: BasePoint, rows: Indices, columns: Indices) -> Slope
     Eight forwards a column, and a finer ladder with both sides for the cells that these cannot settle.
     """
     t, y = ground.copies.here[columns], ground.y[rows]
-    steps = ground.widest * LADDER
+    steps = ground.widest[columns] * LADDER
     cells = y.size * columns.size
     values = ground.copies.moved(np.tile(columns, 2 * LEVELS), np.concatenate((t + steps, t - steps)).ravel(), rows)
     above, below = values.reshape(2, LEVELS, columns.size, y.size).swapaxes(2, 3).reshape(2, LEVELS, cells)
     gaps = np.tile((t + steps) - (t - steps), y.size)
     by, at, noise = np.tile(t, y.size), np.repeat(y, columns.size), np.repeat(ground.noise[rows], columns.size)
-    return Ladder(by, at, above, below, steps, gaps, noise, ground.precision).slopes(
+    return Ladder(by, at, above, below, np.tile(steps, y.size), gaps, noise, ground.precision).slopes(
         lambda some: forward_of_cells(ground.copies, rows, columns, some),
         lambda value: steepest_per_output(value, columns.size),
     )
