@@ -7,6 +7,7 @@ schema is in ``schema.views``.
 from .capabilities.all_badges import capability_badges, exception_summary
 from .capabilities.compile import compile_badge, in_a_copy, in_this_process, try_compile
 from .examination.call import Call
+from .examination.recorder import instrument, replace_references
 from .xray import CheckRow, ContractResult, contract_xray
 
 __all__ = [
@@ -19,5 +20,7 @@ __all__ = [
     "exception_summary",
     "in_a_copy",
     "in_this_process",
+    "instrument",
+    "replace_references",
     "try_compile",
 ]

@@ -12,8 +12,8 @@ from ..numerics.tolerance import USUAL, Allowance
 from ..runtime import timing
 from ..runtime.arrays import dtype_name
 from ..runtime.failure import Failure, failure_of
+from ..runtime.graph import has_setup_context
 from ..runtime.isolation import quietly
-from ..runtime.recorder import has_setup_context
 from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, time_limit
 from .capabilities import all_badges

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch.autograd.function import BackwardCFunction
 
-from ..runtime.graph import declares_once
-from ..runtime.recorder import has_setup_context
+from ..runtime.graph import declares_once, has_setup_context
 from .profiler import RecordedCall, function_class
 from .trace import GraphTrace
 from .values import ValueSummary, one_line, tensors_in, value_summary

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.autograd.function import BackwardCFunction, FunctionCtx
 
-from ..runtime.recorder import has_setup_context
+from ..runtime.graph import has_setup_context
 from .values import ValueSummary, value_summary
 
 _BACKWARD = tuple(

@@ -9,7 +9,6 @@ from .batching import batched_copies, batched_plane, batched_section, structure_
 from .failure import Failure, FunctionFailed
 from .graph import declares_once
 from .plane import Plane
-from .recorder import instrument, replace_references
 from .reference import reference_of
 from .rejected_points import find_rejected
 from .rng import SEED, GeneratorStates, preserve_rng, seed_all_generators
@@ -37,10 +36,8 @@ __all__ = [
     "dense",
     "expanded",
     "find_rejected",
-    "instrument",
     "preserve_rng",
     "reference_of",
-    "replace_references",
     "seed_all_generators",
     "strided",
     "structure_name",

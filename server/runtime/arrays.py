@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Forward = Callable[[Array], Array]
 Interval = tuple[float, float]
+_Number = TypeVar("_Number", np.float64, np.intp)
 EPSILON = 2.0**-53  # unit: half a unit in the last place of 1.0
 
 
@@ -29,6 +30,17 @@ def largest_magnitude(values: Array, share: float = 1.0) -> float:
     if not magnitude.size:
         return 0.0
     return float(magnitude.max() if share == 1 else np.quantile(magnitude, share))
+
+
+def finite_rise(values: Array) -> float:
+    """How far the finite values lie apart."""
+    finite = values[np.isfinite(values)]
+    return float(finite.max() - finite.min()) if finite.size else 0.0
+
+
+def evenly_chosen(rows: NDArray[_Number], most: int) -> NDArray[_Number]:
+    """At most so many of some rows, evenly spaced, the first and the last among them."""
+    return rows[np.linspace(0, rows.size - 1, min(most, rows.size)).astype(np.intp)]
 
 
 def consecutive_differences(values: NDArray[Any]) -> NDArray[Any]:

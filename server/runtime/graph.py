@@ -11,11 +11,18 @@ from itertools import islice
 from typing import Any
 
 import torch
-from torch.autograd.function import BackwardCFunction, once_differentiable
+from torch.autograd.function import BackwardCFunction, _SingleLevelFunction, once_differentiable
 
 from .arguments import input_shape
 from .section import Section
 from .vjp import pull_back
+
+FunctionClass = type[torch.autograd.Function]
+
+
+def has_setup_context(function: FunctionClass) -> bool:
+    """Whether the Function defines ``setup_context``, so that forward has no ctx."""
+    return function.setup_context is not _SingleLevelFunction.setup_context
 
 
 def _nodes(outputs: Iterable[torch.Tensor]) -> Iterator[Any]:

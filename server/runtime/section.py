@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ...ops import Op
 from .arrays import Array
-from .batch_size import batch_size
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
@@ -34,6 +33,10 @@ from .vjp import (
 )
 
 _Tensors = dict[str, torch.Tensor]
+# budget: limits of one batch: beyond some megabytes bigger batches are slower, and a Function that compares each
+# element with every other costs the square of their number.
+_BATCH_ELEMENTS = 1 << 20
+_BATCH_TENSORS, _BATCH_NUMBERS = 1 << 10, 9 << 10  # budget: the eight steps of 1000 points, and the probes for noise
 
 
 @dataclass(frozen=True)
@@ -408,7 +411,10 @@ class Section:
     @cached_property
     def batch_size(self) -> int:
         """The most points that share a call."""
-        return batch_size(self.copy_size) if self.stacked else 1
+        if not self.stacked:
+            return 1
+        size = self.copy_size
+        return max(1, min(_BATCH_ELEMENTS // size, _BATCH_TENSORS if size > 1 else _BATCH_NUMBERS))
 
     def _chunks(self, count: int) -> Iterator[slice]:
         size = self.batch_size

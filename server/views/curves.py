@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from ..numerics.curve.evaluation import Evaluation
+from ..numerics.curve.evaluation import Evaluation, difference_at
 from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.sentences.headline import Specimen, headline
@@ -16,7 +16,6 @@ from ..numerics.sentences.places import describe_point, section_names
 from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import Status
 from ..numerics.studies.implied_forward import implied_forward
-from ..numerics.verdict.differences import difference_at
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.listed import listed
 from ..protocol.question import Question
@@ -99,8 +98,8 @@ def curves_answer(
     columns |= shares
     holds = None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds
     measured_by: NumericalRecord = {
-        "dtype": dtype_name(evaluation.numerical_dtype),
-        "device": evaluation.numerical_device,
+        "dtype": dtype_name(evaluation.reference.dtype),
+        "device": evaluation.reference.device,
         "forwards_per_point": slopes.forwards,
         "step": slopes.step,
     }
@@ -172,8 +171,8 @@ def _notes(evaluation: Evaluation, section: Section, question: Question) -> list
             f"{forward if section.order == 1 else section.of} has steps that lie closer together than the points;"
             " zoom in to see them."
         )
-    if evaluation.numerical_dtype != torch.float64:
-        kind = dtype_name(evaluation.numerical_dtype)
+    if evaluation.reference.dtype != torch.float64:
+        kind = dtype_name(evaluation.reference.dtype)
         notes.append(f"{forward} refuses float64, so the numerical gradient is computed in {kind} too.")
     return notes
 

@@ -25,13 +25,13 @@ from ..protocol.messages import (
     WorkerResult,
 )
 from ..protocol.question import Question
-from ..runtime.attributes import ATTRIBUTES
 from ..runtime.devices import gpu_error
 from ..runtime.failure import spoiled
 from ..runtime.settings import SETTINGS, Change, SavedSettings
 from ..schema.op import OpDescription
 from ..views.common import ViewAnswer
 from . import answer
+from .attributes import ATTRIBUTES
 from .child_processes import child_pids, end_children, referenced_children
 
 if TYPE_CHECKING:

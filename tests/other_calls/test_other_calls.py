@@ -220,7 +220,7 @@ def test_the_targets_of_a_loss_are_stacked_with_its_rows() -> None:
     op = op_of(loss, infer(loss).recipe, "loss", "loss", "own")
     evaluation, verdict = look(op, -3.0, 3.0)
     assert op.inputs[0].shape == (3, 4)
-    assert evaluation.stacked == ("x",)
+    assert evaluation.section.stacked == ("x",)
     assert verdict.word == "matches"
 
 

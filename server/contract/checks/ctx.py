@@ -13,9 +13,9 @@ import torch
 from ...numerics.diagnosis.unused_saved import unused_saved
 from ...protocol.listed import counted, listed, several
 from ...runtime.graph import function_nodes
-from ...runtime.recorder import KeptTensor
 from ..examination.call import GradientsByName
 from ..examination.contract_check import EXTENDING, MECHANICS, SAVE_FOR_BACKWARD, CheckFinding, contract_check
+from ..examination.recorder import KeptTensor
 from ..examination.session import CheckSession, differing_gradients, farthest_elements, gradients_close
 
 _POINTS = 33  # budget: points of the range at which saved tensors are tried

@@ -12,8 +12,7 @@ from torch.autograd.function import _SingleLevelFunction
 
 from ...inference.construction.op import InferredOp
 from ...protocol.listed import listed
-from ...runtime.graph import leaves_behind
-from ...runtime.recorder import has_setup_context
+from ...runtime.graph import has_setup_context, leaves_behind
 from ...schema.views import HIDDEN_ID
 from ..examination.contract_check import EXTENDING, FUNCTION, MECHANICS, TORCH_FUNC, CheckFinding, contract_check
 from ..examination.session import CheckSession

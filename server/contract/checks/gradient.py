@@ -19,13 +19,12 @@ from ...numerics.formatting.numbers import format_distinct, format_number
 from ...runtime.arrays import EPSILON
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
-from ...runtime.tensor_elements import function_along
 from ...runtime.timeouts import note_call_start
 from ...runtime.user_call import call_user_code
 from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor, reset_seeds
 from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
-from ..examination.slopes import TensorSlopes, precision_of, tensor_slopes, total_of
+from ..examination.slopes import TensorSlopes, function_along, precision_of, tensor_slopes, total_of
 from .causes import cause_of
 from .state import random_sources
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains

@@ -13,10 +13,11 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
-from ...runtime.recorder import FunctionClass, replace_references
+from ...runtime.graph import FunctionClass
 from ..examination.call import GradientsByName
 from ..examination.contract_check import FUNCTION, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
+from ..examination.recorder import replace_references
 from ..examination.session import CheckSession, all_gradients_close
 
 _MAX_NUMBERS = 12  # budget: numbers that are changed, one after another

@@ -9,9 +9,9 @@ import torch
 
 from ...protocol.listed import listed
 from ...runtime.failure import describe_exception
-from ...runtime.recorder import ForwardCall
 from ...runtime.timeouts import TookTooLong
 from ..examination.contract_check import EXTENDING, MARK_DIRTY, MARK_NON_DIFFERENTIABLE, CheckFinding, contract_check
+from ..examination.recorder import ForwardCall
 from ..examination.session import CheckSession
 
 

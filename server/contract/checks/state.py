@@ -9,12 +9,12 @@ import torch
 from ...numerics.tolerance import tolerance_for
 from ...protocol.listed import listed
 from ...runtime.failure import describe_exception
-from ...runtime.recorder import same_elements
 from ...runtime.rng import GeneratorStates
 from ...runtime.user_call import call_user_code
 from ..examination.call import Call, reset_seeds
 from ..examination.contract_check import EXTENDING, FUNCTION, REPRODUCIBILITY, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS, FORWARD_METHODS
+from ..examination.recorder import same_elements
 from ..examination.session import (
     CheckSession,
     all_gradients_close,

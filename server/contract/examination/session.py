@@ -17,20 +17,12 @@ from ...numerics.linearity.laws import Linearity, check_linearity
 from ...runtime import timing
 from ...runtime.batching import batched_section
 from ...runtime.failure import describe_exception
-from ...runtime.graph import function_nodes
-from ...runtime.recorder import (
-    BackwardCall,
-    CallRecord,
-    ForwardCall,
-    FunctionClass,
-    instrument,
-    replace_references,
-    same_elements,
-)
+from ...runtime.graph import FunctionClass, function_nodes
 from ...runtime.section import Section
 from ...runtime.timeouts import TookTooLong, time_limit
 from .call import Call, ForwardRun, GradientsByName, TensorsByName
 from .function_lines import FunctionSource
+from .recorder import BackwardCall, CallRecord, ForwardCall, instrument, replace_references, same_elements
 from .slopes import TensorSlopes, tensor_slopes
 
 # budget: how many points linearity is checked at, and about how many where each point needs calls of its own.

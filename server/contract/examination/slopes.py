@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ...numerics.differentiation.finite_differences import (
     EVIDENCE_BOUNDS,
@@ -17,9 +18,8 @@ from ...numerics.differentiation.finite_differences import (
 )
 from ...numerics.tolerance import REMARK_SHARE, Allowance, T
 from ...runtime.arguments import BoundFunction, ConstantArgument
-from ...runtime.arrays import EPSILON
+from ...runtime.arrays import EPSILON, Forward
 from ...runtime.call_cost import estimated_seconds
-from ...runtime.tensor_elements import function_along, tensor_of_elements
 from .call import Call, TensorsByName
 
 # budget: how many elements of a tensor are measured: at most, at least, and in between as many as take so long.
@@ -172,3 +172,25 @@ def _count(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> int:
 def precision_of(tensor: torch.Tensor) -> float:
     """Half a unit in the last place of a tensor's dtype."""
     return torch.finfo(tensor.dtype).eps / 2
+
+
+def function_along(total: Callable[[torch.Tensor], float], held: torch.Tensor, places: NDArray[np.intp]) -> Forward:
+    """A scalar function as one of single elements of a tensor: of those at ``places`` in turn, over and over."""
+
+    def forward(t: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = np.empty(t.size)
+        for row, number in enumerate(t):
+            moved = held.clone()
+            moved.view(-1)[places[row % places.size]] = float(number)
+            values[row] = total(moved)
+        return values
+
+    return forward
+
+
+def tensor_of_elements(found: NDArray[np.generic], places: NDArray[np.intp], like: torch.Tensor) -> torch.Tensor:
+    """A tensor in the shape of another with what was found at some places, and zeros elsewhere."""
+    numbers = np.zeros(like.numel(), found.dtype)
+    numbers[places] = found
+    tensor = torch.from_numpy(numbers).reshape(like.shape)
+    return tensor if found.dtype == np.bool_ else tensor.to(like.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask, finite_numbers
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, evenly_chosen, finite_numbers, finite_rise
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import A_FEW, remembered
 from ...runtime.section import Section
@@ -145,7 +145,7 @@ def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Arr
     if not doubtful.size:
         return curve
     forward = nan_outside_domain(section, at.x)
-    sampled = doubtful[np.linspace(0, doubtful.size - 1, min(_MAX_SAMPLED, doubtful.size)).astype(np.intp)]
+    sampled = evenly_chosen(doubtful, _MAX_SAMPLED)
     visible = _visible_slopes(at.x, curve.values, slopes)
     finer = remeasure(forward, at.x, curve.values, slopes, sampled, visible[sampled])
     with np.errstate(all="ignore"):
@@ -168,6 +168,6 @@ def local_scale(slopes: list[Array], steepest: float) -> Array:
 
 def _visible_slopes(x: Array, values: Array, slopes: Slopes) -> Array:
     """The slope below which nothing can be seen at each row: that of the picture, or of what is near if it is less."""
-    picture = np.ptp(values[np.isfinite(values)]) / np.ptp(x)
+    picture = finite_rise(values) / np.ptp(x)
     near = finite_numbers(np.abs(slopes.value), picture, picture)
     return np.minimum(moving_maximum(near, max(1, int(_NEIGHBOURHOOD * x.size))), picture)

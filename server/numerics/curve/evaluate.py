@@ -67,7 +67,7 @@ def evaluate(
     """
     found = _evaluated(section, grid, grad_output, step, also)
     wide = found.whole_range
-    if wide is None or not wide.intervals or found.order == 2:
+    if wide is None or not wide.intervals or section.order == 2:
         return found
     seen = (wide.x > grid.start) & (wide.x < grid.stop) & (wide.status == Status.DIFFERS)
     between = np.setdiff1d(wide.x[seen], found.rows.x)
@@ -183,19 +183,10 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
         area=area,
         surrogate_area=surrogate_area,
         special=special,
-        stacked=section.stacked,
-        copies_along=section.copies_along,
-        dtype=section.dtype,
-        numerical_dtype=reference.dtype,
-        numerical_device=reference.device,
-        follows_sign=section.op.follows_sign,
         deterministic=deterministic,
-        one_draw=one_draw,
-        mirror=section.mirror,
         linearity=linearity,
         whole_range=wide,
         failure=failure or no_surrogate,
-        order=section.order,
         surrogate_nonlinear=surrogate_explains_scaling(section, x, grad_output, linearity),
         refused=find_rejected(section.forward, at.x, returned.values),
     )

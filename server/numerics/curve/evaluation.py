@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
+import numpy as np
 
 from ...runtime.arrays import Array
 from ...runtime.batching import structure_name
 from ...runtime.failure import Failure
 from ...runtime.section import Section
-from ...runtime.vjp import CopyAxis
+from ..differentiation.finite_differences import PointKind
+from ..formatting.difference_size import slope_share
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, Rows
 from ..singularities.special_points import SpecialPoint
@@ -28,15 +29,13 @@ class Evaluation:
     multiplied by ``grad_output``. ``largest_gradient`` is the largest ``grad_input`` that forward or its surrogate
     calls for, ``local_scale`` the largest near each row as a share of it, ``precision_loss`` how far a shorter
     dtype is off in what backward returns. ``area`` and ``surrogate_area`` are the checks between the rows.
-    ``special`` are the kinks, cusps, jumps and poles that were located. ``stacked`` and ``copies_along`` say how
-    rows shared calls. ``deterministic`` says that forward answers the same when asked again, ``one_draw`` that it
-    does not, but was made to, by the same random numbers in every call. ``linearity`` holds the laws that backward
-    breaks, ``whole_range`` the check beyond the range. ``follows_sign`` says that the surrogate changes with the
-    sign of ``grad_output``, ``surrogate_nonlinear`` that it is not in proportion to it. ``refused`` are the few
-    points at which forward raises, and what. ``mirror`` is the element across the diagonal that was moved too.
-    ``section`` is what was asked, ``reference`` the same in double precision, and ``meant`` the one through the
-    surrogate. ``returned_none`` says that backward returned None, and ``failure`` that it raised. With ``order`` 2 all
-    this is said of what backward returned, in the place of forward, and of double backward.
+    ``special`` are the kinks, cusps, jumps and poles that were located. ``deterministic`` says that forward answers the
+    same when asked again; where it does not it was made to by one draw, if it could. ``linearity`` holds the laws that
+    backward breaks, ``whole_range`` the check beyond the range. ``surrogate_nonlinear`` says that the surrogate is not
+    in proportion to ``grad_output``, ``refused`` are the few points at which forward raises, and what. ``section`` is
+    what was asked, ``reference`` the same in double precision, and ``meant`` the one through the surrogate.
+    ``returned_none`` says that backward returned None, and ``failure`` that it raised. Of a section of order 2 all this
+    is said of what backward returned, in the place of forward, and of double backward.
     """
 
     section: Section
@@ -55,27 +54,18 @@ class Evaluation:
     precision_loss: Array
     local_scale: Array
     special: tuple[SpecialPoint, ...]
-    stacked: tuple[str, ...]
-    copies_along: tuple[CopyAxis, CopyAxis]
-    dtype: torch.dtype
-    numerical_dtype: torch.dtype
-    numerical_device: str
     returned_none: bool
-    follows_sign: bool
     deterministic: bool
     linearity: Linearity
     whole_range: WholeRangeCheck | None
     failure: Failure | None = None
-    order: int = 1
     surrogate_nonlinear: bool = False
     refused: tuple[tuple[float, str], ...] = ()
-    one_draw: bool = False
-    mirror: tuple[int, ...] = ()
 
     @property
     def structure(self) -> str:
         """How the rows were evaluated: ``together`` or ``one by one``."""
-        return structure_name(self.stacked)
+        return structure_name(self.section.stacked)
 
     def area_under(self, curve: Curve) -> IntegralCheck | None:
         """The area check against this curve: the numerical one, or the surrogate's."""
@@ -84,3 +74,34 @@ class Evaluation:
     def section_of(self, curve: Curve) -> Section:
         """The section whose forward this curve is: the numerical one, or the surrogate's."""
         return self.reference if curve is self.numerical or self.meant is None else self.meant
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far backward is ``off`` at ``x``: from the ``slope`` times grad_output, ``nearby`` the largest of those."""
+
+    x: float
+    off: float
+    slope: float
+    nearby: float
+
+    @property
+    def share(self) -> float | None:
+        """How far as a share of the slope there, None where that is nothing."""
+        return slope_share(self.off, self.slope, self.nearby)
+
+
+def difference_at(evaluation: Evaluation, curve: Curve, row: int) -> Difference:
+    """How far what backward returned at a row is off: at a kink from the nearer one of the slopes of both sides."""
+    return Difference(*(float(each[row]) for each in differences_at_rows(evaluation, curve)))
+
+
+def differences_at_rows(evaluation: Evaluation, curve: Curve) -> tuple[Array, Array, Array, Array]:
+    """The members of a ``Difference`` for all rows; backward must have returned something."""
+    slopes, size, returned = curve.slopes, evaluation.grad_output, evaluation.analytical
+    assert returned is not None
+    sides = size * np.stack((slopes.left, slopes.right))
+    nearest = np.clip(returned, sides.min(axis=0), sides.max(axis=0))
+    right = np.where(slopes.kind == PointKind.KINK, nearest, size * slopes.value)
+    nearby = np.fmax(np.abs(right), evaluation.local_scale * evaluation.largest_gradient)
+    return evaluation.rows.x, np.abs(returned - right), right, nearby

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Forward, Mask, consecutive_differences, finite_numbers, unit_shares
+from ...runtime.arrays import (
+    Array,
+    Forward,
+    Mask,
+    consecutive_differences,
+    evenly_chosen,
+    finite_numbers,
+    unit_shares,
+)
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..differentiation.noise import noise_near
@@ -237,7 +245,7 @@ def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], slack: Array) ->
         return area, leaps, hidden
     limit = _MAX_CELLS if cells.section.stacked else _MAX_CELLS_ONE_BY_ONE
     limit = min(limit, _MAX_CELLS_UNMEANT) if doubtful.size > _MAX_CELLS and not cells.meant else limit
-    some = doubtful[np.linspace(0, doubtful.size - 1, min(limit, doubtful.size)).astype(np.intp)]
+    some = evenly_chosen(doubtful, limit)
     area[some] = cells.area[some]
     wrong = _trace_residual(cells, some, area, allowed)
     still = np.abs(cells.rise - area)[some] > allowed[some]

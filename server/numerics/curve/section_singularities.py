@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, Forward, largest_magnitude
+from ...runtime.arrays import Array, Forward, finite_rise, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import A_FEW, remembered
 from ...runtime.section import Section
@@ -45,8 +45,7 @@ def forward_singularities(
 
 def is_rough(reference: Section, x: Array, y: Array, share: float) -> bool:
     """Whether forward's rounding is more than this share of its rise over ``x``."""
-    forward, finite = nan_outside_domain(reference, x), y[np.isfinite(y)]
-    rise = float(np.ptp(finite)) if finite.size else 0.0
+    forward, rise = nan_outside_domain(reference, x), finite_rise(y)
     return bool(np.median(noise_along(forward(noise_probes(x, x[-1] - x[0])), x, rise)) > share * rise)
 
 

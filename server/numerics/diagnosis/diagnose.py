@@ -14,11 +14,18 @@ from ..formatting.numbers import format_number
 from ..sentences.places import describe_intervals
 from ..verdict.verdict import Verdict, judged_curve
 from .evidence import Evidence, Hypothesis, gather_evidence
-from .learned_step import learned_step
 from .masked import not_finite, partly_right, reversed_mask, wrong_mask
 from .nonlinear import nonlinear
 from .offset import added_term, float32_rounding, low_precision
-from .scaled import bare_exponential, constant_factor, constant_response, exponential_factor, factor_of_x, zero_gradient
+from .scaled import (
+    bare_exponential,
+    constant_factor,
+    constant_response,
+    exponential_factor,
+    factor_of_x,
+    learned_step,
+    zero_gradient,
+)
 from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped_inputs
 

@@ -134,7 +134,7 @@ class Evidence:
         scatter = float(np.sort(np.abs(values - median))[int(SURE * (values.size - 1))])
         if scatter > _MAX_SCATTER * abs(median):
             return np.nan, np.nan
-        return median, scatter + torch.finfo(self.evaluation.dtype).eps * abs(median)
+        return median, scatter + torch.finfo(self.evaluation.section.dtype).eps * abs(median)
 
     @property
     def agrees(self) -> str:
@@ -167,7 +167,7 @@ def gather_evidence(
     assert evaluation.analytical is not None
     slopes = curve.slopes
     kink = slopes.kind == PointKind.KINK
-    dtype, size = torch.finfo(evaluation.dtype), abs(evaluation.grad_output)
+    dtype, size = torch.finfo(evaluation.section.dtype), abs(evaluation.grad_output)
     return Evidence(
         section=section,
         evaluation=evaluation,
@@ -185,7 +185,7 @@ def gather_evidence(
         judged=JUDGED_STATUSES[compared.status],
         wrong=compared.status == Status.DIFFERS,
         differs=compared.intervals,
-        precision=tolerance_for(1.0, evaluation.dtype).rtol,
+        precision=tolerance_for(1.0, evaluation.section.dtype).rtol,
         rounding=_PRODUCT_ULPS * dtype.eps,
         subnormal=_PRODUCT_ULPS * dtype.tiny * dtype.eps / min(1.0, size),
     )

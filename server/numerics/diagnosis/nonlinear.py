@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ...protocol.listed import listed
-from ...runtime.arrays import Array, Interval, Mask, largest_magnitude
+from ...runtime.arrays import Array, Interval, Mask, evenly_chosen, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
@@ -80,7 +80,7 @@ class Responses:
     @cached_property
     def slack(self) -> float:
         """The relative tolerance for two responses."""
-        return _ULPS[self.evaluation.dtype.itemsize] * torch.finfo(self.evaluation.dtype).eps
+        return _ULPS[self.evaluation.section.dtype.itemsize] * torch.finfo(self.evaluation.section.dtype).eps
 
     @property
     def x(self) -> Array:
@@ -96,7 +96,10 @@ class Responses:
         """Whether these, per grad_output, are the slopes of forward wherever they could be judged."""
         error = self.evaluation.numerical.slopes.error[self.at]
         known = np.isfinite(error) & (error <= 1e-3 * largest_magnitude(self.slope))
-        slack = tolerance_for(1.0, self.evaluation.dtype).rtol * largest_magnitude(self.slope) + EVIDENCE_BOUNDS * error
+        slack = (
+            tolerance_for(1.0, self.evaluation.section.dtype).rtol * largest_magnitude(self.slope)
+            + EVIDENCE_BOUNDS * error
+        )
         return bool(known.any() and (np.abs(returned - self.slope) <= slack)[known].all())
 
 
@@ -107,8 +110,8 @@ def collect_responses(section: Section, evaluation: Evaluation, compared: Compar
     together = evaluation.structure == "together"
     rows, limit = np.flatnonzero(at), _MAX_TOGETHER if together else _MAX_ALONE
     at = np.zeros_like(at)
-    at[rows[np.linspace(0, rows.size - 1, min(limit, rows.size)).astype(np.intp)]] = True
-    x, grad_output, factor = evaluation.rows.x[at], evaluation.grad_output, _FACTOR[evaluation.dtype.itemsize]
+    at[evenly_chosen(rows, limit)] = True
+    x, grad_output, factor = evaluation.rows.x[at], evaluation.grad_output, _FACTOR[evaluation.section.dtype.itemsize]
     section = evaluation.section
     base = grad_output if _ORDINARY[0] <= abs(grad_output) <= _ORDINARY[1] else math.copysign(1.0, grad_output)
     answers = [section.gradient(x, value) for value in (base, -base, factor * base, base / factor, 0.0)]
@@ -217,7 +220,7 @@ def _answer(to: Responses, share: Array, here: Mask) -> str:
     off = np.abs(share - to.slope[here]) - error
     return (
         "grad_output times the slope of forward"
-        if (off <= tolerance_for(1.0, to.evaluation.dtype).rtol * largest_magnitude(share)).all()
+        if (off <= tolerance_for(1.0, to.evaluation.section.dtype).rtol * largest_magnitude(share)).all()
         else ""
     )
 

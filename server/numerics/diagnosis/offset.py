@@ -51,7 +51,7 @@ def float32_rounding(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope rounded to float32; all that is returned are numbers of float32."""
     rows = data.decisive
     returned, slope = data.returned[rows], data.slope[rows]
-    if data.evaluation.dtype != torch.float64 or not data.wrong.any() or (data.returned[data.wrong] == 0).any():
+    if data.evaluation.section.dtype != torch.float64 or not data.wrong.any() or (data.returned[data.wrong] == 0).any():
         return None
     with np.errstate(all="ignore"):
         near = returned.astype(np.float32).astype(np.float64)
@@ -64,7 +64,7 @@ def float32_rounding(data: Evidence) -> Hypothesis | None:
 
 def low_precision(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope computed in a dtype of fewer significant bits than the chosen one."""
-    own = torch.finfo(data.evaluation.dtype).eps
+    own = torch.finfo(data.evaluation.section.dtype).eps
     returned = data.returned[data.judged]
     for dtype in (torch.bfloat16, torch.float16, torch.float32):
         info = torch.finfo(dtype)
@@ -82,7 +82,7 @@ def low_precision(data: Evidence) -> Hypothesis | None:
 
 def _partly_float32(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope, part of it computed in float32 and converted back: its error varies from row to row."""
-    if data.evaluation.dtype != torch.float64:
+    if data.evaluation.section.dtype != torch.float64:
         return None
     rows = data.smooth
     off, top = (data.returned - data.slope)[rows], largest_magnitude(data.slope[data.judged])

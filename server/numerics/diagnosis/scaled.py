@@ -10,19 +10,18 @@ import torch
 
 from ...protocol.listed import listed
 from ...protocol.question import element_names
-from ...runtime.arrays import Array, Mask
+from ...runtime.arrays import Array, Mask, evenly_chosen
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
-from .conjugate import conjugate_slope
 from .evidence import Evidence, Hypothesis, describe_factor
-from .swapped_inputs import swapped_inputs
+from .swapped_inputs import conjugate_slope, swapped_inputs
 
 # The fewest rows with a nonzero slope for a factor.
 _MIN_ROWS = 3  # pattern: for a constant factor
-_MIN_ROWS_OF_X = 8  # pattern: for a factor of x or y
+_MIN_ROWS_OF_X = 8  # pattern: for a factor of x or y, and for a step size that is learned
 # What is looked at first for a factor of x or y; the story that passes is then held against every row.
 _SAMPLES = 64  # budget: the most rows
 _MAX_SCATTER = 1e-2  # pattern: ratios whose logarithms scatter by no more than this may be constant
@@ -139,7 +138,7 @@ def factor_of_x(data: Evidence) -> Hypothesis | None:
     rows = np.flatnonzero(data.moving & (data.returned != 0) & np.isfinite(data.returned))
     if rows.size < _MIN_ROWS_OF_X:
         return None
-    rows = rows[np.linspace(0, rows.size - 1, min(_SAMPLES, rows.size)).astype(np.intp)]
+    rows = evenly_chosen(rows, _SAMPLES)
     names, factors = zip(*_factors(data), strict=True)
     table = np.stack(factors)
     ratio = np.log(np.abs(data.returned[rows] / data.slope[rows]))
@@ -342,3 +341,28 @@ def held_elements(section: Section) -> Iterator[tuple[str, str, int, float]]:
         for place, (called, value) in enumerate(named):
             if (name, place) != (section.wrt, section.place):
                 yield called, name, place, value
+
+
+def learned_step(data: Evidence) -> Hypothesis | None:
+    """Hypothesis: (y − h) / x for a step size x and a held h that is rounded: the slope y / x, and −h / x from within.
+
+    Where h is out of the range of what it is rounded to, it is the slope itself.
+    """
+    rows = data.wrong & data.smooth & np.isfinite(data.returned) & (data.x != 0)
+    if np.count_nonzero(rows) < _MIN_ROWS_OF_X or not np.ptp(data.values[rows]):
+        return None
+    for name, tensor, _, held in held_elements(data.section):
+        if tensor == data.section.wrt:
+            continue
+        factor = float(np.nanmedian((data.returned * data.x / (data.values - held))[rows]))
+        if not factor or not np.isfinite(factor):
+            continue
+        within = np.divide(-factor * held, data.x, out=np.zeros_like(data.x), where=data.x != 0)
+        rounded = np.abs(data.returned - factor * data.slope - within) <= np.abs(data.returned - factor * data.slope)
+        exceptions = data.exceptions(factor, np.where(rounded, within, 0.0))
+        if exceptions is not None:
+            times = format_measured(factor, data.precision * abs(factor))
+            product_ = f"{times} times " * (times != "1")
+            sentence = f"backward returns {product_}({data.of} − {name}) / {data.wrt} {data.everywhere(exceptions)}"
+            return "learned step", f"{sentence}: the gradient of a step size, where what is rounded passes through."
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, Mask
+from ...runtime.arrays import EPSILON, Array, Mask, finite_rise
 from ..formatting.numbers import format_measured
 from ..sentences.places import MOST_PLACES, runs_among
 from .evidence import Evidence, Hypothesis, describe_factor
@@ -100,7 +100,7 @@ def _flat(data: Evidence) -> str:
 
 
 def _moves(data: Evidence) -> bool:
-    return bool(np.ptp(data.values[np.isfinite(data.values)]) != 0)
+    return finite_rise(data.values) != 0
 
 
 def _has_one_peak(share: Array, peak: int, precision: float) -> bool:

@@ -1,4 +1,4 @@
-"""Hypothesis: gradients in the wrong order, so that what is returned for one input is the derivative by another."""
+"""Hypotheses on two inputs at once: the gradient of one is the derivative by another, or complex conjugated with it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ...runtime.arguments import PARTS
+from ...runtime.arrays import EPSILON, Array, evenly_chosen, largest_magnitude
 from ...runtime.batching import batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
 from ...runtime.symmetric_inputs import swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP, Ladder
+from ..formatting.numbers import format_measured
+from ..sentences.places import complex_part
 from .evidence import EXCEPTIONS, SURE, SURE_ERROR, Evidence, Hypothesis
 
 # budget: the rows that are looked at where they share a call and where each costs one.
 _MAX_TOGETHER, _MAX_ALONE = 128, 12
+_MAX_ROWS = 12  # budget: the rows at which the other part of a complex number is looked at
 # sample: where the other input is swept, beside its value, as shares of that, or of 1 where that is more.
 _OFFSETS = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
 
@@ -30,7 +34,7 @@ def swapped_inputs(data: Evidence) -> Hypothesis | None:
     if not others or data.owner != "forward" or not rows.size:
         return None
     limit = _MAX_TOGETHER if data.evaluation.structure == "together" else _MAX_ALONE
-    rows = rows[np.linspace(0, rows.size - 1, min(limit, rows.size)).astype(np.intp)]
+    rows = evenly_chosen(rows, limit)
     for other in others:
         try:
             slopes = slopes_by(section, other, data.x[rows], grad_output)
@@ -77,3 +81,38 @@ def slopes_by(section: Section, other: str, x: Array, grad_output: float) -> tup
     widest = WIDEST_STEP * max(1.0, abs(held))
     value, error, _ = Ladder.around(forward, np.full(x.size, held), widest, 0.0, EPSILON).central()
     return value, error
+
+
+def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> Hypothesis | None:
+    """The story of a part whose slope comes back times a negative ``factor``, and the other part's times −``factor``.
+
+    ``within`` is how well the factor is known, ``rows`` says where that holds.
+    """
+    section = data.section
+    name, part = complex_part(section.wrt)
+    other = name + PARTS[1 - PARTS.index(part)] if part else ""
+    places = np.flatnonzero(data.smooth & np.isfinite(data.returned))
+    if other not in dict(section.inputs) or data.owner != "forward" or not places.size:
+        return None
+    x = data.x[evenly_chosen(places, _MAX_ROWS)]
+    grad_output = data.evaluation.grad_output
+    try:
+        slope, error = slopes_by(section, other, x, grad_output)
+        returned = np.array([_returned(section, other, each, grad_output) for each in x.tolist()])
+    except FunctionFailed:
+        return None
+    if not same_slopes(returned / grad_output, -factor * slope, abs(factor) * error, data.precision):
+        return None
+    times = format_measured(-factor if part == PARTS[1] else factor, max(within, data.precision))
+    times = {"1": "", "−1": "minus "}.get(times, f"{times} times ")
+    return "conjugated", (
+        f"For {name} backward returns {times}the complex conjugate of the slope {rows}: torch’s convention is "
+        "∂L/∂Re z + i ∂L/∂Im z, for a holomorphic f conj(f′) · grad_output."
+    )
+
+
+def _returned(section: Section, other: str, x: float, grad_output: float) -> float:
+    """What backward returns for the ``other`` part where the swept one is ``x``."""
+    there = replace(section.holding(section.wrt, x), wrt=other).alone()
+    found = there.backward(np.array([there.held]), grad_output).grad_input
+    return np.nan if found is None else float(found[0])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences, finite_rise
 from .noise import moving_maximum, noise_along, noise_probes
 from .richardson import extrapolate, tableau
 
@@ -240,8 +240,7 @@ def differentiate(
     at = known[0] if known else ladder_points(x, span, step, precision)
     values = known[1] if known else forward(at.points)
     ends = 2 * LEVELS * x.size
-    finite = y[np.isfinite(y)]
-    rise = float(finite.max() - finite.min()) if finite.size else 0.0
+    rise = finite_rise(y)
     above, below = values[:ends].reshape(2, LEVELS, x.size)
     noise = noise_along(values[ends:], x, rise) if precision == EPSILON else 0.0
     found = Ladder(x, y, above, below, at.steps, at.gaps, noise, precision).slopes(
@@ -386,7 +385,7 @@ def remeasure(
     one for each of ``rows``, is the least visible slope; by default the rise of ``y`` over all of ``x``.
     """
     with np.errstate(all="ignore"):
-        least = np.ptp(y[np.isfinite(y)]) / np.ptp(x) if visible is None else visible
+        least = finite_rise(y) / np.ptp(x) if visible is None else visible
         widest = FINE_WIDEST_STEP * slopes.step
         fine = differentiate_one_sided(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, least)
         difference = np.abs(slopes.value[rows] - fine.value)

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array
+from ...runtime.arrays import Array, evenly_chosen
 from ...runtime.batching import factors_of_all_sizes
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import remembered, stand_in
@@ -147,7 +147,7 @@ def violations_of_tensor(section: Section, x: Array, base: float, several: bool)
 
     ``several`` says that one copy of the output has more than one element. Raises ``FunctionFailed``.
     """
-    t = x[[x.size // 2]] if several else x[np.linspace(0, x.size - 1, min(_ELEMENTS, x.size)).astype(np.intp)]
+    t = x[[x.size // 2]] if several else evenly_chosen(x, _ELEMENTS)
     whole = section if several else replace(section.alone(), stacked=tuple(name for name, _ in section.inputs))
     try:
         size = whole.in_one_call(t)[1]

@@ -67,7 +67,7 @@ def _of_contract(specimen: Specimen) -> Iterator[str]:
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
     if evaluation.grad_output == 0:
         yield f"Matches, which says little: {_NOTHING_ASKED}."
-    draw = " for one random draw" if evaluation.one_draw else ""
+    draw = " for one random draw" if evaluation.section.one_draw else ""
     if few := few_points(evaluation, verdict.against):
         yield f"Matches{draw} at the {few} that could be judged."
     main = f"Matches{draw}: {terms.backward} is {terms.derivative}"
@@ -174,9 +174,9 @@ def _constant(values: np.ndarray) -> bool:
 
 
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
-    if not (evaluation.deterministic or evaluation.one_draw):
+    if not (evaluation.deterministic or evaluation.section.one_draw):
         yield f"Undecided: {terms.function} answers differently each time, so there is no slope to measure."
-    elif evaluation.one_draw and verdict.against.intervals:
+    elif evaluation.section.one_draw and verdict.against.intervals:
         yield f"Undecided: {terms.function} is random, and one draw does not tell its average slope."
     elif not np.isfinite(evaluation.forward).any():
         yield f"Undecided: {terms.function} has no finite value on this range."

@@ -8,14 +8,13 @@ from ...protocol.listed import listed
 from ...runtime.arrays import Interval
 from ...schema.verdict_words import DESIGNED
 from ..curve.curve import Curve
-from ..curve.evaluation import Evaluation
+from ..curve.evaluation import Evaluation, difference_at
 from ..differentiation.finite_differences import PointKind
 from ..formatting.difference_size import describe_share, describe_size, two_digits
 from ..formatting.numbers import format_distinct, format_number
 from ..linearity.violation import BROKEN_LAWS, Law, describe_violation
 from ..sampling.grid import Grid
 from ..status import Status
-from ..verdict.differences import difference_at
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
 from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, few_points
@@ -27,7 +26,7 @@ _MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more
 
 def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One to four sentences: what was found, where, by how much, and what kinks and jumps have to do with it."""
-    parts = [_ONE_DRAW] * (evaluation.one_draw and not evaluation.failure) + _SENTENCES[verdict.word](
+    parts = [_ONE_DRAW] * (evaluation.section.one_draw and not evaluation.failure) + _SENTENCES[verdict.word](
         evaluation, verdict, names
     )
     if verdict.word.startswith("matches") or verdict.word == "differs":
@@ -145,12 +144,12 @@ def _sides(evaluation: Evaluation, curve: Curve, row: int) -> str:
 
 
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
-    if not (evaluation.deterministic or evaluation.one_draw):
+    if not (evaluation.deterministic or evaluation.section.one_draw):
         return [
             "forward is random: two equal calls return different values, so there is no slope to compare with.",
             "No numerical gradient is drawn.",
         ]
-    if evaluation.one_draw and verdict.against.intervals:
+    if evaluation.section.one_draw and verdict.against.intervals:
         where = describe_intervals(verdict.against.intervals, evaluation, names)
         return [
             f"For this draw backward does not return the slope {where}. Whether it does on average is not measured."
@@ -228,10 +227,10 @@ def _at_jumps(evaluation: Evaluation) -> list[str]:
 
 def _mirrored_element(evaluation: Evaluation, names: Names) -> list[str]:
     """That two elements of a symmetric matrix were moved as one."""
-    if not evaluation.mirror:
+    if not evaluation.section.mirror:
         return []
     matrix = names.wrt.partition("[")[0]
-    other = f"{matrix}[{','.join(map(str, evaluation.mirror))}]"
+    other = f"{matrix}[{','.join(map(str, evaluation.section.mirror))}]"
     return [f"forward reads one triangle of {matrix} only: {other} is moved too, and the gradients of both are added."]
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences, finite_rise
 from ..formatting.numbers import simplest_number
 from .candidates import EVEN_SPACING, UNSEEN_JUMP, UNSEEN_TURN, SingularityCandidates, SingularitySearch
 
@@ -207,8 +207,7 @@ def special_points(
     """
     with np.errstate(all="ignore"):
         cell = float((x[-1] - x[0]) / (x.size - 1))
-        finite = y[np.isfinite(y)]
-        rise = float(finite.max() - finite.min()) if finite.size else 0.0
+        rise = finite_rise(y)
         search = SingularitySearch(forward, precision, cell, rise, rise / float(x[-1] - x[0]), cheap, jumps_only)
         places = np.array([each.x for each in known])
         candidates = search.search(x, y, places)

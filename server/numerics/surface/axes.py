@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, largest_magnitude
+from ...runtime.arrays import EPSILON, Array, finite_rise, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
 from ..differentiation.finite_differences import (
@@ -37,8 +37,7 @@ def partial_slopes(
     fourteen more where these cannot settle it.
     """
     widest = step or widest_step(span, precision)
-    finite = y[np.isfinite(y)]
-    visible = float(np.ptp(finite)) / span if finite.size else 0.0
+    visible = finite_rise(y) / span
     ladder = Ladder.around(_rows_forward(ask, np.arange(x.size)), x, widest, noise, precision, y)
     return ladder.slopes(lambda rows: _rows_forward(ask, rows), lambda slopes: visible)
 
@@ -49,10 +48,10 @@ def remeasure_contradicted(
     """The same slopes, measured again where they are smooth and yet contradict what is ``expected``."""
     if expected is None:
         return slopes
-    rows, finite = slopes.doubted_by(expected), y[np.isfinite(y)]
-    if not rows.size or not finite.size:
+    rows = slopes.doubted_by(expected)
+    if not rows.size or not np.isfinite(y).any():
         return slopes
-    again = remeasure(_rows_forward(ask, rows), x, y, slopes, rows, np.full(rows.size, np.ptp(finite) / span))
+    again = remeasure(_rows_forward(ask, rows), x, y, slopes, rows, np.full(rows.size, finite_rise(y) / span))
     return replace(again, forwards=slopes.forwards + 2.0 * (LEVELS + 7) * rows.size / x.size)
 
 
@@ -123,8 +122,7 @@ class PlaneGrid:
         lines, x, ask = self.lines(which), self.axis(which), self.ask(which)
         count = min(_NOISE_LINES_EXPENSIVE if self.plane.expensive else _NOISE_LINES, len(lines))
         sample = np.unique(np.linspace(0, len(lines) - 1, count + 2).round().astype(np.intp)[1:-1])
-        finite, span = self.values[np.isfinite(self.values)], float(x[-1] - x[0])
-        rise = float(np.ptp(finite)) if finite.size else 0.0
+        rise, span = finite_rise(self.values), float(x[-1] - x[0])
         noises, precision = [], EPSILON
         for line in sample:
 

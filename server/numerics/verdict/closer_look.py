@@ -13,13 +13,14 @@ from ...runtime.arrays import (
     Forward,
     Mask,
     consecutive_differences,
+    evenly_chosen,
     finite_numbers,
     largest_magnitude,
     unit_shares,
 )
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluate import is_another
-from ..curve.evaluation import Evaluation
+from ..curve.evaluation import Evaluation, differences_at_rows
 from ..differentiation.confirmation import (
     SHARE_SEEN,
     Closeness,
@@ -31,7 +32,6 @@ from ..differentiation.fine_structure import contradicted, returned_for, wavers
 from ..differentiation.noise import moving_maximum
 from ..status import Status
 from ..tolerance import Allowed
-from .differences import differences_at_rows
 from .slope_judge import Statuses
 
 # budget: at most so many of the rows that differ are looked at closer, fewer where each point costs a call of its own;
@@ -209,7 +209,7 @@ def _disputed_parts(
 def _some_of(disputed: NDArray[np.intp], evaluation: Evaluation, most: int = _MOST_CONFIRMED) -> NDArray[np.intp]:
     """As many of these as there is time to look at closer."""
     most = most if evaluation.section.stacked else _MOST_CONFIRMED_ALONE
-    return disputed[np.linspace(0, disputed.size - 1, min(most, disputed.size)).astype(np.intp)]
+    return evenly_chosen(disputed, most)
 
 
 def _for_all(places: NDArray[np.intp], some: NDArray[np.intp], holds: Mask) -> Mask:
@@ -222,11 +222,11 @@ def _for_all(places: NDArray[np.intp], some: NDArray[np.intp], holds: Mask) -> M
 
 def _closenesses(evaluation: Evaluation, curve: Curve) -> tuple[Closeness, ...]:
     """How closely a curve can be looked at: in double precision, and where that is another one in the dtype's own."""
-    section, eps = evaluation.section, torch.finfo(evaluation.dtype).eps
+    section, eps = evaluation.section, torch.finfo(evaluation.section.dtype).eps
     height, reach = largest_magnitude(curve.values), largest_magnitude(evaluation.rows.x)
     forward, slopes = nan_outside_domain(evaluation.section_of(curve), evaluation.rows.x), curve.slopes
     precise = Closeness(forward, slopes.step, slopes.precision, eps, height, reach)
-    if evaluation.dtype == evaluation.numerical_dtype or curve is not evaluation.numerical:
+    if evaluation.section.dtype == evaluation.reference.dtype or curve is not evaluation.numerical:
         return (precise,)
     if not is_another(curve.values, evaluation.forward):
         return (replace(precise, moved=_moved_by_rounding(evaluation, curve, eps)),)

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Interval, Mask
+from ...runtime.arrays import Array, Interval, Mask, finite_rise
 from ...runtime.failure import FunctionFailed
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluation import Evaluation
@@ -126,13 +126,13 @@ class _Difference:
         evaluation, known = self.evaluation, self.curve.slopes
         forward = nan_outside_domain(evaluation.section_of(self.curve), evaluation.rows.x)
         noise = np.interp(x, evaluation.rows.x, known.noise) / 2
-        finite = self.curve.values[np.isfinite(self.curve.values)]
+        visible = finite_rise(self.curve.values) / evaluation.grid.span
         ladder = Ladder.around(forward, x, known.step, noise, known.precision)
-        return ladder.slopes(lambda rows: forward, lambda _: np.ptp(finite) / evaluation.grid.span, neighbours=True)
+        return ladder.slopes(lambda rows: forward, lambda _: visible, neighbours=True)
 
     def _judged(self, x: Array, returned: Array, slopes: Slopes) -> _Found:
         evaluation, rows, scale = self.evaluation, self.evaluation.rows.x, self.evaluation.grad_output
-        rounded = torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * slopes.curvature
+        rounded = torch.finfo(evaluation.section.dtype).eps / 2 * np.abs(x) * slopes.curvature
         share, lost = (np.interp(x, rows, each) for each in (self.allowed.share, self.allowed.lost))
         allowed = replace(self.allowed, share=share, rounded=rounded, lost=lost)
         status = judge_returned(evaluation, returned, slopes, allowed)
@@ -187,7 +187,7 @@ def _clear_rows(x: Array, known: _Found, brackets: _Brackets) -> Array:
 
 def _rounding(evaluation: Evaluation) -> float:
     """By what share of x a Function may miss the number at which it is to change."""
-    return _ULPS * torch.finfo(evaluation.dtype).eps
+    return _ULPS * torch.finfo(evaluation.section.dtype).eps
 
 
 def _pieces(

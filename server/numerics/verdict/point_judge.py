@@ -15,16 +15,16 @@ from ...runtime.arrays import (
     Mask,
     consecutive_differences,
     finite_numbers,
+    finite_rise,
     largest_magnitude,
 )
 from ..curve.curve import Curve
-from ..curve.evaluation import Evaluation
+from ..curve.evaluation import Difference, Evaluation, differences_at_rows
 from ..curve.integral_check import IntegralCheck
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..status import Status
 from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Allowed
 from .closer_look import look_closely
-from .differences import Difference, differences_at_rows
 from .slope_judge import Statuses, judge_slopes
 
 # sample: cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while
@@ -177,7 +177,7 @@ def judge_points(
         small = wrong and allowed.remarks
         if small and (remark := _remark(evaluation, curve, status, cells)):
             return _agreeing(status, cells, remark)
-        repeats = not (evaluation.one_draw or evaluation.linearity.breaks("repeats"))
+        repeats = not (evaluation.section.one_draw or evaluation.linearity.breaks("repeats"))
         if closely and repeats and evaluation.grad_output:
             look_closely(evaluation, curve, status, cells, allowed)
             if small and (remark := _remark(evaluation, curve, status, cells)):
@@ -226,8 +226,8 @@ def _moves_too_finely(evaluation: Evaluation, analytical: Array, off: Array, slo
     vague = np.concatenate(([True], np.isin(cells, (Status.JUMP, Status.UNDECIDED)), [True]))
     gross = off > UNDECIDED_SHARE * np.abs(evaluation.grad_output * slopes.value)
     cell = evaluation.grid.span / evaluation.rows.x.size
-    values = evaluation.numerical.values[np.isfinite(evaluation.numerical.values)]
-    fast = np.abs(analytical) * cell > 2 * np.abs(evaluation.grad_output) * (np.ptp(values) if values.size else 0.0)
+    rise = finite_rise(evaluation.numerical.values)
+    fast = np.abs(analytical) * cell > 2 * np.abs(evaluation.grad_output) * rise
     hidden = steps[:-1] & steps[1:] & gross | vague[:-1] & vague[1:] & fast
     return hidden & (slopes.kind == PointKind.SMOOTH) & np.isfinite(analytical)
 
@@ -237,7 +237,7 @@ def judge_returned(evaluation: Evaluation, returned: Array, slopes: Slopes, allo
     # A constant has no slope to measure error bounds by, but it has a height.
     height = abs(evaluation.grad_output) * largest_magnitude(evaluation.numerical.values) / evaluation.grid.span
     largest = evaluation.largest_gradient + height
-    return judge_slopes(returned, slopes, evaluation.grad_output, allowed, evaluation.dtype, largest)
+    return judge_slopes(returned, slopes, evaluation.grad_output, allowed, evaluation.section.dtype, largest)
 
 
 def allowed_along(evaluation: Evaluation, curve: Curve, allowed: Allowed) -> Allowed:
@@ -256,7 +256,7 @@ def conditioning(evaluation: Evaluation, slopes: Slopes) -> Array:
     steepest = finite_numbers(slopes.curvature).copy()
     np.maximum(steepest[1:], turn, out=steepest[1:])
     np.maximum(steepest[:-1], turn, out=steepest[:-1])
-    return torch.finfo(evaluation.dtype).eps / 2 * np.abs(x) * steepest
+    return torch.finfo(evaluation.section.dtype).eps / 2 * np.abs(x) * steepest
 
 
 def _worst_row(off: Array, differs: Mask) -> int | None:

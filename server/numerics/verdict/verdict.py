@@ -40,7 +40,7 @@ class Verdict:
 
 def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None = None) -> Verdict:
     """The verdict on a section; tolerances are chosen if None."""
-    allowance = Allowance(evaluation.dtype, atol, rtol)
+    allowance = Allowance(evaluation.section.dtype, atol, rtol)
     allowed = allowance.at_places(evaluation.largest_gradient, evaluation.local_scale, evaluation.precision_loss)
     verdict = _judged_by_rows(evaluation, allowed)
     forward = locate_edges(evaluation, evaluation.numerical, verdict.forward, allowed)
@@ -52,17 +52,19 @@ def judge(evaluation: Evaluation, atol: float | None = None, rtol: float | None 
 
 def _judged_by_rows(evaluation: Evaluation, allowed: Allowed) -> Verdict:
     """The verdict with intervals that end at rows."""
-    declared = evaluation.surrogate is not None and evaluation.order == 1
+    declared = evaluation.surrogate is not None and evaluation.section.order == 1
     forward = judge_points(evaluation, evaluation.numerical, allowed, closely=not declared)
     if evaluation.failure:
         return Verdict("failed", forward, forward, allowed)
     if evaluation.analytical is None:
-        return Verdict("no gradient" if evaluation.order == 1 else "unsupported", forward, forward, allowed)
-    if not (evaluation.deterministic or evaluation.one_draw):
+        return Verdict("no gradient" if evaluation.section.order == 1 else "unsupported", forward, forward, allowed)
+    if not (evaluation.deterministic or evaluation.section.one_draw):
         return Verdict("undecided", forward, forward, allowed)
     word = _word(forward, evaluation)
     # Where it is not linear in grad_output, it is the derivative of forward by chance of this one.
-    right = word == "matches" and not (evaluation.follows_sign and evaluation.linearity.breaks("odd", "scales"))
+    right = word == "matches" and not (
+        evaluation.section.op.follows_sign and evaluation.linearity.breaks("odd", "scales")
+    )
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
     if right or not declared or evaluation.surrogate is None:
         return Verdict(_word_for_all(word, evaluation, allowed.tolerance, forward), forward, forward, allowed)
@@ -92,7 +94,7 @@ def _word_for_all(
 
 def _binding_laws(evaluation: Evaluation) -> tuple[Law, ...]:
     """The laws that nothing which the op says of itself excuses it from."""
-    if not evaluation.follows_sign:
+    if not evaluation.section.op.follows_sign:
         return _LAWS
     return _LAWS_WITHOUT_SIZE if evaluation.surrogate_nonlinear else _LAWS_WITHOUT_SIGN
 
@@ -110,7 +112,7 @@ def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance, comparison: Co
 def _word(comparison: Comparison, evaluation: Evaluation) -> VerdictWord:
     if comparison.intervals:
         # What differs from one draw may be right on average, as of stochastic rounding.
-        return "undecided" if evaluation.one_draw else "differs"
+        return "undecided" if evaluation.section.one_draw else "differs"
     return "matches" if _mostly_judged(comparison) else "undecided"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask, finite_numbers, unit_shares
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, evenly_chosen, finite_numbers, unit_shares
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach, full_reach
 from ...runtime.reference import lost_to_double
@@ -284,7 +284,7 @@ def missing_gradients(data: RangeMeasurements) -> Mask:
 def repeats_alone(data: RangeMeasurements, differs: Mask) -> bool:
     """Whether some of the differing points give the same results when evaluated one by one."""
     rows = np.flatnonzero(differs)
-    for row in rows[np.linspace(0, rows.size - 1, min(_REPEATED, rows.size)).astype(np.intp)]:
+    for row in evenly_chosen(rows, _REPEATED):
         alone = data.section.backward(data.x[[row]], data.grad_output)
         returned = np.zeros(1) if alone.grad_input is None else alone.grad_input
         again = alone.values, returned, data.reference.forward(data.x[[row]])

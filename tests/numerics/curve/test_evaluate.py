@@ -53,7 +53,7 @@ def test_both_ends_of_a_jump_are_drawn_where_it_is(place, dtype):
 
 def test_the_numerical_gradient_of_a_half_precision_section_is_computed_in_double():
     evaluation, _ = look("exp", dtype=torch.float16)
-    assert evaluation.numerical_dtype == torch.float64
+    assert evaluation.reference.dtype == torch.float64
     assert evaluation.numerical.slopes.value == pytest.approx(np.exp(evaluation.rows.x), rel=1e-9)
 
 
@@ -64,7 +64,7 @@ def test_a_function_that_refuses_double_is_measured_as_it_is():
         return torch.sin(x)
 
     evaluation, verdict = look(op_of(picky), dtype=torch.float32)
-    assert evaluation.numerical_dtype == torch.float32
+    assert evaluation.reference.dtype == torch.float32
     assert verdict.word == "matches"
     assert evaluation.numerical.slopes.value == pytest.approx(np.cos(evaluation.rows.x), abs=1e-3)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .settings import Setting
+from ..runtime.settings import Setting
 
 _Copies = tuple[dict[str, Any], ...]
 _SPACES: tuple[ModuleType | type, ...] = (torch, torch.Tensor, torch.autograd.Function, torch.nn.functional, np)

@@ -15,10 +15,11 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
-from .arguments import BoundFunction, result_tuple
-from .arrays import dtype_name
-from .captured import CapturedFunction
-from .device_call import DeviceCall
+from ...runtime.arguments import BoundFunction, result_tuple
+from ...runtime.arrays import dtype_name
+from ...runtime.captured import CapturedFunction
+from ...runtime.device_call import DeviceCall
+from ...runtime.graph import FunctionClass, has_setup_context
 
 # budget: the depth of the call graph to which references to a Function are replaced.
 _MOST_NESTED = 4
@@ -158,7 +159,6 @@ class CallRecord:
         return self.parameters[place] if place < len(self.parameters) else f"argument {place}"
 
 
-FunctionClass = type[torch.autograd.Function]
 # budget: the depth of nested containers to which tensors are searched for.
 _MAX_DEPTH = 4
 
@@ -177,11 +177,6 @@ def instrument(function: FunctionClass) -> tuple[FunctionClass, CallRecord]:
     if has_setup_context(function):
         body["setup_context"] = staticmethod(_recording_setup(function, record))
     return type(function.__name__, (function,), body), record
-
-
-def has_setup_context(function: FunctionClass) -> bool:
-    """Whether the Function defines ``setup_context``, so that forward has no ctx."""
-    return function.setup_context is not _SingleLevelFunction.setup_context
 
 
 def parameters(function: FunctionClass) -> tuple[str, ...]:

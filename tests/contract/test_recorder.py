@@ -6,7 +6,7 @@ import torch
 from functions.basics import Double, Square, altered
 from torch.autograd.function import once_differentiable
 
-from gradloupe.server.runtime import instrument, replace_references
+from gradloupe.server.contract import instrument, replace_references
 
 
 def test_the_subclass_is_known_by_the_same_name_and_keeps_once_differentiable():
