@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from ..contract.examination.call import Call, GradientsByName, TensorsByName
-from ..numerics.formatting.difference_size import two_digits
-from ..numerics.formatting.numbers import format_distinct
+from ..numerics.formatting.numbers import format_distinct, two_digits
 from ..protocol.listed import listed
 from ..runtime.arrays import dtype_name
 from ..runtime.failure import describe_exception

@@ -8,11 +8,10 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.curve.integral_check import IntegralCheck
 from ..numerics.formatting.numbers import format_number
 from ..numerics.status import Status
-from ..numerics.verdict.point_judge import allowed_along, allowed_residual
+from ..numerics.verdict.point_judge import allowed_along, allowed_residual, cell_intervals
 from ..numerics.verdict.slope_judge import Statuses
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question
-from ..runtime.arrays import Interval
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, CellRecord, CellsRecord
 from .common import ColumnArrays, ViewAnswer, evaluate_and_judge, record_at, view_answer
@@ -36,7 +35,7 @@ def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewA
         area,
         judged,
         sentence=_sentence(evaluation, verdict, str(question.wrt)),
-        intervals=_intervals(area, cells) if area else (),
+        intervals=cell_intervals(area, cells),
     )
 
 
@@ -56,15 +55,9 @@ def area_summary(evaluation: Evaluation, verdict: Verdict) -> CellsRecord | None
         "cells": cells.size,
         "differs": int(differs.sum()),
         "undecided": int((cells == Status.UNDECIDED).sum()),
-        "intervals": _intervals(area, cells),
+        "intervals": list(cell_intervals(area, cells)),
         "worst": None if row is None else record_at(area, row, CellRecord),
     }
-
-
-def _intervals(area: IntegralCheck, cells: Statuses) -> list[Interval]:
-    """The intervals covered by neighbouring cells that differ."""
-    edges = np.flatnonzero(np.diff(cells == Status.DIFFERS, prepend=False, append=False))
-    return [(float(area.left[first]), float(area.right[end - 1])) for first, end in edges.reshape(-1, 2)]
 
 
 def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
@@ -102,7 +95,7 @@ def _place(x: float, span: float) -> str:
 def _farthest(area: IntegralCheck, cells: Statuses) -> tuple[float, float, float, float]:
     """The interval of differing cells with the largest error: its ends, the rise and the area."""
     totals = []
-    for low, high in _intervals(area, cells):
+    for low, high in cell_intervals(area, cells):
         inside = (area.left >= low) & (area.right <= high) & (cells == Status.DIFFERS)
         totals.append((low, high, float(area.rise[inside].sum()), float(area.area[inside].sum())))
     farthest = max(totals, key=lambda each: abs(each[2] - each[3]))

@@ -70,7 +70,7 @@ def curves_view(section: Section, question: Question, asked: AskedRecord) -> Vie
     words = VerdictText(
         headline(evaluation, verdict, names, specimen(section)),
         verdict_sentence(evaluation, verdict, names),
-        diagnose(section, evaluation, verdict),
+        diagnose(evaluation, verdict),
     )
     return curves_answer(section, question, asked, evaluation, verdict, words)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numerics.studies.dtypes import study_dtypes
-from ..numerics.studies.dtypes_text import dtypes_sentence
+from ..numerics.studies.dtypes import dtypes_sentence, study_dtypes
 from ..protocol.question import Question
 from ..runtime.section import Section
 from ..schema.section import AskedRecord

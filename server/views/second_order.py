@@ -98,7 +98,7 @@ def _curves(
     words = curves.VerdictText(
         headline(evaluation, verdict, names, curves.specimen(section), order=2),
         sentence,
-        explain_second_order(backward, section, evaluation, verdict, names),
+        explain_second_order(section, evaluation, verdict, names),
     )
     header, columns = curves.curves_answer(backward, further, asked, evaluation, verdict, words)
     opinion = gradgradcheck(section, _smooth_points(evaluation, verdict), str(question.wrt), evaluation.grid.span)

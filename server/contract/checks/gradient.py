@@ -14,8 +14,7 @@ from torch.autograd.gradcheck import GradcheckError
 
 from ...inference.source.name_hints import SYMMETRIC_NAME
 from ...numerics.differentiation.finite_differences import PointKind, differentiate
-from ...numerics.formatting.difference_size import describe_size, slope_share
-from ...numerics.formatting.numbers import format_distinct, format_number
+from ...numerics.formatting.numbers import describe_size, format_distinct, format_number, slope_share
 from ...runtime.arrays import EPSILON
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ...numerics.formatting.difference_size import describe_size
-from ...numerics.formatting.numbers import format_number
+from ...numerics.formatting.numbers import describe_size, format_number
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once, function_nodes
 from ...runtime.vjp import pull_back

@@ -11,7 +11,7 @@ from ...runtime.batching import structure_name
 from ...runtime.failure import Failure
 from ...runtime.section import Section
 from ..differentiation.finite_differences import PointKind
-from ..formatting.difference_size import slope_share
+from ..formatting.numbers import slope_share
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, Rows
 from ..singularities.special_points import SpecialPoint

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number
 from ..sentences.places import describe_intervals
@@ -67,7 +66,7 @@ class Diagnosis:
     sentence: str
 
 
-def diagnose(section: Section, evaluation: Evaluation, verdict: Verdict) -> Diagnosis | None:
+def diagnose(evaluation: Evaluation, verdict: Verdict) -> Diagnosis | None:
     """The simplest story of what backward does wrong, or by design otherwise than forward calls for.
 
     It fits all rows that could be judged within the tolerance of their dtype, but for 1 % at most, which it names.
@@ -76,9 +75,9 @@ def diagnose(section: Section, evaluation: Evaluation, verdict: Verdict) -> Diag
     if verdict.word not in ("differs", "matches its surrogate") or evaluation.analytical is None:
         return None
     with np.errstate(all="ignore"):
-        story = nonlinear(section, evaluation, verdict)
+        story = nonlinear(evaluation, verdict)
         if story is None or story[0] in _COMBINABLE:
-            slope = _slope_hypothesis(section, evaluation, verdict)
+            slope = _slope_hypothesis(evaluation, verdict)
             story = _combine(story, slope) if story and slope else story or slope
     return Diagnosis(*story) if story else None
 
@@ -88,20 +87,20 @@ def _combine(first: Hypothesis, second: Hypothesis) -> Hypothesis:
     return first if second[0] == "unexplained" else (first[0], f"{first[1]} In addition, {lowered}")
 
 
-def _slope_hypothesis(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
+def _slope_hypothesis(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
     """What backward returned, beside the slopes that it is judged by, or else beside those of forward."""
     if not evaluation.grad_output:
         return None
     if verdict.word == "differs":
         curve = judged_curve(evaluation, verdict)
-        data = gather_evidence(section, evaluation, verdict.against, curve, False)
+        data = gather_evidence(evaluation, verdict.against, curve, False)
         if not data.wrong.any():
             return _wrong_between_points(evaluation, verdict, data) if verdict.against.intervals else None
         if verdict.against is verdict.forward:
             return _first_fit(data) or _unexplained(data)
         if explanation := _first_fit(data):
             return explanation
-    meant = gather_evidence(section, evaluation, verdict.forward, evaluation.numerical, verdict.word != "differs")
+    meant = gather_evidence(evaluation, verdict.forward, evaluation.numerical, verdict.word != "differs")
     return (_first_fit(meant) or _unexplained(meant)) if meant.wrong.any() else None
 
 

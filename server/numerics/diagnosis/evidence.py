@@ -160,18 +160,16 @@ class Evidence:
         return describe_rows(rows, self.judged, self.evaluation, self.names, self.differs)
 
 
-def gather_evidence(
-    section: Section, evaluation: Evaluation, compared: Comparison, curve: Curve, designed: bool
-) -> Evidence:
+def gather_evidence(evaluation: Evaluation, compared: Comparison, curve: Curve, designed: bool) -> Evidence:
     """The evidence against one curve; backward must have returned something, and ``grad_output`` not be 0."""
     assert evaluation.analytical is not None
     slopes = curve.slopes
     kink = slopes.kind == PointKind.KINK
     dtype, size = torch.finfo(evaluation.section.dtype), abs(evaluation.grad_output)
     return Evidence(
-        section=section,
+        section=evaluation.section.alone(mirror=()),
         evaluation=evaluation,
-        names=section_names(section),
+        names=section_names(evaluation.section),
         owner="forward" if curve is evaluation.numerical else "its surrogate",
         designed=designed,
         x=evaluation.rows.x,

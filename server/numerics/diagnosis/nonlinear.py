@@ -12,7 +12,6 @@ import torch
 from ...protocol.listed import listed
 from ...runtime.arrays import Array, Interval, Mask, evenly_chosen, largest_magnitude
 from ...runtime.failure import FunctionFailed
-from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..formatting.numbers import MOST_DIGITS, format_measured, format_number
@@ -103,8 +102,8 @@ class Responses:
         return bool(known.any() and (np.abs(returned - self.slope) <= slack)[known].all())
 
 
-def collect_responses(section: Section, evaluation: Evaluation, compared: Comparison) -> Responses:
-    """Call the backward of ``section`` at the rows that were judged, or some of them. Raises ``FunctionFailed``."""
+def collect_responses(evaluation: Evaluation, compared: Comparison) -> Responses:
+    """Call backward at the rows that were judged, or some of them. Raises ``FunctionFailed``."""
     at = JUDGED_STATUSES[compared.status]
     at = at if at.any() else np.ones_like(at)
     together = evaluation.structure == "together"
@@ -118,15 +117,15 @@ def collect_responses(section: Section, evaluation: Evaluation, compared: Compar
     return Responses(evaluation, section_names(section), compared.intervals, at, base, factor, *answers)
 
 
-def nonlinear(section: Section, evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
+def nonlinear(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
     """The story of the law of linearity that backward breaks, None if it breaks none."""
-    linearity, wrt = evaluation.linearity, section_names(section).wrt
+    linearity, wrt = evaluation.linearity, section_names(evaluation.section).wrt
     broken = [finding for finding in map(linearity.at, _KINDS) if finding]
     if not broken:
         return None
     if linearity.breaks(*_EXPLAINED) and not linearity.breaks("repeats"):
         try:
-            responses = collect_responses(section, evaluation, verdict.forward)
+            responses = collect_responses(evaluation, verdict.forward)
         except FunctionFailed:
             violation = next((each for each in broken if each.message), broken[0])
             return "raises", describe_violation(violation, wrt)

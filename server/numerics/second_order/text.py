@@ -83,12 +83,10 @@ def second_order_sentence(evaluation: Evaluation, verdict: Verdict, names: Names
     return " ".join((sentence, *_notes(evaluation, verdict, names, first)))
 
 
-def explain_second_order(
-    section: Section, first: Section, evaluation: Evaluation, verdict: Verdict, names: Names
-) -> Diagnosis | None:
+def explain_second_order(first: Section, evaluation: Evaluation, verdict: Verdict, names: Names) -> Diagnosis | None:
     """Why double backward differs, or cannot be had; None where there is nothing to explain.
 
-    ``section`` is the derived one, ``first`` the one whose backward was differentiated.
+    ``first`` is the section whose backward was differentiated.
     """
     failure = evaluation.failure
     if failure and failure.phase == "double backward":
@@ -101,7 +99,7 @@ def explain_second_order(
     ]
     if _is_silent(evaluation):
         return Diagnosis("no history", _no_history(kept, names))
-    story = diagnose(section, evaluation, verdict)
+    story = diagnose(evaluation, verdict)
     if story is None:
         return None
     sentence = one_derivative_further(story.sentence, names.of)

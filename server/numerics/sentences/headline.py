@@ -11,8 +11,7 @@ from ...runtime.arrays import Interval
 from ...schema.verdict_words import verdict_name
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import PointKind
-from ..formatting.difference_size import two_digits
-from ..formatting.numbers import format_distinct, format_number
+from ..formatting.numbers import format_distinct, format_number, two_digits
 from ..linearity.violation import BROKEN_LAWS
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve

@@ -10,8 +10,7 @@ from ...schema.verdict_words import DESIGNED
 from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation, difference_at
 from ..differentiation.finite_differences import PointKind
-from ..formatting.difference_size import describe_share, describe_size, two_digits
-from ..formatting.numbers import format_distinct, format_number
+from ..formatting.numbers import describe_share, describe_size, format_distinct, format_number, two_digits
 from ..linearity.violation import BROKEN_LAWS, Law, describe_violation
 from ..sampling.grid import Grid
 from ..status import Status

@@ -3,61 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, finite_rise, largest_magnitude
+from ...runtime.arrays import EPSILON, Array, Forward, finite_rise, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
-from ..differentiation.finite_differences import (
-    LEVELS,
-    Ladder,
-    Slopes,
-    remeasure,
-    widest_step,
-)
+from ..differentiation.finite_differences import Ladder, Slopes, remeasure, widest_step
 from ..differentiation.noise import noise_along, noise_probes, relative_precision
 
 # The values of a forward at points of its plane: where along one axis, and which row of the grid each belongs to.
 AxisForward = Callable[[Array, NDArray[np.intp]], Array]
 # budget: the lines along each axis on which noise is probed, and those where each point needs a call of its own.
 _NOISE_LINES, _NOISE_LINES_EXPENSIVE = 5, 2
-
-
-def partial_slopes(
-    ask: AxisForward, x: Array, y: Array, noise: Array, span: float, step: float | None, precision: float
-) -> Slopes:
-    """The slope along one axis at every row, where forward has the values ``y`` at ``x``.
-
-    ``noise`` bounds the rounding of forward there, ``span`` is the length of the axis, ``step`` the widest difference
-    (chosen if None), ``precision`` half a unit in the last place of what forward computes in. Eight forwards a point,
-    fourteen more where these cannot settle it.
-    """
-    widest = step or widest_step(span, precision)
-    visible = finite_rise(y) / span
-    ladder = Ladder.around(_rows_forward(ask, np.arange(x.size)), x, widest, noise, precision, y)
-    return ladder.slopes(lambda rows: _rows_forward(ask, rows), lambda slopes: visible)
-
-
-def remeasure_contradicted(
-    ask: AxisForward, x: Array, y: Array, span: float, slopes: Slopes, expected: Array | None
-) -> Slopes:
-    """The same slopes, measured again where they are smooth and yet contradict what is ``expected``."""
-    if expected is None:
-        return slopes
-    rows = slopes.doubted_by(expected)
-    if not rows.size or not np.isfinite(y).any():
-        return slopes
-    again = remeasure(_rows_forward(ask, rows), x, y, slopes, rows, np.full(rows.size, finite_rise(y) / span))
-    return replace(again, forwards=slopes.forwards + 2.0 * (LEVELS + 7) * rows.size / x.size)
-
-
-def _rows_forward(ask: AxisForward, rows: NDArray[np.intp]) -> Callable[[Array], Array]:
-    """A forward of points that belong to these rows, over and over."""
-    return lambda points: ask(points, np.tile(rows, points.size // rows.size))
 
 
 @dataclass(frozen=True)
@@ -109,10 +70,19 @@ class PlaneGrid:
 
     def slopes(self, which: int, expected: Array | None, step: float | None = None) -> Slopes:
         """The slopes along an axis, measured again where they are not as ``expected``; raises ``FunctionFailed``."""
-        ask, at, ends = self.ask(which), self.points[which], self.axis(which)
+        ask, at, values, ends = self.ask(which), self.points[which], self.values, self.axis(which)
         noise, precision, span = *self._noise(which), float(ends[-1] - ends[0])
-        slopes = partial_slopes(ask, at, self.values, noise, span, step, precision)
-        return remeasure_contradicted(ask, at, self.values, span, slopes, expected)
+        visible = finite_rise(values) / span
+
+        def forward_at(rows: NDArray[np.intp]) -> Forward:
+            return lambda points: ask(points, np.tile(rows, points.size // rows.size))
+
+        every, widest = forward_at(np.arange(at.size)), step or widest_step(span, precision)
+        slopes = Ladder.around(every, at, widest, noise, precision, values).slopes(forward_at, lambda _: visible)
+        rows = np.zeros(0, np.intp) if expected is None else slopes.doubted_by(expected)
+        if not rows.size or not np.isfinite(values).any():
+            return slopes
+        return remeasure(forward_at(rows), at, values, slopes, rows, np.full(rows.size, visible))
 
     def _noise(self, which: int) -> tuple[Array, float]:
         """How noisy forward is at every point along an axis, and half a unit in the last place of what it carries.

@@ -190,7 +190,7 @@ def judge_points(
             return Comparison(status, cells, (), None, None)
         smooth = differs & (slopes.kind == PointKind.SMOOTH)
         worst = _worst_row(off, smooth if smooth.any() else differs)
-        intervals = _union(_intervals(evaluation.rows.x, status), _cell_intervals(area, cells))
+        intervals = _union(_intervals(evaluation.rows.x, status), cell_intervals(area, cells))
         intervals = _bridge(intervals, evaluation.rows.x, status, evaluation.grid.span / evaluation.grid.count)
         return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
 
@@ -291,7 +291,7 @@ def _end_row(status: NDArray[np.int8], row: int, towards: int) -> int:
     return end
 
 
-def _cell_intervals(area: IntegralCheck | None, cells: Statuses) -> tuple[Interval, ...]:
+def cell_intervals(area: IntegralCheck | None, cells: Statuses) -> tuple[Interval, ...]:
     """Where neighbouring cells differ."""
     if area is None:
         return ()
