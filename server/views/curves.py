@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,7 +28,6 @@ from ..schema.section import (
     ExplanationRecord,
     JumpRecord,
     KinkRecord,
-    MarkRecord,
     NumericalRecord,
     RemarkRecord,
     VerdictRecord,
@@ -40,7 +40,6 @@ from .common import (
     ViewAnswer,
     evaluate_and_judge,
     failure_record,
-    finite_or_none,
     linearity_findings,
     record_of,
     view_answer,
@@ -240,27 +239,16 @@ def point_marks(evaluation: Evaluation) -> list[KinkRecord | JumpRecord]:
 
 def _kink(evaluation: Evaluation, kind: str, row: int) -> KinkRecord:
     slopes, scale = evaluation.numerical.slopes, evaluation.grad_output
-    return {
-        "kind": "cusp" if kind == "cusp" else "kink",
-        **_mark(evaluation, row),
-        "left": finite_or_none(scale * slopes.left[row]),
-        "right": finite_or_none(scale * slopes.right[row]),
-    }
+    sides = {"left": scale * slopes.left[row], "right": scale * slopes.right[row]}
+    return record_of(None, KinkRecord, kind="cusp" if kind == "cusp" else "kink", **_mark(evaluation, row), **sides)
 
 
 def _jump(evaluation: Evaluation, kind: str, row: int) -> JumpRecord:
-    jump = kind == "jump"
-    return {
-        "kind": "jump" if jump else "pole",
-        **_mark(evaluation, row),
-        "below": finite_or_none(evaluation.forward[row - 1]) if jump else None,
-        "above": finite_or_none(evaluation.forward[row + 1]) if jump else None,
-    }
+    jump, values = kind == "jump", evaluation.forward
+    sides = {"below": values[row - 1] if jump else None, "above": values[row + 1] if jump else None}
+    return record_of(None, JumpRecord, kind="jump" if jump else "pole", **_mark(evaluation, row), **sides)
 
 
-def _mark(evaluation: Evaluation, row: int) -> MarkRecord:
-    return {
-        "x": float(evaluation.rows.x[row]),
-        "forward": finite_or_none(evaluation.forward[row]),
-        "analytical": None if evaluation.analytical is None else finite_or_none(evaluation.analytical[row]),
-    }
+def _mark(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    columns = {"x": evaluation.rows.x, "forward": evaluation.forward, "analytical": evaluation.analytical}
+    return {name: None if column is None else column[row] for name, column in columns.items()}

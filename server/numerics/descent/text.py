@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...runtime.arrays import Array
 from ..formatting.numbers import format_distinct, format_number
 from .descent import DescentPair
 from .optimizer import REACHED, DescentOutcome, DescentRun
@@ -97,21 +98,21 @@ def _steps(count: int) -> str:
 
 
 def _position(run: DescentRun) -> str:
-    """Where a single number is; a tensor has no place to be told."""
-    return f" at {format_number(float(run.positions[-1, 0]))}" if run.positions.shape[1] == 1 else ""
+    return _places(run, " at {}", run.positions[-1])
 
 
 def _path(run: DescentRun) -> str:
-    if run.positions.shape[1] > 1:
-        return ""
-    return f" from {format_number(float(run.positions[0, 0]))} to {format_number(float(run.positions[-1, 0]))}"
+    return _places(run, " from {} to {}", run.positions[0], run.positions[-1])
 
 
 def _oscillation_range(run: DescentRun) -> str:
-    if run.positions.shape[1] > 1:
-        return ""
-    half = run.positions[run.steps // 2 :, 0]
-    return f" between {format_number(float(half.min()))} and {format_number(float(half.max()))}"
+    half = run.positions[run.steps // 2 :]
+    return _places(run, " between {} and {}", half.min(axis=0), half.max(axis=0))
+
+
+def _places(run: DescentRun, words: str, *places: Array) -> str:
+    """Where a single number is; a tensor has no place to be told."""
+    return "" if run.positions.shape[1] > 1 else words.format(*(format_number(float(each[0])) for each in places))
 
 
 def _zero_gradient(pair: DescentPair, run: DescentRun) -> str:

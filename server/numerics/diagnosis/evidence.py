@@ -141,16 +141,6 @@ class Evidence:
         """The verb phrase for a backward where it returns the slope; one that is declared to differ is not judged."""
         return f"follows {self.owner}" if self.designed else "is right"
 
-    @property
-    def wrt(self) -> str:
-        """The element that is swept, as the page calls it."""
-        return self.names.wrt
-
-    @property
-    def of(self) -> str:
-        """The output element looked at, as the page calls it."""
-        return self.names.of
-
     def everywhere(self, exceptions: Mask) -> str:
         """Everywhere but where the story leaves rows out."""
         return f"everywhere but {self.where(exceptions)}" if exceptions.any() else "everywhere"

@@ -34,7 +34,7 @@ def wrong_mask(data: Evidence) -> Hypothesis | None:
     elsewhere = np.count_nonzero(data.wrong & data.moving)
     if not leaks.any() or np.count_nonzero(data.moving) < _MIN_ROWS or elsewhere > EXCEPTIONS * np.count_nonzero(leaks):
         return None
-    borders = _borders(data, leaks)
+    borders = _pairs_of(data, leaks, data.moving)
     leap = np.abs(np.diff(data.returned[borders])).max(initial=0.0)
     continuous = bool(borders.size) and leap <= _MAX_LEAP * largest_magnitude(data.returned[data.judged])
     right = f"backward {data.agrees} where {'that' if data.designed else data.owner} moves"
@@ -124,11 +124,6 @@ def partly_right(data: Evidence) -> Hypothesis | None:
         return "only in part", f"backward {data.agrees} only {data.where(right)}: elsewhere it {next(iter(answers))}."
     wrong = [f"{data.where(rows)} it {answer}" for answer, rows in answers.items()]
     return "only in part", f"backward {data.agrees} only {data.where(right)}: {listed(wrong)}."
-
-
-def _borders(data: Evidence, leaks: Mask) -> NDArray[np.intp]:
-    """Pairs of neighbouring rows, one where backward leaks and one where forward moves."""
-    return _pairs_of(data, leaks, data.moving)
 
 
 def _pairs_of(data: Evidence, some: Mask, others: Mask) -> NDArray[np.intp]:

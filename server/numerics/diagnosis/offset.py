@@ -30,7 +30,7 @@ def added_term(data: Evidence) -> Hypothesis | None:
     if np.count_nonzero(data.smooth) < _MIN_ROWS:
         return None
     excess = data.returned - data.slope
-    for symbol, unit in (("", np.ones_like(data.x)), (data.wrt, data.x), (data.of, data.values)):
+    for symbol, unit in (("", np.ones_like(data.x)), (data.names.wrt, data.x), (data.names.of, data.values)):
         rows = data.smooth & (np.abs(unit) > _MIN_UNIT * np.nanmax(np.abs(unit[data.judged])))
         share, within = data.typical(excess[rows] / unit[rows])
         exceptions = data.exceptions(1.0, share * unit) if share else None
@@ -40,8 +40,8 @@ def added_term(data: Evidence) -> Hypothesis | None:
         term = symbol if size == "1" and symbol else f"{size} {symbol}".rstrip()
         sum_ = f"(the slope of {data.owner} {'−' if share < 0 else '+'} {term})"
         sentence = f"backward returns grad_output times {sum_} {data.everywhere(exceptions)}"
-        kind = f"added multiple of {'x' if symbol == data.wrt else 'y'}" if symbol else "added constant"
-        decays = symbol == data.wrt and 0 < share <= _MOST_DECAY and not data.designed
+        kind = f"added multiple of {'x' if symbol == data.names.wrt else 'y'}" if symbol else "added constant"
+        decays = symbol == data.names.wrt and 0 < share <= _MOST_DECAY and not data.designed
         decay = ", as weight decay does" if decays else ""
         return kind, f"{sentence}: it adds a term{decay}."
     return None

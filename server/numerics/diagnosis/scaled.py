@@ -175,7 +175,7 @@ class _Exponential:
 
     def story(self, data: Evidence) -> Hypothesis:
         """What is said of it."""
-        factor = _product(self.constant, f"exp({_product(format_number(abs(self.rate)), data.wrt)})")
+        factor = _product(self.constant, f"exp({_product(format_number(abs(self.rate)), data.names.wrt)})")
         at = data.everywhere(self.exceptions)
         if self.rate > 0:
             return "extra factor", f"backward returns {factor} times the slope of {data.owner} {at}."
@@ -211,7 +211,7 @@ def constant_response(data: Evidence) -> Hypothesis | None:
 
 
 def _factors(data: Evidence) -> Iterator[tuple[str, Array]]:
-    x, y, by, of = data.x, data.values, data.wrt, data.of
+    x, y, by, of = data.x, data.values, data.names.wrt, data.names.of
     yield by, x
     yield of, y
     yield f"{by}²", x * x
@@ -363,6 +363,7 @@ def learned_step(data: Evidence) -> Hypothesis | None:
         if exceptions is not None:
             times = format_measured(factor, data.precision * abs(factor))
             product_ = f"{times} times " * (times != "1")
-            sentence = f"backward returns {product_}({data.of} − {name}) / {data.wrt} {data.everywhere(exceptions)}"
+            quotient = f"({data.names.of} − {name}) / {data.names.wrt}"
+            sentence = f"backward returns {product_}{quotient} {data.everywhere(exceptions)}"
             return "learned step", f"{sentence}: the gradient of a step size, where what is rounded passes through."
     return None

@@ -80,9 +80,10 @@ def bump(data: Evidence) -> Hypothesis | None:
     area = _short(float(np.sum(np.diff(x) * (share[1:] + share[:-1]) / 2)))
     cut = max(abs(share[0]), abs(share[-1])) > _CUT * abs(share[peak])
     area += " in this range" if cut else ""
+    place = f"{data.names.wrt} = {format_measured(at, cell / 2)}"
     return "bump", (
-        f"{_flat(data)}, yet backward returns grad_output times a bump: {_short(share[peak])} high at {data.wrt} = "
-        f"{format_measured(at, cell / 2)}{width}{lobes}, with area {area}{_rise(data)}."
+        f"{_flat(data)}, yet backward returns grad_output times a bump: {_short(share[peak])} high at {place}"
+        f"{width}{lobes}, with area {area}{_rise(data)}."
     )
 
 
@@ -92,11 +93,15 @@ def _width(left: float | None, at: float, right: float | None, cell: float, data
         return ""
     if abs((right - at) - (at - left)) <= cell:
         return f", half as high {_short((right - left) / 2)} to either side"
-    return f", more than half as high for {_short(left)} < {data.wrt} < {_short(right)}"
+    return f", more than half as high for {_short(left)} < {data.names.wrt} < {_short(right)}"
 
 
 def _flat(data: Evidence) -> str:
-    return f"{data.owner} is flat between its jumps" if _moves(data) else f"{data.of} does not move with {data.wrt}"
+    return (
+        f"{data.owner} is flat between its jumps"
+        if _moves(data)
+        else f"{data.names.of} does not move with {data.names.wrt}"
+    )
 
 
 def _moves(data: Evidence) -> bool:

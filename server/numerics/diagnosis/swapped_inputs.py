@@ -43,8 +43,8 @@ def swapped_inputs(data: Evidence) -> Hypothesis | None:
             both = _is_swapped_back(section, other, data)
         except FunctionFailed:
             continue
-        name = other + data.wrt[len(section.wrt) :]
-        sentence = f"What backward returns for {data.wrt} is the derivative of forward with respect to {name}"
+        name = other + data.names.wrt[len(section.wrt) :]
+        sentence = f"What backward returns for {data.names.wrt} is the derivative of forward with respect to {name}"
         if both:
             return "swapped", f"{sentence}, and the other way round: the two gradients are swapped."
         return "of another input", f"{sentence}."

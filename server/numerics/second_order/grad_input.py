@@ -65,7 +65,7 @@ class GradInput:
         out = self._forward(arguments)
         if not out.requires_grad:  # a surrogate may be a constant
             return torch.zeros_like(x, requires_grad=tracked)
-        grad_output = self._grad_output(out, x.numel() // math.prod(self._shape))
+        grad_output = self._grad_output(out, x.numel() // math.prod(self.first.shape(self.first.wrt)))
         if tracked:  # no leaf, as there is none behind a loss
             grad_output = grad_output.requires_grad_().clone()
         gradient = self._backward(out, x, grad_output, tracked)
@@ -78,10 +78,6 @@ class GradInput:
     @property
     def _is_op(self) -> bool:
         return self.first.call is self.first.op
-
-    @property
-    def _shape(self) -> tuple[int, ...]:
-        return next(each.shape for each in self.first.op.inputs if each.name == self.first.wrt)
 
     def _forward(self, arguments: list[Any]) -> torch.Tensor:
         phase: Phase = "forward" if self._is_op else "surrogate"

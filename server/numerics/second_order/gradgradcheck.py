@@ -17,6 +17,7 @@ from ...protocol.listed import listed
 from ...runtime import timing
 from ...runtime.arrays import Array
 from ...runtime.call_cost import estimated_seconds
+from ...runtime.graph import input_leaf
 from ...runtime.section import Section
 from ...runtime.user_call import call_user_code
 from ..formatting.numbers import format_number
@@ -83,11 +84,7 @@ def _run(section: Section, t: float) -> str:
 
 
 def _call(section: Section, t: float) -> tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]:
-    tensors: dict[str, torch.Tensor] = {}
-    for each in section.op.inputs:
-        shape = each.shape if math.prod(each.shape) != 1 else each.shape or (1,)
-        tensors[each.name] = torch.tensor(dict(section.inputs)[each.name], dtype=section.dtype).reshape(shape)
-    tensors[section.wrt][section.wrt_index or ...] = t
+    tensors = {name: input_leaf(section, name, values, t).detach() for name, values in section.inputs}
     swept = tensors[section.wrt].requires_grad_()
 
     def call(x: torch.Tensor) -> torch.Tensor:

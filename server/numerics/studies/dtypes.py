@@ -15,6 +15,7 @@ from ...runtime.arrays import Array
 from ...runtime.batching import batched_section
 from ...runtime.devices import TORCH_DTYPES, Device, devices
 from ...runtime.failure import NOT_REPRESENTABLE, Failure, FunctionFailed
+from ...runtime.reference import rounded_inputs
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.noise import relative_precision
 from ..formatting.numbers import format_number
@@ -183,8 +184,7 @@ def _yardstick(cut: Section, t: Array, grad_output: float, own: BackwardResult) 
 
     It is given the rounded numbers: what rounding them does is not the Function's error.
     """
-    inputs = tuple((name, tuple(cut.snap(np.array(values)).tolist())) for name, values in cut.inputs)
-    exact = replace(cut.at(torch.float64, "cpu"), inputs=inputs)
+    exact = replace(cut.at(torch.float64, "cpu"), inputs=rounded_inputs(cut))
     if exact == cut:
         return True, own
     return False, _run(exact, t, float(cut.snap(np.array([grad_output]))[0]))[0]

@@ -16,12 +16,6 @@ from ..whole_range.check import tolerated_range
 from .edges import locate_edges
 from .point_judge import Comparison, judge_points
 
-_LAWS: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "odd", "adds", "mixes", "layout", "batch")
-# The linearity laws that must hold for a surrogate that depends on the sign of grad_output …
-_LAWS_WITHOUT_SIGN: tuple[Law, ...] = ("repeats", "untouched", "zero", "scales", "mixes", "layout", "batch")
-# … and for one that depends on its size too.
-_LAWS_WITHOUT_SIZE: tuple[Law, ...] = ("repeats", "untouched", "zero", "mixes", "layout", "batch")
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -87,16 +81,16 @@ def _word_for_all(
     """The word, unless it holds for this ``grad_output`` only, or for this range only."""
     if not word.startswith("matches"):
         return word
-    if evaluation.linearity.breaks(*_binding_laws(evaluation)):
+    if not evaluation.linearity.but(*_excused_laws(evaluation)).holds:
         return "differs"
     return "matches here" if _differs_beyond(evaluation, tolerance, comparison) else word
 
 
-def _binding_laws(evaluation: Evaluation) -> tuple[Law, ...]:
-    """The laws that nothing which the op says of itself excuses it from."""
+def _excused_laws(evaluation: Evaluation) -> tuple[Law, ...]:
+    """The laws that need not hold where the surrogate depends on the sign of grad_output, or on its size too."""
     if not evaluation.section.op.follows_sign:
-        return _LAWS
-    return _LAWS_WITHOUT_SIZE if evaluation.surrogate_nonlinear else _LAWS_WITHOUT_SIGN
+        return ()
+    return ("odd", "adds", "scales") if evaluation.surrogate_nonlinear else ("odd", "adds")
 
 
 def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance, comparison: Comparison) -> bool:
