@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import pairwise
-from typing import Any, Literal, cast
+from typing import Literal
 
 import numpy as np
 import torch
 
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
-from ...runtime.call_cost import estimated_seconds
-from ...runtime.failure import Failure, FunctionFailed, describe_result, failure_of
+from ...runtime.batching import seconds_per_copy
+from ...runtime.failure import FunctionFailed, failure_of
+from ...runtime.graph import CallGraph
 from ...runtime.section import Section
-from ...runtime.vjp import Index, pull_back
+from ...runtime.stacked_inputs import InputCopies
+from ...runtime.vjp import Index, float64_array, pull_back
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
-from ..differentiation.map_slopes import BasePoint, Line, jacobian_slopes, random_direction
+from ..differentiation.map_slopes import BasePoint, random_direction, slopes_along
 from ..tolerance import REMARK_SHARE, Allowance, tolerance_for
 
 _Link = Literal["arrives", "dropped", "unfounded", "nothing", "unknown"]
@@ -27,107 +26,8 @@ _UNKNOWN: _Link = "unknown"
 # bound: a slope along a line counts as 0 below this share of the largest one plus the height over the range.
 _SLOPE_RTOL = 1e-6
 _SUM_RTOL = 100  # bound: the tolerance of a sum of gradients, in those of one
-# budget: the most output elements, the seconds for everything, and the estimated calls for each input.
-_MAX_ELEMENTS, _SECONDS, _CALLS_PER_INPUT = 1 << 18, 1.5, 26
-
-
-@dataclass(frozen=True)
-class InputOutputMap:
-    """A Function as a map from all of its inputs to all of its outputs, one after another in one row of numbers.
-
-    ``allowance`` is how far a gradient may be off.
-    """
-
-    section: Section
-    allowance: Allowance
-
-    @property
-    def precision(self) -> float:
-        """Half a unit in the last place of the dtype."""
-        return max(EPSILON, torch.finfo(self.section.dtype).eps / 2)
-
-    @property
-    def size(self) -> int:
-        """How many elements all outputs have."""
-        return self.places[-1].stop
-
-    @cached_property
-    def seconds(self) -> float:
-        """The estimated duration of one call."""
-        return estimated_seconds(self.outputs)
-
-    @cached_property
-    def weights(self) -> tuple[Array, ...]:
-        """The weights of the loss for the elements of each output: reproducible random numbers."""
-        with torch.no_grad():
-            sizes = [out.numel() for out in self.outputs()]
-        return tuple(random_direction(size, place) for place, size in enumerate(sizes))
-
-    @cached_property
-    def places(self) -> tuple[slice, ...]:
-        """Where each output lies in the row of all."""
-        ends = np.cumsum([0, *(each.size for each in self.weights)])
-        return tuple(slice(int(first), int(last)) for first, last in pairwise(ends))
-
-    def direction(self, name: str) -> Array:
-        """A random line through all elements of an input."""
-        return random_direction(len(dict(self.section.inputs)[name]), len(name))
-
-    def line(self, name: str) -> Line:
-        """All outputs along that line."""
-        direction = self.direction(name)
-
-        def willing(points: Array) -> Array:
-            rows = np.full((len(points), self.size), np.nan)
-            for row, point in zip(rows, points, strict=True):
-                with suppress(FunctionFailed):
-                    row[:] = self.outputs_moved(name, point[0] * direction)
-            return rows
-
-        return Line(lambda points: np.stack([self.outputs_moved(name, t * direction) for (t,) in points]), willing)
-
-    def weight(self, place: int, out: torch.Tensor) -> torch.Tensor:
-        """The weights of one output, as its grad_output."""
-        return torch.from_numpy(self.weights[place]).to(out.device, out.dtype).reshape(out.shape)
-
-    def tracked(self) -> tuple[list[torch.Tensor], tuple[torch.Tensor, ...]]:
-        """Leaves for all inputs, and the outputs that go back to them."""
-        leaves = [self._tensor(name).requires_grad_() for name, _ in self.section.inputs]
-        return leaves, self.outputs(*(leaf.clone() for leaf in leaves))
-
-    def outputs(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """The outputs, for these inputs or those held. Raises ``FunctionFailed``."""
-        section = self.section
-        arguments = tensors or [self._tensor(name) for name, _ in section.inputs]
-        try:
-            y = section.op(*arguments, *(value for _, value in section.parameters))
-        except Exception as error:
-            raise failure_of(error, section.op, "forward") from error
-        outputs = y if isinstance(y, tuple) else (y,)
-        count = len(section.op.outputs)
-        if len(outputs) < count or not all(isinstance(each, torch.Tensor) for each in outputs[:count]):
-            declared = "a tensor was" if count == 1 else f"{count} tensors were"
-            message = f"forward returned {describe_result(y, len(outputs))} where {declared} declared."
-            raise FunctionFailed(Failure("forward", "WrongShape", message))
-        return outputs[:count]
-
-    def outputs_moved(self, name: str, by: Array) -> Array:
-        """All outputs with one input moved. Raises ``FunctionFailed``."""
-        arguments = [self._tensor(each, by if each == name else None) for each, _ in self.section.inputs]
-        with torch.no_grad():
-            outputs = self.outputs(*arguments)
-        return np.concatenate([tensor_elements(out) for out in outputs])
-
-    def _tensor(self, name: str, by: Array | None = None) -> torch.Tensor:
-        section = self.section
-        values: Any = np.array(dict(section.inputs)[name])
-        flat = torch.from_numpy(values if by is None else values + by)
-        return flat.to(section.device, section.dtype).reshape(section.shape(name))
-
-
-def tensor_elements(tensor: torch.Tensor) -> Array:
-    """All elements of a tensor, in row-major order."""
-    return cast(Array, tensor.detach().reshape(-1).to("cpu", torch.float64).numpy(force=True))
+# budget: the most output elements, the seconds for everything, and the estimated calls for each pair.
+_MAX_ELEMENTS, _SECONDS, _CALLS_PER_PAIR = 1 << 18, 1.5, 26
 
 
 @dataclass(frozen=True)
@@ -183,47 +83,75 @@ def measure_dependence(
     ``span`` gives the range of an input. None where that would take too long. Raises ``FunctionFailed`` where forward
     fails.
     """
-    whole = InputOutputMap(section, Allowance(section.dtype, atol, rtol))
-    if whole.size > _MAX_ELEMENTS or _CALLS_PER_INPUT * len(section.inputs) * whole.seconds > _SECONDS:
+    outputs, precision = _tracked(section)[1], max(EPSILON, torch.finfo(section.dtype).eps / 2)
+    weights = tuple(random_direction(out.numel(), place) for place, out in enumerate(outputs))
+    calls = _CALLS_PER_PAIR * len(section.inputs) * len(outputs)
+    if sum(map(np.size, weights)) > _MAX_ELEMENTS or calls * seconds_per_copy(InputCopies(section)) > _SECONDS:
         return None
-    inputs, outputs = tuple(name for name, _ in section.inputs), section.op.outputs
-    effects = [_effect(whole, name, span(name)) for name in inputs]
-    singles = [_loss(whole, (name,), effects, grad_output) for name in outputs]
-    joint = [_loss(whole, outputs, effects, grad_output)] if len(outputs) > 1 else []
+    asked = _Asked(section, Allowance(section.dtype, atol, rtol), grad_output, weights)
+    inputs, names = tuple(name for name, _ in section.inputs), section.op.outputs
+    effects = [_effect(asked, name, span(name), precision) for name in inputs]
+    singles = [_loss(asked, (name,), effects) for name in names]
+    joint = [_loss(asked, names, effects)] if len(names) > 1 else []
     losses = (*singles, *(_with_single_losses(each, singles) for each in joint))
-    _, tensors = whole.tracked()
-    shapes, carries = tuple(tuple(each.shape) for each in tensors), tuple(each.requires_grad for each in tensors)
-    return Dependence(inputs, outputs, shapes, carries, losses, section.op.surrogate is not None)
+    shapes, carries = tuple(tuple(each.shape) for each in outputs), tuple(each.requires_grad for each in outputs)
+    return Dependence(inputs, names, shapes, carries, losses, section.op.surrogate is not None)
 
 
-def _effect(every: InputOutputMap, name: str, span: float) -> _Effect:
-    line = every.line(name)
+@dataclass(frozen=True)
+class _Asked:
+    """The losses of a section: sums of its outputs, each with its ``weights``, times ``grad_output``.
+
+    ``allowance`` is how far a gradient may be off.
+    """
+
+    section: Section
+    allowance: Allowance
+    grad_output: float
+    weights: tuple[Array, ...]
+
+    def direction(self, name: str) -> Array:
+        """A random line through all elements of an input."""
+        return random_direction(len(dict(self.section.inputs)[name]), len(name))
+
+
+def _tracked(section: Section) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Leaves for all inputs, and the outputs that go back to them. Raises ``FunctionFailed``."""
     try:
-        ground = BasePoint.plain(line, span, every.precision)
-        y = ground.y
-        slopes = jacobian_slopes(ground, np.arange(y.size), np.zeros(1, np.intp))
-    except FunctionFailed:
-        unknown = len(every.weights)
-        return _Effect((None,) * unknown, np.full(unknown, np.nan), np.full(unknown, np.nan))
-    least = _SLOPE_RTOL * (largest_magnitude(slopes.value) + largest_magnitude(y) / span)
-    nonzero = np.abs(slopes.value) > EVIDENCE_BOUNDS * slopes.error + least
-    kink, sides = slopes.kind == PointKind.KINK, (np.abs(np.stack((slopes.left, slopes.right))) > least).sum(axis=0)
-    moving = np.where(kink, sides == 2, nonzero | (slopes.kind == PointKind.JUMP))
-    undecided = np.isin(slopes.kind, (PointKind.UNRESOLVED, PointKind.NONFINITE)) | kink & (sides == 1)
-    reliable = np.isin(slopes.kind, (PointKind.SMOOTH, PointKind.EDGE))
-    moves, slope, error = [], [], []
-    for at, weights in zip(every.places, every.weights, strict=True):
-        moves.append(True if moving[at].any() else None if undecided[at].any() else False)
-        slope.append(float(weights @ slopes.value[at]) if reliable[at].all() else np.nan)
-        error.append(float(np.abs(weights) @ slopes.error[at]))
-    return _Effect(tuple(moves), np.array(slope), np.array(error))
+        graph = CallGraph.of(section, section.held)
+        return graph.leaves, [graph.outputs[name] for name in section.op.outputs]
+    except Exception as error:
+        raise failure_of(error, section.op, "forward") from error
 
 
-def _loss(every: InputOutputMap, outputs: tuple[str, ...], effects: list[_Effect], grad_output: float) -> LossLinks:
+def _effect(asked: _Asked, name: str, span: float, precision: float) -> _Effect:
+    parts: list[tuple[bool | None, float, float]] = []
+    for output, weights in zip(asked.section.op.outputs, asked.weights, strict=True):
+        copies = InputCopies(asked.section.alone(wrt=name, wrt_index=(), of=output, of_index=()))
+        try:
+            ground = BasePoint.plain(copies, span, precision)
+            slopes = slopes_along(ground, asked.direction(name), np.arange(weights.size))
+        except FunctionFailed:
+            parts.append((None, np.nan, np.nan))
+            continue
+        least = _SLOPE_RTOL * (largest_magnitude(slopes.value) + largest_magnitude(ground.y) / span)
+        nonzero = np.abs(slopes.value) > EVIDENCE_BOUNDS * slopes.error + least
+        kink, sides = slopes.kind == PointKind.KINK, np.abs(np.stack((slopes.left, slopes.right))) > least
+        moving = np.where(kink, sides.all(axis=0), nonzero | (slopes.kind == PointKind.JUMP))
+        undecided = np.isin(slopes.kind, (PointKind.UNRESOLVED, PointKind.NONFINITE)) | kink & (sides.sum(axis=0) == 1)
+        reliable = np.isin(slopes.kind, (PointKind.SMOOTH, PointKind.EDGE)).all()
+        moves = True if moving.any() else None if undecided.any() else False
+        slope, error = float(weights @ slopes.value), float(np.abs(weights) @ slopes.error)
+        parts.append((moves, slope if reliable else np.nan, error))
+    moves_of, slope_of, error_of = zip(*parts, strict=True)
+    return _Effect(moves_of, np.array(slope_of), np.array(error_of))
+
+
+def _loss(asked: _Asked, outputs: tuple[str, ...], effects: list[_Effect]) -> LossLinks:
     """The loss on ``outputs``, the weighted sum of their elements."""
-    positions = [every.section.op.outputs.index(name) for name in outputs]
+    positions = [asked.section.op.outputs.index(name) for name in outputs]
     try:
-        gradients = _gradients(every, positions, grad_output)
+        gradients = _gradients(asked, positions)
     except FunctionFailed as error:
         failure = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
         return LossLinks(outputs, (tuple(_UNKNOWN for _ in effects),) * len(positions), (), (), failure)
@@ -233,8 +161,8 @@ def _loss(every: InputOutputMap, outputs: tuple[str, ...], effects: list[_Effect
         for output in positions
     )
     right = tuple(
-        _is_right(every, name, each, gradient, positions, grad_output)
-        for (name, _), each, gradient in zip(every.section.inputs, effects, gradients, strict=True)
+        _is_right(asked, name, each, gradient, positions)
+        for (name, _), each, gradient in zip(asked.section.inputs, effects, gradients, strict=True)
     )
     return LossLinks(outputs, links, returned, right)
 
@@ -248,39 +176,36 @@ def _link(moves: bool | None, arrives: bool) -> _Link:
 
 
 def _is_right(
-    every: InputOutputMap,
-    name: str,
-    effect: _Effect,
-    gradient: torch.Tensor | None,
-    positions: list[int],
-    grad_output: float,
+    asked: _Asked, name: str, effect: _Effect, gradient: torch.Tensor | None, positions: list[int]
 ) -> bool | None:
     """Whether what arrived is the slope of the loss along the random line."""
+    grad_output, allowance, direction = asked.grad_output, asked.allowance, asked.direction(name)
     expected, error = grad_output * effect.slope[positions].sum(), abs(grad_output) * effect.error[positions].sum()
     if not np.isfinite(expected + error):
         return None
-    direction = every.direction(name)
-    arrived = np.zeros(direction.size) if gradient is None else tensor_elements(gradient)
+    arrived = np.zeros(direction.size) if gradient is None else float64_array(gradient.reshape(-1))
     scale = abs(expected) + float(np.abs(direction) @ np.abs(arrived)) + largest_magnitude(grad_output * effect.slope)
     # Each slope in the sum may be off by what is asked for; the sum itself loses last places.
-    weights = sum(float(np.abs(every.weights[place]).sum()) for place in positions)
+    weights = sum(float(np.abs(asked.weights[place]).sum()) for place in positions)
     parts = abs(grad_output) * weights * float(np.abs(direction).sum())
-    asked = REMARK_SHARE if every.allowance.remarks else every.allowance.rtol or 0.0
-    share = max(_SUM_RTOL * tolerance_for(1.0, every.section.dtype).rtol, asked)
-    allowed = share * scale + parts * (every.allowance.atol or 0.0) + EVIDENCE_BOUNDS * error
+    share = REMARK_SHARE if allowance.remarks else allowance.rtol or 0.0
+    share = max(_SUM_RTOL * tolerance_for(1.0, asked.section.dtype).rtol, share)
+    allowed = share * scale + parts * (allowance.atol or 0.0) + EVIDENCE_BOUNDS * error
     return bool(abs(float(direction @ arrived) - expected) <= allowed)
 
 
-def _gradients(every: InputOutputMap, positions: list[int], grad_output: float) -> list[torch.Tensor | None]:
-    leaves, outputs = every.tracked()
-    moved = [place for place in positions if outputs[place].requires_grad]
+def _gradients(asked: _Asked, positions: list[int]) -> list[torch.Tensor | None]:
+    leaves, outputs = _tracked(asked.section)
+    moved = [(outputs[place], asked.weights[place]) for place in positions if outputs[place].requires_grad]
     if not moved:
         return [None] * len(leaves)
-    weights = [every.weight(place, outputs[place]) * grad_output for place in moved]
+    given = [
+        torch.from_numpy(asked.grad_output * each).to(out.device, out.dtype).reshape(out.shape) for out, each in moved
+    ]
     try:
-        return pull_back([outputs[place] for place in moved], weights, leaves)
+        return pull_back([out for out, _ in moved], given, leaves)
     except Exception as error:
-        raise failure_of(error, every.section.op, "backward") from error
+        raise failure_of(error, asked.section.op, "backward") from error
 
 
 def _with_single_losses(together: LossLinks, singles: list[LossLinks]) -> LossLinks:
