@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..runtime.arrays import Array, Mask
+from ..runtime.arrays import Array, Mask, at_rows
 
 T = TypeVar("T", float, NDArray[np.float64], torch.Tensor)
 
@@ -73,10 +73,7 @@ class Allowed:
     lost: Array | float = 0.0
     remarks: bool = False
 
-    def at(self, places: Mask | NDArray[np.intp]) -> Allowed:
-        """The same at some of the places."""
-        each: dict[str, Any] = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
-        return replace(self, **{name: value[places] for name, value in each.items()})
+    at = at_rows
 
     def rounding(self, grad_output: float) -> Array | float:
         """How far what was returned may be off as numbers are rounded."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Forward = Callable[[Array], Array]
 Interval = tuple[float, float]
+_Record = TypeVar("_Record", bound=Any)
 _Number = TypeVar("_Number", np.float64, np.intp)
 EPSILON = 2.0**-53  # unit: half a unit in the last place of 1.0
 
@@ -41,6 +43,12 @@ def finite_rise(values: Array) -> float:
 def evenly_chosen(rows: NDArray[_Number], most: int) -> NDArray[_Number]:
     """At most so many of some rows, evenly spaced, the first and the last among them."""
     return rows[np.linspace(0, rows.size - 1, min(most, rows.size)).astype(np.intp)]
+
+
+def at_rows(record: _Record, rows: Mask | NDArray[np.intp] | slice) -> _Record:
+    """The same at some of the places: a record of arrays with an element for each, and of what is one for all."""
+    arrays: Any = {name: each[rows] for name, each in vars(record).items() if isinstance(each, np.ndarray)}
+    return replace(record, **arrays)
 
 
 def consecutive_differences(values: NDArray[Any]) -> NDArray[Any]:

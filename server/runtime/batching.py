@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .arrays import Array, largest_magnitude
 from .call_cost import estimated_seconds
-from .failure import FunctionFailed
+from .failure import FunctionFailed, unless_backward_fails
 from .plane import Plane
 from .remembered import remembered, stand_in
 from .section import BackwardResult, Section
@@ -279,13 +279,12 @@ def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> boo
 
 def _section_results(section: Section, t: Array, grad_output: float) -> BackwardResult:
     """The results of backward; without gradients where it fails. Raises ``FunctionFailed`` where forward does."""
-    try:
-        return section.backward(t, grad_output)
-    except FunctionFailed as error:
-        if error.failure.phase == "forward":
-            raise
+
+    def without_gradients() -> BackwardResult:
         values, elements = section.forward_and_size(t)
         return BackwardResult(values, None, False, elements)
+
+    return unless_backward_fails(lambda: section.backward(t, grad_output), without_gradients)[0]
 
 
 def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_output: float) -> Plane:

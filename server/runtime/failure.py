@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import traceback
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from ...ops import Op
 
+_T = TypeVar("_T")
 Phase = Literal["forward", "backward", "surrogate", "double backward"]
 _MESSAGE_LIMIT = 2000  # budget: characters of a message that are kept
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
@@ -56,6 +58,19 @@ class FunctionFailed(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
+
+
+def unless_backward_fails(ask: Callable[[], _T], instead: Callable[[], _T]) -> tuple[_T, Failure | None]:
+    """What is asked, or where backward fails what stands for it, and that failure.
+
+    Raises ``FunctionFailed`` where forward fails.
+    """
+    try:
+        return ask(), None
+    except FunctionFailed as error:
+        if error.failure.phase == "forward":
+            raise
+        return instead(), error.failure
 
 
 def failure_of(error: Exception, op: Op, phase: Phase) -> FunctionFailed:

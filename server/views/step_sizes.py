@@ -13,7 +13,7 @@ from ..numerics.formatting.numbers import format_number
 from ..numerics.studies.step_size import BoundedSlope, StepSizeStudy, study_step_size
 from ..protocol.question import Question
 from ..runtime.batching import batched_section
-from ..runtime.failure import Failure, FunctionFailed
+from ..runtime.failure import Failure, unless_backward_fails
 from ..runtime.reference import reference_of
 from ..runtime.section import Section
 from ..schema.section import AskedRecord
@@ -52,13 +52,12 @@ def step_sizes_view(section: Section, question: Question, asked: AskedRecord) ->
 
 def _derivative(section: Section, x: float, grad_output: float) -> tuple[float | None, Failure | None]:
     """The gradient returned at ``x``, per unit of ``grad_output``."""
-    try:
+
+    def ask() -> float | None:
         returned = section.backward(np.array([x]), grad_output).grad_input
-    except FunctionFailed as error:
-        if error.failure.phase == "forward":
-            raise
-        return None, error.failure
-    return (None if returned is None else float(returned[0]) / grad_output), None
+        return None if returned is None else float(returned[0]) / grad_output
+
+    return unless_backward_fails(ask, lambda: None)
 
 
 def _sentence(study: StepSizeStudy, wrt: str, span: float) -> str:

@@ -263,7 +263,7 @@ def _refine(cells: _Cells, some: NDArray[np.intp], area: Array, slack: Array) ->
     """Cut cells into ever more parts, as long as their residual falls as only the quadrature's own error does."""
     for count in (_PARTS, _PARTS**2, _PARTS**3)[: 3 if cells.section.stacked else 2]:
         edges = cells.left[some] + (cells.right - cells.left)[some] * unit_shares(count)
-        edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
+        edges = cells.section.snap(edges)
         finer = quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output).sum(axis=0)
         before, after = np.abs(cells.rise - area)[some], np.abs(cells.rise[some] - finer)
         area[some] = finer
@@ -282,8 +282,7 @@ def _trace_residual(cells: _Cells, some: NDArray[np.intp], area: Array, allowed:
     owner, low, high, known = some, cells.left[some], cells.right[some], cells.area[some]
     fault, limit = np.zeros(cells.area.size), _MAX_PARTS if section.stacked else _MAX_PARTS_ONE_BY_ONE
     for _ in range(_LEVELS):
-        edges = section.snap((low + (high - low) * unit_shares(_PARTS)).ravel())
-        edges = edges.reshape(_PARTS + 1, low.size)
+        edges = section.snap(low + (high - low) * unit_shares(_PARTS))
         parts = quadrature(section, edges[:-1], edges[1:], scale)
         rises = scale * consecutive_differences(cells.forward(edges.ravel()).reshape(edges.shape))
         np.add.at(area, owner, parts.sum(axis=0) - known)
@@ -322,7 +321,7 @@ def _is_stable(cells: _Cells, low: Array, high: Array, rise: Array, residual: Ar
             break
         shares = np.concatenate([unit_shares(count) for count in some])
         edges = low[rows] + (high - low)[rows] * shares
-        edges = cells.section.snap(edges.ravel()).reshape(edges.shape)
+        edges = cells.section.snap(edges)
         cells_of = np.flatnonzero(shares[1:, 0] > shares[:-1, 0])
         parts = quadrature(cells.section, edges[cells_of], edges[cells_of + 1], cells.grad_output)
         finer = np.add.reduceat(parts, np.cumsum((0, *some[:-1])), axis=0)

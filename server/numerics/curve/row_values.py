@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...runtime.arrays import Array
-from ...runtime.failure import Failure, FunctionFailed
+from ...runtime.failure import Failure, FunctionFailed, unless_backward_fails
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.quadrature import NODES, gauss_nodes
 from ..sampling.grid import Rows
@@ -90,9 +90,4 @@ def backward_or_failure(
 
     Raises ``FunctionFailed`` where forward fails.
     """
-    try:
-        return section.backward(x, grad_output), None
-    except FunctionFailed as error:
-        if error.failure.phase == "forward":
-            raise
-        return BackwardResult(values, None, False), error.failure
+    return unless_backward_fails(lambda: section.backward(x, grad_output), lambda: BackwardResult(values, None, False))

@@ -9,12 +9,11 @@ where forward follows what was returned over a longer way.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, at_rows
 
 # budget: steps on either side of each point, from the least that can tell to the widest; sample: their ratio.
 _SCALES, _LEAST_RATIO, _MOST_RATIO = 26, 2.0, 10.0
@@ -42,9 +41,7 @@ class Dispute:
     returned: Array
     distance: Array
 
-    def at(self, rows: NDArray[np.intp]) -> Dispute:
-        """Some of them."""
-        return Dispute(self.x[rows], self.returned[rows], self.distance[rows])
+    at = at_rows
 
 
 @dataclass(frozen=True)
@@ -67,10 +64,7 @@ class Closeness:
     moved: Forward | None = None
     """How far a short dtype moves x, as it rounds what forward computes on its way."""
 
-    def at(self, rows: NDArray[np.intp]) -> Closeness:
-        """The same at some of the points."""
-        named: dict[str, Any] = {name: each[rows] for name, each in vars(self).items() if isinstance(each, np.ndarray)}
-        return replace(self, **named)
+    at = at_rows
 
 
 @dataclass(frozen=True)
@@ -89,9 +83,7 @@ class Answer:
     vaguely: Mask
     least: Array
 
-    def at(self, rows: NDArray[np.intp]) -> Answer:
-        """To some of the disputes."""
-        return Answer(*(each[rows] for each in vars(self).values()))
+    at = at_rows
 
 
 @np.errstate(all="ignore")
@@ -150,7 +142,7 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     steps = least * ratio ** np.arange(_SCALES)[:, None]
     steps[steps > 1.001 * closeness.widest] = np.nan
     points = np.stack((x + steps, x - steps))
-    points = closeness.snap(points.ravel()).reshape(points.shape) if closeness.snap else points
+    points = closeness.snap(points) if closeness.snap else points
     rises, known = np.full(points.shape, np.nan), np.isfinite(points)
     if known.any():
         rises[known] = forward(points[known])

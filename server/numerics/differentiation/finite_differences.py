@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask, consecutive_differences, finite_rise
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, at_rows, consecutive_differences, finite_rise
 from .noise import moving_maximum, noise_along, noise_probes
 from .richardson import extrapolate, tableau
 
@@ -79,10 +79,7 @@ class Slopes:
         contradicted = ~(off <= EVIDENCE_BOUNDS * self.error + _RECHECK_RTOL * np.abs(self.value))
         return np.flatnonzero((self.kind == PointKind.SMOOTH) & contradicted)
 
-    def at(self, rows: Mask | NDArray[np.intp]) -> Slopes:
-        """The slopes at some of the points."""
-        arrays: dict[str, Any] = {name: each for name, each in vars(self).items() if isinstance(each, np.ndarray)}
-        return replace(self, **{name: each[rows] for name, each in arrays.items()})
+    at = at_rows
 
     def with_rows(self, rows: Mask | NDArray[np.intp], others: Slopes) -> Slopes:
         """The same with those of other slopes at some of the points, of which there are as many."""

@@ -10,7 +10,7 @@ import torch
 
 from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import batched_copies, seconds_per_copy
-from ...runtime.failure import Failure, FunctionFailed
+from ...runtime.failure import Failure, FunctionFailed, unless_backward_fails
 from ...runtime.reference import reference_copies
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
@@ -102,7 +102,9 @@ def jacobian(
     rows, columns = _block(section, copies, side)
     if not rows.count:
         raise copies.wrong(f"returned {section.of!r} of shape {list(rows.shape)}: it has no such element")
-    result, failure = _run_backward(copies, rows.elements, grad_output)
+    result, failure = unless_backward_fails(
+        lambda: copies.rows(rows.elements, grad_output), lambda: JacobianRows(None, False)
+    )
     returned = None if result.gradients is None else result.gradients[:, columns.elements] / grad_output
     surrogate = _surrogate_copies(section, span, grad_output)
 
@@ -158,15 +160,6 @@ def _block_side(copies: InputCopies) -> int:
     calls = _FORWARDS + _BACKWARDS
     taken = calls * seconds_per_copy(copies)
     return next((each for each in _BLOCK_SIDES if each * taken <= _SECONDS), _BLOCK_SIDES[-1])
-
-
-def _run_backward(copies: InputCopies, rows: Indices, grad_output: float) -> tuple[JacobianRows, Failure | None]:
-    try:
-        return copies.rows(rows, grad_output), None
-    except FunctionFailed as error:
-        if error.failure.phase == "forward":
-            raise
-        return JacobianRows(None, False), error.failure
 
 
 def _base_point(copies: InputCopies, rows: ElementRange, span: float) -> BasePoint:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Forward, Mask, consecutive_differences, unit_shares
+from ...runtime.arrays import Array, Forward, Mask, at_rows, consecutive_differences, unit_shares
 
 # pattern: a node is suspect if the slope changes there this many times more than three cells away on either side.
 _PROMINENCE = 4.0
@@ -54,9 +54,7 @@ class SingularityCandidates:
     sharp: Array
     column: NDArray[np.intp]
 
-    def where(self, rows: Mask | NDArray[np.intp]) -> SingularityCandidates:
-        """A selection of them."""
-        return SingularityCandidates(*(each[rows] for each in vars(self).values()))
+    at = at_rows
 
     def and_also(self, other: SingularityCandidates) -> SingularityCandidates:
         """These followed by the ``other`` ones."""
@@ -67,7 +65,7 @@ class SingularityCandidates:
         """The ``most`` sharpest ones, in their order."""
         if self.low.size <= most:
             return self
-        return self.where(np.sort(np.argsort(-self.sharp, kind="stable")[:most]))
+        return self.at(np.sort(np.argsort(-self.sharp, kind="stable")[:most]))
 
 
 @dataclass(frozen=True)
@@ -220,7 +218,7 @@ def _edges(x: Array, finite: Mask, known: Array) -> SingularityCandidates:
     column, node = np.nonzero((finite[1:] != finite[:-1]).T)
     low, high = x[np.maximum(node - 1, 0), column], x[np.minimum(node + 2, x.shape[0] - 1), column]
     found = SingularityCandidates(low, high, np.ones(low.size, bool), np.full(low.size, np.inf), column)
-    return found.where(~((known[:, None] >= low) & (known[:, None] <= high)).any(axis=0))
+    return found.at(~((known[:, None] >= low) & (known[:, None] <= high)).any(axis=0))
 
 
 # unit: no candidates.
@@ -266,7 +264,7 @@ class SingularitySearch:
         finer = find_candidates(self._grids(points[:, None], self.values(points)[:, None]), known)
         if finer.low.size > _MAX_POINTS:
             return found
-        return found.where((found.high < low) | (found.low > high)).and_also(finer)
+        return found.at((found.high < low) | (found.low > high)).and_also(finer)
 
     def _still_sharp(self, found: SingularityCandidates) -> SingularityCandidates:
         """The suspects inside the intervals, if still sharp on a finer grid."""
@@ -274,7 +272,7 @@ class SingularitySearch:
         points = _subdivide(found.low, found.high, parts)
         inside = find_candidates(self._grids(points, self.values(points)), np.empty(0))
         before, least = found.sharp[inside.column], _JUMP_GAIN if self.jumps_only and parts == _PARTS else _SMOOTH
-        inside = inside.where((inside.sharp >= least * before) | np.isinf(before))
+        inside = inside.at((inside.sharp >= least * before) | np.isinf(before))
         return inside if inside.low.size <= _MAX_POINTS else inside.sharpest(0)
 
     def _narrow(self, found: SingularityCandidates) -> SingularityCandidates:

@@ -218,13 +218,13 @@ def _classified(search: SingularitySearch, candidates: SingularityCandidates, kn
     """The special point in each interval; intervals that are merely steep are left out."""
     x = np.array([simplest_number(low, high) for low, high in zip(candidates.low, candidates.high, strict=True)])
     order = np.lexsort((candidates.high - candidates.low, x))
-    x, candidates = x[order], candidates.where(order)
+    x, candidates = x[order], candidates.at(order)
     width = candidates.high - candidates.low
     distinct = np.ones(x.size, bool)
     distinct[1:] = x[1:] - x[:-1] > np.maximum(width[1:], width[:-1]) + 4 * np.spacing(np.abs(x[1:]))
     if known.size:
         distinct &= np.abs(x[:, None] - known).min(axis=1) > EVEN_SPACING * search.cell
-    x, candidates, width = x[distinct], candidates.where(distinct), width[distinct]
+    x, candidates, width = x[distinct], candidates.at(distinct), width[distinct]
     if not x.size:
         return ()
     here, below, above = _sides(search, x, width)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...runtime.arrays import Array
 from ...runtime.batching import batched_plane
-from ...runtime.failure import Failure, FunctionFailed
+from ...runtime.failure import Failure, FunctionFailed, unless_backward_fails
 from ...runtime.plane import GradientField, Plane
 from ...runtime.reference import is_repeated, reference_of
 from ...runtime.section import Section
@@ -128,12 +128,9 @@ def _reference(plane: Plane, x: Array, y: Array, grad_output: float) -> Plane:
 
 
 def _run_backward(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[GradientField, Failure | None]:
-    try:
-        return plane.backward(s, t, grad_output), None
-    except FunctionFailed as error:
-        if error.failure.phase == "forward":
-            raise
-        return GradientField(plane.forward(s, t), None, None), error.failure
+    return unless_backward_fails(
+        lambda: plane.backward(s, t, grad_output), lambda: GradientField(plane.forward(s, t), None, None)
+    )
 
 
 def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: float | None) -> tuple[Slopes, Slopes]:

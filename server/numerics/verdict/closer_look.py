@@ -181,7 +181,7 @@ def _disputed_parts(
     """The edges of the parts of each cell, how far backward is off in their middles, and whether that is confirmed."""
     section, scale, (low, high) = evaluation.section, evaluation.grad_output, cells
     parts = _PARTS if section.stacked else _PARTS_ALONE
-    edges = section.snap((low + (high - low) * unit_shares(parts)).ravel()).reshape(parts + 1, low.size)
+    edges = section.snap(low + (high - low) * unit_shares(parts))
     middle = section.snap(((edges[1:] + edges[:-1]) / 2).ravel())
     returned = section.gradient(middle, scale).reshape(edges[1:].shape)
     worst, against, column = np.zeros(returned.shape), np.zeros(returned.shape, bool), np.arange(low.size)

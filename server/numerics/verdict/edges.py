@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Interval, Mask, finite_rise
+from ...runtime.arrays import Array, Interval, Mask, at_rows, finite_rise
 from ...runtime.failure import FunctionFailed
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluation import Evaluation
@@ -53,7 +53,7 @@ def locate_edges(evaluation: Evaluation, curve: Curve, comparison: Comparison, a
         try:
             windows = _narrowed(_Difference(evaluation, curve, allowed), brackets)
         except FunctionFailed:  # it accepts the rows, and not what lies between them
-            brackets, windows = brackets.where(slice(0)), np.empty((0, 2))
+            brackets, windows = brackets.at(slice(0)), np.empty((0, 2))
     return replace(comparison, intervals=tuple(_joined(_pieces(evaluation, comparison, brackets, windows))))
 
 
@@ -68,9 +68,7 @@ class _Brackets:
     other: NDArray[np.intp]
     crosses: Mask
 
-    def where(self, some: Mask | slice) -> _Brackets:
-        """Some of them."""
-        return _Brackets(self.wrong[some], self.other[some], self.crosses[some])
+    at = at_rows
 
 
 def _brackets(evaluation: Evaluation, curve: Curve, comparison: Comparison) -> _Brackets:
@@ -88,8 +86,8 @@ def _brackets(evaluation: Evaluation, curve: Curve, comparison: Comparison) -> _
     )
     vague = not evaluation.deterministic or curve.unseen or evaluation.linearity.breaks("repeats", "batch")
     most = min(_MOST, max(_LEAST, evaluation.section.batch_size // (_FORWARDS * _MIN_PARTS)))
-    found = found.where(~found.crosses) if found.wrong.size > most else found
-    return found.where(slice(0)) if vague or found.wrong.size > most else found
+    found = found.at(~found.crosses) if found.wrong.size > most else found
+    return found.at(slice(0)) if vague or found.wrong.size > most else found
 
 
 @dataclass(frozen=True)
