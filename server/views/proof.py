@@ -18,9 +18,9 @@ from ..proof import Proof, prove
 from ..proof.certificate import BadCertificate, certify, written
 from ..protocol.question import Question
 from ..runtime.section import Section
-from ..schema.proof import ProofRecord, StretchRecord, WitnessRecord
+from ..schema.proof import StretchRecord
 from ..schema.section import AskedRecord
-from .common import ViewAnswer, record_of
+from .common import ViewAnswer, view_answer
 
 
 def proof_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -35,27 +35,17 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
     if found.reason and not section.sweeps_parameter:
         section.backward(np.array([question.place]), question.grad_output)  # which tells of one that fails
     names = section_names(section)
-    header: ProofRecord = {
-        **asked,
-        "view": "proof",
-        "line": proof_line(found, names),
-        "sentence": proof_sentence(found, names, question.grad_output),
-        "meaning": proof_meaning(found, names, question.grad_output, question.dtype),
-        "word": found.word,
-        "share": found.share,
-        "epsilon": found.epsilon,
-        "holds_for": found.grad_output,
-        "given": found.given,
-        "everywhere": found.everywhere,
-        "stretches": list(_stretches(found)),
-        "witness": record_of(found.witness, WitnessRecord) if found.witness else None,
-        "boxes": found.boxes,
-        "bits": found.bits,
-        "reason": found.reason,
-        "certificate": _certificate(found, section, question),
-        "failure": None,
-    }
-    return header, {}
+    return view_answer(
+        asked,
+        found,
+        line=proof_line(found, names),
+        sentence=proof_sentence(found, names, question.grad_output),
+        meaning=proof_meaning(found, names, question.grad_output),
+        holds_for=found.grad_output,
+        stretches=list(_stretches(found)),
+        certificate=_certificate(found, section, question),
+        failure=None,
+    )
 
 
 def _certificate(proof: Proof, section: Section, question: Question) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -74,7 +73,10 @@ class Loss:
 
 def output_at(section: Section, position: torch.Tensor) -> torch.Tensor:
     """The output ``of`` where ``position`` stands for all of ``wrt``. Raises ``FunctionFailed``."""
-    return section.output(section.called_with(_arguments(section, position)))
+    inputs = (position if name == section.wrt else section.repeated(name, 1) for name, _ in section.inputs)
+    parameters = (float(position) if name == section.wrt else value for name, value in section.parameters)
+    # One that works in place would refuse a leaf, and spoil what is not its own.
+    return section.output(section.called_with([*map(torch.clone, inputs), *parameters]))
 
 
 def backpropagate(section: Section, loss: torch.Tensor) -> None:
@@ -83,16 +85,6 @@ def backpropagate(section: Section, loss: torch.Tensor) -> None:
         call_user_code(loss.backward)
     except Exception as error:
         raise failure_of(error, section.op, "backward") from error
-
-
-def _arguments(section: Section, position: torch.Tensor) -> Iterator[Any]:
-    for name, _ in section.inputs:
-        if name == section.wrt:
-            yield position.clone()  # one that works in place would refuse a leaf, and spoil what is not its own
-        else:
-            yield section.repeated(name, 1)
-    for name, value in section.parameters:
-        yield float(position) if name == section.wrt else value
 
 
 def moved_size(section: Section) -> int:

@@ -194,7 +194,7 @@ def _interval_end(data: RangeMeasurements, status: _Statuses, right: Sequence[Se
     if not 0 <= neighbour < status.size:
         return data.reach.high if side > 0 else data.reach.low
     if status[neighbour] == Status.GAP:
-        return _locate(lambda t: np.isfinite(data.section.forward(t)), data, neighbour, row)
+        return _bracket(lambda t: np.isfinite(data.section.forward(t)), data, neighbour, row)[1]
     if status[neighbour] != Status.AGREES:
         return float(data.x[row])
 
@@ -227,13 +227,9 @@ def _finite_range(data: RangeMeasurements) -> Interval:
         return np.isfinite(data.section.forward(t))
 
     return (
-        _locate(finite, data, low - 1, low) if low > 0 else data.reach.low,
-        _locate(finite, data, high + 1, high) if high < data.x.size - 1 else data.reach.high,
+        _bracket(finite, data, low - 1, low)[1] if low > 0 else data.reach.low,
+        _bracket(finite, data, high + 1, high)[1] if high < data.x.size - 1 else data.reach.high,
     )
-
-
-def _locate(holds: Callable[[Array], Mask], data: RangeMeasurements, without: int, with_it: int) -> float:
-    return _bracket(holds, data, without, with_it)[1]
 
 
 def _bracket(holds: Callable[[Array], Mask], data: RangeMeasurements, without: int, with_it: int) -> Interval:
