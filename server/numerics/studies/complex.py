@@ -15,9 +15,9 @@ import torch
 from ...runtime.arrays import EPSILON, Array, Mask, largest_magnitude
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.section import Section
-from ..curve.curve import nan_outside_domain
-from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, differentiate, remeasure
-from ..sampling.grid import Grid
+from ..curve.curve import measure_curve, remeasure_doubtful
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
+from ..sampling.grid import Grid, grid_rows
 from ..tolerance import UNDECIDED_SHARE
 
 _Outcome = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
@@ -114,17 +114,10 @@ def _slice(section: Section, grid: Grid, part: _Part, line: _Line) -> _Slice:
         height = min(_HEIGHT * grid.span, _MAX_OFFSET)
         t, aside = np.linspace(-height, height, count), grid.start + _CROSSING * grid.span
     cut = replace(section, call=partial(_on_line, section.call, aside, part, line), dtype=torch.float64, device="cpu")
-    returned = cut.backward(t, 1.0)
+    returned, rows, span = cut.backward(t, 1.0), grid_rows(t, ()), float(t[-1] - t[0])
     analytical = np.zeros(count) if returned.grad_input is None else returned.grad_input
-    forward, span = nan_outside_domain(cut, t), float(t[-1] - t[0])
-    slopes = differentiate(forward, t, returned.values, span)
-    compared = _compare(analytical, slopes, largest_magnitude(returned.values), span)
-    doubtful = np.flatnonzero(compared.judged & ~compared.near(1))
-    if doubtful.size:
-        # What moves faster than the steps is seen by the finer ladder only.
-        slopes = remeasure(forward, t, returned.values, slopes, doubtful)
-        compared = _compare(analytical, slopes, largest_magnitude(returned.values), span)
-    return compared
+    curve = remeasure_doubtful(cut, rows, measure_curve(cut, rows, returned.values, span), analytical, 1.0)
+    return _compare(analytical, curve.slopes, largest_magnitude(returned.values), span)
 
 
 def _compare(analytical: Array, slopes: Slopes, height: float, span: float) -> _Slice:
