@@ -77,6 +77,15 @@ def test_a_remark_and_a_tolerance_hold_in_every_view(factor: float, asked: dict[
     assert document(op, "surface", -2.0, 2.0, **plane, **asked)[0]["differs"] == 0
 
 
+@pytest.mark.parametrize(("grad_output", "right"), [(-8.0, False), (1.0, True), (0.125, True)])
+def test_atol_is_of_what_comes_back_for_the_grad_output_in_every_view(grad_output: float, right: bool) -> None:
+    op, asked = written(torch.sin, lambda x: x.cos() + 0.05), {"grad_output": grad_output, "atol": 0.1, "rtol": 1e-9}
+    assert document(op, "curves", **asked)[0]["verdict"]["word"] == ("matches" if right else "differs")
+    cells = document(op, "jacobian", **asked)[0]
+    assert (cells["differs"] == 0) is right
+    assert ("is not the numerical derivative" not in cells["influence"]["losses"][0]["sentence"]) is right
+
+
 def test_what_only_the_whole_range_meets_within_the_range_differs_in_the_curves() -> None:
     place = 10**0.0137
     narrow = written(torch.exp, lambda x: torch.exp(x) * torch.where((x - place).abs() < 1e-3, 1.5, 1.0))

@@ -187,7 +187,7 @@ def _is_right(
     scale = abs(expected) + float(np.abs(direction) @ np.abs(arrived)) + largest_magnitude(grad_output * effect.slope)
     # Each slope in the sum may be off by what is asked for; the sum itself loses last places.
     weights = sum(float(np.abs(asked.weights[place]).sum()) for place in positions)
-    parts = abs(grad_output) * weights * float(np.abs(direction).sum())
+    parts = weights * float(np.abs(direction).sum())
     share = REMARK_SHARE if allowance.remarks else allowance.rtol or 0.0
     share = max(_SUM_RTOL * tolerance_for(1.0, asked.section.dtype).rtol, share)
     allowed = share * scale + parts * (allowance.atol or 0.0) + EVIDENCE_BOUNDS * error

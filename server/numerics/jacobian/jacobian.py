@@ -94,8 +94,10 @@ def jacobian(
 ) -> Jacobian:
     """The block of the Jacobian that holds the section's ``of`` and ``wrt``, where all inputs are held.
 
-    ``span`` is the range of ``wrt``, the scale of the differences. Raises ``FunctionFailed`` where forward fails.
+    ``span`` is the range of ``wrt``, the scale of the differences, ``atol`` of what is returned for ``grad_output``.
+    Raises ``FunctionFailed`` where forward fails.
     """
+    atol = None if atol is None else atol / abs(grad_output)
     copies = batched_copies(section, span)
     reference = reference_copies(copies, span)
     side = _block_side(copies)
