@@ -21,7 +21,8 @@ from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.numerics.differentiation.map_slopes import BasePoint, jacobian_slopes
 from gradloupe.server.numerics.jacobian.cell_status import judge_jacobian_cells
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
-from gradloupe.server.numerics.jacobian.scan import column_batches, scan_jacobian, single_differences
+from gradloupe.server.numerics.jacobian.scan import JacobianScan, ScanResult, column_batches, single_differences
+from gradloupe.server.numerics.tolerance import USUAL
 from gradloupe.server.runtime.arrays import EPSILON, Array
 from gradloupe.server.runtime.batching import batched_copies
 from gradloupe.server.runtime.stacked_inputs import InputCopies
@@ -54,6 +55,11 @@ class Affine(torch.autograd.Function):
         return grad_input, grad_weight, grad_bias
 
 
+def scan(copies: InputCopies) -> ScanResult | None:
+    """The look over all cells."""
+    return JacobianScan(copies, 1.0, (str, str), USUAL).against(copies, SPAN, TIME_LIMIT)
+
+
 @dataclass(frozen=True)
 class Case:
     """A Function of several elements, the first input of which is looked at."""
@@ -83,9 +89,7 @@ class Case:
         rows, columns = np.arange(copies.size), np.arange(copies.here.size)
         returned, ground = copies.rows(rows, 1.0).gradients, BasePoint.of(copies, SPAN)
         assert returned is not None
-        judge_jacobian_cells(
-            ground, (rows, columns), jacobian_slopes(ground, rows, columns), returned.ravel(), torch.float64
-        )
+        judge_jacobian_cells(ground, (rows, columns), jacobian_slopes(ground, rows, columns), returned.ravel(), USUAL)
 
     def both(self) -> tuple[Array, Array | None]:
         """Both Jacobians: a central difference a column, as gradcheck takes, and what backward returns for each row."""
@@ -99,7 +103,7 @@ class Case:
 
     def quick(self) -> None:
         """Every cell by one difference, its error bound measured along random lines, and those that are suspect."""
-        found = scan_jacobian(self.copies, self.copies, SPAN, 1.0, TIME_LIMIT)
+        found = scan(self.copies)
         assert found is not None
         assert (found.judged, found.differs) == (found.cells, 0)
 
@@ -194,7 +198,7 @@ def _grown(case: Case, what: str) -> float:
     """MiB by which this process grows: one small call of everything first, then this."""
     small, x = cases()[0], case.tensors[0]
     calls: dict[str, Callable[[Case], object]] = {
-        "quick": lambda each: scan_jacobian(each.copies, each.copies, SPAN, 1.0, TIME_LIMIT),
+        "quick": lambda each: scan(each.copies),
         "jacobian": lambda each: torch.autograd.functional.jacobian(each.apply, each.tensors[0]),
         "gradcheck": lambda each: torch.autograd.gradcheck(each.apply, (each.tensors[0],)),
     }

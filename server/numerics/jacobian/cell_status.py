@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Mask, largest_magnitude
@@ -40,9 +39,7 @@ def judge_jacobian_cells(
     cells: tuple[Indices, Indices],
     slopes: Slopes,
     returned: Array | None,
-    dtype: torch.dtype,
-    atol: float | None = None,
-    rtol: float | None = None,
+    allowance: Allowance,
 ) -> JudgedCells:
     """Judge backward against the ``slopes`` in ``cells``, the elements of all rows and of all columns.
 
@@ -52,7 +49,6 @@ def judge_jacobian_cells(
     """
     rows, columns = cells
     height = largest_magnitude(ground.y) / ground.span
-    allowance = Allowance(dtype, atol, rtol)
     tolerance = allowance.tolerance(max(largest_magnitude(slopes.value), height))
     if returned is None or not ground.deterministic:
         unknown = Status.GAP if returned is None else Status.UNDECIDED
@@ -65,7 +61,9 @@ def judge_jacobian_cells(
             steepest_per_output(slopes.value, columns.size),
         )
         slopes = remeasure(forward, by, at, slopes, doubtful, visible[doubtful])
-    status = judge_slopes(returned, slopes, 1.0, Allowed(tolerance), dtype, largest_magnitude(slopes.value) + height)
+    status = judge_slopes(
+        returned, slopes, 1.0, Allowed(tolerance), allowance.dtype, largest_magnitude(slopes.value) + height
+    )
     if allowance.remarks:
         status = without_remarks(status, np.abs(returned - slopes.value), slopes.value)
     _acquit(ground, rows, columns, slopes, status)

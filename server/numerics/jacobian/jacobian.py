@@ -17,8 +17,9 @@ from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
 from ...runtime.symmetric_inputs import swept_shape
 from ...runtime.vjp import Index
 from ..differentiation.map_slopes import BasePoint, jacobian_slopes
+from ..tolerance import Allowance
 from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells
-from .scan import ScanResult, scan_jacobian
+from .scan import JacobianScan, ScanResult
 
 # budget: the sides that a block may have; taken is the largest that is estimated to stay within the seconds.
 _BLOCK_SIDES = (64, 16, 4, 1)
@@ -97,7 +98,7 @@ def jacobian(
     ``span`` is the range of ``wrt``, the scale of the differences, ``atol`` of what is returned for ``grad_output``.
     Raises ``FunctionFailed`` where forward fails.
     """
-    atol = None if atol is None else atol / abs(grad_output)
+    allowance = Allowance(section.dtype, None if atol is None else atol / abs(grad_output), rtol)
     copies = batched_copies(section, span)
     reference = reference_copies(copies, span)
     side = _block_side(copies)
@@ -113,16 +114,15 @@ def jacobian(
     def judged_against(one: InputCopies) -> tuple[BasePoint, JudgedCells]:
         ground, cells = _base_point(one, rows, span), (np.arange(rows.count), columns.elements)
         flat = None if returned is None else returned.ravel()
-        judged = judge_jacobian_cells(ground, cells, jacobian_slopes(ground, *cells), flat, section.dtype, atol, rtol)
+        judged = judge_jacobian_cells(ground, cells, jacobian_slopes(ground, *cells), flat, allowance)
         return ground, judged if flat is None else accept_symmetric_pairs(section, columns.elements, flat, judged)
 
     ground, measured = judged_against(reference)
     whole = (rows.count, columns.count) == (rows.total, columns.total)
     elsewhere = None
     if not (whole or failure):
-        elsewhere = scan_jacobian(
-            surrogate or reference, copies, span, grad_output, _SECONDS, (rows.label, columns.label)
-        )
+        scan = JacobianScan(copies, grad_output, (rows.label, columns.label), allowance)
+        elsewhere = scan.against(surrogate or reference, span, _SECONDS)
     return Jacobian(
         section=section,
         at=float(copies.here[section.place]),

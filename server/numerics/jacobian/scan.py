@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,10 +14,9 @@ from ...runtime.stacked_inputs import BATCH_ELEMENTS, Indices, InputCopies
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.map_slopes import BasePoint, jacobian_slopes, slopes_along
 from ..status import Status
-from ..tolerance import tolerance_for
+from ..tolerance import Allowance, tolerance_for
 from .cell_status import judge_jacobian_cells
 
-_Labels = tuple[Callable[[int], str], Callable[[int], str]]  # the names of rows and columns
 _MAX_CELLS = 1 << 21  # budget: the most cells that are scanned; eight bytes each
 _MAX_OUTPUTS = 1 << 14  # budget: the most elements of the output: more would need too much memory for the noise probes
 _STEP = 1e-5  # sample: the step of the one difference, as a share of the range; how wrong that makes it is measured
@@ -54,30 +53,77 @@ class ScanResult:
     worst: DifferingCell | None
 
 
-def scan_jacobian(
-    reference: InputCopies, copies: InputCopies, span: float, grad_output: float, budget: float, labels: _Labels
-) -> ScanResult | None:
-    """What is to be said of all cells, from differences of ``reference`` and from the backward of ``copies``.
+@dataclass(frozen=True)
+class JacobianScan:
+    """A look over all cells: what the backward of ``copies`` returns for ``grad_output``, and what is allowed of it.
 
-    None where there are too many, where it would take longer than ``budget`` seconds, and where forward is too rough
-    or nothing is returned.
+    ``labels`` are the names of rows and columns.
     """
-    here, size = copies.here.size, copies.size
-    calls = 2 * here + 3 * size
-    if here * size > _MAX_CELLS or size > _MAX_OUTPUTS or calls * seconds_per_copy(copies) > budget:
-        return None
-    ground = BasePoint.of(reference, span)
-    if not ground.deterministic or ground.precision != EPSILON:
-        return None
-    try:
-        off = copies.rows(np.arange(size), grad_output).gradients
-    except FunctionFailed:
-        return None
-    if off is None:
-        return None
-    off /= grad_output
-    least = (tolerance_for(1.0, copies.section.dtype).rtol + _MIN_ERROR) * largest_magnitude(off)
-    return _remeasured(ground, copies, grad_output, off, _deviations(ground, off) + least, labels)
+
+    copies: InputCopies
+    grad_output: float
+    labels: tuple[Callable[[int], str], Callable[[int], str]]
+    allowance: Allowance
+
+    def against(self, reference: InputCopies, span: float, seconds: float) -> ScanResult | None:
+        """What is to be said of all cells, from differences of a ``reference``.
+
+        None where there are too many, where it would take longer than these ``seconds``, and where forward is too rough
+        or nothing is returned.
+        """
+        here, size = self.copies.here.size, self.copies.size
+        calls = 2 * here + 3 * size
+        if here * size > _MAX_CELLS or size > _MAX_OUTPUTS or calls * seconds_per_copy(self.copies) > seconds:
+            return None
+        ground = BasePoint.of(reference, span)
+        if not ground.deterministic or ground.precision != EPSILON:
+            return None
+        try:
+            off = self.copies.rows(np.arange(size), self.grad_output).gradients
+        except FunctionFailed:
+            return None
+        if off is None:
+            return None
+        off /= self.grad_output
+        least = (tolerance_for(1.0, self.allowance.dtype).rtol + _MIN_ERROR) * largest_magnitude(off)
+        return self._remeasured(ground, off, _deviations(ground, off) + least)
+
+    def _remeasured(self, ground: BasePoint, off: Array, allowed: Array) -> ScanResult:
+        """The suspects, measured again as thoroughly as a block is."""
+        distance, judged = np.abs(off, out=off), np.isfinite(allowed)
+        suspect = ~(distance <= allowed[:, None])
+        suspect[~judged] = False
+        count, cells = int(np.count_nonzero(suspect)), off.size
+        right = ScanResult(cells, int(judged.sum()) * off.shape[1], 0, False, None)
+        if not count:
+            return right
+        flat = np.flatnonzero(suspect)
+        worst_first = np.argsort(-np.nan_to_num(distance.ravel()[flat], nan=np.inf), kind="stable")
+        rows, columns = (np.unique(each) for each in np.unravel_index(flat[worst_first[:_SUSPECTS]], off.shape))
+        result = self._judge_again(ground, rows, columns)
+        if result is None:
+            return right
+        remaining = count - int(np.count_nonzero(suspect[np.ix_(rows, columns)]))
+        return replace(right, differs=result[0], more=remaining > 0, worst=result[1])
+
+    def _judge_again(
+        self, ground: BasePoint, rows: Indices, columns: Indices
+    ) -> tuple[int, DifferingCell | None] | None:
+        gradients = self.copies.rows(rows, self.grad_output).gradients
+        if gradients is None:
+            return None
+        returned = (gradients[:, columns] / self.grad_output).ravel()
+        slopes = jacobian_slopes(ground, rows, columns)
+        judged = judge_jacobian_cells(ground, (rows, columns), slopes, returned, self.allowance)
+        differs = judged.status == Status.DIFFERS
+        if not differs.any():
+            return 0, None
+        distance = np.where(differs, np.nan_to_num(np.abs(returned - judged.slopes.value), nan=np.inf), -1.0)
+        cell = int(distance.argmax())
+        row, column = divmod(cell, columns.size)
+        of, wrt = self.labels[0](int(rows[row])), self.labels[1](int(columns[column]))
+        worst = DifferingCell(of, wrt, float(judged.slopes.value[cell]), float(returned[cell]))
+        return int(differs.sum()), worst
 
 
 def single_differences(ground: BasePoint, some: Indices) -> Array:
@@ -119,46 +165,3 @@ def _deviations(ground: BasePoint, returned: Array) -> Array:
     value[~(error <= _MIN_ERROR * largest_magnitude(value))] = np.nan  # else it is not known
     apart = np.sqrt(here) * np.abs(summed - value)
     return EVIDENCE_BOUNDS * np.nan_to_num(apart.max(axis=1), nan=np.inf)
-
-
-def _remeasured(
-    ground: BasePoint, copies: InputCopies, grad_output: float, off: Array, allowed: Array, labels: _Labels
-) -> ScanResult:
-    """The suspects, measured again as thoroughly as a block is."""
-    distance, judged = np.abs(off, out=off), np.isfinite(allowed)
-    suspect = ~(distance <= allowed[:, None])
-    suspect[~judged] = False
-    count, cells = int(np.count_nonzero(suspect)), off.size
-    judged_cells = int(judged.sum()) * off.shape[1]
-    if not count:
-        return ScanResult(cells, judged_cells, 0, False, None)
-    flat = np.flatnonzero(suspect)
-    worst_first = np.argsort(-np.nan_to_num(distance.ravel()[flat], nan=np.inf), kind="stable")
-    suspects = flat[worst_first[:_SUSPECTS]]
-    rows, columns = (np.unique(each) for each in np.unravel_index(suspects, off.shape))
-    result = _judge_again(ground, copies, rows, columns, grad_output, labels)
-    if result is None:
-        return ScanResult(cells, judged_cells, 0, False, None)
-    differs, worst = result
-    remaining = count - int(np.count_nonzero(suspect[np.ix_(rows, columns)]))
-    return ScanResult(cells, judged_cells, differs, remaining > 0, worst)
-
-
-def _judge_again(
-    ground: BasePoint, copies: InputCopies, rows: Indices, columns: Indices, grad_output: float, labels: _Labels
-) -> tuple[int, DifferingCell | None] | None:
-    gradients = copies.rows(rows, grad_output).gradients
-    if gradients is None:
-        return None
-    returned = (gradients[:, columns] / grad_output).ravel()
-    judged = judge_jacobian_cells(
-        ground, (rows, columns), jacobian_slopes(ground, rows, columns), returned, copies.section.dtype
-    )
-    differs = judged.status == Status.DIFFERS
-    if not differs.any():
-        return 0, None
-    distance = np.where(differs, np.nan_to_num(np.abs(returned - judged.slopes.value), nan=np.inf), -1.0)
-    cell = int(distance.argmax())
-    row, column = divmod(cell, columns.size)
-    of, wrt = labels[0](int(rows[row])), labels[1](int(columns[column]))
-    return int(differs.sum()), DifferingCell(of, wrt, float(judged.slopes.value[cell]), float(returned[cell]))
