@@ -24,20 +24,22 @@ def nginx_running(folder: Path, config: str, port: int) -> Iterator[None]:
     (folder / "nginx.conf").write_text(config)
     ours = "user root; " if os.getuid() == 0 else ""  # whoever else it would be cannot enter the folder
     command = [nginx, "-p", folder, "-c", folder / "nginx.conf", "-g", f"{ours}daemon off;"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    log = folder / "nginx.log"  # a pipe that nobody reads would stop it once it is full
+    with log.open("w") as complaints, subprocess.Popen(command, stderr=complaints) as process:
         try:
             _until_it_listens(process, port)
             yield
         finally:
             process.send_signal(signal.SIGQUIT)
             try:
-                _, said = process.communicate(timeout=60)
+                process.wait(60)
             finally:
                 process.kill()
+    said = log.read_text()
     assert (process.returncode, "emerg" in said) == (0, False), said
 
 
-def _until_it_listens(process: subprocess.Popen[str], port: int) -> None:
+def _until_it_listens(process: subprocess.Popen[bytes], port: int) -> None:
     while process.poll() is None:
         with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), 20):
             return
