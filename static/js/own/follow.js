@@ -1,8 +1,9 @@
 // Beside the figure: whether the page follows the visitor's file, and why the file cannot be loaded, with the line at
 // fault; what was drawn last stays.
 
-import { h } from "../dom.js";
+import { h, marked } from "../dom.js";
 import { ROOT } from "../root.js";
+import { fetchText } from "../state/question.js";
 import { listenToServer, pageToken } from "./events.js";
 
 const aside = document.querySelector("#following");
@@ -73,8 +74,7 @@ function say(state, words, code = "") {
 
 /** The elements that say so; `stays` says that there are curves of an earlier save. As templates/own/following.html has them. */
 export function troubleElements({ sentence, excerpt, line, traceback }, stays) {
-  const said = sentence.split(/`([^`]+)`/).map((piece, i) => (i % 2 ? h("code", {}, piece) : piece));
-  const told = [h("p", { class: "why" }, ...said)];
+  const told = [h("p", { class: "why" }, ...marked(sentence))];
   if (excerpt.length > 0) told.push(lines(excerpt, line));
   if (traceback) told.push(h("details", {}, h("summary", {}, "Traceback"), preformatted("traceback", traceback)));
   if (stays) told.push(staleCurvesNote());
@@ -98,13 +98,7 @@ function preformatted(className, ...children) {
 button.hidden = pageToken() === "";
 button.addEventListener("click", async () => {
   button.disabled = true;
-  try {
-    const response = await fetch(`${ROOT}/reload`, { method: "POST", headers: { "X-Gradloupe-Token": pageToken() } });
-    const { detail } = await response.json();
-    showNote(response.ok ? "" : (detail ?? `The server answered ${response.status}.`));
-  } catch {
-    showNote("The server does not answer. Is it still running?");
-  } finally {
-    button.disabled = false;
-  }
+  const asked = { method: "POST", headers: { "X-Gradloupe-Token": pageToken() } };
+  showNote((await fetchText(`${ROOT}/reload`, asked)).trouble);
+  button.disabled = false;
 });

@@ -1,8 +1,9 @@
 // The form with the recipe, how a visitor's own Function is called: a corrected one is tried before the page goes
 // there, so nothing is lost.
 
-import { h } from "../dom.js";
+import { marked } from "../dom.js";
 import { isOfView } from "../state/address.js";
+import { fetchText } from "../state/question.js";
 
 const form = document.querySelector("#call");
 const field = form.elements.recipe;
@@ -24,13 +25,7 @@ const queryWith = (pairs, recipe) => new URLSearchParams([...pairs, ["recipe", r
 async function whyRefused(pairs, recipe) {
   const asked = pairs.filter(([name]) => !isOfView(name) && name !== "count");
   const address = `${form.action}.json?${queryWith([...asked, ["count", "2"]], recipe)}`;
-  try {
-    const response = await fetch(address, { headers: { Accept: "application/json" } });
-    if (response.ok) return "";
-    return (await response.json()).detail ?? `The server answered ${response.status}.`;
-  } catch {
-    return "The server does not answer. Is it still running?";
-  }
+  return (await fetchText(address, { headers: { Accept: "application/json" } })).trouble;
 }
 
 async function call() {
@@ -45,10 +40,8 @@ async function call() {
   return complain(sentence);
 }
 
-/** Code stands between backticks; a minus in it stays one that can be typed. */
 function complain(sentence) {
-  const pieces = sentence.split(/`([^`]+)`/);
-  trouble.replaceChildren(...pieces.map((piece, i) => (i % 2 ? h("code", {}, piece) : piece)));
+  trouble.replaceChildren(...marked(sentence));
   if (sentence) field.setAttribute("aria-invalid", "true");
   else field.removeAttribute("aria-invalid");
 }

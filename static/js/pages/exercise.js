@@ -1,7 +1,7 @@
 // The page of an exercise, alone or in the frame of another page: its code is drawn as it is typed and graded when that is
 // asked for; hints come one at a time. In a frame an edit may have no exercise, but the code that the fragment gives.
 
-import { h } from "../dom.js";
+import { h, marked } from "../dom.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { afterFirstPaint, loadPlotly } from "../figure/plot.js";
 import { typesetSentence } from "../number.js";
@@ -14,7 +14,6 @@ import { messenger } from "../share/parent_page.js";
 import { askServer, latestOnly } from "../state/question.js";
 import { Session, setReady } from "../state/session.js";
 
-const THEMES = ["auto", "light", "dark"];
 const PAUSE = 150; // milliseconds without a key, before the code is asked for
 const UNREADABLE = "# The code of this frame cannot be read: its address was cut.\n";
 const SOLVED = "Solved.";
@@ -27,7 +26,7 @@ const { editor, exercise, goal, hide = "" } = page.dataset;
 let start = find("#code").defaultValue;
 const drawn = find("#canvas") !== null; // of a check there are no curves
 const code = codeField(find("#editor"), editor, typed);
-const around = messenger({ moved: () => {}, themed: (theme) => THEMES.includes(theme) && (page.dataset.theme = theme) });
+const tellParent = messenger(() => {});
 let ready = false;
 let form = "";
 let timer = 0;
@@ -52,7 +51,7 @@ function figureSession() {
 
 function seen({ address, verdict: { word, sentence } }) {
   code.enrich();
-  if (!ready) around.tell("ready", { address, state: {}, verdict: { word, sentence } });
+  if (!ready) tellParent("ready", { address, state: {}, verdict: { word, sentence } });
   ready = true;
 }
 
@@ -81,7 +80,7 @@ function told({ solved, note, hints: helpful }) {
   tell(solved ? SOLVED : drawn ? WRONG : UNCAUGHT, note);
   hints = helpful;
   offerHint();
-  around.tell("tried", { solved, note });
+  tellParent("tried", { solved, note });
 }
 
 /** What is said of the code, and the answer note; hints of earlier code go. */
@@ -99,12 +98,10 @@ function offerHint() {
   find("#hint").textContent = hints.length > 0 ? hints[0][0] : "A hint";
 }
 
-const coded = (text) => text.split("`").map((part, i) => (i % 2 ? h("code", {}, part) : typesetSentence(part)));
-
 find("#try")?.addEventListener("click", () => grade("/play.grade.json"));
 find("#hint")?.addEventListener("click", () => {
   const [[asks, says], ...rest] = hints;
-  find("#hints").append(h("dt", {}, asks), h("dd", {}, ...coded(says)));
+  find("#hints").append(h("dt", {}, asks), h("dd", {}, ...marked(typesetSentence(says))));
   hints = rest;
   offerHint();
 });
@@ -113,9 +110,6 @@ find("#back").addEventListener("click", () => {
   code.write(start);
   code.focus();
 });
-if (parent !== window && !page.dataset.high) {
-  new ResizeObserver(() => around.resized(Math.ceil(document.body.getBoundingClientRect().height))).observe(document.body);
-}
 
 /** The code that the fragment of a frame gives is what it starts with. */
 async function begin(given) {
@@ -126,6 +120,6 @@ async function begin(given) {
   if (session) return session.start();
   code.enrich();
   setReady("figure", location.pathname);
-  around.tell("ready", { address: location.pathname, state: {} });
+  tellParent("ready", { address: location.pathname, state: {} });
 }
 begin(new URLSearchParams(location.hash.slice(1)).get("c"));

@@ -13,7 +13,6 @@ import { Session } from "../state/session.js";
 
 const TURNS = { ArrowLeft: "prev", ArrowRight: "next" };
 const NEEDS_ARROWS = "input, select, textarea, pre, [role=slider], dialog";
-const THEMES = ["auto", "light", "dark"];
 const find = (selector) => document.querySelector(selector);
 const page = document.documentElement;
 const { start: beginning, search, control, ranges } = find("#controls").dataset;
@@ -46,12 +45,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 if (parent !== window) {
-  const around = messenger({
-    moved: (state) => control in (state ?? {}) && session.move({ [control]: String(state[control]) }),
-    themed: (theme) => THEMES.includes(theme) && (page.dataset.theme = theme),
-  });
-  const measure = () => around.resized(Math.ceil(document.body.getBoundingClientRect().height));
-  if (!page.dataset.high) new ResizeObserver(measure).observe(document.body);
+  messenger((state) => control in (state ?? {}) && session.move({ [control]: String(state[control]) }));
   const numbers = () => `${session.path}.json${session.parts().section}`;
   if ("course" in page.dataset) import("../own/events.js").then(({ followInFrame }) => followInFrame(page.dataset, numbers));
 } else showDefinitions(); // in a frame a term opens the glossary

@@ -1,7 +1,7 @@
 // The page of one op: its session and its figure, and around it what only this page has.
 
 import { showDefinitions } from "../definitions.js";
-import { h, makeScrollable } from "../dom.js";
+import { makeScrollable } from "../dom.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { afterFirstPaint, loadPlotly } from "../figure/plot.js";
 import { soundButton } from "../figure/sound.js";
@@ -9,7 +9,7 @@ import { titleFor } from "../figure/words.js";
 import { otherInputs } from "../own/other_inputs.js";
 import { showCall } from "../own/shown_call.js";
 import { ROOT } from "../root.js";
-import { copyText, testDialog } from "../share/clipboard.js";
+import { copiesLink, testDialog } from "../share/clipboard.js";
 import { shareButton } from "../share/button.js";
 import { editAddress, isOfView, joinQueries, showInAddressBar } from "../state/address.js";
 import { PLACED, WRITTEN } from "../state/parameters.js";
@@ -165,16 +165,7 @@ menu.addEventListener("keydown", ({ key }) => {
 addEventListener("popstate", () => session.visit(location.search));
 
 makeScrollable(document.querySelectorAll(".formulas dd, .scroll"));
-find("#copy").addEventListener("click", async ({ target }) => {
-  const address = new URL(location.pathname + session.query, location.href).href; // the bar may lag behind
-  const area = h("textarea", { readonly: true, class: "unseen" }, address); // where the clipboard is closed this is copied
-  target.after(area);
-  area.select();
-  const copied = await copyText(address);
-  area.remove();
-  target.textContent = copied ? "Copied" : "Copy it from the address bar";
-  setTimeout(() => (target.textContent = "Copy link"), 1500);
-});
+copiesLink(find("#copy"), () => new URL(location.pathname + session.query, location.href).href); // the bar may lag behind
 testDialog(find("#py"), find("#pytest"));
 shareButton(find("#share"), find("#sharing"), () => session.query);
 plotly().catch(() => {}); // whoever draws says that it is not there

@@ -1,6 +1,6 @@
 // The page with the editor: its code is asked for whenever somebody has stopped typing, and stands in the address.
 
-import { h } from "../dom.js";
+import { h, marked } from "../dom.js";
 import { soleFigure } from "../figure/live_figure.js";
 import { afterFirstPaint, loadPlotly } from "../figure/plot.js";
 import { typesetSentence } from "../number.js";
@@ -11,7 +11,7 @@ import { embeddingDialog } from "../play/embedding.js";
 import { editSource } from "../play/edits.js";
 import { packText, unpackText } from "../play/link.js";
 import { ROOT } from "../root.js";
-import { copyText, testDialog } from "../share/clipboard.js";
+import { copiesLink, testDialog } from "../share/clipboard.js";
 import { Session, setReady } from "../state/session.js";
 
 const PAUSE = 150; // milliseconds without a key, before the code is asked for
@@ -73,8 +73,7 @@ function listProblems(problems) {
   const items = problems.map(({ line, message }) => {
     const place = line === null ? null : h("button", { type: "button" }, `Line ${line}`);
     place?.addEventListener("click", () => code.focus(line));
-    const words = message.split("`").map((piece, i) => (i % 2 ? h("code", {}, piece) : piece));
-    return h("p", {}, h("span", { class: "links" }, place), " ", ...words);
+    return h("p", {}, h("span", { class: "links" }, place), " ", ...marked(message));
   });
   find("#problems").replaceChildren(...items);
 }
@@ -146,12 +145,7 @@ find("#changes").addEventListener("click", ({ target }) => {
   target.setAttribute("aria-expanded", !find("#diff").toggleAttribute("hidden"));
   showChanges();
 });
-find("#copy").addEventListener("click", async ({ target }) => {
-  const address = await showLink();
-  if (!address) return;
-  target.textContent = (await copyText(address)) ? "Copied" : "Copy it from the address bar";
-  setTimeout(() => (target.textContent = "Copy link"), 1500);
-});
+copiesLink(find("#copy"), showLink);
 find("#download").addEventListener("click", ({ target }) => (target.href = blobOf(code.text())));
 testDialog(find("#py"), find("#pytest"), () => {
   const text = `${code.text().trimEnd()}\n\n\n${latest.test}`;

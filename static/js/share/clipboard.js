@@ -1,9 +1,12 @@
 // Copying text: a button puts it on the clipboard, or selects it where that is closed. The op as a test, to be copied.
 
-import { opensElsewhere } from "../dom.js";
+import { h, opensElsewhere } from "../dom.js";
+import { fetchText } from "../state/question.js";
+
+const PYTHON = { headers: { Accept: "text/x-python, application/problem+json" } };
 
 /** Puts what stands in `area` on the clipboard and tells `output` how that went. */
-async function copyArea(area, output) {
+export async function copyArea(area, output) {
   area.focus({ preventScroll: true });
   area.select();
   const copied = await copyText(area.value);
@@ -21,6 +24,21 @@ export async function copyText(text) {
   }
 }
 
+/** `button` copies the address that `found()` gives, "" for none, and says for a moment how that went. */
+export function copiesLink(button, found) {
+  button.addEventListener("click", async () => {
+    const address = await found();
+    if (!address) return;
+    const area = h("textarea", { readonly: true, class: "unseen" }, address); // where the clipboard is closed this is copied
+    button.after(area);
+    area.select();
+    const copied = await copyText(address);
+    area.remove();
+    button.textContent = copied ? "Copied" : "Copy it from the address bar";
+    setTimeout(() => (button.textContent = "Copy link"), 1500);
+  });
+}
+
 document.addEventListener("click", ({ target }) => {
   const id = target.closest?.("[data-copy]")?.dataset.copy;
   if (id) copyArea(document.getElementById(id), document.querySelector(`output[for="${id}"]`));
@@ -30,7 +48,7 @@ document.addEventListener("click", ({ target }) => {
  * `link` leads to the test as a file; with a script it opens `dialog` instead. `fetched()` has the test as {text, trouble},
  * and `href`, where it can be downloaded.
  */
-export function testDialog(link, dialog, fetched = () => fetchTest(link.href)) {
+export function testDialog(link, dialog, fetched = () => fetchText(link.href, PYTHON)) {
   const [area, output, download] = ["textarea", "output", "a"].map((each) => dialog.querySelector(each));
 
   async function show() {
@@ -59,15 +77,4 @@ export function testDialog(link, dialog, fetched = () => fetchTest(link.href)) {
   // By then a click in the dialog has shut the menu that holds the link.
   const way = () => link.closest("details:not([open])")?.querySelector("summary") ?? link;
   dialog.addEventListener("toggle", ({ newState }) => newState === "closed" && way().focus());
-}
-
-/** The text at this address, or the sentence that says why there is none. */
-async function fetchTest(address) {
-  try {
-    const response = await fetch(address, { headers: { Accept: "text/x-python, application/problem+json" } });
-    if (response.ok) return { text: await response.text(), trouble: "" };
-    return { text: "", trouble: (await response.json()).detail };
-  } catch {
-    return { text: "", trouble: "The server does not answer. Is it still running?" };
-  }
 }

@@ -3,7 +3,7 @@
 import { h } from "../dom.js";
 import { ROOT } from "../root.js";
 import { isOfSection } from "../state/address.js";
-import { copyText } from "./clipboard.js";
+import { copyArea } from "./clipboard.js";
 import { frame, picture, placesFor, SANDBOX, whole } from "./snippets.js";
 
 const STRICT = SANDBOX.replace(" allow-same-origin", ""); // here the frame would have the origin of the page
@@ -97,20 +97,13 @@ export function shareDialog(dialog, query) {
     Object.assign(find(".fetch"), { href, download: name, textContent: `Download ${name}` });
   }
 
-  async function copy() {
-    const area = find("textarea");
-    area.focus();
-    area.select();
-    find("output").textContent = (await copyText(area.value)) ? "Copied" : "Selected: press Ctrl+C, or ⌘C";
-  }
-
   form.addEventListener("input", () => {
     const wrong = [...form.querySelectorAll("input.field:invalid")].find((field) => field.offsetParent !== null);
     find("output").textContent = wrong ? `${wrong.ariaLabel ?? wrong.name} is a whole number from ${wrong.min} to ${wrong.max}.` : "";
     refresh();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
-  find(".copy").addEventListener("click", copy);
+  find(".copy").addEventListener("click", () => copyArea(find("textarea"), find("output")));
   find(".shut").addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", sight.clear);
   return () => {

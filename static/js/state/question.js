@@ -41,7 +41,7 @@ export function latestOnly(source, answered, refused) {
       const wrong = status >= 400 && status < 500;
       settle = ok ? () => answered(body, address) : () => refused(sentence(body, status), address, wrong, body.errors);
     } catch {
-      if (!signal.aborted) settle = () => refused("The server does not answer. Is it still running?", address);
+      if (!signal.aborted) settle = () => refused(SILENCE, address);
     }
     if (signal.aborted) return 0;
     try {
@@ -63,7 +63,19 @@ export function latestOnly(source, answered, refused) {
 export const displayError = ({ message }) =>
   `The answer came, but this page failed to show it (${message}). Reload the page.`;
 
+const SILENCE = "The server does not answer. Is it still running?";
 const sentence = (problem, status) => problem.detail ?? `The server answered ${status}.`;
+
+/** What the server says to one request: {text, trouble}, of which the one that there is not is "". `more` is for fetch. */
+export async function fetchText(address, more) {
+  try {
+    const response = await fetch(address, more);
+    if (response.ok) return { text: await response.text(), trouble: "" };
+    return { text: "", trouble: sentence(await response.json(), response.status) };
+  } catch {
+    return { text: "", trouble: SILENCE };
+  }
+}
 
 /**
  * The server answers an address with {ok, status, body, retryAfter}, in seconds; throws when it says nothing of sense.

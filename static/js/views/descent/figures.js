@@ -3,6 +3,7 @@
 import { svg } from "../../dom.js";
 import { axisStyle, axisTitle, baseLayout, baseTrace, decades, fittingTicks, isWide, ticks } from "../../figure/axes.js";
 import { format } from "../../number.js";
+import { label } from "../jacobian/cells.js";
 
 const AIR = 0.08; // of the height of a panel, above and below
 const NEAR = 1.5; // of what was visited: what forward does farther away is cut off
@@ -183,8 +184,8 @@ export function heatMap(shape, name) {
   picture.style.maxWidth = `${LARGEST * (columns + edge)}rem`;
   const cells = Array.from({ length: rows * columns }, (_, i) => cell(picture, i % columns, Math.floor(i / columns)));
   if (labelled) {
-    for (let i = 0; i < columns; i += 1) picture.append(label(i + 0.48, -0.18, i, "middle"));
-    for (let i = 0; i < rows; i += 1) picture.append(label(-0.14, i + 0.6, i, "end"));
+    for (let i = 0; i < columns; i += 1) picture.append(number(i + 0.48, -0.18, i, "middle"));
+    for (let i = 0; i < rows; i += 1) picture.append(number(-0.14, i + 0.6, i, "end"));
   }
 
   /** Show `values`; those that are what they were at `start` get a dot. Colours go to `most` on either side of 0. */
@@ -194,7 +195,7 @@ export function heatMap(shape, name) {
       const side = values[i] < 0 ? "negative" : "positive";
       square.style.fill = `color-mix(in srgb, var(--${side}) ${share}%, var(--neutral))`;
       dot.toggleAttribute("hidden", start === null || values[i] !== start[i]);
-      title.textContent = `${elementName(name, shape, i)} = ${format(values[i])}`;
+      title.textContent = `${label({ name, shape }, i)} = ${format(values[i])}`;
     });
   }
 
@@ -209,15 +210,4 @@ function cell(picture, column, row) {
   return { square, dot, title };
 }
 
-const label = (x, y, text, anchor) => svg("text", { x, y, "text-anchor": anchor }, text);
-
-/** The name of the element at a place of the flattened tensor. */
-function elementName(name, shape, place) {
-  const index = [];
-  let rest = place;
-  for (const size of [...shape].reverse()) {
-    index.unshift(rest % size);
-    rest = Math.floor(rest / size);
-  }
-  return `${name}[${index.join(",")}]`;
-}
+const number = (x, y, text, anchor) => svg("text", { x, y, "text-anchor": anchor }, text);
