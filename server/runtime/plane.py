@@ -20,19 +20,14 @@ _LARGE = 1024
 class GradientField:
     """The gradient field of a plane: the output element and its two ``grad_input``, one of each per point.
 
-    ``first`` and ``second`` are None for a parameter, or where the output carries no gradient. ``none`` says for each
-    whether backward returned None, which autograd treats as zeros (and zeros are what is stored).
+    ``both`` are those along the first axis and along the second: None for a parameter, or where the output carries no
+    gradient. ``none`` says for each whether backward returned None, which autograd treats as zeros (and zeros are what
+    is stored).
     """
 
     values: Array
-    first: Array | None
-    second: Array | None
+    both: tuple[Array | None, Array | None] = (None, None)
     none: tuple[bool, bool] = (False, False)
-
-    @property
-    def both(self) -> tuple[Array | None, Array | None]:
-        """The two gradients, along the first axis and along the second."""
-        return self.first, self.second
 
 
 @dataclass(frozen=True)
@@ -73,9 +68,9 @@ class Plane:
             return self._backward_by_lines(s, t, grad_output)
         found = self.joint.backward(np.stack((s, t), -1), grad_output)
         if found.grad_input is None:
-            return GradientField(found.values, None, None)
+            return GradientField(found.values)
         first, second = np.ascontiguousarray(found.grad_input.T)
-        return GradientField(found.values, first, second, (found.missing[0], found.missing[1]))
+        return GradientField(found.values, (first, second), (found.missing[0], found.missing[1]))
 
     def _backward_by_lines(self, s: Array, t: Array, grad_output: float) -> GradientField:
         values, none = np.empty(s.size), [False, False]
@@ -92,7 +87,7 @@ class Plane:
                     cast(Array, gradients[row])[at] = returned.grad_input
         if self.along.sweeps_parameter and self.across.sweeps_parameter:
             values = self.forward(s, t)
-        return GradientField(values, gradients[0], gradients[1], (none[0], none[1]))
+        return GradientField(values, (gradients[0], gradients[1]), (none[0], none[1]))
 
     def _by_lines(self, s: Array, t: Array, ask: Callable[[Section, Array], Array]) -> Array:
         """``ask`` for every line: along the first axis, unless only lines across it can be batched."""

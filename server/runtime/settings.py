@@ -104,27 +104,15 @@ def _anomalies() -> tuple[bool, bool] | None:
     return (True, torch.is_anomaly_check_nan_enabled()) if torch.is_anomaly_enabled() else None
 
 
-def _handlers() -> list[Any]:
-    return [signal.getsignal(each) for each in _SIGNALS]
-
-
 def _set_handlers(handlers: list[Any]) -> None:
     for each, handler in zip(_SIGNALS, handlers, strict=True):
         with suppress(ValueError, TypeError):  # outside of the main thread, or one that Python did not set
             signal.signal(each, handler)
 
 
-def _open_files() -> tuple[int, int]:
-    return resource.getrlimit(resource.RLIMIT_NOFILE)
-
-
 def _allow_open_files(limits: tuple[int, int]) -> None:
     with suppress(ValueError, OSError):  # only root can raise the hard limit again
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-
-
-def _put_back_folders(path: list[str]) -> None:
-    sys.path += [each for each in path if each not in sys.path]
 
 
 DEFAULT_DTYPE = Setting(
@@ -162,7 +150,7 @@ SETTINGS = (
         lambda before, after: _switch("deterministic algorithms", "they are")(before[0], after[0]),
     ),
     Setting(np.geterr, lambda errors: np.seterr(**errors)),
-    Setting(_handlers, _set_handlers),
+    Setting(lambda: [signal.getsignal(each) for each in _SIGNALS], _set_handlers),
     Setting(
         sys.getrecursionlimit,
         sys.setrecursionlimit,
@@ -170,14 +158,14 @@ SETTINGS = (
         operator.gt,
     ),
     Setting(
-        _open_files,
+        lambda: resource.getrlimit(resource.RLIMIT_NOFILE),
         _allow_open_files,
         lambda before, after: (f"allows its process {after[0]} open files", "that is undone if it may be"),
         lambda before, after: bool(after[0] < before[0]),
     ),
     Setting(
         lambda: list(sys.path),
-        _put_back_folders,
+        lambda path: sys.path.extend([each for each in path if each not in sys.path]),
         lambda before, after: ("takes folders off sys.path", "they are on it"),
         lambda before, after: not set(before) <= set(after),
     ),

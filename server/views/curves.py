@@ -12,7 +12,7 @@ import torch
 from ..numerics.curve.evaluation import Evaluation, difference_at
 from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
 from ..numerics.differentiation.finite_differences import PointKind
-from ..numerics.sentences.headline import Specimen, headline
+from ..numerics.sentences.headline import headline
 from ..numerics.sentences.places import describe_point, section_names
 from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import Status
@@ -67,16 +67,11 @@ def curves_view(section: Section, question: Question, asked: AskedRecord) -> Vie
     evaluation, verdict = evaluate_and_judge(section, question)
     names = section_names(section)
     words = VerdictText(
-        headline(evaluation, verdict, names, specimen(section)),
+        headline(evaluation, verdict, names),
         verdict_sentence(evaluation, verdict, names),
         diagnose(evaluation, verdict),
     )
     return curves_answer(section, question, asked, evaluation, verdict, words)
-
-
-def specimen(section: Section) -> Specimen:
-    """What the op says of itself, if it is a specimen."""
-    return Specimen(section.op.broken, section.op.check)
 
 
 def curves_answer(

@@ -94,9 +94,10 @@ def _curves(
     evaluation, verdict = evaluate_and_judge(backward, further)
     names = section_names(backward)
     first = "unsupported" if verdict.word == "unsupported" else evaluate_and_judge(section, question)[1].word
-    sentence = second_order_sentence(evaluation, verdict, names, first) + _zero_note(question)
+    note = "" if question.grad_output else " That says little: with grad_output 0 every gradient is 0."
+    sentence = second_order_sentence(evaluation, verdict, names, first) + note
     words = curves.VerdictText(
-        headline(evaluation, verdict, names, curves.specimen(section), order=2),
+        headline(evaluation, verdict, names),
         sentence,
         explain_second_order(section, evaluation, verdict, names),
     )
@@ -109,10 +110,6 @@ def _curves(
             each["sentence"] = one_derivative_further(each["sentence"], names.of)
         header["gradgradcheck"] = record_of(opinion, OpinionRecord)
     return header, columns
-
-
-def _zero_note(question: Question) -> str:
-    return "" if question.grad_output else " That says little: with grad_output 0 every gradient is 0."
 
 
 def _smooth_points(evaluation: Evaluation, verdict: Verdict) -> Array:

@@ -74,7 +74,9 @@ def descend(section: Section, request: DescentRequest) -> DescentPair:
     plan = plan_descent(section, truth, request)
     plan = replace(plan, steps=min(plan.steps, _MAX_NUMBERS // size))
     loss, start = Loss(section, plan.goal), position_tensor(section, np.array(plan.start))
-    y = _output_at_start(section, start)
+    seed_all_generators(_SEEDS[0])
+    with torch.no_grad():
+        y = output_at(section, start)
     if size * y.numel() > _MAX_PAIRS:
         counts = f"{section.wrt} has {size} elements and {section.of} {y.numel()}"
         raise TooLarge(f"{counts}: the true derivative is measured of at most {_MAX_PAIRS} pairs of them.")
@@ -118,12 +120,6 @@ def _true_gradient(truth: TrueForward, loss: Loss, random: bool, kinks: list[int
         return LossGradient(value, position_tensor(loss.section, gradient))
 
     return pull
-
-
-def _output_at_start(section: Section, start: torch.Tensor) -> torch.Tensor:
-    seed_all_generators(_SEEDS[0])
-    with torch.no_grad():
-        return output_at(section, start)
 
 
 def _is_random(loss: Loss, start: torch.Tensor) -> bool:

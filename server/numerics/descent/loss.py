@@ -49,9 +49,9 @@ class Loss:
         if not loss.requires_grad:
             return LossGradient(loss.item(), None)
         try:
-            backpropagate(self.section, loss)
-        except FunctionFailed as error:
-            return LossGradient(loss.item(), None, error.failure)
+            call_user_code(loss.backward)
+        except Exception as error:  # noqa: BLE001 whatever the Function raises
+            return LossGradient(loss.item(), None, failure_of(error, self.section.op, "backward").failure)
         return LossGradient(loss.item(), leaf.grad)
 
     def residual(self, y: Array) -> Array:
@@ -77,14 +77,6 @@ def output_at(section: Section, position: torch.Tensor) -> torch.Tensor:
     parameters = (float(position) if name == section.wrt else value for name, value in section.parameters)
     # One that works in place would refuse a leaf, and spoil what is not its own.
     return section.output(section.called_with([*map(torch.clone, inputs), *parameters]))
-
-
-def backpropagate(section: Section, loss: torch.Tensor) -> None:
-    """Go back from a loss through the Function; raises ``FunctionFailed``."""
-    try:
-        call_user_code(loss.backward)
-    except Exception as error:
-        raise failure_of(error, section.op, "backward") from error
 
 
 def moved_size(section: Section) -> int:

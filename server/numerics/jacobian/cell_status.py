@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,18 @@ from ..tolerance import Allowance, Allowed, Tolerance
 from ..verdict.slope_judge import judge_slopes, without_remarks
 
 _Places = NDArray[np.intp]
+Labels = tuple[Callable[[int], str], Callable[[int], str]]  # the names of rows and columns
+
+
+@dataclass(frozen=True)
+class DifferingCell:
+    """A cell by the names of its elements, and what both say of it; ``sides`` are the slopes beside a kink."""
+
+    of: str
+    wrt: str
+    numerical: float
+    returned: float
+    sides: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -31,6 +44,19 @@ class JudgedCells:
     def where(self, *statuses: Status) -> NDArray[np.bool_]:
         """The cells with one of these statuses."""
         return np.isin(self.status, statuses)
+
+    def worst(self, returned: Array, cells: tuple[Indices, Indices], labels: Labels) -> DifferingCell | None:
+        """Of ``cells``, rows and columns, that in which what was ``returned`` is furthest off; None if none differs."""
+        slopes, differs = self.slopes, self.where(Status.DIFFERS)
+        if not differs.any():
+            return None
+        with np.errstate(all="ignore"):
+            off = np.nan_to_num(np.abs(returned - slopes.value), nan=np.inf, posinf=np.inf)
+        cell = int(np.where(differs, off, -1.0).argmax())
+        row, column = divmod(cell, cells[1].size)
+        of, wrt = labels[0](int(cells[0][row])), labels[1](int(cells[1][column]))
+        sides = (float(slopes.left[cell]), float(slopes.right[cell])) if slopes.kind[cell] == PointKind.KINK else None
+        return DifferingCell(of, wrt, float(slopes.value[cell]), float(returned[cell]), sides)
 
 
 @np.errstate(all="ignore")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.map_slopes import BasePoint, jacobian_slopes, slopes_along
 from ..status import Status
 from ..tolerance import Allowance, tolerance_for
-from .cell_status import judge_jacobian_cells
+from .cell_status import DifferingCell, Labels, judge_jacobian_cells
 
 _MAX_CELLS = 1 << 21  # budget: the most cells that are scanned; eight bytes each
 _MAX_OUTPUTS = 1 << 14  # budget: the most elements of the output: more would need too much memory for the noise probes
@@ -26,17 +26,6 @@ _DIRECTIONS = 4
 _MIN_ERROR = 1e-7
 # budget: this many of the worst suspects, with their rows and columns, are measured as thoroughly as a block.
 _SUSPECTS = 32
-
-
-@dataclass(frozen=True)
-class DifferingCell:
-    """A cell by the names of its elements, and what both say of it; ``sides`` are the slopes beside a kink."""
-
-    of: str
-    wrt: str
-    numerical: float
-    returned: float
-    sides: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +51,7 @@ class JacobianScan:
 
     copies: InputCopies
     grad_output: float
-    labels: tuple[Callable[[int], str], Callable[[int], str]]
+    labels: Labels
     allowance: Allowance
 
     def against(self, reference: InputCopies, span: float, seconds: float) -> ScanResult | None:
@@ -115,15 +104,8 @@ class JacobianScan:
         returned = (gradients[:, columns] / self.grad_output).ravel()
         slopes = jacobian_slopes(ground, rows, columns)
         judged = judge_jacobian_cells(ground, (rows, columns), slopes, returned, self.allowance)
-        differs = judged.status == Status.DIFFERS
-        if not differs.any():
-            return 0, None
-        distance = np.where(differs, np.nan_to_num(np.abs(returned - judged.slopes.value), nan=np.inf), -1.0)
-        cell = int(distance.argmax())
-        row, column = divmod(cell, columns.size)
-        of, wrt = self.labels[0](int(rows[row])), self.labels[1](int(columns[column]))
-        worst = DifferingCell(of, wrt, float(judged.slopes.value[cell]), float(returned[cell]))
-        return int(differs.sum()), worst
+        worst = judged.worst(returned, (rows, columns), self.labels)
+        return int(judged.where(Status.DIFFERS).sum()), worst
 
 
 def single_differences(ground: BasePoint, some: Indices) -> Array:

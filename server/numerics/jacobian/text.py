@@ -10,10 +10,11 @@ from ...protocol.listed import listed
 from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import format_distinct, format_number
 from ..status import Status
+from .cell_status import DifferingCell
 from .dependence import Dependence, LossLinks
 from .diagnosis import diagnose_jacobian
 from .jacobian import Jacobian
-from .scan import DifferingCell, ScanResult
+from .scan import ScanResult
 from .sparsity import sparsity_sentence
 
 _AGREEING = (Status.AGREES, Status.SUBGRADIENT)
@@ -42,22 +43,11 @@ def jacobian_sentence(jacobian: Jacobian, span: float) -> str:
 
 def worst_jacobian_cell(jacobian: Jacobian) -> DifferingCell | None:
     """The cell of the block in which backward is furthest off; None where it differs nowhere."""
-    differs = jacobian.numerical.where(Status.DIFFERS)
-    if jacobian.returned is None or not differs.any():
+    rows, across = jacobian.rows, jacobian.across
+    if jacobian.returned is None:
         return None
-    with np.errstate(all="ignore"):
-        off = np.abs(jacobian.returned.ravel() - jacobian.numerical.slopes.value)
-    cell = int(np.where(differs, np.nan_to_num(off, nan=np.inf, posinf=np.inf), -1.0).argmax())
-    row, column = divmod(cell, jacobian.across.count)
-    slopes = jacobian.numerical.slopes
-    sides = (float(slopes.left[cell]), float(slopes.right[cell])) if slopes.kind[cell] == PointKind.KINK else None
-    return DifferingCell(
-        jacobian.rows.label(jacobian.rows.first + row),
-        jacobian.across.label(jacobian.across.first + column),
-        float(jacobian.numerical.slopes.value[cell]),
-        float(jacobian.returned.ravel()[cell]),
-        sides,
-    )
+    cells, labels = (rows.elements, across.elements), (rows.label, across.label)
+    return jacobian.numerical.worst(jacobian.returned.ravel(), cells, labels)
 
 
 def count_differing_cells(jacobian: Jacobian) -> int:

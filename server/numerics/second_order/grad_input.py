@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,21 +21,16 @@ def grad_input_section(first: Section, grad_output: float) -> Section:
     cotangent of its own. Where ``first`` has a surrogate, so has it: the surrogate's own gradient. Only an input can be
     swept: for a parameter backward returns nothing.
     """
-    op, name = first.op, f"grad_{first.wrt}"
+    op, name, surrogate = first.op, f"grad_{first.wrt}", first.op.surrogate_for(first.wrt, grad_output)
     further = replace(
         op,
         call=GradInput(first, grad_output),
         outputs=(name,),
-        surrogate=_surrogate_grad_input(first, grad_output),
+        surrogate=surrogate and GradInput(replace(first, call=surrogate), grad_output),
         wrt="",
         of="",
     )
     return replace(first, op=further, call=further, of=name, of_index=first.wrt_index, order=2)
-
-
-def _surrogate_grad_input(first: Section, grad_output: float) -> Callable[..., torch.Tensor] | None:
-    call = first.op.surrogate_for(first.wrt, grad_output)
-    return None if call is None else GradInput(replace(first, call=call), grad_output)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ....ops import Op
 from ...runtime.arrays import Interval
 from ...schema.verdict_words import verdict_name
 from ..curve.evaluation import Evaluation
@@ -23,14 +24,6 @@ _NOTHING_ASKED = "for grad_output 0 nothing comes back, as it should"
 
 
 @dataclass(frozen=True)
-class Specimen:
-    """What a specimen, a bug that is kept, says of itself, and the check of the contract that finds it."""
-
-    broken: str
-    check: str
-
-
-@dataclass(frozen=True)
 class _Terms:
     """What is differentiated, what returns the derivative, and what that is to be."""
 
@@ -39,14 +32,14 @@ class _Terms:
     derivative: str
 
 
-def headline(evaluation: Evaluation, verdict: Verdict, names: Names, specimen: Specimen, order: int = 1) -> str:
+def headline(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One sentence on the curves, or on what the contract finds where the curves match all the same."""
-    terms = _Terms("forward", "backward", names.derivative)
-    if order == 2:
+    terms, op = _Terms("forward", "backward", names.derivative), evaluation.section.op
+    if evaluation.section.order == 2:
         terms = _Terms("backward", "double backward", "the derivative of what backward returns")
     candidates = _CANDIDATES[verdict.word](evaluation, verdict, names, terms)
-    if specimen.broken and verdict.word.startswith("matches"):
-        candidates = _of_contract(specimen)
+    if op.broken and verdict.word.startswith("matches"):
+        candidates = _of_contract(op)
     return next(each for each in candidates if len(each.split()) <= MOST_WORDS)
 
 
@@ -55,7 +48,7 @@ def no_gradient_headline(wrt: str) -> str:
     return f"No gradient comes back for {wrt}."
 
 
-def _of_contract(specimen: Specimen) -> Iterator[str]:
+def _of_contract(specimen: Op) -> Iterator[str]:
     found = specimen.broken.rstrip(".")
     for each in (found, found.split(":")[0], found.split(";")[0]):
         joint = "yet" if " but " in each else "but"

@@ -128,9 +128,7 @@ def _reference(plane: Plane, x: Array, y: Array, grad_output: float) -> Plane:
 
 
 def _run_backward(plane: Plane, s: Array, t: Array, grad_output: float) -> tuple[GradientField, Failure | None]:
-    return unless_backward_fails(
-        lambda: plane.backward(s, t, grad_output), lambda: GradientField(plane.forward(s, t), None, None)
-    )
+    return unless_backward_fails(lambda: plane.backward(s, t, grad_output), lambda: GradientField(plane.forward(s, t)))
 
 
 def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: float | None) -> tuple[Slopes, Slopes]:
