@@ -30,7 +30,7 @@ class Evaluation:
     calls for, ``local_scale`` the largest near each row as a share of it, ``precision_loss`` how far a shorter
     dtype is off in what backward returns. ``area`` and ``surrogate_area`` are the checks between the rows.
     ``special`` are the kinks, cusps, jumps and poles that were located. ``deterministic`` says that forward answers the
-    same when asked again; where it does not it was made to by one draw, if it could. ``linearity`` holds the laws that
+    same when asked again; with ``section.one_draw`` it does not, but was made to. ``linearity`` holds the laws that
     backward breaks, ``whole_range`` the check beyond the range. ``surrogate_nonlinear`` says that the surrogate is not
     in proportion to ``grad_output``, ``refused`` are the few points at which forward raises, and what. ``section`` is
     what was asked, ``reference`` the same in double precision, and ``meant`` the one through the surrogate.
