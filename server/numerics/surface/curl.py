@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
@@ -114,21 +113,16 @@ def _inset(ends: Array, off: float) -> tuple[float, float]:
 
 def _field_precision(field: VectorField, x: Array, y: Array) -> float:
     """Half a unit in the last place of what the field carries along a line in either direction."""
-    precision = EPSILON
-    for row in (0, 1):
-        along, held = (x, float(y[y.size // 2])) if row == 0 else (y, float(x[x.size // 2]))
-        for component in (0, 1):
-            ask = _component_along(field, row, held, component)
-            precision = max(precision, relative_precision(ask, along, ask(along)))
-    return precision
+    s, t = float(x[x.size // 2]), float(y[y.size // 2])
 
+    def of(along: Array, component: int) -> float:
+        def ask(points: Array) -> Array:
+            held = np.full(points.size, t if along is x else s)
+            return field(points, held)[component] if along is x else field(held, points)[component]
 
-def _component_along(field: VectorField, row: int, held: float, component: int) -> Callable[[Array], Array]:
-    def component_at(points: Array) -> Array:
-        other = np.full(points.size, held)
-        return field(points, other)[component] if row == 0 else field(other, points)[component]
+        return relative_precision(ask, along, ask(along))
 
-    return component_at
+    return max(EPSILON, *(of(along, component) for along in (x, y) for component in (0, 1)))
 
 
 def _select(cells: Rectangles, suspects: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
