@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -28,7 +27,6 @@ from .noise import (
 _NOISE_LINES = 2  # budget: the number of random lines through all elements of ``wrt`` along which noise is probed
 # budget: forward's precision is estimated from this many values on a line; the other, a sample, is how far they reach.
 _SAMPLES, _SAMPLE_SHARE = 24, 0.1
-_Outputs = Callable[[Array], Array]
 _DIRECTIONAL_RTOL = 1e-6  # bound: slopes along a line are compared to this share of what they are made of
 
 
@@ -172,35 +170,29 @@ def random_direction(size: int, seed: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Line:
-    """Outputs as a function of one number: how far an input is moved along a line through all of its elements.
+class _Line:
+    """Outputs as a function of one number: how far all elements of a map are moved in a direction."""
 
-    ``forward`` and ``willing`` give all outputs (points × outputs) for such numbers, one a row; the first raises
-    ``FunctionFailed``, and of the second those are NaN that the Function refuses.
-    """
-
-    forward: _Outputs
-    willing: _Outputs
+    copies: _Map
+    direction: Array
 
     @property
     def here(self) -> Array:
-        """Where nothing is moved."""
         return np.zeros(1)
 
+    def forward(self, points: Array) -> Array:
+        return self.copies.forward(self.copies.here + points * self.direction)
+
+    def willing(self, points: Array) -> Array:
+        return self.copies.willing(self.copies.here + points * self.direction)
+
     def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
-        """Some outputs where all is moved by each of the numbers ``t``."""
         return self.willing(t[:, None])[:, outputs]
 
 
 def slopes_along(ground: BasePoint, direction: Array, rows: Indices) -> Slopes:
     """The numerical slopes of these outputs along a line in this direction through all elements."""
-    copies = ground.copies
-    line = Line(*(partial(_shifted, ask, copies.here, direction) for ask in (copies.forward, copies.willing)))
-    return jacobian_slopes(replace(ground, copies=line), rows, np.zeros(1, np.intp))
-
-
-def _shifted(ask: _Outputs, here: Array, direction: Array, points: Array) -> Array:
-    return ask(here + points * direction)
+    return jacobian_slopes(replace(ground, copies=_Line(ground.copies, direction)), rows, np.zeros(1, np.intp))
 
 
 def partials_add_up(ground: BasePoint, rows: Indices, columns: Indices, partials: Slopes) -> NDArray[np.bool_]:
