@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Mask, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
+from ..singularities.candidates import largest_beside
 from ..singularities.special_points import SpecialPoint
 from .grid import Rows
 
@@ -63,21 +64,12 @@ def _curved_cells(at: Rows, lines: Array, allowed: Array, special: tuple[Special
     if not measured.all():
         curvature = np.where(measured, curvature, 0.0)
         # A row at a special point has no curvature of its own, and takes that of its neighbours.
-        curvature = np.maximum(curvature, np.where(measured, 0.0, _largest_nearby(curvature)))
+        curvature = np.maximum(curvature, np.where(measured, 0.0, largest_beside(curvature.T, 1, 2).T))
     curvature = np.concatenate((curvature[:, :1], curvature, curvature[:, -1:]), axis=1)
     bent = (np.maximum(curvature[:, 1:], curvature[:, :-1]) * run**2 / 8 > _SUSPECT * allowed[:, None]).any(axis=0)
     finite = np.isfinite(lines)
     bent |= (finite[:, 1:] != finite[:, :-1])[0] | _next_to(at.x, special, "cusp")
     return bent & divisible
-
-
-def _largest_nearby(curved: Array) -> Array:
-    count = curved.shape[1]
-    padded = np.zeros((len(curved), count + 4))
-    padded[:, 2:-2] = curved
-    parts = [padded[:, shift : shift + count] for shift in (0, 1, 3, 4)]
-    nearby: Array = np.maximum.reduce(parts)
-    return nearby
 
 
 def _at_special(at: Rows, special: tuple[SpecialPoint, ...]) -> Mask:

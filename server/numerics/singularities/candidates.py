@@ -121,7 +121,7 @@ def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidate
     slope = consecutive_differences(y) / run
     turn = np.abs(consecutive_differences(slope))
     suspect = np.zeros(x.shape, bool)
-    suspect[1:-1] = turn > _PROMINENCE * _beside(turn, 3)
+    suspect[1:-1] = turn > _PROMINENCE * largest_beside(turn, 3)
     if not (suspect.any() or (grids.even and grids.loud.any())) and finite.all():
         return _NONE
     size, sharp = np.abs(slope), np.zeros(x.shape)
@@ -132,7 +132,7 @@ def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidate
         sixth, loud = grids.sixth, grids.loud
         np.copyto(sharp[3:-3], sixth / run[0], where=np.isfinite(sixth))
         if loud.any():
-            loud = loud & (sixth > _PROMINENCE * _beside(sixth, *_SIXTH_APART)) & ~_near_known(known, x, 3)[3:-3]
+            loud = loud & (sixth > _PROMINENCE * largest_beside(sixth, *_SIXTH_APART)) & ~_near_known(known, x, 3)[3:-3]
             # The sixth difference of a kink between two nodes is largest at the neighbours of these nodes.
             for shift in (2, 3, 4):
                 suspect[shift : shift - 6] |= loud
@@ -165,7 +165,7 @@ def unresolved_range(grid: CandidateGrids, candidates: SingularityCandidates, kn
     return np.array([x[max(nodes[0] - _MARGIN, 0)], x[min(nodes[-1] + _MARGIN, x.size - 1)]])
 
 
-def _beside(values: Array, *distances: int) -> Array:
+def largest_beside(values: Array, *distances: int) -> Array:
     """The largest of the values at these distances on either side, with 0 beyond the ends."""
     reach = max(distances)
     padded = np.zeros((values.shape[0] + 2 * reach, *values.shape[1:]))

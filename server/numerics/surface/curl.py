@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Mask
+from ...runtime.arrays import EPSILON, Array, Mask, evenly_chosen
 from ...runtime.batching import batched_plane
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
@@ -130,7 +130,7 @@ def _select(cells: Rectangles, suspects: NDArray[np.intp], limit: int) -> NDArra
     if suspects.size <= limit:
         return suspects
     worst = suspects[np.argsort(-np.abs(cells.circulation[suspects]), kind="stable")[: limit // 2]]
-    spread = suspects[np.linspace(0, suspects.size - 1, limit - worst.size).astype(np.intp)]
+    spread = evenly_chosen(suspects, limit - worst.size)
     return np.unique(np.concatenate((worst, spread)))
 
 

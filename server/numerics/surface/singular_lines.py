@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask, largest_magnitude
+from ...runtime.arrays import Array, Mask, evenly_chosen, largest_magnitude
 from ..differentiation.finite_differences import PointKind, Slopes
 from .axes import PlaneGrid
 
@@ -71,10 +71,7 @@ def _between_points(ground: PlaneGrid, axis: int, slope: Array) -> tuple[Array, 
     lines, at, ask = ground.lines(axis), ground.points[axis], ground.ask(axis)
     before, steep = _turning_cells(ground.values[lines], slope[lines], at[lines])
     limit = _MAX_LINES_EXPENSIVE if ground.plane.expensive else _MAX_LINES
-    rows, after = lines[:, :-1][before], lines[:, 1:][before]
-    if rows.size > limit:
-        some = np.linspace(0, rows.size - 1, limit).astype(np.intp)
-        rows, after = rows[some], after[some]
+    rows, after = (evenly_chosen(each, limit) for each in (lines[:, :-1][before], lines[:, 1:][before]))
     if not rows.size:
         return np.empty(0), rows, np.empty(0, bool)
     low, high, left, right = at[rows], at[after], ground.values[rows], ground.values[after]
