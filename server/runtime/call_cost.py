@@ -13,13 +13,14 @@ from typing import Any
 
 from ..protocol.stack_dump import last_line, running_frames
 from .timeouts import UNINTERRUPTED, TookTooLong, must_finish
-from .timing import minimum_time
+from .timing import minimum_time, time_of
 
 # budget: what each function that a call calls, of Python or of C, is taken to cost. On a slow core the Functions of the
 # gallery took 1.3 to 5.3 µs for each, half of them less than 2.3 µs.
 _SECONDS_PER_FUNCTION = 2.5e-6
 # pattern: a call that takes this many times as long does what is not counted: it sleeps, reads, or has large tensors.
 _OUT_OF_PROPORTION = 4.0
+_SLOW = 0.25  # budget: what takes so many seconds is timed once, and nothing is counted
 
 
 def estimated_seconds(call: Callable[[], object]) -> float:
@@ -28,7 +29,9 @@ def estimated_seconds(call: Callable[[], object]) -> float:
     Counted are the functions that it calls. Only a call that takes far longer than those explain is timed, and its
     time rounded up to a power of two.
     """
-    call()  # what is imported or cached the first time is not counted
+    first = time_of(call)  # what is imported or cached then is not counted
+    if first > _SLOW:
+        return rounded_seconds(min(first, time_of(call)), 0.0)
     counted = _SECONDS_PER_FUNCTION * count_functions(call)
     return rounded_seconds(minimum_time(call, _OUT_OF_PROPORTION * counted), counted)
 

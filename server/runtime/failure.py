@@ -16,9 +16,10 @@ Phase = Literal["forward", "backward", "surrogate", "double backward"]
 _MESSAGE_LIMIT = 2000  # budget: characters of a message that are kept
 _INSTALLED = frozenset(("site-packages", "dist-packages"))
 NOT_REPRESENTABLE = "NotHeld"  # the device lacks the dtype, or the dtype cannot represent the numbers
+TOOK_TOO_LONG = "TookTooLong"  # it did not return within its time
 _SPOILED = "Spoiled"  # what it has changed for others is needed to look at it
 # Kinds of failure that no Function raised: its result was rejected, or could not be looked at, or it was never called.
-REJECTED_KINDS = ("WrongShape", "NoGradient", NOT_REPRESENTABLE, _SPOILED)
+REJECTED_KINDS = ("WrongShape", "NoGradient", NOT_REPRESENTABLE, TOOK_TOO_LONG, _SPOILED)
 
 
 @dataclass(frozen=True)

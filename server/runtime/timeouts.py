@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
+from typing import TypeVar
 
 from ..protocol.stack_dump import last_line, running_frames
 from . import timing
 
+_T = TypeVar("_T")
 # budget: seconds of the shortest alarm, and between its repetitions where a Function has swallowed the first.
 _SHORTEST, _INTERVAL = 1e-3, 0.1
 
@@ -86,3 +88,15 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
         if left:
             signal.setitimer(signal.ITIMER_REAL, max(left - (timing.now() - started), _SHORTEST), interval)
+
+
+def finished_within(seconds: float, call: Callable[[], _T]) -> _T | None:
+    """What a call returns, None if it takes longer than so many seconds; a limit around it holds all the same."""
+    began = timing.now()
+    try:
+        with time_limit(seconds):
+            return call()
+    except TookTooLong:
+        if timing.now() - began < seconds:
+            raise
+        return None

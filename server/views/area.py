@@ -67,6 +67,8 @@ def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
         return f"There is no area: {evaluation.failure.brief}."
     if evaluation.grad_output == 0:
         return "With grad_output 0 every gradient is 0: there is no area to compare."
+    if evaluation.hurried:
+        return f"{evaluation.hurried}, so no areas are compared."
     if area is None:
         return f"There is no area: backward returns no gradient for {wrt} between the points."
     differs = int((cells == Status.DIFFERS).sum())

@@ -88,7 +88,11 @@ def curves_answer(
         implied = implied_forward(evaluation, verdict)
         columns |= {} if implied is None else {"implied": implied}
     slopes, names = evaluation.numerical.slopes, section_names(section)
-    seen, shares = seen_summary(section, question, evaluation, verdict) if section.order == 1 else (None, {})
+    seen, shares = (
+        seen_summary(section, question, evaluation, verdict)
+        if section.order == 1 and not evaluation.hurried
+        else (None, {})
+    )
     columns |= shares
     holds = None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds
     measured_by: NumericalRecord = {

@@ -47,6 +47,8 @@ def _why_nothing(evaluation: Evaluation, wrt: str) -> str:
         return f"There is nothing to compare: backward returns no gradient for {wrt}."
     if evaluation.grad_output == 0:
         return "There is nothing to compare: with grad_output 0 every gradient is 0."
+    if evaluation.hurried:
+        return f"{evaluation.hurried}, so nothing is compared beyond the range."
     if evaluation.whole_range is None:
         return "There is nothing to compare: two equal calls of the Function differ."
     return f"There is nothing to compare: the Function cannot be called near {wrt} = 0, where the check starts."

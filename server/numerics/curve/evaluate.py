@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from ...runtime.rejected_points import find_rejected
 from ...runtime.remembered import stand_in
 from ...runtime.section import BackwardResult, Section
 from ...runtime.symmetric_inputs import with_mirrored_element
+from ...runtime.timeouts import finished_within
 from ...runtime.vjp import MonitoredLayout
 from ..differentiation.finite_differences import LadderPoints, PointKind, ladder_points
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
@@ -38,6 +40,7 @@ from .evaluation import Evaluation
 from .integral_check import Antiderivative, cell_areas, check_integrals
 from .row_values import RowValues, backward_or_failure
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
+from .slow_function import ALL_SECONDS, QUICK, evaluate_few, first_call
 
 __all__ = ["Evaluation", "Grid", "evaluate"]
 
@@ -63,8 +66,18 @@ def evaluate(
 
     There are rows at the points ``also``, too, which lie in the grid and between its points, and where the check of
     the whole range finds a difference between the rows. Raises ``FunctionFailed`` where forward fails; a failing
-    backward or surrogate is reported in ``failure``.
+    backward or surrogate is reported in ``failure``. Of a slow Function there are few rows, and most is left out.
     """
+    first = first_call(section.alone(), grad_output)
+    if first.seconds <= QUICK:
+        found = finished_within(ALL_SECONDS, partial(_with_rows_between, section, grid, grad_output, step, also))
+        if found is not None:
+            return found
+    return evaluate_few(section, grid, grad_output, step, first)
+
+
+def _with_rows_between(section: Section, grid: Grid, grad_output: float, step: float | None, also: Array) -> Evaluation:
+    """The evaluation, with rows where the check of the whole range finds a difference between those of the grid."""
     found = _evaluated(section, grid, grad_output, step, also)
     wide = found.whole_range
     if wide is None or not wide.intervals or section.order == 2:

@@ -35,7 +35,8 @@ class Evaluation:
     in proportion to ``grad_output``, ``refused`` are the few points at which forward raises, and what. ``section`` is
     what was asked, ``reference`` the same in double precision, and ``meant`` the one through the surrogate.
     ``returned_none`` says that backward returned None, and ``failure`` that it raised. Of a section of order 2 all this
-    is said of what backward returned, in the place of forward, and of double backward.
+    is said of what backward returned, in the place of forward, and of double backward. ``hurried`` says why a slow
+    Function was looked at in few points alone.
     """
 
     section: Section
@@ -61,6 +62,7 @@ class Evaluation:
     failure: Failure | None = None
     surrogate_nonlinear: bool = False
     refused: tuple[tuple[float, str], ...] = ()
+    hurried: str = ""
 
     @property
     def structure(self) -> str:

@@ -72,7 +72,8 @@ def diagnose(evaluation: Evaluation, verdict: Verdict) -> Diagnosis | None:
     It fits all rows that could be judged within the tolerance of their dtype, but for 1 % at most, which it names.
     None where there is nothing to explain: backward matches, returns nothing or fails, or too little is known.
     """
-    if verdict.word not in ("differs", "matches its surrogate") or evaluation.analytical is None:
+    silent = evaluation.analytical is None or evaluation.hurried
+    if silent or verdict.word not in ("differs", "matches its surrogate"):
         return None
     with np.errstate(all="ignore"):
         story = nonlinear(evaluation, verdict)

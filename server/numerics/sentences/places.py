@@ -70,6 +70,8 @@ def describe_range(evaluation: Evaluation, names: Names) -> str:
 
 def describe_finite_range(evaluation: Evaluation, names: Names) -> str:
     """Where in the range there was something to look at."""
+    if evaluation.hurried:
+        return f"where it was looked at on {describe_range(evaluation, names)}"
     if (np.isfinite(evaluation.forward) | evaluation.rows.gap).all():
         return f"on all of {describe_range(evaluation, names)}"
     return f"wherever forward is finite on {describe_range(evaluation, names)}"
@@ -94,13 +96,15 @@ def few_points(evaluation: Evaluation, compared: Comparison) -> str:
     """How many of the points say something, as ``12 of 401 points``; empty where nearly all do."""
     judged, at = compared.count(Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS), evaluation.rows
     judgeable = int((np.isfinite(evaluation.forward) & ~at.gap & ~at.below & ~at.above).sum())
+    judgeable = evaluation.grid.count if evaluation.hurried else judgeable
     return f"{judged} of {judgeable} points" if judged < _NEARLY_ALL * judgeable else ""
 
 
 def describe_stretch(interval: Interval, evaluation: Evaluation, names: Names) -> str:
     """One interval as ``x < 1``, or ``x = 1``; empty if it is all of the range."""
     (low, high), (left, right) = interval, (describe_point(each, evaluation) for each in interval)
-    before, after = low <= evaluation.rows.x[0], high >= evaluation.rows.x[-1]
+    first, last = (evaluation.grid.start, evaluation.grid.stop) if evaluation.hurried else evaluation.rows.x[[0, -1]]
+    before, after = low <= first, high >= last
     if before and after:
         return ""
     if low == high:

@@ -34,6 +34,8 @@ def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> 
         parts += _remark(evaluation, verdict, names) + _mirrored_element(evaluation, names)
     if verdict.word.startswith("matches") and evaluation.whole_range is not None:
         parts += whole_range_sentences(evaluation.whole_range, evaluation.grid, names)
+    if evaluation.hurried:
+        parts.append(f"{evaluation.hurried}, so few points were looked at, and only their slopes.")
     return " ".join(parts)
 
 

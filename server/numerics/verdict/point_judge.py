@@ -169,7 +169,7 @@ def judge_points(
         if area is not None:
             steepest = min(evaluation.largest_gradient, largest_magnitude(analytical))
             cells = judge_cells(area, allowed, steepest, evaluation.grad_output)
-        if cells.size == status.size - 1 and (status == Status.DIFFERS).any():
+        if area is not None and cells.size == status.size - 1 and (status == Status.DIFFERS).any():
             status[(status == Status.DIFFERS) & _moves_too_finely(evaluation, analytical, off, slopes, cells)] = (
                 Status.UNDECIDED
             )
@@ -177,7 +177,8 @@ def judge_points(
         small = wrong and allowed.remarks
         if small and (remark := _remark(evaluation, curve, status, cells)):
             return _agreeing(status, cells, remark)
-        repeats = not (evaluation.section.one_draw or evaluation.linearity.breaks("repeats"))
+        hurried, draws = evaluation.hurried, evaluation.section.one_draw
+        repeats = not (hurried or draws or evaluation.linearity.breaks("repeats"))
         if closely and repeats and evaluation.grad_output:
             look_closely(evaluation, curve, status, cells, allowed)
             if small and (remark := _remark(evaluation, curve, status, cells)):
