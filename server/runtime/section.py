@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...ops import Op
-from .arrays import Array
+from .arrays import Array, Mask
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
@@ -167,6 +167,15 @@ class Section:
         with torch.no_grad():
             parts = skip_rejected(lambda part: self._values(t[part]), self._chunks(len(t)), MISSING_VALUE)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def forward_within(self, t: Array, within: Mask) -> Array:
+        """As ``forward`` at the points ``within`` a range, NaN at the others, where it is not called."""
+        if within.all():
+            return self.forward(t)
+        y = np.full(t.shape, np.nan)
+        if within.any():
+            y[within] = self.forward(t[within])
+        return y
 
     def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> BackwardResult:
         """The output element and its ``grad_input`` for ``grad_output``, at every ``t`` (1-D), as float64.

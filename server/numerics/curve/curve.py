@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask, evenly_chosen, finite_numbers, finite_rise
+from ...runtime.arrays import EPSILON, Array, Forward, evenly_chosen, finite_numbers, finite_rise
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import A_FEW, remembered
 from ...runtime.section import Section
@@ -115,18 +115,11 @@ def nan_outside_domain(section: Section, x: Array) -> Forward:
         except FunctionFailed:
             at = section.snap(t)  # a short dtype may round what lies inside onto an end
             try:
-                return _forward_within(section, t, (at >= x[0]) & (at <= x[-1]))
+                return section.forward_within(t, (at >= x[0]) & (at <= x[-1]))
             except FunctionFailed:
-                return _forward_within(section, t, (at > x[0]) & (at < x[-1]))
+                return section.forward_within(t, (at > x[0]) & (at < x[-1]))
 
     return forward
-
-
-def _forward_within(section: Section, t: Array, within: Mask) -> Array:
-    y = np.full(t.shape, np.nan)
-    if within.any():
-        y[within] = section.forward(t[within])
-    return y
 
 
 def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Array | None, grad_output: float) -> Curve:

@@ -100,14 +100,4 @@ def relative_step_slopes(section: Section, reach: DomainReach, x: Array) -> Rela
 
 def forward_within(section: Section, reach: DomainReach) -> Forward:
     """The section's forward, NaN beyond ``reach``."""
-
-    def forward(t: Array) -> Array:
-        inside = (t >= reach.low) & (t <= reach.high)
-        if inside.all():
-            return section.forward(t)
-        y = np.full(t.shape, np.nan)
-        if inside.any():
-            y[inside] = section.forward(t[inside])
-        return y
-
-    return forward
+    return lambda t: section.forward_within(t, (t >= reach.low) & (t <= reach.high))
