@@ -12,7 +12,7 @@ from ..numerics.jacobian.jacobian import ElementRange, Jacobian, jacobian
 from ..numerics.jacobian.sparsity import sparsity_pattern
 from ..numerics.jacobian.text import (
     count_differing_cells,
-    dependence_sentence,
+    dependence_sentences,
     jacobian_sentence,
     loss_name,
     other_tensors_sentence,
@@ -119,7 +119,7 @@ def _influence(dependence: Dependence) -> InfluenceRecord:
             each,
             InfluenceLossRecord,
             name=loss_name(dependence, each),
-            sentence=dependence_sentence(dependence, each),
+            sentence=" ".join(dependence_sentences(dependence, each)),
             failure=each.failure or None,
         )
         for each in dependence.losses

@@ -11,7 +11,7 @@ from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.second_order.grad_input import grad_input_section
 from ..numerics.second_order.gradgradcheck import gradgradcheck
 from ..numerics.second_order.text import explain_second_order, one_derivative_further, second_order_sentence
-from ..numerics.sentences.headline import headline, no_gradient_headline
+from ..numerics.sentences.headline import headline
 from ..numerics.sentences.places import section_names
 from ..numerics.verdict.verdict import Verdict
 from ..protocol.answer import empty_answer
@@ -75,7 +75,7 @@ def _without_gradient(section: Section, question: Question, asked: AskedRecord) 
     sentence = f"There is no second derivative: backward returns no gradient for {question.wrt}, for {reason}."
     header = empty_answer(question, asked, sentence)
     if header["view"] == "curves":
-        header["verdict"] |= {"word": "no gradient", "headline": no_gradient_headline(str(question.wrt))}
+        header["verdict"] |= {"word": "no gradient", "headline": f"No gradient comes back for {question.wrt}."}
         header["verdict"]["note"] = verdict_note("no gradient")
     return header
 

@@ -164,11 +164,6 @@ def _scan_differs(scan: ScanResult, size: str, worst_shown: DifferingCell | None
     return f"{sentence}, most at {worst.of} by {worst.wrt}: {numbers}."
 
 
-def dependence_sentence(influence: Dependence, loss: LossLinks) -> str:
-    """One loss in words: the inputs a gradient arrives at, those dropped or unfounded, and what backward raised."""
-    return " ".join(_loss_sentences(influence, loss))
-
-
 def other_tensors_sentence(influence: Dependence, of: str, wrt: str) -> str:
     """What is wrong with other pairs of tensors than the one shown, empty where nothing is."""
     wrong = []
@@ -194,7 +189,8 @@ def loss_name(influence: Dependence, loss: LossLinks) -> str:
     return "both" if len(loss.outputs) == 2 else "all"
 
 
-def _loss_sentences(influence: Dependence, loss: LossLinks) -> Iterator[str]:
+def dependence_sentences(influence: Dependence, loss: LossLinks) -> Iterator[str]:
+    """One loss in words: the inputs a gradient arrives at, those dropped or unfounded, and what backward raised."""
     qualifier = " alone" if len(influence.outputs) > 1 and len(loss.outputs) == 1 else ""
     beginning = f"With the loss on {listed(loss.outputs) if len(loss.outputs) < 3 else 'all outputs'}{qualifier}"
     if loss.failure:

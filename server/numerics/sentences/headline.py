@@ -43,11 +43,6 @@ def headline(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     return next(each for each in candidates if len(each.split()) <= MOST_WORDS)
 
 
-def no_gradient_headline(wrt: str) -> str:
-    """The headline where nothing comes back that could be looked at."""
-    return f"No gradient comes back for {wrt}."
-
-
 def _of_contract(specimen: Op) -> Iterator[str]:
     found = specimen.broken.rstrip(".")
     for each in (found, found.split(":")[0], found.split(";")[0]):
