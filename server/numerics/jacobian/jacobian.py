@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from ...protocol.question import element_names
 from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import batched_copies, seconds_per_copy
 from ...runtime.failure import Failure, FunctionFailed, unless_backward_fails
@@ -48,9 +49,7 @@ class ElementRange:
 
     def label(self, place: int) -> str:
         """What an element is called."""
-        if self.total == 1:
-            return self.name
-        return f"{self.name}[{','.join(str(int(i)) for i in np.unravel_index(place, self.shape))}]"
+        return element_names(self.name, self.shape, [place])[0]
 
 
 @dataclass(frozen=True)
