@@ -40,7 +40,7 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
         found,
         line=proof_line(found, names),
         sentence=proof_sentence(found, names, question.grad_output),
-        meaning=proof_meaning(found, names, question.grad_output),
+        meaning=proof_meaning(found, names, question.grad_output, question.dtype),
         holds_for=found.grad_output,
         stretches=list(_stretches(found)),
         certificate=_certificate(found, section, question),

@@ -31,7 +31,7 @@ GUMBEL = op_of(function_of(GUMBEL_SOFTMAX).apply, LOGITS, wrt="x[0]", of="y[0]")
 
 def test_one_draw_is_a_smooth_curve_with_the_gradient_that_backward_returns():
     seen, verdict = look(GUMBEL)
-    assert seen.one_draw
+    assert seen.section.one_draw
     assert verdict.word == "matches"
     header, drawn = curves(GUMBEL)
     assert np.ptp(np.diff(drawn["forward"])) < 0.02
@@ -54,7 +54,7 @@ def test_whose_random_numbers_they_are_makes_no_difference(draw):
 
     op = written(lambda x: torch.sin(x) + noise(x), torch.cos)
     seen, verdict = look(op)
-    assert seen.one_draw
+    assert seen.section.one_draw
     assert verdict.word == "matches"
     _, columns = curves(op)
     np.testing.assert_allclose(columns["numerical"], np.cos(columns["x"]), rtol=0, atol=1e-7)

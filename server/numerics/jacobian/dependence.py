@@ -11,7 +11,7 @@ import torch
 
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.batching import seconds_per_copy
-from ...runtime.failure import FunctionFailed, failure_of
+from ...runtime.failure import Failure, FunctionFailed, failure_of
 from ...runtime.graph import CallGraph
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import InputCopies
@@ -119,9 +119,12 @@ def _tracked(section: Section) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """Leaves for all inputs, and the outputs that go back to them. Raises ``FunctionFailed``."""
     try:
         graph = CallGraph.of(section, section.held)
-        return graph.leaves, [graph.outputs[name] for name in section.op.outputs]
     except Exception as error:
         raise failure_of(error, section.op, "forward") from error
+    outputs = [each for name in section.op.outputs if isinstance(each := graph.outputs.get(name), torch.Tensor)]
+    if len(outputs) < len(section.op.outputs):
+        raise FunctionFailed(Failure("forward", "WrongShape", "forward returned no tensor where one was declared."))
+    return graph.leaves, outputs
 
 
 def _effect(asked: _Asked, name: str, span: float, precision: float) -> _Effect:
