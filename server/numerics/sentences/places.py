@@ -17,6 +17,7 @@ from ..status import Status
 from ..verdict.point_judge import Comparison, unbroken_runs
 
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, it is said how many
+_LOCATED = 2e-8  # bound: of the range; beside a kink, which is where it differs most, an edge is known no better
 _MOST_POINTS = 2  # pattern: single points that are named; of more the number is told
 
 
@@ -134,9 +135,10 @@ def describe_meetings(points: Sequence[float], evaluation: Evaluation, names: Na
 
 
 def describe_point(x: float, evaluation: Evaluation) -> str:
-    """A point, with the digits that tell it from its neighbours in the range; what rounding has left of 0 is 0."""
+    """A point, with the digits that tell it from its neighbours in the range; 0, where no place is known so well."""
     rounding = 8 * float(np.finfo(np.float64).eps) * max(abs(evaluation.grid.start), abs(evaluation.grid.stop))
-    return format_number(0.0 if abs(x) <= rounding else x, evaluation.grid.span)
+    unknown = max(rounding, _LOCATED * evaluation.grid.span)
+    return format_number(0.0 if abs(x) <= unknown else x, evaluation.grid.span)
 
 
 MOST_PLACES = 3  # pattern: more stretches than these are not named one by one, and a story that needs more is not told

@@ -32,11 +32,11 @@ def proof_line(proof: Proof, names: Names) -> str:
     if proof.witness:
         return f"Refuted: {_contradiction(proof.witness, proof, names)}."
     if proof.word == "refuted":
-        return f"Refuted: backward is not {_derivative(names)} {_among(proof.refuted, proof, names)}."
+        return f"Refuted: backward is not {_derivative(proof, names)} {_among(proof.refuted, proof, names)}."
     if proof.word == "nothing":
         return f"Nothing is proved: {proof.reason or _undecided(proof, names)}."
     but = f", but {_named(_exceptions(proof), proof)}" if _exceptions(proof) else ""
-    return f"Proved {_covered(proof, names)}: backward is {_derivative(names)}{but}."
+    return f"Proved {_covered(proof, names)}: backward is {_derivative(proof, names)}{but}."
 
 
 def proof_sentence(proof: Proof, names: Names, grad_output: float) -> str:
@@ -87,8 +87,9 @@ def _given(proof: Proof, grad_output: float) -> str:
     return f"every grad_output from {format_number(low)} to {format_number(high)}"
 
 
-def _derivative(names: Names) -> str:
-    return f"the derivative of {'the surrogate' if names.claim == 'surrogate' else 'forward'}"
+def _derivative(proof: Proof, names: Names) -> str:
+    of_surrogate = names.claim == "surrogate" and not proof.of_forward
+    return f"the derivative of {'the surrogate' if of_surrogate else 'forward'}"
 
 
 def _slope(proof: Proof, grad_output: float) -> str:

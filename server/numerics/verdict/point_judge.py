@@ -288,7 +288,8 @@ def _end_row(status: NDArray[np.int8], row: int, towards: int) -> int:
         end = neighbour if status[neighbour] == Status.EDGE else end
         neighbour += towards
     if 0 <= neighbour < status.size and status[neighbour] in (Status.SUBGRADIENT, Status.JUMP, Status.UNDECIDED):
-        return neighbour
+        beyond = neighbour + towards  # so near a kink a slope may look like a jump
+        return beyond if 0 <= beyond < status.size and status[beyond] == Status.SUBGRADIENT else neighbour
     return end
 
 

@@ -105,6 +105,13 @@ def test_the_intervals_are_those_of_the_closed_form(name, grad_output, moved, va
     assert not short - set(found)  # 3, and not 3.0000000001
 
 
+@pytest.mark.parametrize("start", [-3.0, -1.0, -2.9])
+def test_an_edge_at_a_kink_is_the_kink_however_steep_the_jump_of_backward_beside_it(start):
+    for slope in (-1.0, 1.5):
+        _, verdict = look(written(torch.relu, lambda x, slope=slope: slope * (x > 0).double()), start)
+        assert verdict.forward.intervals == ((0.0, 3.0),)
+
+
 @pytest.mark.parametrize("count", [37, 101, 401, 1000])
 def test_an_edge_does_not_depend_on_the_points(count):
     dtype = torch.float32 if count in (37, 401) else torch.float64
