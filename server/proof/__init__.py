@@ -7,6 +7,7 @@ sound or silent. It is about the text of the Function over the real numbers, not
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -30,10 +31,17 @@ def prove(
 ) -> Proof | None:
     """What can be proved of a section for t from ``start`` to ``stop``, with so many boxes; None where flint is not.
 
-    ``surrogate`` is the function whose derivative is meant, if it is not forward's. The same call has the same answer.
+    ``surrogate`` is the function whose derivative is meant, if it is not forward's. Where backward is refuted to be
+    that, and nothing refutes for any grad_output that it is forward's, what is proved is of forward. The same call has
+    the same answer.
     """
     if not AVAILABLE:
         return None
     from .prove import searched  # which imports flint
 
-    return searched(section, surrogate, start, stop, grad_output, boxes)
+    found = searched(section, surrogate, start, stop, grad_output, boxes)
+    if surrogate is None or found.word != "refuted":
+        return found
+    of_forward = searched(section, None, start, stop, grad_output, boxes)
+    right = of_forward.word in ("proved", "in part") and of_forward.grad_output == "every"
+    return replace(of_forward, of_forward=True) if right and of_forward.share > found.share else found

@@ -121,7 +121,8 @@ def fault_of(certificate: Certificate, section: Section, surrogate: Callable[...
     """What does not hold of a certificate: empty where each box is found again to be as it says."""
     from .prove import confirmed
 
-    return confirmed(certificate.proof, section, surrogate, certificate.grad_output)
+    proof = certificate.proof
+    return confirmed(proof, section, None if proof.of_forward else surrogate, certificate.grad_output)
 
 
 def _file_of(function: type) -> Path:

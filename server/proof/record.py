@@ -34,7 +34,8 @@ class Proof:
     of each stretch of ``refuted`` they differ by more, as in the box of the ``witness``. ``points`` enclose where a
     curve may bend or leap; of ``undecided`` nothing is said. ``grad_output`` says for which of them this holds,
     ``given`` from which to which where it is a range. ``everywhere`` says that outside of the range all is proved as
-    well. ``reason`` is why nothing could be asked at all; the ``word`` is empty where there is no python-flint.
+    well; ``of_forward`` that the curve is forward, though a surrogate is declared. ``reason`` is why nothing could be
+    asked at all; the ``word`` is empty where there is no python-flint.
     ``pieces`` are the boxes of ``proved``, each with the effort that it took.
     """
 
@@ -50,6 +51,7 @@ class Proof:
     grad_output: Given = "this"
     given: Stretch | None = None
     everywhere: bool = False
+    of_forward: bool = False
     boxes: int = 0
     bits: int = 0
     reason: str = ""

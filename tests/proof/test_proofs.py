@@ -69,6 +69,13 @@ def test_a_gradient_that_asks_for_the_sign_of_grad_output_is_proved_for_that_sig
     assert found == ["every positive", "every negative"] * 2
 
 
+def test_a_gradient_that_is_not_that_of_its_surrogate_but_of_forward_is_proved_to_be_that() -> None:
+    for declared, of_forward in ((torch.zeros_like, True), (torch.sin, False)):
+        found = proved(written(torch.sin, torch.cos, surrogate=declared))
+        assert (found.word, found.of_forward) == ("proved", of_forward)
+    assert proved(written(torch.sin, torch.zeros_like, surrogate=torch.exp)).word == "refuted"
+
+
 def test_a_gradient_that_asks_for_the_size_of_grad_output_is_proved_for_all_between_those_at_which_it_changes() -> None:
     small, large = proved("gradient_clip", grad_output=0.3), proved("gradient_clip", grad_output=-2.5)
     assert (small.word, large.word, small.grad_output) == ("proved", "proved", "range")
