@@ -53,7 +53,7 @@ def proof_sentence(proof: Proof, names: Names, grad_output: float) -> str:
     return said
 
 
-def proof_meaning(proof: Proof, names: Names, grad_output: float, dtype: str = "float64") -> list[str]:
+def proof_meaning(proof: Proof, names: Names, grad_output: float, dtype: str) -> list[str]:
     """What it means that it is proved or refuted, a sentence or two each; empty where nothing is said."""
     slope = _slope(proof, grad_output)
     told = []
