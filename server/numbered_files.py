@@ -1,15 +1,16 @@
 """Files called by number and name, as ``01_mask.toml``, in each of which one thing is written: lessons, exercises."""
 
-from __future__ import annotations
-
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+from .protocol.listed import listed
+from .protocol.suggest import did_you_mean
 
 
 class Numbered(Protocol):
@@ -22,10 +23,14 @@ class Numbered(Protocol):
 
 
 _Item = TypeVar("_Item", bound=Numbered)
+_LONGEST_LINE = 200  # budget: characters of what stands on a line
+_KINDS: dict[type, str] = {str: "text", list: "list of texts", dict: "table of texts"}
 
 
 class BadFile(ValueError):
     """A file that cannot be what it should: its name, the ``line`` at fault where one is, and the ``sentence``."""
+
+    kind = "a file"
 
     def __init__(self, file: str, sentence: str, line: int | None = None) -> None:
         super().__init__(f"{file}{f', line {line}' if line else ''}: {sentence}")
@@ -68,16 +73,58 @@ def read_folder(folder: Path, read: Callable[[str, str], _Item], error: type[Bad
     return items
 
 
-def read_numbered(file: str, content: str, rule: str, error: type[BadFile]) -> tuple[int, str, dict[str, Any]]:
-    """Number and name of a file called ``NN_name.toml``, and its keys.
+@dataclass(frozen=True)
+class NumberedFile:
+    """What one file says, by its keys; ``error`` is raised for what is wrong in it."""
 
-    Raises ``error``: with the ``rule`` by which files are called, or with what is wrong in its TOML.
-    """
+    file: str
+    content: str
+    error: type[BadFile]
+    number: int
+    name: str
+    said: dict[str, Any]
+
+    def check_keys(self, needed: Iterable[str], optional: Mapping[str, type]) -> None:
+        """Raise for a key that is missing, unknown or of another type: texts, and lists and tables of texts."""
+        if lacking := [key for key in needed if self.said.get(key, "") == ""]:
+            raise self.error(self.file, f"it lacks {listed(lacking)}.")
+        allowed = {**dict.fromkeys(needed, str), **optional}
+        for key, value in self.said.items():
+            if key not in allowed:
+                hint = did_you_mean(key, allowed, f"it may have {listed([*allowed])}.")
+                raise self.fault(key, f"is no key of {self.error.kind}; {hint}")
+            parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            if not isinstance(value, allowed[key]) or not all(isinstance(each, str) for each in parts):
+                raise self.fault(key, f"is not a {_KINDS[allowed[key]]}.")
+            if key in needed and not str(value).strip():
+                raise self.fault(key, "is not a text.")
+
+    def check_words(self, key: str, bounds: tuple[int, int]) -> None:
+        """Raise where a text has fewer or more words than that."""
+        if not bounds[0] <= (count := word_count(self.said[key])) <= bounds[1]:
+            raise self.fault(key, f"has {count} words, and {bounds[0]} to {bounds[1]} are allowed.")
+
+    def check_line(self, key: str) -> None:
+        """Raise where a text does not go on a line."""
+        if len(self.said[key]) > _LONGEST_LINE or "\n" in self.said[key].strip():
+            raise self.fault(key, f"is longer than a line of {_LONGEST_LINE} characters.")
+
+    def fault(self, key: str, sentence: str) -> BadFile:
+        """The error for what a key says, with its line."""
+        return self.error(self.file, f"{key} {sentence}", self.line(key))
+
+    def line(self, key: str) -> int | None:
+        """The line on which a key stands, None where none does."""
+        return line_of(self.content, key)
+
+
+def read_numbered(file: str, content: str, error: type[BadFile]) -> NumberedFile:
+    """What a file called ``NN_name.toml`` says; raises ``error`` for another name, or what is wrong in its TOML."""
     number, _, name = file.removesuffix(".toml").partition("_")
     if not number.isdecimal() or not name.isidentifier() or not name.isascii():
-        raise error(file, rule)
+        raise error(file, f"{error.kind} is called by its number and its name, as in 01_mask.toml.")
     try:
-        return int(number), name, tomllib.loads(content)
+        return NumberedFile(file, content, error, int(number), name, tomllib.loads(content))
     except (ValueError, RecursionError) as problem:  # of its syntax, of a number with thousands of digits, of its depth
         sentence, _, place = str(problem).partition(" (at ")
         line = re.match(r"line (\d+)", place)

@@ -1,12 +1,10 @@
 """The query of /compare: two ops, parameters of both, and parameters of one side, as in ``right.min=-2``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..protocol.errors import Refusal
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import did_you_mean
 from ..schema.op import DeviceSummary, OpDescription, OpStub
 from ..url.address import (
     Address,
@@ -51,10 +49,8 @@ def named_ops(ops: Mapping[str, OpStub], given: QueryWords) -> dict[str, OpStub]
     for side in SIDES:
         name = given.get(side)
         if name and name not in ops:
-            close = closest_match(name, ops)
-            hint = f"did you mean {close}? Or choose one" if close else "choose one"
-            culprit = f"{side}={printable_excerpt(name)} names no op"
-            raise BadQuery(f"{culprit}; {hint} at /compare, which lists them all.", side)
+            hint = did_you_mean(name, ops, "/compare lists them all.")
+            raise BadQuery(f"{side}={printable_excerpt(name)} names no op; {hint}", side)
     return {side: ops[given[side]] for side in SIDES if given.get(side)}
 
 

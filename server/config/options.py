@@ -1,7 +1,5 @@
 """The options of the command line: how each is read from text, and how it stands in ``--help``."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable
@@ -63,6 +61,8 @@ def _reader(made: Callable[[str], _Value], fits: Callable[[_Value], object], sen
         try:
             value = made(text)
             fitting = fits(value)
+        except BadSetting:
+            raise
         except ValueError:
             fitting = False
         if not fitting:

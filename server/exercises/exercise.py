@@ -1,14 +1,11 @@
 """The exercises, and the format of their files, ours and those of others: what a teacher writes of one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from ..numbered_files import BadFile, line_of, read_folder, read_numbered, word_count
+from ..numbered_files import BadFile, read_folder, read_numbered
 from ..paths import TEMPLATES
 from ..protocol.listed import listed
 from .readings import READINGS
@@ -16,8 +13,6 @@ from .readings import READINGS
 _FOLDER = Path(TEMPLATES, "exercises")
 WORD_BOUNDS = (25, 120)  # of the text of a task of ours
 _OWN_BOUNDS = (1, 400)  # budget: words of somebody's own
-_LONGEST_TITLE = 200  # budget: characters
-_NAMED = "an exercise is called by its number and its name, as in 01_mask.toml."
 _TEXTS = ("title", "goal", "task", "start", "solution")
 _OPTIONAL: dict[str, type] = {
     "lesson": str,
@@ -35,6 +30,8 @@ OPEN_GOALS = ("matches", "surrogate")  # those that need nothing but the text th
 
 class BadExercise(BadFile):
     """The file of an exercise that cannot be one."""
+
+    kind = "an exercise"
 
 
 @dataclass(frozen=True)
@@ -84,43 +81,17 @@ def all_exercises() -> dict[str, Exercise]:
 
 def read_exercise(file: str, content: str, own: bool = False) -> Exercise:
     """The exercise in a file called ``NN_name.toml``, ``own`` where it is not ours; raises ``BadExercise``."""
-    number, name, said = read_numbered(file, content, _NAMED, BadExercise)
-    if found := _trouble(said, own):
-        key, sentence = found
-        raise BadExercise(file, sentence, line_of(content, key))
-    asks, clean, spares = (
-        tuple(said.get(key, usual)) for key, usual in (("asks", [""]), ("clean", []), ("spares", []))
-    )
-    goal = Goal(said["goal"], said["solution"], asks, clean, said.get("appended", ""), said.get("catches", {}), spares)
-    texts = {key: said[key] for key in ("title", "start", "solution")}
-    hints, lesson = tuple(said.get("hints", ())), said.get("lesson", "")
-    task = said["task"].strip()
-    return Exercise(name, number, task=task, **texts, goal=goal, lesson=lesson, hints=hints, own=own)
-
-
-def _trouble(said: Mapping[str, Any], own: bool) -> tuple[str, str] | None:
-    """The key at fault and the sentence that says so, None where all is well."""
-    if lacking := [key for key in _TEXTS if not isinstance(said.get(key), str) or not said[key].strip()]:
-        return lacking[0], f"it lacks {listed(lacking)}, or that is no text."
-    if unknown := sorted(said.keys() - {*_TEXTS, *_OPTIONAL}):
-        allowed = listed([*_TEXTS, *_OPTIONAL])
-        return unknown[0], f"{listed(unknown)} is no key of an exercise; it may have {allowed}."
-    for key, kind in _OPTIONAL.items():
-        values = said.get(key, kind())
-        inner = values.values() if kind is dict and isinstance(values, dict) else values
-        if not isinstance(values, kind) or not all(isinstance(value, str) for value in inner):
-            return key, f"{key} must be a {'text' if kind is str else f'{kind.__name__} of texts'}."
-    for key, values, names in (
-        ("goal", [said["goal"]], [*GOALS]),
-        ("clean", said.get("clean", []), [*READINGS]),
-    ):
+    read = read_numbered(file, content, BadExercise)
+    read.check_keys(_TEXTS, _OPTIONAL)
+    said = {key: kind() for key, kind in _OPTIONAL.items()} | {"asks": [""]} | read.said
+    for key, values, names in (("goal", [said["goal"]], GOALS), ("clean", said["clean"], READINGS)):
         if not set(values).issubset(names):
-            return key, f"{key} must be of {listed(names)}."
-    if (said["goal"] == "check") != bool(said.get("catches") and said.get("spares")):
-        return "goal", "catches and spares go with the goal check, and both are needed there."
-    least, most = _OWN_BOUNDS if own else WORD_BOUNDS
-    if not least <= (count := word_count(said["task"])) <= most:
-        return "task", f"task has {count} words, and {least} to {most} are allowed."
-    if len(said["title"]) > _LONGEST_TITLE:
-        return "title", f"title has {len(said['title'])} characters, and {_LONGEST_TITLE} are allowed."
-    return None
+            raise read.fault(key, f"must be of {listed([*names])}.")
+    if (said["goal"] == "check") != bool(said["catches"] and said["spares"]):
+        raise read.fault("goal", "check needs catches and spares, and they go with no other.")
+    read.check_words("task", _OWN_BOUNDS if own else WORD_BOUNDS)
+    read.check_line("title")
+    asks, clean, hints, spares = (tuple(said[key]) for key in ("asks", "clean", "hints", "spares"))
+    goal = Goal(said["goal"], said["solution"], asks, clean, said["appended"], said["catches"], spares)
+    texts = {key: said[key] for key in ("title", "start", "solution", "lesson")}
+    return Exercise(read.name, read.number, task=said["task"].strip(), goal=goal, hints=hints, own=own, **texts)

@@ -1,7 +1,5 @@
 """The lessons and exercises of a site: those of somebody's own folders, as they are now, and ours behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import NamedTuple, TypeVar
 from ..exercises.exercise import BadExercise, Exercise, all_exercises, read_exercise
 from ..numbered_files import BadFile, NumberedFolders, line_of
 from ..protocol.load_error import excerpt_around, load_error
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import did_you_mean
 from ..schema.op import LoadError
 from .lessons import Lesson, LessonPlace, all_lessons, lesson_place, read_lesson
 
@@ -138,9 +136,8 @@ def _read(file: str, content: str, taught: Set[str]) -> Lesson | Exercise:
         return read_lesson(file, content, own=True)
     exercise = read_exercise(file, content, own=True)
     if exercise.lesson and exercise.lesson not in taught:
-        close = closest_match(exercise.lesson, taught)
-        hint = f"; did you mean {close}?" if close else "; /lessons lists them all."
-        raise BadExercise(file, f"lesson: there is no lesson {exercise.lesson}{hint}", line_of(content, "lesson"))
+        hint = did_you_mean(exercise.lesson, taught, "/lessons lists them all.")
+        raise BadExercise(file, f"lesson: there is no lesson {exercise.lesson}; {hint}", line_of(content, "lesson"))
     return exercise
 
 

@@ -1,14 +1,12 @@
 """ASGI middleware: rejects foreign names in the Host header, against DNS rebinding."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import socket
 from contextlib import suppress
-from enum import Enum
 from functools import lru_cache
 from ipaddress import ip_address
+from typing import Literal
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,12 +19,7 @@ _BAD_HOST = "A request names one host in its Host header, as in Host: localhost;
 _PATIENCE = 2.0  # seconds for the system to say the full name of this machine
 
 
-class _Kind(Enum):
-    """What a Host header names."""
-
-    OURS = 1
-    ELSEWHERE = 2
-    NOTHING = 3
+_Kind = Literal["ours", "elsewhere", "nothing"]  # what a Host header names
 
 
 class AllowedHosts:
@@ -44,13 +37,13 @@ class AllowedHosts:
             await self.app(scope, receive, send)
             return
         hosts = [value for name, value in scope["headers"] if name == b"host"]
-        kind = self._kind(hosts[0]) if len(hosts) == 1 else _Kind.NOTHING
-        if kind is _Kind.ELSEWHERE:
+        kind = self._kind(hosts[0]) if len(hosts) == 1 else "nothing"
+        if kind == "elsewhere":
             await self._look_up_full_name()
             kind = self._kind(hosts[0])
-        if kind is _Kind.OURS:
+        if kind == "ours":
             await self.app(scope, receive, send)
-        elif kind is _Kind.NOTHING:
+        elif kind == "nothing":
             await send_problem(send, scope["path"], 400, _BAD_HOST)
         else:
             name = _name(hosts[0].decode("latin-1"))[:253]
@@ -60,14 +53,14 @@ class AllowedHosts:
     def _kind_of_host(self, host: bytes) -> _Kind:
         match = _HOST.fullmatch(host.decode("latin-1"))
         if match is None or int(match["port"] or 0) > 65535:
-            return _Kind.NOTHING
+            return "nothing"
         name = _name(match["name"])
         if name.startswith("["):
-            return _Kind.OURS if ":" in name and _is_address(name[1:-1]) else _Kind.NOTHING
+            return "ours" if ":" in name and _is_address(name[1:-1]) else "nothing"
         if not name or ".." in name or name.startswith("."):
-            return _Kind.NOTHING
+            return "nothing"
         wild = any(each.startswith("*.") and name.endswith(each[1:]) for each in self._names)
-        return _Kind.OURS if wild or name in self._names or _is_address(name) else _Kind.ELSEWHERE
+        return "ours" if wild or name in self._names or _is_address(name) else "elsewhere"
 
     async def _look_up_full_name(self) -> None:
         """Learn the full name of this machine, once; only when needed, as that may query the network."""

@@ -12,7 +12,7 @@ from ..capture.samples import FunctionData
 from ..inference.construction.op import free_names
 from ..inference.source.signature import Signature
 from ..protocol.errors import BadQuestion
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import did_you_mean
 from ..schema.op import OpDescription
 from ..url.address import PARAMETERS, Address, default_address, value_text
 from ..url.numbers import write_number
@@ -113,9 +113,8 @@ def check_names(name: str, values: Mapping[str, Any], known: list[str]) -> None:
     """Raise ``BadQuestion`` for a name that is neither an argument nor a parameter of a URL."""
     for each in values:
         if each not in (*known, *PARAMETERS):
-            suggestion = closest_match(each, [*known, *PARAMETERS])
-            hint = f"; did you mean {suggestion}? It has" if suggestion else "; it has"
-            raise BadQuestion(f"{name} has no argument {each}{hint} {', '.join(known)}.")
+            hint = did_you_mean(each, [*known, *PARAMETERS], f"it has {', '.join(known)}.")
+            raise BadQuestion(f"{name} has no argument {each}; {hint}")
 
 
 def _with_tensors_apart(wanted: CheckArguments, name: str, names: list[str]) -> CheckArguments:

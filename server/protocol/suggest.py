@@ -1,7 +1,5 @@
 """Names in a sentence: the nearest known one, for "did you mean", and the first few of many."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -14,6 +12,12 @@ def closest_match(word: str, words: Iterable[str], alike: float = 0.6) -> str:
     by_lower_case = {each.lower(): each for each in words}
     matches = get_close_matches(word.lower()[:_MAX_LETTERS], by_lower_case, 1, alike)
     return by_lower_case[matches[0]] if matches else ""
+
+
+def did_you_mean(word: str, words: Iterable[str], otherwise: str) -> str:
+    """The rest of a sentence on an unknown word, behind the question whether the closest one is meant."""
+    close = closest_match(word, words)
+    return f"did you mean {close}? {otherwise[:1].upper()}{otherwise[1:]}" if close else otherwise
 
 
 def no_such_function(given: str, names: Sequence[str]) -> str:

@@ -1,7 +1,5 @@
 """A site: a page and a frame for each Function, the lessons about them, exercises, and an index with a search."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +12,7 @@ from ..html.course import Course
 from ..html.gallery import cards_by_group, searched_card
 from ..html.lessons import BadLesson, Lesson, control_positions
 from ..protocol.errors import BadQuestion, EngineBroken, EngineFault, Unsolved
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import did_you_mean
 from ..schema.op import DeviceSummary, OpDescription, OpStub
 from ..supervisor.edits import Edits
 from ..supervisor.engine import Engine
@@ -193,6 +191,5 @@ def _check(names: Collection[str], known: Collection[str], flag: str, kind: str)
     """Raise ``NothingPublished`` for a name after an option that is not ``known``."""
     for name in names:
         if name not in known:
-            close = closest_match(name, known)
-            hint = f"did you mean {close}? There" if close else "there"
-            raise NothingPublished(f"{flag} {name}: there is no such {kind}; {hint} are {', '.join(known)}.")
+            hint = did_you_mean(name, known, f"there are {', '.join(known)}.")
+            raise NothingPublished(f"{flag} {name}: there is no such {kind}; {hint}")

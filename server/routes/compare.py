@@ -1,7 +1,5 @@
 """Routes of ``/compare``: the page of two ops side by side, its JSON, and the form to choose two."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

@@ -27,7 +27,7 @@ from ..png import Rasterizer
 from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.listed import listed
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import closest_match, did_you_mean
 from ..publish.export import FileWriter
 from ..reload.composite_engine import AnyEngine
 from ..schema.op import OpDescription
@@ -128,6 +128,5 @@ def _missing(name: str, ops: Collection[str]) -> UnknownOp:
     if stem in ops:
         allowed = listed([f".{each}" for each, shown in REPRESENTATIONS.items() if shown.gist])
         return UnknownOp(f"There is no format {printable_excerpt(ending)!r}; allowed are {allowed} after /ops/{stem}.")
-    close = closest_match(name, ops)
-    hint = f"did you mean {close}? The gallery at / shows them all." if close else "the gallery at / shows them all."
-    return UnknownOp(f"There is no op {printable_excerpt(name)!r}; {hint}", close or "")
+    hint = did_you_mean(name, ops, "the gallery at / shows them all.")
+    return UnknownOp(f"There is no op {printable_excerpt(name)!r}; {hint}", closest_match(name, ops))

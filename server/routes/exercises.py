@@ -2,8 +2,6 @@
 ``/embed/exercises/{exercise}`` and ``/embed/play/edit``. Edits are graded by a route of ``play``.
 """
 
-from __future__ import annotations
-
 import asyncio
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -14,7 +12,7 @@ from ..html.play_page import FrameDress
 from ..http.responses import reply, uncached_reply
 from ..protocol.errors import BadQuestion
 from ..protocol.listed import listed
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import did_you_mean
 from ..url.address import FRAME_PARTS, encoded_query
 from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_dress
@@ -81,7 +79,6 @@ async def _page(request: Request, exercise: Exercise, words: dict[str, str] | No
 def _exercise(name: str, course: Course) -> Exercise:
     exercises = course.exercises
     if name not in exercises:
-        close = closest_match(name, exercises)
-        hint = f"did you mean {close}? " if close else ""
-        raise HTTPException(404, f"There is no exercise {printable_excerpt(name)!r}; {hint}/exercises lists them all.")
+        hint = did_you_mean(name, exercises, "/exercises lists them all.")
+        raise HTTPException(404, f"There is no exercise {printable_excerpt(name)!r}; {hint}")
     return exercises[name]

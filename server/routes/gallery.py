@@ -1,7 +1,5 @@
 """Route of ``/``: the gallery of all ops, the user's own first."""
 
-from __future__ import annotations
-
 import asyncio
 
 from fastapi import APIRouter, Request, Response

@@ -2,8 +2,6 @@
 ``/glossary``.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +16,7 @@ from ..http.responses import cached_reply, uncached_reply
 from ..protocol.errors import BadQuestion, UnknownOp
 from ..protocol.fingerprint import fingerprint
 from ..protocol.question import Question
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import did_you_mean
 from ..schema.op import DeviceSummary, OpDescription
 from ..supervisor.single_flight import IsDisconnected
 from ..url.address import Address, canonical_address, curves_only
@@ -133,7 +131,6 @@ def _at_every_position(lesson: Lesson, op: OpDescription, device: DeviceSummary,
 def _place(name: str, course: Course) -> LessonPlace:
     place = course.lesson(name)
     if place is None:
-        close = closest_match(name, [each.name for each in course.lessons])
-        hint = f"did you mean {close}? " if close else ""
-        raise HTTPException(404, f"There is no lesson {printable_excerpt(name)!r}; {hint}/lessons lists them all.")
+        hint = did_you_mean(name, (each.name for each in course.lessons), "/lessons lists them all.")
+        raise HTTPException(404, f"There is no lesson {printable_excerpt(name)!r}; {hint}")
     return place

@@ -1,10 +1,8 @@
 """Route of ``/oembed`` (oEmbed 1.0): how another site embeds the figure at an address of ours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -17,13 +15,7 @@ from ..http.openapi import problem_responses
 from ..http.responses import reply
 from ..protocol.errors import UnknownOp
 from ..schema.op import OpDescription
-from ..url.address import (
-    HEIGHT_BOUNDS,
-    WIDTH_BOUNDS,
-    Address,
-    canonical_address,
-    curves_only,
-)
+from ..url.address import HEIGHT_BOUNDS, WIDTH_BOUNDS, Address, canonical_address, curves_only
 from ..url.numbers import BadQuery, printable_excerpt
 from ..url.parse import parse_query, read_address
 from ..url.representations import EMBED, pictured_address, pictured_parts
@@ -57,15 +49,6 @@ _ANSWER = {"description": "How to embed the figure.", "content": {_MEDIA_TYPE: {
 router = APIRouter()
 
 
-@dataclass(frozen=True)
-class _Query:
-    """The request of a consumer; bounds are in pixels, None where it sets none."""
-
-    url: str
-    maxwidth: int | None = None
-    maxheight: int | None = None
-
-
 @router.get(
     "/oembed",
     tags=["sharing"],
@@ -77,10 +60,10 @@ class _Query:
 async def oembed(request: Request) -> Response:
     """The frame to put into a page for the address of a figure, as oEmbed has it: `rich`, version 1.0."""
     site = Site.serving(request)
-    asked = _parse_query(query_string(request))
+    url, room = _parse_query(query_string(request))
     base = site.base(request)
     hosts = {_host(urlsplit(base)), _host(urlsplit(f"{request.url.scheme}://{request.url.netloc}"))}
-    name, query = _place(asked.url, hosts, site.settings.root)
+    name, query = _place(url, hosts, site.settings.root)
     try:
         words = parse_query(query)
         op = await site.engine.op(name, words.get("recipe", ""))
@@ -88,12 +71,15 @@ async def oembed(request: Request) -> Response:
         raise HTTPException(
             404, f"There is no op {printable_excerpt(name)!r}; the gallery at {base}/ shows them all."
         ) from None
-    answer = _rich_response(base, op, curves_only(read_address(op, await site.engine.device(), words)), asked)
+    answer = _rich_response(base, op, curves_only(read_address(op, await site.engine.device(), words)), *room)
     return reply(request, orjson.dumps(answer), _MEDIA_TYPE)
 
 
-def _parse_query(query: str) -> _Query:
-    """Parse the query, whatever else is in it; raises ``BadQuery``, or 501 for an unknown format."""
+def _parse_query(query: str) -> tuple[str, tuple[int, int]]:
+    """The address that is asked about, and what width and height there is room for in pixels, 0 where that is not said.
+
+    Raises ``BadQuery``, or 501 for an unknown format.
+    """
     given: dict[str, str] = {}
     for name, text in parse_qsl(query, keep_blank_values=True):
         if name in _PARAMETERS and name in given:
@@ -104,7 +90,7 @@ def _parse_query(query: str) -> _Query:
         raise BadQuery(f"url is missing; give the address of a figure, as in {example}.", "url")
     if (form := given.get("format") or "json") != "json":
         raise HTTPException(501, f"There is no oEmbed in the format {printable_excerpt(form)!r}; it is json.")
-    return _Query(given["url"], _bound(given, "maxwidth", WIDTH_BOUNDS), _bound(given, "maxheight", HEIGHT_BOUNDS))
+    return given["url"], (_bound(given, "maxwidth", WIDTH_BOUNDS), _bound(given, "maxheight", HEIGHT_BOUNDS))
 
 
 def _place(url: str, hosts: Collection[str], root: str) -> tuple[str, str]:
@@ -125,11 +111,11 @@ def _place(url: str, hosts: Collection[str], root: str) -> tuple[str, str]:
     return found[1], parts.query
 
 
-def _rich_response(base: str, op: OpDescription, address: Address, query: _Query) -> dict[str, Any]:
+def _rich_response(base: str, op: OpDescription, address: Address, maxwidth: int, maxheight: int) -> dict[str, Any]:
     """The answer of type ``rich``; its ``html`` is an iframe with only attributes that WordPress keeps."""
-    widest = max(query.maxwidth or WIDTH_BOUNDS[1], WIDTH_BOUNDS[0])
-    width = min(address.width or (widest if query.maxwidth else _WIDTH), widest)
-    room = max(query.maxheight or HEIGHT_BOUNDS[1], HEIGHT_BOUNDS[0])
+    widest = max(maxwidth or WIDTH_BOUNDS[1], WIDTH_BOUNDS[0])
+    width = min(address.width or (widest if maxwidth else _WIDTH), widest)
+    room = max(maxheight or HEIGHT_BOUNDS[1], HEIGHT_BOUNDS[0])
     own = address.height or _natural_height(op, address)
     height = min(room, own)
     fitted = height if address.height or own > room else None  # a figure with a height fits itself into it
@@ -149,14 +135,14 @@ def _rich_response(base: str, op: OpDescription, address: Address, query: _Query
         "html": html,
         "width": width,
         "height": height,
-        **_thumbnail(base, op, address, query),
+        **_thumbnail(base, op, address, maxwidth, maxheight),
     }
 
 
-def _thumbnail(base: str, op: OpDescription, address: Address, query: _Query) -> dict[str, Any]:
+def _thumbnail(base: str, op: OpDescription, address: Address, maxwidth: int, maxheight: int) -> dict[str, Any]:
     """The preview picture; nothing where the consumer has no room for it."""
     width, height = PREVIEW_SIZE
-    if (query.maxwidth or width) < width or (query.maxheight or height) < height:
+    if (maxwidth or width) < width or (maxheight or height) < height:
         return {}
     pictured = pictured_address(address)
     pictured = replace(pictured, hide=pictured_parts(address.hide, pictured.question.view))
@@ -171,18 +157,15 @@ def _natural_height(op: OpDescription, address: Address) -> int:
     return _FIGURE_HEIGHT + parts + (_PARAMETERS_HEIGHT if controlled else 0)
 
 
-def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int | None:
-    """A whole number of pixels, 1 at least; capped at the upper bound, None where it is not given."""
+def _bound(given: dict[str, str], name: str, bounds: tuple[int, int]) -> int:
+    """A whole number of pixels, at most the upper bound; 0 where none is given."""
     text = given.get(name, "")
-    if not text:
-        return None
-    if re.fullmatch(r"[0-9]+", text, re.ASCII) is None:
+    if text and re.fullmatch(r"[0-9]+", text, re.ASCII) is None:
         raise BadQuery(f"{name}={printable_excerpt(text)} is not a whole number of pixels.", name)
-    if len(text.lstrip("0")) > 9 or int(text) > bounds[1]:
-        return bounds[1]
-    if int(text) == 0:
+    pixels = min(int(text.lstrip("0")[:9] or 0), bounds[1])
+    if text and not pixels:
         raise BadQuery(f"{name}=0 leaves no room for a figure; it needs {bounds[0]} pixels at least.", name)
-    return int(text)
+    return pixels
 
 
 def _host(parts: SplitResult) -> str:

@@ -1,7 +1,5 @@
 """Routes of the user's own files: ``/own``, the event stream ``GET /events`` (server-sent events), ``POST /reload``."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -2,8 +2,6 @@
 of the sandbox; ``POST /play.page.json``, the same for that page; and ``POST /play.grade.json``, its grade.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +25,7 @@ from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import BadQuestion, EngineBroken, UnknownOp, Unsolved
 from ..protocol.job import EDITED
 from ..protocol.listed import listed
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import closest_match, did_you_mean
 from ..schema.op import DeviceSummary, OpDescription
 from ..supervisor.engine import Engine
 from ..url.address import Address, canonical_address, encoded_query
@@ -171,8 +169,7 @@ def _goal(edit: _Edit, exercises: Mapping[str, Exercise]) -> tuple[Goal, tuple[s
     if edit.exercise in exercises:
         return exercises[edit.exercise].goal, exercises[edit.exercise].hints
     if edit.exercise:
-        close = closest_match(edit.exercise, exercises)
-        hint = f"did you mean {close}?" if close else "/exercises lists them all."
+        hint = did_you_mean(edit.exercise, exercises, "/exercises lists them all.")
         raise BadQuestion(f"exercise: there is no {printable_excerpt(edit.exercise)!r}; {hint}", "exercise")
     if edit.goal not in OPEN_GOALS or not edit.original.strip():
         allowed = listed(OPEN_GOALS, "or")

@@ -1,7 +1,5 @@
 """The way of every request to a reply that is cached: its mark, what there is under it, else what is computed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace

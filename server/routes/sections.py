@@ -1,7 +1,5 @@
 """Routes of a section, ``/ops/{name}…``: page, JSON, CSV, SVG, PNG, PDF, HTML export; and ``/embed/{name}``."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Routes of the server itself: API docs, health, metrics, static files, the module of ``<grad-loupe>``, robots."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from ipaddress import ip_address

@@ -1,7 +1,5 @@
 """Elements of tensors in an address, ``wrt``, ``of`` and ``wrt2``, and the ranges in which they are swept."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +8,7 @@ from dataclasses import replace
 from ..protocol.errors import Refusal
 from ..protocol.parameter_kinds import LARGEST
 from ..protocol.question import Element, Question
-from ..protocol.suggest import closest_match
+from ..protocol.suggest import did_you_mean
 from ..schema.op import OpDescription, OutputDescription
 from .address import default_ranges, default_wrt2, value_bounds
 from .numbers import BadQuery, printable_excerpt, read_float
@@ -22,8 +20,7 @@ _Shapes = dict[str, list[int]]
 
 def suggestion(word: str, words: Sequence[str]) -> str:
     """The end of an error message: the closest allowed word, if there is one, and all allowed words."""
-    close = closest_match(word, words)
-    return (f"; did you mean {close}? Allowed: " if close else "; allowed: ") + f"{', '.join(words)}."
+    return "; " + did_you_mean(word, words, f"allowed: {', '.join(words)}.")
 
 
 def shapes_by_name(tensors: Iterable[OutputDescription]) -> _Shapes:

@@ -36,7 +36,7 @@ def test_a_file_needs_five_keys_and_takes_more() -> None:
         ("01_a.toml", written(task='"short"'), "task has 1 words"),
         ("01_a.toml", written(goal='"match"'), "goal must be of matches, surrogate and check"),
         ("01_a.toml", written(clean='["GRADIENT"]'), "clean must be of SAVED-UNUSED"),
-        ("01_a.toml", written(asks='"order=2"'), "asks must be a list of texts"),
+        ("01_a.toml", written(asks='"order=2"'), "asks is not a list of texts"),
         ("01_a.toml", written(hint='"look"'), "hint is no key"),
         ("01_a.toml", written(goal='"check"'), "catches and spares"),
     ],

@@ -117,7 +117,7 @@ def test_an_unknown_lesson_is_told_the_nearest_name(server: str) -> None:
         ("01_backward.toml", FIRST + 'colour = "blue"', "colour is no key of a lesson"),
         ("01_backward.toml", FIRST.replace("/ops/snake", "/compare"), "is not that of an op"),
         ("01_backward.toml", FIRST.replace('control = "a"', "control = 1"), "control is not a text"),
-        ("01_backward.toml", FIRST.replace("expect =", "choices = 3\nexpect ="), "choices is not a list"),
+        ("01_backward.toml", FIRST.replace("expect =", "choices = 3\nexpect ="), "choices is not a list of texts"),
         ("01_backward.toml", re.sub(r'text = """.*?"""', 'text = """Too short."""', FIRST, flags=re.S), "has 2 words"),
     ],
 )
