@@ -1,7 +1,5 @@
 """The FastAPI application: routes, middleware, error handlers and lifespan, put together."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sys

@@ -1,7 +1,5 @@
 """Where the package lies on disk, its import name, and where it runs; the only module that uses its ``__file__``."""
 
-from __future__ import annotations
-
 import os
 
 PACKAGE = __package__.rpartition(".")[0]

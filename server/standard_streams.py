@@ -1,7 +1,5 @@
 """The standard streams of this process: closed ones, one that cannot be written to, and a bar on standard error."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """LRU cache of the engine's answers; equal questions at the same time are asked once (single flight)."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 

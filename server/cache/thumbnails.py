@@ -1,7 +1,5 @@
 """Thumbnails for the gallery: a small section of every op, computed in the background and cached."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Who asks, and what one visitor may have under way at once."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine, Iterator

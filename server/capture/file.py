@@ -1,7 +1,5 @@
 """The file of a capture: a zip of JSON and raw numbers. Reading it executes nothing, and bounds what it allocates."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """What a capture holds: for each Function and call site, what went in, what came back, and the first call."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

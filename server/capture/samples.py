@@ -1,7 +1,5 @@
 """The samples of a capture as numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shares of a sample in words."""
 
-from __future__ import annotations
-
 
 def share_words(share: float) -> str:
     """A share of a sample in percent: more digits would say what a sample does not know."""

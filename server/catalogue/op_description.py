@@ -1,7 +1,5 @@
 """Describes an op as plain data, for the processes that do not import torch."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import math

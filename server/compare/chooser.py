@@ -1,7 +1,5 @@
 """The context of the page on which two ops are chosen: all ops by group, and suggested pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """The controls of the page of a pair: those of both figures, those of one, and overrides for one side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The context and the JSON document of the page of a pair."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The picture of a pair: both figures side by side on the same axes, with stripes where the two differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A side-by-side diff of two sources, with docstrings folded to their first lines."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The settings: from the command line, else from ``GRADLOUPE_…`` in the environment, else the default."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import secrets

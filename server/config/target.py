@@ -1,7 +1,5 @@
 """A target of the command line: a Python file or a module, with or without the name of one thing in it."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """The columns of an answer: their names and order by view, for JSON and CSV, and those of views whose rows are text."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

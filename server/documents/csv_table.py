@@ -1,7 +1,5 @@
 """An answer as CSV: a header line, then one row for each point."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from itertools import product, repeat
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """An answer as JSON: exact, or as a page carries it, rounded to the digits that can be seen."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping

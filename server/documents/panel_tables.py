@@ -1,7 +1,5 @@
 """The tables and sentences of views that come as HTML: rows of cells, each a text or markup."""
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """A section as a test for pytest: it asks the question of its page again, with ``gradloupe.check``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill

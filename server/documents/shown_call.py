@@ -1,7 +1,5 @@
 """The call that a page shows: the recipe of the op, with the values that its parameters have there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

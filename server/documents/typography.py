@@ -1,7 +1,5 @@
 """Typesetting of numbers and sentences: minus signs, powers of ten, significant digits. As in js/number.js."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

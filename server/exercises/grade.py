@@ -1,7 +1,5 @@
 """The grade of an edit: whether it reaches a goal by what the judge has answered, and the note of what it lacks."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import isfinite

@@ -1,7 +1,5 @@
 """Grades edits: asks what a goal asks of the engine of an edit, and once of the engine of the goal's model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What the text of an edit says by itself, read from its syntax tree: lines to point at, and tensors saved in vain."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 

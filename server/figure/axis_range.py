@@ -1,7 +1,5 @@
 """Ranges of the two y-axes: every finite value but what runs off to a pole, and no zoom into rounding noise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

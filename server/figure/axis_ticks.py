@@ -1,7 +1,5 @@
 """Ticks of an axis: their values and labels. As in js/figure/axes.js."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil, floor, log10, ulp

@@ -1,7 +1,5 @@
 """The panels of curves, for a sheet: values above slopes, or both in one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """Text widths by the metrics of DejaVu Sans, the widest of the fallback fonts; truncation and line wrapping by them."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 

@@ -3,8 +3,6 @@
 It is coloured by css/views/node.css. Layers go from left to right, or from top to bottom where the page is narrow.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What a figure leaves out of an answer, so that its readers can predict what is measured before they look."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Collection
 from dataclasses import replace

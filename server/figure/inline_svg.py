@@ -4,8 +4,6 @@ Its parts lie in the grid of css/figure.css, so that it needs to know neither wi
 with their panel (not their strokes), labels and marks are positioned by percentages. It is styled by css/figure.css.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from markupsafe import Markup

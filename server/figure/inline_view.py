@@ -1,7 +1,5 @@
 """A closer look inside a page: the panels of its picture, which need to know neither width nor height."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

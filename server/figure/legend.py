@@ -1,7 +1,5 @@
 """Axis titles and the wording of the legend."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

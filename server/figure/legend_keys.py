@@ -1,7 +1,5 @@
 """Legends: keys (a sample of each line or mark) with their words, and their layout in rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

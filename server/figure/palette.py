@@ -4,8 +4,6 @@ The same colours stand in static/css/base.css and static/img/favicon.svg, the sa
 static/js/figure/traces.js.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A panel of a picture: its axes, its legend, and what is drawn in it; and the canvas on which that is drawn."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

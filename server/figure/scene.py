@@ -3,8 +3,6 @@
 The pictures of the server are drawn from a ``Scene``, the figure of a page from ``scene_document``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import ceil
 

@@ -1,7 +1,5 @@
 """Layout of a sheet of a given size; where space is short, parts are left out, the least important first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A figure as a stand-alone SVG that can be printed: title, verdict, panels with their legends, parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 

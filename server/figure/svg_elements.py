@@ -1,7 +1,5 @@
 """SVG elements as escaped markup."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

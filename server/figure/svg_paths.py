@@ -1,7 +1,5 @@
 """SVG path data of curves and areas: clipped to the panel, broken at gaps, simplified within a tolerance."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The sparkline of a card in the gallery, as SVG path data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import groupby, pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """The layers of a figure, from back to front: curves, each a column of the section, and marks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The panels of the views that are drawn over one axis: area, precision, wide, step, descent."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from math import ceil, floor, log10
 

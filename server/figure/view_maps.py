@@ -1,7 +1,5 @@
 """The panels of the views that are fields of colours: map, surface, jacobian."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import floor

@@ -1,7 +1,5 @@
 """The panels of every view that is a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

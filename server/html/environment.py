@@ -1,7 +1,5 @@
 """The Jinja environments: of all pages, and of the report."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined

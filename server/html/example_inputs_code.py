@@ -1,7 +1,5 @@
 """A recipe as an ``example_inputs`` to paste into the visitor's file, made from the text of the recipe alone."""
 
-from __future__ import annotations
-
 import re
 
 from ..documents.shown_call import RECIPE_PIECES

@@ -1,7 +1,5 @@
 """The contents of the gallery: the groups and their order, and what of a card a search reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby

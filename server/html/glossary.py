@@ -1,7 +1,5 @@
 """The glossary: each term with a definition and the address of a figure, read from ``templates/glossary.toml``."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass

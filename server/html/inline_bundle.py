@@ -2,8 +2,6 @@
 just these texts.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import re

@@ -4,8 +4,6 @@ there is none a page loads the text that everybody can read.
 ``python -m gradloupe.server.html.minified_scripts ESBUILD`` writes them all, with the program at that path.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

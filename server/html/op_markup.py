@@ -1,7 +1,5 @@
 """An op as HTML: paragraphs of its docstring, formulas as MathML, its source highlighted by Pygments, its controls."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

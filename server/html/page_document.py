@@ -1,7 +1,5 @@
 """What a page is drawn from: an answer at the precision that can be seen, its scene, and what the cursor reads."""
 
-from __future__ import annotations
-
 from ..documents.json_document import compact_document, exact_document
 from ..documents.text_alternative import reading_words
 from ..figure.axis_range import AxisRanges

@@ -1,7 +1,5 @@
 """Pages with the editor, free and of an exercise: the text they start with, and what stands there at first."""
 
-from __future__ import annotations
-
 import ast
 import re
 from dataclasses import dataclass

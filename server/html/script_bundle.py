@@ -4,8 +4,6 @@ A server puts a file together when it is first asked for, and everybody can read
 a function that returns what it exports; the page keeps that by its path, so a module in two files runs once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from graphlib import TopologicalSorter

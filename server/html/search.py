@@ -6,8 +6,6 @@ concept shows or a keyword (group, name, verdict), then as a word of the text. T
 order is that of the gallery.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches

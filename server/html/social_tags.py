@@ -1,7 +1,5 @@
 """Meta tags in the head of a page: canonical link, Open Graph, robots, oEmbed; and whether a site is local."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Access log: a line for each request, as text or JSON, with nothing that a client has written; and logging set-up."""
 
-from __future__ import annotations
-
 import json
 import logging
 from contextlib import suppress

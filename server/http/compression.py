@@ -1,7 +1,5 @@
 """Content codings: chooses one by Accept-Encoding (brotli, gzip), and compresses."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from functools import lru_cache

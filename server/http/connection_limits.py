@@ -1,7 +1,5 @@
 """Limits on open connections, in all and for each client address; closes idle ones when there is no more room."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from dataclasses import dataclass

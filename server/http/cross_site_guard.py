@@ -1,7 +1,5 @@
 """ASGI middleware for user code: rejects cross-site reads (Fetch Metadata) and changes without the CSRF token."""
 
-from __future__ import annotations
-
 import re
 import secrets
 

@@ -1,7 +1,5 @@
 """Exception handlers: an HTML page for browsers, `application/problem+json` (RFC 9457) for programs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from http import HTTPStatus
 

@@ -1,7 +1,5 @@
 """ASGI middleware: counts and times every request, and writes it to the access log with its request id."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import secrets

@@ -1,7 +1,5 @@
 """The OpenAPI description: query parameters, responses and schemas of the routes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Problem details, `application/problem+json` (RFC 9457), sent by middleware without the application."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from http import HTTPStatus

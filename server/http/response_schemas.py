@@ -1,7 +1,5 @@
 """The JSON schemas of the description of the API, generated from the types of what is sent."""
 
-from __future__ import annotations
-
 import warnings
 from types import new_class
 from typing import Any

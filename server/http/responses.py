@@ -1,7 +1,5 @@
 """Responses with content coding, ETag and Cache-Control, and a cache of the encoded bodies."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """ASGI middleware: security headers (Content Security Policy, CORP, CORS …) on every response, by path."""
 
-from __future__ import annotations
-
 import re
 
 from starlette.datastructures import MutableHeaders

@@ -1,7 +1,5 @@
 """Static files: immutable under an address with their digest, compressed once for each content coding."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import cache
 

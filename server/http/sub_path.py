@@ -1,7 +1,5 @@
 """ASGI middleware: takes the path of the site off an address, for proxies that pass it on whole."""
 
-from __future__ import annotations
-
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 

@@ -1,7 +1,5 @@
 """uvicorn's HTTP protocol with timeouts for reading and writing, a limit of the head, and answers sent as a whole."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 The same check from the command line is ``report``; the web app, which uses a worker process, is ``routes``.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The call that the arguments of ``check`` stand for: given as values, written as a recipe, declared, or found out."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress

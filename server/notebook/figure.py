@@ -1,7 +1,5 @@
 """The live figure of ``gradloupe.look``: a widget of the kernel, or one file in an iframe; both need no server."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

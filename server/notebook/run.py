@@ -1,7 +1,5 @@
 """Runs the check of a Function in this process; errors become results."""
 
-from __future__ import annotations
-
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 

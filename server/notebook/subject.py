@@ -1,7 +1,5 @@
 """The subject of a check: the op made from a Function, its description, and the section asked for."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from dataclasses import dataclass, field, replace

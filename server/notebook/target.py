@@ -1,7 +1,5 @@
 """What is passed to ``check`` in the place of a Function: the class that is meant, or why it is none."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from types import ModuleType

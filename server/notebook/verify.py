@@ -4,8 +4,6 @@ Nothing in the certificate is executed: the Function is imported from your own f
 where the file is the same to the last byte.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

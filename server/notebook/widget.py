@@ -1,7 +1,5 @@
 """The figure of ``look`` as a widget, where anywidget is installed: its controls ask the running kernel."""
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 from importlib.util import find_spec

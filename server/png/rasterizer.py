@@ -1,7 +1,5 @@
 """PNG and PDF of SVG, drawn by typst in a thread: it does not hold the interpreter meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal

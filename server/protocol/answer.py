@@ -1,7 +1,5 @@
 """An answer: the header of one view, and its columns; what the headers of all views share, and one without results."""
 
-from __future__ import annotations
-
 import re
 from types import NoneType
 from typing import Any, Literal, cast, get_args, get_origin

@@ -1,7 +1,5 @@
 """Exceptions that ``Engine`` raises, and worker code behind it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from traceback import walk_tb

@@ -1,7 +1,5 @@
 """Short digests of texts, bytes and our own source, for ETags and cache keys."""
 
-from __future__ import annotations
-
 import hashlib
 from functools import cache
 from pathlib import Path

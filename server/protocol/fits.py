@@ -1,7 +1,5 @@
 """Whether what was received has the shape that a type says: worker and server share no types, only bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """The wire format between server and worker: two lengths, a JSON header, raw columns; no pickles."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Words that are listed in a sentence."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """Load error as plain data: sentence, exception type, file, line, source excerpt and traceback."""
 
-from __future__ import annotations
-
 from ..schema.op import Excerpt, LoadError
 from .source_lines import source_lines
 

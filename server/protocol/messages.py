@@ -4,8 +4,6 @@ A worker greets once, then replies to one request after the other. A message tra
 with its columns; those of the fork server by themselves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """What a parameter of the address may be, as data: the kind of its text, its scope, and what it is for."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import Any, Literal, get_args, get_type_hints

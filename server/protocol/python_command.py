@@ -1,7 +1,5 @@
 """The command that starts another process of this package: the same Python, with single-threaded math libraries."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """The lines of a source text, split as Python splits them."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 

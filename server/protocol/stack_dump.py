@@ -1,7 +1,5 @@
 """Parses the stack traces that ``faulthandler`` writes when a worker crashes or is killed, and writes like ones."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import re

@@ -1,7 +1,5 @@
 """The views of a section, one row each: what it is called, what it shows, and what its document consists of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

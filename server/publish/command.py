@@ -1,7 +1,5 @@
 """The command ``gradloupe TARGET --publish FOLDER``: measures, writes the folder, says what it did; its exit code."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

@@ -1,7 +1,5 @@
 """The file of a figure that a server hands out: within limits of time, and so many at once."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import nullcontext
 

@@ -1,7 +1,5 @@
 """A figure that needs no server: every section that its sliders reach, measured beforehand."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 

@@ -1,7 +1,5 @@
 """A figure as files: beside the scripts that all share, or as one that holds everything."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from functools import cache

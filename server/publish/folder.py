@@ -1,7 +1,5 @@
 """The folder that is published: what of it is ours, and how it is written without ever being half a site."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """One page of a site, of a Function, a lesson or an exercise: its figure, and what stands around that."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

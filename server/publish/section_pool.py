@@ -3,8 +3,6 @@
 ``static/js/state/stored.js`` reads it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from functools import lru_cache

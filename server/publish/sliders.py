@@ -1,7 +1,5 @@
 """The sliders of a figure that needs no server: the positions of each, and the addresses of all their combinations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The engine of a server with user code: the user's own Functions, which are reloaded, and the gallery."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter

@@ -1,7 +1,5 @@
 """The reloader: loads the user's files in a new worker after every save; the last good load stays until the next."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

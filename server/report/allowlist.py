@@ -1,7 +1,5 @@
 """What ``--allow`` forgives, by name of the Function."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..protocol.suggest import no_such_function

@@ -1,7 +1,5 @@
 """Atomic file write: temporary file and rename."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from contextlib import suppress

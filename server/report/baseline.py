@@ -1,7 +1,5 @@
 """The baseline of a check: a file of the findings that are known, so that only new ones fail."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, fields, replace

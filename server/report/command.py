@@ -1,7 +1,5 @@
 """The commands ``gradloupe TARGET --check`` and ``--save-html``: examine the Functions, write the report, exit code."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import time

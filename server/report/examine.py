@@ -1,7 +1,5 @@
 """Examines one Function for a report: its default section, sections by its other inputs, the contract X-ray."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Sequence

@@ -1,7 +1,5 @@
 """What a result rests on: the sections that were swept, the findings of the X-ray, and which of them decides."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

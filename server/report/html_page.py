@@ -1,7 +1,5 @@
 """The report as one HTML page without scripts or other files, in light and dark, also for print."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections import Counter
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@
 finite, such as the gradient at a pole, are null.
 """
 
-from __future__ import annotations
-
 import platform
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """The report as JUnit XML for CI servers: a suite for each target, a case for each gradient and each check."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Iterator
 from itertools import groupby

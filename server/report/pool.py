@@ -1,7 +1,5 @@
 """Examines all Functions of a file with several workers; those that were lost by chance once more, alone."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Collection, Sequence

@@ -1,7 +1,5 @@
 """The results of a check: of one Function, as data, as text and as HTML; and of all Functions in a report."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Examines all Functions of the targets, in several workers; a crash costs only the Function that caused it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress

@@ -4,8 +4,6 @@ What is allowed or known is left out, so that its alert is closed. It is written
 has had no release since 2019 and needs another to write JSON, the other passes on any misspelt member.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any

@@ -1,7 +1,5 @@
 """Summarizes the answers about one Function as a ``CheckResult``."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The report in the terminal: a table of all Functions, and below it the failures and warnings."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 A note depends on what is wrong alone, never on the numbers, the names or the place: it is the same for every variant.
 """
 
-from __future__ import annotations
-
 import re
 
 from .section import FailureRecord, VerdictWord

@@ -1,7 +1,5 @@
 """What the server knows of an op without torch: what it declares, how it is called, or why no call was found."""
 
-from __future__ import annotations
-
 from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict, TypeIs

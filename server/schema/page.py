@@ -1,7 +1,5 @@
 """The JSON document from which a page draws a section and tells of it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from typing_extensions import TypedDict

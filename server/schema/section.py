@@ -1,7 +1,5 @@
 """The answer of the view ``curves``, fields of all answers, and the JSON of problems (RFC 9457), health and size."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NotRequired
 

@@ -1,7 +1,5 @@
 """The answer of the view ``surface``."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from typing_extensions import ReadOnly, TypedDict

@@ -1,7 +1,5 @@
 """The words of a verdict: how people read each, what it says of backward, what it does to a check, and its mark."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The answers of the views without a file of their own: from ``area`` to ``descent``."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from typing_extensions import ReadOnly, TypedDict

@@ -1,7 +1,5 @@
 """Edits: a worker for each text that was edited in a page, kept a while, and a fair share of them for everybody."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections import Counter, OrderedDict, deque

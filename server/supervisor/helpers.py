@@ -1,7 +1,5 @@
 """How many workers may compute at once."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Single flight: who asks for what is under way already gets the same answer."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Turns: who gets the next free worker; a short question before a long one, and nobody twice before others once."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """A worker process as the server holds it: its start, channel, signals, stack dump and exit status."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

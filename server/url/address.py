@@ -1,7 +1,5 @@
 """Addresses of sections: the record ``Address``, its defaults, and its canonical (shortest) path and query."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod

@@ -1,7 +1,5 @@
 """Numbers in query strings: strict parsing, and the shortest text that round-trips to the same float."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """Parsing and validation of a query: its words, and the ``Address`` that they stand for, or ``BadQuery``."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What each representation of a section can show; what an address names beyond that is refused, never dropped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal

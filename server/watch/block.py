@@ -1,7 +1,5 @@
 """The body of the ``with`` block in which something was watched, as a function that runs it again."""
 
-from __future__ import annotations
-
 import ast
 import linecache
 from collections.abc import Callable

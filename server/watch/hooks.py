@@ -5,8 +5,6 @@ reached by an ``apply`` that was stored long before, too. The context that C mak
 graph, and carries what the call was into backward.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

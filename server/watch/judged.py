@@ -1,7 +1,5 @@
 """What was seen, judged in this process: the figure and the check of a Function in the calls of the step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

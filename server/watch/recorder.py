@@ -1,7 +1,5 @@
 """The recorder: what passes through each Function at each call site, while a step runs."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Runs a step again with other Functions, or with the slopes of another torch, from the same seed and state."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Samples of the numbers of tensors: the same places for all tensors of one size, by generators of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What was seen, as a table: one row for each Function and call site, those with the most harm first."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

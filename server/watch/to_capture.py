@@ -1,7 +1,5 @@
 """Makes a capture of what was recorded: plain data and bytes."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import sys

@@ -1,7 +1,5 @@
 """Answers a question: chooses the device, evaluates the view, and returns header and columns as plain data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

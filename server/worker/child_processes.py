@@ -1,7 +1,5 @@
 """The child processes of a worker: lists them, and ends those that user code has left behind."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

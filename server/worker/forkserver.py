@@ -1,7 +1,5 @@
 """The fork server: imports torch and the numerics once, and forks a worker for each request."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

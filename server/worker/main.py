@@ -1,7 +1,5 @@
 """The main loop of a worker process: loads the ops, sends the greeting, then answers one request after the other."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import logging

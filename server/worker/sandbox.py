@@ -1,7 +1,5 @@
 """Sandbox of a worker, set up before user code runs: no output, no core dump, fork limit, death with the parent."""
 
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import os
