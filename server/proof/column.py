@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from flint import arb, arb_poly, arb_series
+from flint import arb, arb_series
 
 from .enclosure import (
     TERMS,
@@ -21,6 +21,7 @@ from .enclosure import (
     head,
     hull,
     multiply,
+    narrowed,
     power,
     step,
     subtract,
@@ -28,7 +29,6 @@ from .enclosure import (
 )
 
 _MOST_STEPS = 8  # budget: leaps within one box of which each is looked for
-_Polynomial: Any = arb_poly  # which has no types
 
 
 class ProofSignal(BaseException):
@@ -199,17 +199,11 @@ class Column:
         """The same with less around it in the boxes, by Taylor's theorem at their centres."""
         half = len(self.lanes.balls)
         lanes = zip(self.values[:half], self.values[half:], self.lanes.balls, self.lanes.centres, strict=True)
-        found = [_tightened(each, middle, ball - centre) for each, middle, ball, centre in lanes]
+        found = [
+            narrowed(each, middle, ball - centre) if isinstance(each, arb_series) and each.length() > 2 else each
+            for each, middle, ball, centre in lanes
+        ]
         return self.with_values(found + self.values[half:])
-
-
-def _tightened(value: Value, middle: Value, off: arb) -> Value:
-    """Of f⁽ʲ⁾/j! each: Σ (k over j) cₖ(m) (x − m)ᵏ⁻ʲ, with the last coefficient that of all of the box."""
-    if not isinstance(value, arb_series) or not isinstance(middle, arb_series) or value.length() < 3:
-        return value
-    polynomial = _Polynomial([*(middle[k] for k in range(TERMS - 1)), value[TERMS - 1]])
-    found = polynomial(_Polynomial([off, 1]))
-    return arb_series(found.coeffs(), TERMS) if found[0].rad() < value[0].rad() else value
 
 
 def alike(a: Column, b: Column) -> tuple[Column, Column]:

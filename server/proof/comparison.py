@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from flint import arb, arb_series
 
 from .call import Box, centre
-from .enclosure import TERMS, Value, head
+from .enclosure import TERMS, Value, head, narrowed, subtract
 
 EPSILONS = (1e-12, 1e-9)  # bound: of the difference, relative to the slope at its place
-
-Coefficient = Callable[[Any, Any, int], arb]
 
 
 @dataclass(frozen=True)
 class Comparison:
     """What is known in a box and in the middle of it, of the ``slope`` and of the ``gradient``, both over grad_output.
 
-    With h analytic in the box around m: h(x) = Σ hₖ(m) (x − m)ᵏ + h_K(ξ) (x − m)ᴷ, with ξ in the box.
+    Each is enclosed by its Taylor series at the middle.
     """
 
     slopes: Value
@@ -39,17 +35,17 @@ class Comparison:
     @cached_property
     def slope(self) -> arb:
         """An enclosure of the slope in all of the box."""
-        return self._enclosed(lambda slopes, gradient, k: slopes[k])
+        return self._enclosed(self.slopes, self.slopes_middle)
 
     @cached_property
     def backward(self) -> arb:
         """An enclosure of what backward returns in all of the box."""
-        return self._enclosed(lambda slopes, gradient, k: gradient[k]) if self.is_smooth else head(self.gradient)
+        return self._enclosed(self.gradient, self.gradient_middle)
 
     @cached_property
     def difference(self) -> arb:
         """An enclosure of the difference of the two in all of the box."""
-        return self._enclosed(self._off) if self.is_smooth else head(self.gradient) - head(self.slopes)
+        return self._enclosed(self._apart, subtract(self.gradient_middle, self.slopes_middle))
 
     @property
     def is_finite(self) -> bool:
@@ -96,32 +92,26 @@ class Comparison:
 
     def zeros(self) -> list[arb]:
         """Where the difference may change its sign, if that is one place."""
-        slope = self._off(self.slopes, self.gradient, 1) if self.is_smooth else arb(0)
-        if not (slope > 0 or slope < 0) or not self._middle_off.is_finite():
+        slope = self._apart[1] if isinstance(self._apart, arb_series) else arb(0)
+        if not (self.is_smooth and (slope > 0 or slope < 0)) or not self._middle_off.is_finite():
             return []
         zero = arb(centre(self.box)) - self._middle_off / slope
         return [zero] if zero.overlaps(arb(self.box[0]).union(arb(self.box[1]))) else []
 
     @cached_property
+    def _apart(self) -> Value:
+        return subtract(self.gradient, self.slopes)
+
+    @cached_property
     def _middle_off(self) -> arb:
-        return self._off(self.slopes_middle, self.gradient_middle, 0)
+        return head(subtract(self.gradient_middle, self.slopes_middle))
 
     @cached_property
     def _middle_slope(self) -> arb:
         return head(self.slopes_middle).abs_lower()
 
-    def _off(self, slopes: Any, gradient: Any, k: int) -> arb:
-        return gradient[k] - slopes[k]
-
-    def _enclosed(self, coefficient: Coefficient) -> arb:
-        direct = coefficient(self.slopes, self.gradient, 0)
-        off = arb(self.box[0]).union(arb(self.box[1])) - arb(centre(self.box))
-        total = coefficient(self.slopes, self.gradient, TERMS - 2)
-        for k in reversed(range(TERMS - 2)):
-            total = total * off + coefficient(self.slopes_middle, self.gradient_middle, k)
-        if not total.is_finite():
-            return direct
-        return total if not direct.is_finite() or total.rad() < direct.rad() else direct
+    def _enclosed(self, value: Value, middle: Value) -> arb:
+        return head(narrowed(value, middle, arb(self.box[0]).union(arb(self.box[1])) - arb(centre(self.box))))
 
 
 def floats_around(ball: arb) -> tuple[float, float]:

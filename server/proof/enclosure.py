@@ -12,9 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from flint import arb, arb_series, ctx
+from flint import arb, arb_poly, arb_series, ctx
 
 Value = arb_series | arb
+_Polynomial: Any = arb_poly  # which has no types
 TERMS = 24  # budget: coefficients of a series
 _MOST_POWER = 64  # budget: a power up to it is a product
 _MOST_WHOLE = 2.0**62  # bound: numbers up to it are rounded to whole ones
@@ -168,6 +169,22 @@ SMOOTH: dict[str, tuple[Any, ...]] = {
     "lgamma": (lambda s: s.lgamma(), 0),
     "digamma": (_digamma, 0),
 }
+
+
+# ---------------------------------------------------------------- Taylor's theorem
+
+
+def narrowed(value: Value, middle: Value, off: arb) -> Value:
+    """The same with less around it: of a function analytic in a box what it is in the ``middle``, ``off`` from it.
+
+    Of f⁽ʲ⁾/j! each: Σ (k over j) cₖ(m) (x − m)ᵏ⁻ʲ, with the last coefficient that of all of the box.
+    """
+    if not isinstance(value, arb_series) or not isinstance(middle, arb_series) or middle.prec < value.prec:
+        return value
+    last = value.prec - 1
+    found = _Polynomial([*(middle[k] for k in range(last)), value[last]])(_Polynomial([off, 1]))
+    is_less = found[0].is_finite() and not found[0].rad() >= value[0].rad()
+    return arb_series(found.coeffs(), value.prec) if is_less else value
 
 
 # ---------------------------------------------------------------- steps
