@@ -97,6 +97,22 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     return Batch(alone, mixed=_mixed_gradient(together, t, witnesses, grad_output, wanted))
 
 
+def values_together(section: Section, t: Array) -> Array | None:
+    """Forward at the points ``t`` in calls that they share; None where one of the witnesses has another value alone.
+
+    For a section that shares them as another Function does, which has proved that it can.
+    """
+    witnesses, equal = _witness_indices(section, len(t)), partial(_equal, section.dtype)
+    if not section.stacked:
+        return None
+    try:
+        alone = section.alone().forward(t[witnesses])
+        values, few = np.split(section.forward(np.concatenate((t, t[witnesses]))), [t.size])
+    except FunctionFailed:
+        return None
+    return values if equal(values[witnesses], alone) and equal(few, alone) else None
+
+
 def _swept_inputs(alone: Section) -> tuple[str, ...]:
     return tuple(dict.fromkeys((alone.wrt, alone.across[0] if alone.across else alone.wrt)))
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import EPSILON, Array, finite_numbers, largest_magnitude
-from ...runtime.batching import Batch, find_batch
+from ...runtime.batching import Batch, find_batch, values_together
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
 from ...runtime.rejected_points import find_rejected
@@ -319,7 +319,9 @@ def _meant(section: Section, at: Rows, grad_output: float, unit: float) -> Batch
     call, usual = (section.op.surrogate_for(section.wrt, each) for each in (grad_output, unit))
     if call is None or usual is None or section.sweeps_parameter:
         return None
-    batch = find_batch(replace(section, call=usual, dtype=torch.float64, device="cpu"), at.x)
+    meant = replace(section, call=usual, dtype=torch.float64, device="cpu")
+    values = values_together(meant, at.x)
+    batch = find_batch(meant, at.x) if values is None else Batch(meant, BackwardResult(values, None, False))
     if usual is call or _same_values(batch.section, replace(batch.section, call=call), at.x):
         return batch
     return find_batch(replace(batch.section.alone(), call=call), at.x)

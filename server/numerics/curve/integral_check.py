@@ -249,13 +249,12 @@ def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], slack: Array) ->
     area[some] = cells.area[some]
     wrong = _trace_residual(cells, some, area, allowed)
     still = np.abs(cells.rise - area)[some] > allowed[some]
-    leaps[some] = still & ~wrong
-    hidden[some] = integral_rounding(
-        cells.section, cells.forward, cells.left[some], cells.right[some], cells.grad_output
-    )
+    left, right = cells.left[some], cells.right[some]
+    hidden[some] = integral_rounding(cells.section, cells.forward, left, right, cells.grad_output)
     # What most of the examined turned out not to be, the others are not either.
     fault = still & wrong & (np.abs(cells.rise - area)[some] > allowed[some] + hidden[some])
-    leaps[np.setdiff1d(doubtful, some)] = bool(fault.mean() < 0.5)
+    leaps[doubtful] = fault.mean() < 0.5
+    leaps[some] = still & ~wrong
     return area, leaps, hidden
 
 
@@ -293,9 +292,12 @@ def _trace_residual(cells: _Cells, some: NDArray[np.intp], area: Array, allowed:
         )
         net = (rises - parts).sum(axis=0)
         spread &= np.abs(net) >= total / 2
-        spread[spread] = _is_stable(cells, edges[0, spread], edges[-1, spread], rises.sum(axis=0)[spread], net[spread])
         if spread.any():
-            spread[spread] = np.abs(net[spread]) > _rounding_at(cells, edges[0, spread], edges[-1, spread])
+            ends, off = (edges[0, spread], edges[-1, spread]), net[spread]
+            loud = np.abs(off) > _rounding_at(cells, *ends)
+            if cells.meant:  # else nobody is accused of what is left of a quadrature
+                loud &= _is_stable(cells, *ends, rises.sum(axis=0)[spread], off)
+            spread[spread] = loud
         np.add.at(fault, owner[spread], np.abs(net)[spread])
         left = residual > cells.rounding[owner] + _SLACK_SHARE * allowed[owner]
         child, part = np.nonzero(left & ~spread)

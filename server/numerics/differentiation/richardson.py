@@ -93,7 +93,8 @@ def extrapolate(
     off = value - value[table.finest]
     np.abs(off, out=off)
     off -= error
-    best = np.where(off > reach, np.inf, error).argmin(axis=0)
+    np.copyto(error, np.inf, where=off > reach)
+    best = error.argmin(axis=0)
     flat = best * best.size + np.arange(best.size)
     bound = error.ravel().take(flat)
     if wary:
