@@ -97,10 +97,10 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     return Batch(alone, mixed=_mixed_gradient(together, t, witnesses, grad_output, wanted))
 
 
-def values_together(section: Section, t: Array) -> Array | None:
-    """Forward at the points ``t`` in calls that they share; None where one of the witnesses has another value alone.
+def alike_batch(section: Section, t: Array) -> Batch | None:
+    """The section as it is, with forward at the points ``t``; None where a witness among them has another value alone.
 
-    For a section that shares them as another Function does, which has proved that it can.
+    For one that shares calls as another has proved that it can: its surrogate, and itself in double precision.
     """
     witnesses, equal = _witness_indices(section, len(t)), partial(_equal, section.dtype)
     if not section.stacked:
@@ -110,7 +110,8 @@ def values_together(section: Section, t: Array) -> Array | None:
         values, few = np.split(section.forward(np.concatenate((t, t[witnesses]))), [t.size])
     except FunctionFailed:
         return None
-    return values if equal(values[witnesses], alone) and equal(few, alone) else None
+    shared = equal(values[witnesses], alone) and equal(few, alone)
+    return Batch(section, BackwardResult(values, None, False)) if shared else None
 
 
 def _swept_inputs(alone: Section) -> tuple[str, ...]:

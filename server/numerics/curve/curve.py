@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from ...runtime.arrays import EPSILON, Array, Forward, evenly_chosen, finite_numbers, finite_rise
 from ...runtime.failure import FunctionFailed
@@ -21,7 +22,9 @@ from ..differentiation.finite_differences import (
 )
 from ..differentiation.noise import moving_maximum
 from ..sampling.grid import Rows
+from ..tolerance import tolerance_for
 
+_LOST_SHARE = 1 / 16  # bound: what is within this share of the tolerance, as a dtype rounds, contradicts nothing
 _MAX_SAMPLED = 32  # budget: at most this many of the points that contradict backward are measured twice
 # bound: the second measurement disagrees with the first where it explains this share of the contradiction …
 _FINER = 0.1
@@ -122,12 +125,20 @@ def nan_outside_domain(section: Section, x: Array) -> Forward:
     return forward
 
 
-def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Array | None, grad_output: float) -> Curve:
+def remeasure_doubtful(
+    section: Section,
+    at: Rows,
+    curve: Curve,
+    analytical: Array | None,
+    grad_output: float,
+    dtype: torch.dtype = torch.float64,
+) -> Curve:
     """The curve, with some points measured again by the finer ladder where it seems to contradict backward.
 
-    A few points may have a bound too tight, and are all looked at again. Of many, some are sampled: if the
-    finer ladder finds something else there, steps have gone unseen between the points of the coarser one, and
-    no point of the curve is to be believed before it has been looked at again.
+    It does not where that may be the rounding of its ``dtype``. A few points may have a bound too tight, and are all
+    looked at again. Of many, some are sampled: if the finer ladder finds something else there, steps have gone unseen
+    between the points of the coarser one, and no point of the curve is to be believed before it has been looked at
+    again.
     """
     if analytical is None or not grad_output:
         return curve
@@ -135,11 +146,14 @@ def remeasure_doubtful(section: Section, at: Rows, curve: Curve, analytical: Arr
     with np.errstate(all="ignore"):
         off = np.abs(analytical / grad_output - slopes.value)
         doubtful = slopes.doubted_by(analytical / grad_output)
+        if doubtful.size:
+            visible = _visible_slopes(at.x, curve.values, slopes)
+            lost = _LOST_SHARE * tolerance_for(0.0, dtype).rtol * (np.abs(slopes.value) + visible)
+            doubtful = doubtful[~(off <= lost)[doubtful]]
     if not doubtful.size:
         return curve
     forward = nan_outside_domain(section, at.x)
     sampled = evenly_chosen(doubtful, _MAX_SAMPLED)
-    visible = _visible_slopes(at.x, curve.values, slopes)
     finer = remeasure(forward, at.x, curve.values, slopes, sampled, visible[sampled])
     with np.errstate(all="ignore"):
         differs = (finer.kind != PointKind.SMOOTH) | (np.abs(finer.value - slopes.value) + finer.error > _FINER * off)

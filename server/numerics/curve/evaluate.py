@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import EPSILON, Array, finite_numbers, largest_magnitude
-from ...runtime.batching import Batch, find_batch, values_together
+from ...runtime.batching import Batch, alike_batch, find_batch
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
 from ...runtime.rejected_points import find_rejected
@@ -144,13 +144,15 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
 
     known = first.ladder if at.x is x and precision == EPSILON else None
     numerical = measure_curve(reference, at, y, grid.span, step, precision, known)
-    numerical = _without_gaps(remeasure_doubtful(reference, at, numerical, returned.grad_input, grad_output), at)
+    analytical = returned.grad_input
+    numerical = remeasure_doubtful(reference, at, numerical, analytical, grad_output, section.dtype)
+    numerical = _without_gaps(numerical, at)
     numerical = numerical if deterministic or one_draw else without_slopes(numerical)
     # Where backward is in proportion to grad_output, one stands for all of its sign.
     unit = grad_output if first.linearity is None or one_draw else stand_in(grad_output)
     batch_meant = _meant(section, at, grad_output, unit)
     meant = batch_meant.section if batch_meant else None
-    surrogate, no_surrogate = _curve_of(batch_meant, at, grid.span, returned.grad_input, grad_output, step)
+    surrogate, no_surrogate = _curve_of(batch_meant, at, grid.span, analytical, grad_output, step, section.dtype)
     poles = any(each.kind == "pole" for each in special) or not np.isfinite(returned.values).all()
     slopes = [curve.slopes.value for curve in (numerical, surrogate) if curve]
     steepest = max(largest_magnitude(each, STEEPNESS_QUANTILE if poles else 1.0) for each in slopes)
@@ -320,8 +322,7 @@ def _meant(section: Section, at: Rows, grad_output: float, unit: float) -> Batch
     if call is None or usual is None or section.sweeps_parameter:
         return None
     meant = replace(section, call=usual, dtype=torch.float64, device="cpu")
-    values = values_together(meant, at.x)
-    batch = find_batch(meant, at.x) if values is None else Batch(meant, BackwardResult(values, None, False))
+    batch = alike_batch(meant, at.x) or find_batch(meant, at.x)
     if usual is call or _same_values(batch.section, replace(batch.section, call=call), at.x):
         return batch
     return find_batch(replace(batch.section.alone(), call=call), at.x)
@@ -335,7 +336,13 @@ def _same_values(one: Section, other: Section, x: Array) -> bool:
 
 
 def _curve_of(
-    batch: Batch | None, at: Rows, span: float, analytical: Array | None, grad_output: float, step: float | None
+    batch: Batch | None,
+    at: Rows,
+    span: float,
+    analytical: Array | None,
+    grad_output: float,
+    step: float | None,
+    dtype: torch.dtype,
 ) -> tuple[Curve | None, Failure | None]:
     if batch is None:
         return None, None
@@ -343,7 +350,7 @@ def _curve_of(
     try:
         values = batch.results.values if batch.results else section.forward(at.x)
         curve = measure_curve(section, at, values, span, step)
-        return remeasure_doubtful(section, at, curve, analytical, grad_output), None
+        return remeasure_doubtful(section, at, curve, analytical, grad_output, dtype), None
     except FunctionFailed as error:
         return None, error.failure
 
