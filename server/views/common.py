@@ -15,7 +15,7 @@ from ..numerics.curve.evaluate import evaluate
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.linearity.laws import Linearity, describe_violation
 from ..numerics.sampling.grid import Grid
-from ..numerics.status import Status
+from ..numerics.status import STATUS_WORDS
 from ..numerics.verdict.verdict import Verdict, judge
 from ..numerics.whole_range.check import less_certain, tolerated_range
 from ..protocol.question import Question
@@ -29,7 +29,6 @@ ViewAnswer = tuple[AnswerRecord, ColumnArrays]
 # Of the section that is asked for; what was asked, as the header begins, is not always the same question.
 ViewFunction = Callable[[Section, Question, AskedRecord], ViewAnswer]
 _Record = TypeVar("_Record")
-STATUS_WORDS = [status.name.lower() for status in Status]
 
 
 def finite_or_none(value: float) -> float | None:

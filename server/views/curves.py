@@ -205,7 +205,7 @@ def gap_reasons(evaluation: Evaluation, columns: ColumnArrays) -> dict[str, dict
     reasons: dict[str, dict[str, list[int]]] = {}
     for name in (each for each in columns if each not in ("x", "status")):  # in a fixed order: the ETag is a hash of it
         for row in np.flatnonzero(~np.isfinite(columns[name])):
-            hidden = _GAP_OF_KIND.get(PointKind(kinds[row])) if name == "numerical" else None
+            hidden = _GAP_OF_KIND.get(int(kinds[row])) if name == "numerical" else None
             cut = "jump" if name in ("forward", "surrogate") and evaluation.rows.gap[row] else None
             reasons.setdefault(name, {}).setdefault(cut or hidden or _reason(columns[name][row]), []).append(int(row))
     return reasons

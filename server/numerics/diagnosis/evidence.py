@@ -15,14 +15,14 @@ from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.noise import STEEPNESS_QUANTILE
 from ..sentences.places import Names, describe_rows, section_names
-from ..status import Status
+from ..status import STATUS_WORDS, Status
 from ..tolerance import tolerance_for
 from ..verdict.point_judge import Comparison, conditioning
 
 # The kind of a story in a word or two, and the story in a sentence or two.
 Hypothesis = tuple[str, str]
 
-JUDGED_STATUSES = np.array([each in (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS) for each in Status])
+JUDGED_STATUSES = np.isin(np.arange(len(STATUS_WORDS)), (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS))
 # The two shares of the wrong rows that decide whether a story is told.
 EXCEPTIONS = 0.01  # pattern: the share that a story may leave unexplained; its sentence names those rows
 SURE = 0.9  # pattern: the share that it must explain with certainty; also how many values must be near a typical one

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
@@ -39,15 +38,10 @@ _MIN_GAIN = 10.0  # bound: the finer ladder is also preferred where its error bo
 VisibleSlope = Callable[[Array], Array | float]
 
 
-class PointKind(IntEnum):
-    """Local behaviour of forward at a point, judged from its differences."""
+class PointKind:
+    """Local behaviour of forward at a point, judged from its differences: numbers, as those of ``Status``."""
 
-    SMOOTH = 0
-    KINK = 1
-    JUMP = 2
-    EDGE = 3
-    UNRESOLVED = 4
-    NONFINITE = 5
+    SMOOTH, KINK, JUMP, EDGE, UNRESOLVED, NONFINITE = range(6)
 
 
 @dataclass(frozen=True)

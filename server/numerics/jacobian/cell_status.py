@@ -41,7 +41,7 @@ class JudgedCells:
     status: NDArray[np.int8]
     tolerance: Tolerance
 
-    def where(self, *statuses: Status) -> NDArray[np.bool_]:
+    def where(self, *statuses: int) -> NDArray[np.bool_]:
         """The cells with one of these statuses."""
         return np.isin(self.status, statuses)
 

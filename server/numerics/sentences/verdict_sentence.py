@@ -13,7 +13,7 @@ from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import describe_share, describe_size, format_distinct, format_number, two_digits
 from ..linearity.violation import BROKEN_LAWS, Law, describe_violation
 from ..sampling.grid import Grid
-from ..status import Status
+from ..status import STATUS_WORDS, Status
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
 from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, few_points
@@ -247,7 +247,7 @@ def whole_range_sentences(wide: WholeRangeCheck, grid: Grid, names: Names) -> li
 def _agrees_beyond(wide: WholeRangeCheck, grid: Grid, names: Names) -> str:
     outside = (wide.x < grid.start) | (wide.x > grid.stop)
     where = "Outside this range" if outside.any() else "Over the whole range of the dtype"
-    counts = np.bincount(wide.status[outside] if outside.any() else wide.status, minlength=len(Status))
+    counts = np.bincount(wide.status[outside] if outside.any() else wide.status, minlength=len(STATUS_WORDS))
     if not counts[Status.AGREES]:
         return f"{where} nothing could be checked."
     right = "follows its surrogate too" if names.claim == "surrogate" else "agrees with forward"

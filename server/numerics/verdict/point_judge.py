@@ -22,7 +22,7 @@ from ..curve.curve import Curve
 from ..curve.evaluation import Difference, Evaluation, differences_at_rows
 from ..curve.integral_check import IntegralCheck
 from ..differentiation.finite_differences import PointKind, Slopes
-from ..status import Status
+from ..status import STATUS_WORDS, Status
 from ..tolerance import REMARK_SHARE, UNDECIDED_SHARE, Allowed
 from .closer_look import look_closely
 from .slope_judge import Statuses, judge_slopes
@@ -136,13 +136,13 @@ class Comparison:
     worst_cell: int | None
     remark: Difference | None = None
 
-    def count(self, *statuses: Status) -> int:
+    def count(self, *statuses: int) -> int:
         """How many rows have one of these statuses."""
         return sum(self._counts[status] for status in statuses)
 
     @cached_property
     def _counts(self) -> list[int]:
-        counts: list[int] = np.bincount(self.status, minlength=len(Status)).tolist()
+        counts: list[int] = np.bincount(self.status, minlength=len(STATUS_WORDS)).tolist()
         return counts
 
 
