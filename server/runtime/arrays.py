@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -28,6 +29,8 @@ def dtype_name(dtype: torch.dtype) -> str:
 def largest_magnitude(values: Array, share: float = 1.0) -> float:
     """The largest finite magnitude, or the ``share`` quantile of the finite magnitudes where ``share`` < 1."""
     magnitude = np.abs(values)
+    if share == 1 and math.isfinite(largest := magnitude.max(initial=0.0)):
+        return float(largest)
     magnitude = magnitude[np.isfinite(magnitude)]
     if not magnitude.size:
         return 0.0

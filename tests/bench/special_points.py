@@ -25,7 +25,7 @@ class KnownPoint:
     """A special point, its kind, and the slopes of its two sides (None beyond the edge of the domain, or at a pole)."""
 
     x: float
-    kind: PointKind
+    kind: int
     left: float | None
     right: float | None
 

@@ -186,7 +186,7 @@ def leaping_nodes(section: Section, at: Rows, gradient: Array, inside: Array) ->
     unlike = _unlike_nearby(off, size * tolerance_for(0.0, section.dtype).rtol)
     off, leaps = off.min(axis=0), np.flatnonzero(unlike & ~at.gap[1:] & ~at.gap[:-1])
     leaps = leaps[np.argsort(-off[leaps], kind="stable")[:_MOST_LEAPS]]
-    return np.unique(gauss_nodes(section, at.x[leaps], at.x[leaps + 1]))
+    return np.unique(gauss_nodes(section, at.x[leaps], at.x[leaps + 1])) if leaps.size else np.empty(0)
 
 
 def _off_parabolas(ends: Array, nodes: Array) -> Array:

@@ -116,19 +116,21 @@ def _in_proportion(
 def _kept_in_domain(section: Section, base: float) -> bool:
     """What ``_kept_everywhere`` says of an elementwise backward in the declared domain, of points as a matrix."""
     x = np.linspace(*next(each.domain for each in section.op.inputs if each.name == section.wrt), _POINTS)
+    trial = trial_of_points(section, x, base, x)
+    matrix = trial_on_matrix(section, trial)
     try:
-        trial = trial_of_points(section, x, base, x)
-        of_base = trial.ask(base, dense)
-        opposite = trial.ask(-base, dense) if section.op.follows_sign else -of_base
+        if section.op.follows_sign:
+            return _kept_everywhere(matrix, trial.ask(base, dense), trial.ask(-base, dense), expanded, transposed)
+        of_base = -_LARGE * matrix.ask(np.full(_POINTS, -base / _LARGE), expanded)
     except FunctionFailed:
         return False
-    return _kept_everywhere(trial_on_matrix(section, trial), of_base, opposite, expanded, transposed)
+    return _kept_everywhere(matrix, of_base, -of_base, None, transposed)
 
 
-def _kept_everywhere(trial: Trial, of_base: Array, opposite: Array, equal: Layout, any_: Layout) -> bool:
+def _kept_everywhere(trial: Trial, of_base: Array, opposite: Array, equal: Layout | None, any_: Layout) -> bool:
     """Whether backward returns what it has to for 0, for small and for random grad_outputs, the same at all points.
 
-    The latter two are handed over in the layouts for ``equal`` numbers and for ``any_``.
+    The latter two are handed over in the layouts for ``equal`` numbers, None where that is what is known, and ``any_``.
     """
     base, count, rounding = trial.base, trial.x.size, _SUM_TOLERANCE[trial.dtype.itemsize]
     sizes = partial(_in_proportion, base, of_base, opposite, rounding=rounding)
@@ -137,7 +139,7 @@ def _kept_everywhere(trial: Trial, of_base: Array, opposite: Array, equal: Layou
     return bool(
         finite
         and trial.holds(Demand(0.0, 0 * of_base))
-        and trial.holds(sizes(small, layout=equal))
+        and (equal is None or trial.holds(sizes(small, layout=equal)))
         and trial.holds(sizes(both, layout=any_))
     )
 

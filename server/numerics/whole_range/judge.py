@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach
 from ...runtime.reference import lost_to_double
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
+from ...runtime.vjp import float64_array
 from ..differentiation.confirmation import Closeness, Dispute, confirmed
 from ..differentiation.fine_structure import contradicted
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP
@@ -115,15 +116,18 @@ class RangeJudgement:
 def _points(section: Section, grad_output: float, reach: DomainReach) -> Array:
     """The points of a section within ``reach``; fewer where each costs a call, and few where that takes long."""
 
-    def at_most(count: int | None) -> Array:
-        return np.unique(section.snap(log_grid_points(section.dtype, reach, count)))
-
+    at_most = partial(_points_within, section.dtype, reach)
     if section.stacked:
         return at_most(None)
     x = at_most(_MAX_ALONE)
     near_zero = x[x.size // 2 :][:1]
     slow = x.size and estimated_seconds(partial(section.backward, near_zero, grad_output)) >= _SECONDS
     return at_most(_MIN_ALONE) if slow else x
+
+
+@lru_cache(maxsize=8)
+def _points_within(dtype: torch.dtype, reach: DomainReach, most: int | None) -> Array:
+    return np.unique(float64_array(torch.from_numpy(log_grid_points(dtype, reach, most)).to(dtype)))
 
 
 @dataclass(frozen=True)
