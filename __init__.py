@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .server.notebook import check, fill_tensor, look
+    from .server.notebook import check, fill_tensor, keep_values, look
     from .server.watch.seen import watch
 
 # gradloupe.sphinx is found here: a sphinx.py in a checkout would be taken for Sphinx itself.
 __path__.append(f"{__path__[0]}/server/sphinx_extension")
 __version__ = "0.1.0"
-__all__ = ["__version__", "check", "fill_tensor", "look", "watch"]
+__all__ = ["__version__", "check", "fill_tensor", "keep_values", "look", "watch"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,11 +14,12 @@ import torch
 from ..inference.recipe.recipe import fill_tensor
 from ..paths import working_directory
 from ..report.result import CheckResult
+from ..runtime.kept_values import keep_values
 from ..runtime.remembered import forget
 from ..runtime.rng import preserve_rng
 from ..runtime.settings import SETTINGS, SavedSettings
 
-__all__ = ["check", "fill_tensor", "look"]
+__all__ = ["check", "fill_tensor", "keep_values", "look"]
 
 
 def check(

@@ -28,6 +28,7 @@ from ..runtime.arrays import dtype_name
 from ..runtime.captured import captured_names, without_captured
 from ..runtime.failure import describe_exception
 from ..runtime.isolation import quietly
+from ..runtime.kept_values import keep_values
 from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, time_limit
 from .declared import calls_of_declared
@@ -227,6 +228,7 @@ def _call(op: InferredOp, function: Callable[..., Any], variant: CallVariant) ->
     def callee(*given: torch.Tensor) -> Any:
         tensors = {name: one.to(given[0].dtype) if one.is_floating_point() else one for name, one in real.items()}
         tensors = joined_tensors(variant.recipe, tensors | dict(zip(moved, given, strict=True)))
+        tensors |= {name: keep_values(tensors[name], kept) for name, kept in op.kept.items()}
         tensors |= {name: layout(tensors[name]) for name in names}
         return real_outputs(callable_of(function)(*(_value(each, tensors) for each in variant.recipe.arguments)))
 

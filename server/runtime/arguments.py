@@ -11,24 +11,28 @@ from typing import Any
 import torch
 
 from ...ops import Op
+from .kept_values import keep_values
 
 
 @dataclass(frozen=True)
 class PassedArgument:
     """An argument taken from the op's own arguments, at position ``place``.
 
-    With ``scalar`` the tensor is reshaped to zero dimensions; with ``dtype`` it is cast.
+    With ``scalar`` the tensor is reshaped to zero dimensions; with ``dtype`` it is cast; with ``kept`` its
+    values are kept to be of that kind.
     """
 
     place: int
     scalar: bool = False
     dtype: torch.dtype | None = None
+    kept: str = ""
 
     def of(self, given: tuple[Any, ...]) -> Any:
         """The argument, given all arguments of the op."""
         value = given[self.place]
         if self.scalar and value.dim():
             value = value.reshape(())
+        value = keep_values(value, self.kept) if self.kept else value
         return value if self.dtype is None else value.to(self.dtype)
 
 

@@ -43,7 +43,8 @@ def declaration_source(op: Op, recipe: Recipe, bound: str) -> str:
     call, declared = _call(op, recipe, bound), _op_source(op, recipe, bound)
     body = "\n\n".join(filter(None, (call, declared)))
     modules = [f"import {each}" for each in ("types", "torch") if _needs_import(each, body, op)]
-    imports = ["from gradloupe import fill_tensor"] * ("fill_tensor(" in body)
+    used = [each for each in ("fill_tensor", "keep_values") if f"{each}(" in body]
+    imports = [f"from gradloupe import {', '.join(used)}"] * bool(used)
     imports += [f"from gradloupe.ops import Input, Op{', Parameter' * bool(op.parameters)}"]
     return "\n".join((*modules, *[""] * bool(modules), *imports, "", *[""] * bool(call), body))
 
@@ -199,6 +200,7 @@ def _is_class(op: Op) -> bool:
 def _passed(argument: PassedArgument, names: Sequence[str]) -> str:
     """The source of an argument that the op is given; a 0-dimensional one may come as a vector."""
     text = names[argument.place] + ".reshape(())" * argument.scalar
+    text = f"keep_values({text}, {string_source(argument.kept)})" if argument.kept else text
     return text if argument.dtype is None else f"{text}.to({argument.dtype})"
 
 

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Forward
+from ...runtime.kept_values import spread_dim
 from ..search.trial import TRIAL_SEED, RepeatableCall
 from .elementwise import all_close
 from .swept_element import ElementPair
@@ -45,9 +46,12 @@ def usual_domain(fill: str, tensor: torch.Tensor, index: tuple[int, ...]) -> tup
     if fill == "negative":
         low, high = -POSITIVE_DOMAIN[1], -POSITIVE_DOMAIN[0]
         return (low, high), (-math.inf, high)
-    if fill == "simplex":
+    if fill == "marginal" and index:
+        span = _marginal_span(tensor, index)
+        return span, span
+    if fill in ("simplex", "marginal"):
         return PROBABILITY_DOMAIN, PROBABILITY_DOMAIN
-    if fill == "binary":
+    if fill in ("binary", "onehot"):
         return (0.0, 1.0), (0.0, 1.0)
     if fill == "stable":
         span = _stable_span(tensor[index[:-1]].tolist(), index[-2], index[-1])
@@ -58,6 +62,15 @@ def usual_domain(fill: str, tensor: torch.Tensor, index: tuple[int, ...]) -> tup
         high = row[place] + _TOWARDS * (row[place + 1] - row[place]) if place + 1 < len(row) else row[-1] + _BEYOND
         return (low, high), (low, high)
     return USUAL_DOMAIN, _ANYWHERE
+
+
+def _marginal_span(tensor: torch.Tensor, index: tuple[int, ...]) -> _Interval:
+    """Where one of several probabilities may go, which the others make up for alike, so that none comes near 0."""
+    dim = spread_dim(tuple(tensor.shape))
+    row = tensor.movedim(dim, -1)[tuple(each for place, each in enumerate(index) if place != dim % tensor.dim())]
+    held, place, count = float(tensor[index]), index[dim], row.numel()
+    others = min((float(each) for at, each in enumerate(row) if at != place), default=held)
+    return held - _TOWARDS * held * count / max(1, count - 1), held + _TOWARDS * others * count
 
 
 def _stable_span(row: list[float], place: int, swept: int) -> _Interval:

@@ -36,6 +36,7 @@ from .captured_inputs import with_captured
 from .complex_numbers import joined_arguments, of_real_numbers
 from .domain import swept_domain, usual_domain
 from .elementwise import elementwise_inputs
+from .kept_values import with_kept_values
 from .parameter_bounds import bounded_parameter
 from .short_dtypes import in_double
 from .swept_element import ElementPair, pair_to_show, pairs_by_input
@@ -51,7 +52,7 @@ class InferredOp(Op):
 
     ``recipe_given`` says that the user wrote the recipe, or gave the tensors: then their shapes are the domain. The
     last tensors of the recipe are those that it captures, if there are any; ``hidden`` are others that take part.
-    ``dtypes`` are those of its inputs if they are short, and looked at in float64.
+    ``dtypes`` are those of its inputs if they are short, and looked at in float64; ``kept`` is what inputs stay.
     """
 
     called: Callable[..., Any] | None = field(default=None, compare=False)
@@ -60,6 +61,7 @@ class InferredOp(Op):
     recipe_given: bool = field(default=False, compare=False)
     hidden: tuple[str, ...] = field(default=(), compare=False)
     dtypes: Mapping[str, torch.dtype] = field(default_factory=dict, compare=False)
+    kept: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def _op_of(function: Callable[..., Any], recipe: Recipe, given: _Tensors, named:
     if whole.called is not called:
         called = whole.called
         graph, returned = _first_call(called)
-    called = called.within_steps()
+    called = with_kept_values(called).within_steps()
     called = called.within(_FAST_SECONDS if called.deadline.seconds < _SLOW else _SLOW_SECONDS)
     op = _op(_analysed(called, returned), graph, returned, *named)
     return replace(
@@ -120,6 +122,7 @@ def _op_of(function: Callable[..., Any], recipe: Recipe, given: _Tensors, named:
         given=whole.given,
         hidden=whole.hidden,
         dtypes=dtypes,
+        kept=called.kept,
     )
 
 
@@ -275,9 +278,9 @@ def _call(analysis: _Analysis, taken: list[str], is_class: bool) -> Callable[...
         if analysis.names[each.name] in taken:
             own = each.dtype if isinstance(each, TensorArgument) else base
             cast = None if own == base else getattr(torch, own)
-            arguments.append(
-                PassedArgument(taken.index(analysis.names[each.name]), each.name in analysis.scalars, cast)
-            )
+            kept = analysis.called.kept.get(each.name, "")
+            place = taken.index(analysis.names[each.name])
+            arguments.append(PassedArgument(place, each.name in analysis.scalars, cast, kept))
         else:
             value, tensor = analysis.attempt.values[each.name], each if isinstance(each, TensorArgument) else None
             held = tensor.held if tensor else ""

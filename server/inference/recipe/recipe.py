@@ -5,7 +5,7 @@ tensors, filled from a seed; and the errors when there is none.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from typing import Any, Literal
 import torch
 
 from ...runtime.arguments import copy_if_mutable
+from ...runtime.kept_values import spread_dim
 
 
 def identity(x: Any) -> Any:
@@ -50,12 +51,20 @@ def namespace_attributes(value: Any) -> dict[str, Any] | None:
     return vars(value) if type(value) is SimpleNamespace else None
 
 
-_FloatFill = Literal["normal", "positive", "negative", "signs", "binary", "rising", "simplex", "tiny", "spd", "stable"]
+_VectorFill = Literal["onehot", "rising", "unit", "simplex", "marginal"]
+_SquareFill = Literal["spd", "stable", "symmetric", "orthogonal"]
+_FloatFill = Literal["normal", "positive", "negative", "signs", "binary", "tiny", _VectorFill, _SquareFill]
 Fill = Literal[_FloatFill, "index", "shuffled", "inverse", "mask"]
 # The fills that may be written behind the shape of a floating tensor, and of one of integers.
-SQUARE_FILLS = ("spd", "stable")
-FLOAT_FILLS = ("positive", "negative", "signs", "binary", "rising", "simplex", "tiny", *SQUARE_FILLS)
-COMPLEX_FILLS = tuple(each for each in FLOAT_FILLS if each not in ("simplex", *SQUARE_FILLS))
+SQUARE_FILLS = ("spd", "stable", "symmetric", "orthogonal")
+FLOAT_FILLS = (
+    *("positive", "negative", "signs", "binary", "onehot", "rising", "unit", "simplex", "marginal", "tiny"),
+    *SQUARE_FILLS,
+)
+_REAL_FILLS = ("onehot", "unit", "simplex", "marginal", *SQUARE_FILLS)
+COMPLEX_FILLS = tuple(each for each in FLOAT_FILLS if each not in _REAL_FILLS)
+# Those of values that tell things apart, and have no slope.
+LABEL_FILLS = ("signs", "binary", "onehot")
 INDEX_FILLS = ("shuffled", "inverse")
 OBJECT_TEXT = "<object>"
 
@@ -118,7 +127,7 @@ class TensorArgument:
             self._settle("mask")
         elif "int" in self.dtype:
             self._settle(self.fill if self.fill in INDEX_FILLS else "index")
-        if self.fill in SQUARE_FILLS and self.is_complex:
+        if self.fill in _REAL_FILLS and self.is_complex:
             object.__setattr__(self, "dtype", COMPLEX[self.dtype])
         if self.fill != "index":
             object.__setattr__(self, "below", 2)
@@ -270,11 +279,11 @@ def fill_tensor(
     """A tensor of this shape, dtype and fill; the same seed gives the same values everywhere.
 
     ``positive`` and ``negative`` are at most 1 in magnitude, ``signs`` are -1 or 1, ``binary`` 0 or 1, ``rising`` goes
-    from -1 to 1 along the last dimension, along which ``simplex`` are probabilities, which add up to 1, ``tiny`` is
-    negligible beside any other number. An ``index`` is < ``below``,
+    from -1 to 1 along the last dimension, along which ``simplex`` and ``marginal`` are probabilities, which add up
+    to 1, ``unit`` has the norm 1 and ``onehot`` is one of those; ``tiny`` is negligible. An ``index`` is < ``below``,
     ``shuffled`` is a permutation of the last dimension, ``inverse`` the one that undoes it, and ``spd`` are symmetric
-    positive definite matrices in the last two, ``stable`` such whose powers and exponentials die out. Of complex
-    numbers both parts are filled so.
+    positive definite matrices in the last two, ``stable`` such whose powers and exponentials die out, ``symmetric`` and
+    ``orthogonal`` others. Of complex numbers both parts are filled so.
     """
     if dtype in COMPLEX:
         parts = (fill_tensor(shape, fill, COMPLEX[dtype], below, each) for each in (seed, seed + _IMAGINARY_SEED))
@@ -292,19 +301,31 @@ def fill_tensor(
         return torch.full(shape, TINY, dtype=torch.float64).to(kind)
     if fill == "mask":
         return (count % 3 != 1).to(kind)
+    if fill == "onehot" and shape:
+        row = torch.arange(math.prod(shape[:-1])).reshape(*shape[:-1], 1)
+        return (torch.arange(shape[-1]) == row.remainder(max(1, shape[-1]))).to(kind)
     if fill in ("positive", "negative"):
         share = _two_decimals(LOW + (HIGH - LOW) * torch.rand(shape, generator=numbers, dtype=torch.float64))
         return (share if fill == "positive" else -share).to(kind)
     values = torch.randn(shape, generator=numbers, dtype=torch.float64)
-    if fill == "simplex" and values.numel():
-        return _probabilities(values.reshape(shape or (1,))).reshape(shape).to(kind)
+    if fill in ("simplex", "marginal") and values.numel():
+        dim = spread_dim(shape)
+        return _probabilities(values.reshape(shape or (1,)).movedim(dim, -1)).movedim(-1, dim).reshape(shape).to(kind)
     if fill in ("signs", "binary"):
+        values = _of_both_signs(values)
         return torch.where(values < 0, -1 if fill == "signs" else 0, 1).to(kind)
-    if fill == "spd":
-        return _positive_definite(values).to(kind)
-    if fill == "stable":
-        return _stable(values).to(kind)
+    if fill in _FILLED:
+        return _FILLED[fill](values).to(kind)
     return _two_decimals(torch.where(values.abs() < _MIN_MAGNITUDE, _REPLACEMENT, values)).to(kind)
+
+
+def _of_both_signs(values: torch.Tensor) -> torch.Tensor:
+    """The same with the first number of a row turned over whose signs are all alike: it would show one case alone."""
+    if not values.dim() or values.shape[-1] < 2:
+        return values
+    below = values < 0
+    alike = below.all(dim=-1) | ~below.any(dim=-1)
+    return torch.cat((torch.where(alike, -values[..., 0], values[..., 0]).unsqueeze(-1), values[..., 1:]), dim=-1)
 
 
 def _probabilities(values: torch.Tensor) -> torch.Tensor:
@@ -336,3 +357,13 @@ def _stable(values: torch.Tensor) -> torch.Tensor:
 
 def _two_decimals(values: torch.Tensor) -> torch.Tensor:
     return (values * 100).round() / 100
+
+
+# How numbers that are normally distributed become such a tensor.
+_FILLED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "spd": _positive_definite,
+    "stable": _stable,
+    "symmetric": lambda values: _two_decimals((values + values.mT) / 2),
+    "orthogonal": lambda values: torch.linalg.matrix_exp((values - values.mT) / 2),
+    "unit": lambda values: torch.nn.functional.normalize(values, dim=-1) if values.dim() else torch.ones(()),
+}

@@ -37,8 +37,10 @@ _ANNOTATED = 7.0
 _UNLIKELY = 4.0
 # The evidence that makes a default of None stand for a tensor.
 _TENSOR_WEIGHT = 2.0
-# Fractions that select some of a few elements; and quantiser steps large enough to be visible.
+# Fractions that select some of a few elements; and steps of a quantiser, and divisors, large enough to be visible.
 _SHARES, _STEPS = (0.5, 0.3), (0.5, 0.1)
+# sample: how often a loop is run that does the same again and again: what it goes towards should be reached.
+_OFTEN = 100
 # Callables for one argument, two, or three.
 _ONE, _TWO, _THREE = ("torch.tanh", "identity", "torch.exp"), ("torch.mul", "torch.sub"), ("torch.addcmul",)
 _TENSORS = ("tensor", "index", "mask")
@@ -238,7 +240,7 @@ def _numbers(name: str, known: ArgumentEvidence) -> list[Any]:
     values = [*suggested, *known.numbers, *(() if suggested else (0.5, 1.0, 2))]
     if known.share:
         return list(_SHARES)
-    if known.step and name_hints.TINY_NAME.search(name.lower()):
+    if (known.step or known.divides) and name_hints.TINY_NAME.search(name.lower()):
         values = [*_STEPS, *values]
     if name_hints.is_tiny_constant(name, known.used):
         values = [TINY, *values]
@@ -260,7 +262,8 @@ def _numbers(name: str, known: ArgumentEvidence) -> list[Any]:
 def _wholes(name: str, known: ArgumentEvidence) -> list[int]:
     values = [each for each in name_hints.suggested_values(name) if isinstance(each, int | float)]
     rounded = [int(each) for each in values if int(each) == each]
-    return list(dict.fromkeys([*known.numbers, *rounded, 2, 1, 3, 4]))
+    often = [_OFTEN] * known.repeats
+    return list(dict.fromkeys([*known.numbers, *often, *rounded, 2, 1, 3, 4]))
 
 
 def _strings(argument: SignatureArgument, known: ArgumentEvidence) -> list[str]:
@@ -337,6 +340,12 @@ def fill_from_name(tensor: TensorArgument) -> Fill | None:
     return "spd" if is_square(shape) and name_hints.SYMMETRIC_NAME.search(name) else None
 
 
+def fill_told(known: ArgumentEvidence, shape: tuple[int, ...]) -> Fill | None:
+    """The fill of what the author says in words of the values of a tensor of this shape; None if that is nothing."""
+    fill = known.told[0] if known.told and shape else None
+    return None if fill in SQUARE_FILLS and not is_square(shape) else fill
+
+
 _SAID = {
     "positive": "its numbers are positive",
     "negative": "its numbers are negative",
@@ -344,7 +353,12 @@ _SAID = {
     "binary": "it is 0 or 1",
     "rising": "its elements rise",
     "simplex": "its elements are probabilities, which add up to 1",
+    "marginal": "its elements are probabilities, and go on to add up to 1",
+    "onehot": "one element of each row is 1, and the others are 0",
+    "unit": "its norm is 1",
     "spd": "it is positive definite",
+    "symmetric": "it is symmetric, and stays so",
+    "orthogonal": "it is orthogonal",
     "stable": "its powers die out",
     "shuffled": "it picks every place once",
     "inverse": "it undoes the other",
@@ -353,6 +367,8 @@ _SAID = {
 
 def said_of_values(known: ArgumentEvidence, fill: str) -> str:
     """What is said of the values of a tensor, and what says so; empty where any will do."""
+    if known.told and known.told[0] == fill:
+        return f"{_SAID[fill]}, as “{known.told[1]}” says"
     quoted = known.binary or known.signs
     source = f"`{quoted}`" if fill in ("binary", "signs") and quoted else "its use" if fill in SQUARE_FILLS else ""
     bounded = fill_within_bounds(known) == fill or (fill == "positive" and known.step)

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ...runtime.kept_values import KINDS, keep_values
 from ..recipe.recipe import Constant, Recipe, TensorArgument
 from .trial import call_seeded, tensors_within
 
@@ -86,6 +87,7 @@ def _depends_on_input(call: Callable[..., Any], recipe: Recipe) -> bool:
             for step in _STEPS:
                 tensor = tensors[each.name].clone()
                 tensor.view(-1)[index] += step
+                tensor = keep_values(tensor, each.fill) if each.fill in KINDS else tensor
                 if _differ(base, _floating_outputs(call, recipe, {each.name: tensor})):
                     return True
     return False

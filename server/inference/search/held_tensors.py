@@ -14,7 +14,7 @@ import torch
 
 from ...runtime.timeouts import TookTooLong, time_limit
 from ..recipe.grammar import DOCSTRING_LINE
-from ..recipe.recipe import Recipe, TensorArgument
+from ..recipe.recipe import LABEL_FILLS, Recipe, TensorArgument
 from ..source.name_hints import DATA_NAME, TAPS_NAME
 from ..source.signature import Signature
 from ..source.usage import frozen_arguments
@@ -76,6 +76,8 @@ def _settled(
         return each, declared
     if _is_called_data(each.name.lower(), [one.name.lower() for one in signature.arguments]):
         return replace(each, held="data"), f"{_GIVES_NONE}, and by its name it is data"
+    if each.fill in LABEL_FILLS:
+        return replace(each, held="data"), f"{_GIVES_NONE}, and its values tell things apart"
     if frozen := frozen_arguments(signature).get(each.name):
         return replace(each, held="data"), f"{_GIVES_NONE}, and {frozen}"
     overwritten, moves = _effect(signature.call, recipe, place)

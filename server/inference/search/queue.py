@@ -14,7 +14,16 @@ from ..source import name_hints
 from ..source.collect import CollectedEvidence
 from ..source.signature import LEFT_OUT, NO_DEFAULT
 from .blame import Blame
-from .choices import Choice, choices, constant, fill_from_evidence, fill_from_name, fill_within_bounds, is_writable
+from .choices import (
+    Choice,
+    choices,
+    constant,
+    fill_from_evidence,
+    fill_from_name,
+    fill_told,
+    fill_within_bounds,
+    is_writable,
+)
 from .shapes import JointShapes, cheapest_combinations, joint_shapes
 
 # Extra cost of a recipe that contains a combination that has failed before.
@@ -231,14 +240,16 @@ class RecipeQueue:
         return [each.name for each in self.evidence.arguments]
 
     def _settled(self, each: TensorArgument | Constant) -> TensorArgument | Constant:
-        """The argument with what its name says of its values, whatever else was supposed of them.
+        """The argument with what the author, or its name, says of its values, whatever else was supposed of them.
 
         Indices that another argument undoes, or that undo it, are permutations.
         """
         if not isinstance(each, TensorArgument) or not each.shape:
             return each
-        if each.fill in ("normal", "positive"):
-            return replace(each, fill=fill_from_name(each) or each.fill)
+        if each.fill in ("normal", "positive", "negative"):
+            told = fill_told(self.evidence.of(each.name), each.shape)
+            named = fill_from_name(each) if each.fill != "negative" else None
+            return replace(each, fill=told or named or each.fill)
         if each.fill not in ("index", "shuffled"):
             return each
         if self._undone(each.name):
@@ -267,7 +278,8 @@ class RecipeQueue:
             return self._settled(TensorArgument(name, shape, dtype, "shuffled" if once else "index", known.below or 2))
         if choice.kind == "mask":
             return TensorArgument(name, shape, "bool")
-        fill: Fill = (known.iterated or ("spd" if known.square else "normal")) if is_square(shape) else "normal"
+        matrix: Fill = fill_told(known, shape) or known.iterated or ("spd" if known.square else "normal")
+        fill = matrix if is_square(shape) else "normal"
         if place:
             fill = fill_from_evidence(known, shape) or fill
         if fill == "normal":

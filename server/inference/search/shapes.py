@@ -131,6 +131,8 @@ def _ranks_beside(known: ArgumentEvidence, kind: str, rank: int) -> Iterator[tup
         ranks |= {1: -0.2}
     if kind == "tensor" and name_hints.SCALAR_NAME.search(name):
         ranks |= {0: -0.1}
+    if kind == "tensor" and rank > 1 and known.told and known.told[0] == "marginal":
+        ranks |= {rank - 1: -0.1}  # of a matrix the marginals have a dimension less
     if kind == "index" and rank > 1 and name_hints.INDEX_NAME.search(name):
         ranks |= {rank - 1: 0.3, 1: -0.1}
     yield from sorted((cost, each) for each, cost in ranks.items() if each >= least)

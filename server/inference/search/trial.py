@@ -19,6 +19,7 @@ from ...runtime import timing
 from ...runtime.arguments import as_tensor_or_tuple, callable_of, copy_if_mutable, is_complex_tensor, result_tuple
 from ...runtime.call_cost import TooManySteps, step_limit
 from ...runtime.failure import describe_result as called
+from ...runtime.kept_values import keep_values
 from ...runtime.rng import preserve_rng, seed_all_generators
 from ...runtime.settings import SETTINGS, SavedSettings
 from ...runtime.user_call import call_user_code
@@ -37,7 +38,7 @@ class RepeatableCall:
     """A call that can be repeated with other values; it is not made any more when the ``deadline`` has no time left.
 
     ``values`` are the arguments by name, tensors without grad; ``most_steps`` are the lines of Python that it may run,
-    as other values may never come to an end; 0 for any number.
+    as other values may never come to an end; 0 for any number. ``kept`` are the kinds that its tensors stay, by name.
     """
 
     function: Callable[..., Any]
@@ -46,6 +47,7 @@ class RepeatableCall:
     seed: int = TRIAL_SEED
     deadline: Deadline = field(default_factory=Deadline)
     most_steps: int = 0
+    kept: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def at(
@@ -90,6 +92,7 @@ class RepeatableCall:
                 if track and isinstance(each, TensorArgument) and each.grad:
                     leaves[each.name] = value.requires_grad_()
                     value = value * 1
+                value = keep_values(value, self.kept[each.name]) if each.name in self.kept else value
             arguments.append(copy_if_mutable(value))
         seed_all_generators(self.seed)
         begun = timing.start()
@@ -132,6 +135,10 @@ class RepeatableCall:
             name: torch.zeros_like(leaf) if gradient is None else gradient.detach()
             for (name, leaf), gradient in zip(leaves.items(), found, strict=True)
         }
+
+    def keeping(self, name: str, kept: str) -> RepeatableCall:
+        """The same with a tensor that is kept to be of a kind."""
+        return replace(self, kept={**self.kept, name: kept})
 
     def tensor(self, name: str) -> torch.Tensor:
         value: torch.Tensor = self.values[name]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from .complex_evidence import note_complex
 from .documented_shapes import note_documented_shapes
+from .documented_values import note_documented_values
 from .evidence import ArgumentEvidence
 from .function_source import FunctionTree, read_function_source
 from .name_binding import ReadingState
@@ -44,6 +45,7 @@ def collect_evidence(signature: Signature) -> CollectedEvidence:
     note_complex(signature, notes.arguments)
     note_usage(signature, notes)
     note_documented_shapes(signature, notes)
+    note_documented_values(signature, notes)
     for name, known in notes.arguments.items():
         known.few = known.least < 2 and bool(notes.relations.exact((name, 0)))
     return CollectedEvidence(arguments, notes)

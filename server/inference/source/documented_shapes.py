@@ -51,6 +51,8 @@ def note_documented_shapes(signature: Signature, notes: ReadingState) -> None:
                 sizes[size] = name, place
             elif sizes.keys() >= set(re.findall(r"[A-Za-z]\w*", size)):
                 _settle(size, (name, place), sizes, notes)
+            else:
+                sizes[size] = name, place
 
 
 def _settle(size: str, place: tuple[str, int], sizes: dict[str, tuple[str, int]], notes: ReadingState) -> None:
@@ -67,13 +69,13 @@ def _said(signature: Signature, names: list[str]) -> Iterator[tuple[str, list[st
     for each in signature.arguments:
         if each.name in names and (written := _ANNOTATED.search(each.annotation)):
             yield each.name, written[1].split(), f"its annotation is {each.annotation}"
-    for text in _texts(signature):
+    for text in texts_of(signature):
         for name in names:
             named = rf"(?<![\w.]){re.escape(name)}`?(?![\w.(\[])((?:[^.;\n]|\.(?=\w)){{0,60}}?){_SHAPE}"
             for found in re.finditer(named, text):
                 sizes = _sizes(found[2])
                 spoken = "shape" in found[1] or re.fullmatch(
-                    r"[\s:=`]*(?:is|are|has)?\s*(?:\([^)]*\)\s*:?)?\s*", found[1]
+                    r"[\s:=`]*(?:is|are|has)?\s*(?:\([^)]*\)\s*:?)?\s*(?:(?<=: )(?:[a-z-]+ ){1,3})?", found[1]
                 )
                 if (
                     sizes
@@ -97,7 +99,7 @@ def _sizes(text: str) -> list[str]:
     return sizes if plain and not _NO_SIZE.search(text) else []
 
 
-def _texts(signature: Signature) -> Iterator[str]:
+def texts_of(signature: Signature) -> Iterator[str]:
     """The docstrings, and the comments and strings in the source of each method."""
     owner = getattr(signature.call, "__self__", signature.call)
     for each in (owner, *signature.methods.values()):

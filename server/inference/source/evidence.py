@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ..recipe.recipe import Fill
 from .torch_signatures import is_misspelled
 
 # A size that is divisible by more than this is not looked for.
@@ -26,11 +27,12 @@ class ArgumentEvidence:
     indexed one by one.
 
     Values: ``strings`` and ``numbers`` are those it is compared with, ``low`` and ``high`` are bounds; ``share`` says
-    that it is a fraction of a size, ``step`` that it is the step of a quantiser, ``switch`` that one of its elements is
-    0 or 1, ``once`` that its indices are a permutation, ``dtype`` what the source asks for, ``complex`` why it holds
-    complex numbers, ``iterated`` the values with which the loop converges that it is multiplied in, ``binary`` and
-    ``signs`` quote what says that a label is 0 or 1, or -1 or 1; ``below`` is the bound of its indices,
-    ``given`` what a call in a file passes, and where.
+    that it is a fraction of a size, ``step`` that it is the step of a quantiser, ``divides`` that it divides alone,
+    ``switch`` that one of its elements is 0 or 1, ``repeats`` that forward does the same so many times, ``once`` that
+    its indices are a permutation, ``dtype`` what the source asks for, ``complex`` why it holds complex numbers,
+    ``iterated`` the values with which the loop converges that it is multiplied in, ``binary`` and ``signs`` quote what
+    says that a label is 0 or 1, or -1 or 1; ``below`` is the bound of its indices, ``given`` what a call in a file
+    passes, and where, ``told`` the fill of the values that are said, and the words.
 
     Other objects: ``length`` is the number of items unpacked from it, ``arity`` the number of arguments it is called
     with, ``members`` are attributes read from it that no tensor has, ``methods`` those called, ``keys`` strings it is
@@ -63,6 +65,8 @@ class ArgumentEvidence:
     share: bool = False
     step: bool = False
     switch: bool = False
+    repeats: bool = False
+    divides: bool = False
     iterated: Literal["", "spd", "stable"] = ""
     binary: str = ""
     signs: str = ""
@@ -71,6 +75,7 @@ class ArgumentEvidence:
     high: float | None = None
     below: int = 0
     given: tuple[Any, str] | None = None
+    told: tuple[Fill, str] | None = None
 
     @property
     def foreign(self) -> list[str]:

@@ -28,6 +28,17 @@ def loop_state(loop: ast.For | ast.While) -> dict[str, Literal["spd", "stable"]]
     return dict.fromkeys(state, "spd" if scaled else "stable")
 
 
+def repetitions(loop: ast.For) -> list[ast.expr]:
+    """What counts how often a loop is run: the bounds of its ``range``."""
+    counted = isinstance(loop.iter, ast.Call) and ast.unparse(loop.iter.func) == "range"
+    return loop.iter.args if counted else []  # type: ignore[attr-defined]
+
+
+def only_repeats(loop: ast.For) -> bool:
+    """Whether a loop does the same again and again, wherever it is: it never reads what it counts."""
+    return not any(isinstance(loop.target, ast.Name) and loop.target.id in names_in(each) for each in loop.body)
+
+
 def names_in(node: ast.AST) -> set[str]:
     """The names that an expression reads."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

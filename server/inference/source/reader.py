@@ -9,7 +9,7 @@ from .calls import CallReader
 from .complex_evidence import COMPLEX_USES
 from .evidence import ArgumentEvidence
 from .expressions import ExpressionReader
-from .iteration import loop_state
+from .iteration import loop_state, only_repeats, repetitions
 from .name_binding import quoted_source
 from .parts import read_quotient, read_stride
 from .torch_signatures import (
@@ -53,6 +53,10 @@ class Reader(ExpressionReader):
 
     def visit_For(self, node: ast.For) -> None:
         self.say(node.iter, "sequence", 3, node.iter, f"{self.where} goes through it with for")
+        for each in repetitions(node):
+            self.say(each, "whole", 5, node.iter)
+            if (found := self.evidence(each)) and self.where != "backward":
+                found.repeats = found.repeats or only_repeats(node)
         self._read_loop(node)
 
     def visit_If(self, node: ast.If) -> None:
@@ -136,6 +140,8 @@ class Reader(ExpressionReader):
     def visit_BinOp(self, node: ast.BinOp) -> None:
         if isinstance(node.op, ast.MatMult):
             self.calls.product(node.left, node.right, node)
+        if isinstance(node.op, ast.Div) and (found := self.evidence(node.right)):
+            found.divides = True
         if isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant) and node.left.value == 1:
             self._note_label(node)
         if isinstance(node.op, ast.Pow) and isinstance(node.left, ast.Constant):
