@@ -10,7 +10,6 @@ from .documented_shapes import texts_of
 from .name_binding import ReadingState
 from .signature import Signature
 
-_PROBABILITIES = r"probabilit(?:y|ies)"
 # What may be said of values, the narrowest first, and the fill of such ones.
 _WORDS: tuple[tuple[str, Fill], ...] = (
     (r"positive[- ](?:semi[- ]?)?definite|\bs?psd\b|\bspd\b|covariance matri(?:x|ces)", "spd"),
@@ -22,13 +21,13 @@ _WORDS: tuple[tuple[str, Fill], ...] = (
     ),
     (r"one[- ]?hot", "onehot"),
     (
-        rf"sum(?:s|ming)?(?: up)? to (?:1\b|one\b|unity)|marginals?\b|histograms?\b|{_PROBABILITIES} vectors?",
+        r"sum(?:s|ming)?(?: up)? to (?:1\b|one\b|unity)|marginals?\b|histograms?\b|probability vectors?",
         "marginal",
     ),
     (r"(?:pre)?sorted\b|ascending|(?:in|of) increasing\b|(?:strictly|monotonically) increasing (?!func)", "rising"),
     (r"binary (?:masks?|labels?|targets?|matri\w+|tensors?|vectors?)|either 0 or 1\b|\{0, ?1\}", "binary"),
     (r"[-−]1 (?:or|and) \+?1\b|\+1 (?:or|and) [-−]1\b|±\s?1\b|\{[-−]1, ?\+?1\}", "signs"),
-    (rf"{_PROBABILITIES}|\bcosts?\b|non[- ]?negative|in [\[(]0, ?1[\])]", "positive"),
+    (r"\bprobabilities\b|\bcosts?\b|non[- ]?negative|in [\[(]0, ?1[\])]", "positive"),
     (r"(?:\b(?:be|is|are)|:) (?:strictly )?positive\b", "positive"),
 )
 # What is said of shapes without sizes: the number of dimensions. Of several there may be batches.
@@ -41,7 +40,9 @@ _TAKEN = re.compile(
     r"\b(?:of|for|takes?|expects?|requires?|needs?|inputs?|be|is|are)(?: (?:an?|the|batch(?:es)? of|real|square))*\W*$",
     re.IGNORECASE,
 )
-_GIVEN_BACK = re.compile(r"\b(?:returns?|outputs?|results?|yields?|produces?|gives|gradients?|onto)\b", re.IGNORECASE)
+_GIVEN_BACK = re.compile(
+    r"\b(?:returns?|outputs?|results?|yields?|produces?|gives|gradients?|onto|into|becomes?)\b", re.IGNORECASE
+)
 # Names that are words of English as well are followed by what a word is not.
 _ENGLISH = re.compile(r"^(?:a|an|i|in|is|of|to|at|on|as|by|it)$")
 _REACH = 70  # characters behind a name, in which a word is said of it
@@ -69,6 +70,8 @@ def _note(notes: ReadingState, name: str, fill: Fill, said: str) -> None:
     if known.told and order.index(known.told[0]) <= order.index(fill):
         return
     known.told = fill, said
+    if fill == "positive":  # a number may be so, too
+        return
     known.supports("tensor", 3.0, f"“{said}” is said of it")
     known.square = known.square or fill in SQUARE_FILLS
     known.at_least(2 if fill in SQUARE_FILLS else 1, f"“{said}” is said of it")
