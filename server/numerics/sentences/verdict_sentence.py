@@ -117,6 +117,8 @@ def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> s
     assert cell is not None
     low, high = next(each for each in verdict.against.intervals if each[0] <= area.left[cell] < each[1])
     first, last = np.searchsorted(area.left, (low, high))
+    if not np.isfinite(area.rise[first:last]).all():  # a gap lies among the cells
+        first, last, low, high = cell, cell + 1, float(area.left[cell]), float(area.right[cell])
     where = f"{describe_point(low, evaluation)} ≤ {names.wrt} ≤ {describe_point(high, evaluation)}"
     rise, integral = float(area.rise[first:last].sum()), float(area.area[first:last].sum())
     return (

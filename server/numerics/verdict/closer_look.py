@@ -21,6 +21,7 @@ from ...runtime.arrays import (
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation, differences_at_rows
+from ..curve.integral_check import IntegralCheck
 from ..differentiation.confirmation import (
     SHARE_SEEN,
     Closeness,
@@ -46,6 +47,10 @@ _AROUND = 8  # sample: so many points or rows around a row in doubt are looked a
 # pattern: what is off by less than this share of a slope is believed where the next rows differ too, by nearly the
 # same, to that share.
 _GROSS, _SIMILAR = 1e-6, 0.25
+_MANY_CELLS, _NEARLY_ALL = (
+    8,
+    0.9,
+)  # pattern: cells that differ in proportion are so many, and so many of all that differ
 
 
 def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses, allowed: Allowed) -> None:
@@ -59,13 +64,18 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
     area, explained = evaluation.area_under(curve), least + rtol * np.abs(evaluation.analytical)
     if area is not None:
         explained[area.ends] += 2 * area.noise / curve.slopes.step  # of both ends
+    seen = status == Status.DIFFERS
     _look_at_rows(evaluation, curve, status, explained)
     if area is None or not cells.size:
         return
+    precise = evaluation.section.dtype == torch.float64
+    believed = _in_proportion(area, (cells == Status.DIFFERS) & precise)
+    beside = area.ends[np.append(believed, False) | np.append(False, believed)]
+    status[beside[seen[beside]]] = Status.DIFFERS
     wrong, ends = (status == Status.DIFFERS)[area.ends], least[area.ends]
     slack = np.maximum(ends[1:], ends[:-1])
     doubtful = np.isin(cells, (Status.UNDECIDED, Status.JUMP)) & (not curve.unseen)
-    differing = (cells == Status.DIFFERS) & ~(wrong[1:] | wrong[:-1])
+    differing = (cells == Status.DIFFERS) & ~(wrong[1:] | wrong[:-1] | believed)
     for asked, levels, parts in ((differing, _LEVELS, _MIN_PARTS), (doubtful, 1, _MIN_PARTS_IN_DOUBT)):
         rows = np.flatnonzero(asked)
         some = _some_of(rows, evaluation, _MOST_CELLS)
@@ -77,6 +87,20 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
             cells[some[holds]] = Status.DIFFERS
         elif rows.size:
             cells[rows[~_for_all(rows, some, holds)]] = Status.UNDECIDED
+
+
+def _in_proportion(area: IntegralCheck, differs: Mask) -> Mask:
+    """The cells that differ, if forward rises by one multiple of what backward accounts for in nearly all of them.
+
+    No wave does that, nor, where single steps are traced in double precision, a staircase: so they need no look at a
+    smaller scale.
+    """
+    times = area.rise[differs] / area.area[differs]
+    typical = float(np.median(times)) if times.size else 0.0
+    if times.size < _MANY_CELLS or not _SIMILAR < abs(typical) < 1 / _SIMILAR:  # it is flat in a step, or rises in one
+        return np.zeros_like(differs)
+    alike = (np.abs(times - typical) <= _SIMILAR * abs(typical - 1)).mean() >= _NEARLY_ALL
+    return differs if alike else np.zeros_like(differs)
 
 
 def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explained: Array) -> None:

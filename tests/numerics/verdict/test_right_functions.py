@@ -75,6 +75,25 @@ def test_a_phase_that_float32_rounds_is_not_held_against_backward_and_a_factor_i
     assert look(wrong, start, stop, 401, dtype=torch.float32)[1].word == "differs"
 
 
+def test_a_factor_is_seen_where_forward_moves_in_steps_of_float32():
+    def curve(x):
+        return torch.sin(50 * (x - 70).float()).to(x.dtype) + 3 * torch.exp(-((x - 130) ** 2))
+
+    wrong = op_of(lambda x: Differentiated.apply(x, curve, lambda t: 1.01 + 0 * t))
+    right = op_of(lambda x: Differentiated.apply(x, curve, torch.ones_like))
+    assert look(wrong, -148, 148, 1001)[1].word == "differs"
+    assert look(right, -148, 148, 1001)[1].word in {"matches", "undecided"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_staircase_of_a_step_a_cell_beside_a_line_is_not_accused(seed):
+    width, count = 10.0 ** (seed - 1), 401
+    steps = (count - 1) / width * (1, 1.02, 2, 0.5)[seed]
+    op = op_of(lambda x: Differentiated.apply(x, lambda t: t + torch.floor(steps * t + 0.3) / steps, torch.ones_like))
+    for dtype in (torch.float64, torch.float32):
+        assert look(op, 0.7 * width, 1.7 * width, count, dtype=dtype)[1].word in {"matches", "undecided"}
+
+
 def test_a_slightly_wrong_slope_of_a_wave_faster_than_the_rows_is_seen():
     op = op_of(lambda x: Differentiated.apply(x, lambda t: torch.sin(68.7 * t), lambda t: 1.00001 + 0 * t))
     assert look(op, -466.7, 466.7, 1001)[1].word == "differs"
