@@ -143,6 +143,12 @@ def test_a_backward_that_raises_for_a_batch_which_forward_takes_as_its_elements_
     assert row.seen.startswith("Called with x of shape (3, 5), forward runs, and backward raises IndexError")
 
 
+def test_a_weight_that_a_batch_shares_is_not_asked_for_one_of_each_element() -> None:
+    scaled = formula("x, weight", "x * weight", "g * weight, (g * x).reshape(-1, x.shape[-1]).sum(0)")
+    row = row_of(scaled)
+    assert row.level == "fine"
+
+
 def test_a_size_that_the_source_says_stays() -> None:
     row = row_of(
         """

@@ -49,15 +49,15 @@ def forward_effect(call: Callable[..., Any], recipe: Recipe) -> ForwardEffect:
 def is_batch_of(call: Callable[..., Any], recipe: Recipe, alone: Recipe) -> bool:
     """Whether forward does with a batch what it does with each element alone: the recipe is then the other one's batch.
 
-    The other one has less dimensions in front of some of its tensors, as many of each, and is the same otherwise. The
-    sizes of the dimensions that both have do not matter. Raises nothing, as above.
+    One tensor of the other one has less dimensions in front, and all else is the same: of several that grow some may be
+    shared by all elements. The sizes of the dimensions that both have do not matter. Raises nothing, as above.
     """
     both = list(zip(recipe.arguments, alone.arguments, strict=False))
     tensors = [(one, other) for one, other in both if isinstance(one, TensorArgument)]
     if len(recipe.arguments) != len(alone.arguments) or any(not _alike(one, other) for one, other in both):
         return False
     extra = {one.name: len(one.shape) - len(other.shape) for one, other in tensors if isinstance(other, TensorArgument)}
-    batched = {count for count in extra.values() if count}
+    batched = [count for count in extra.values() if count]
     if len(batched) != 1 or (count := batched.pop()) < 0:
         return False
     first = (0,) * count
