@@ -77,7 +77,7 @@ def _outside_sections(each: Planted) -> str:
     cut = section(each.op, **each.sections()[0])
     if each.seen == "precision":
         seen = study_dtypes(cut, Grid(-3.0, 3.0, POINTS_OF_MANY_SECTIONS)).complex
-        return "*precision*" if seen and seen.answer == "conjugate missing" else ""
+        return "*precision*" if seen and seen.verdict == "conjugate missing" else ""
     found = {check.id for check in contract_xray(cut).checks if check.level in ("error", "warning")}
     return f"contract: {each.check}" if each.check in found else ""
 
