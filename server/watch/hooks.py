@@ -19,7 +19,7 @@ _NODE = autograd_function.BackwardCFunction
 _BACKWARDS = ("apply", "apply_boxed")  # from Python, and from C
 _LINK = "_gradloupe_calls"
 _MISSING = (
-    "This torch ({}) calls custom Functions in another way than those that can be watched; use torch 2.4 to 2.14, "
+    "This torch ({}) calls custom Functions in another way than those that can be watched; use torch 2.4 to 2.13, "
     "or gradloupe.check."
 )
 _lock = threading.RLock()
@@ -81,7 +81,8 @@ def _install() -> None:
     """Set the hooks, if they are not there."""
     if _undo:
         return
-    if not hasattr(_BASE, "apply") or "apply" not in _NODE.__dict__:
+    in_python = isinstance(vars(torch.autograd.Function).get("apply"), classmethod)  # from 2.14 on it is C
+    if not in_python or not hasattr(_BASE, "apply") or "apply" not in _NODE.__dict__:
         raise RuntimeError(_MISSING.format(torch.__version__))
     _put(_BASE, "apply", classmethod(_apply))
     _put(_NODE, "__init__", _init)
