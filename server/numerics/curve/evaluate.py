@@ -68,7 +68,7 @@ def evaluate(
     the whole range finds a difference between the rows. Raises ``FunctionFailed`` where forward fails; a failing
     backward or surrogate is reported in ``failure``. Of a slow Function there are few rows, and most is left out.
     """
-    first = first_call(section.alone(), grad_output)
+    first = first_call(section.alone(), stand_in(grad_output))
     if first.seconds <= QUICK:
         found = finished_within(ALL_SECONDS, partial(_with_rows_between, section, grid, grad_output, step, also))
         if found is not None:

@@ -46,6 +46,7 @@ class FirstCall:
     """How many ``seconds`` a call for backward at ``x`` takes, ∞ if it does not return, and what it ``returned``."""
 
     x: float
+    grad_output: float
     seconds: float
     returned: BackwardResult | None = None
 
@@ -55,7 +56,7 @@ def first_call(alone: Section, grad_output: float) -> FirstCall:
     """The first call of a section, within its domain. It takes no time where it fails, as others will."""
     domains = [each.domain for each in alone.op.inputs if each.name == alone.wrt]
     if not domains or alone.across:
-        return FirstCall(math.nan, 0.0)
+        return FirstCall(math.nan, grad_output, 0.0)
     (low, high), seconds, returned = domains[0], math.inf, None
     x = alone.snap(np.array([low + WITNESS_SHARES[1] * (high - low)]))
     try:
@@ -67,7 +68,7 @@ def first_call(alone: Section, grad_output: float) -> FirstCall:
                 break
     except FunctionFailed:
         seconds = 0.0
-    return FirstCall(float(x[0]), seconds, returned)
+    return FirstCall(float(x[0]), grad_output, seconds, returned)
 
 
 @np.errstate(all="ignore")
@@ -88,7 +89,7 @@ def evaluate_few(section: Section, grid: Grid, grad_output: float, step: float |
     began, most = timing.now(), _MOST_POINTS
     for x in spread:
         try:
-            known = first.returned if x == first.x else None
+            known = first.returned if (x, grad_output) == (first.x, first.grad_output) else None
             returned = (known, None) if known else _asked(partial(_returned, alone, x, grad_output), limit)
             rows.append(_compared(alone, (exact, meant) if meant else (exact,), x, width, limit, *returned))
         except FunctionFailed as failed:
