@@ -45,7 +45,7 @@ def test_what_takes_longer_than_the_end_may_is_told_to_come_back(tmp_path: Path)
     with serving("my_ops.py", "--deadline", "60", cwd=tmp_path) as server:
         server.wait_until_ready()
         with connected(server) as number, connected(server) as page:
-            send(number, "/ops/Misbehaving.json?deed=hang")
+            send(number, "/ops/Misbehaving.json?deed=match")  # a call in C that no limit of time interrupts
             send(page, "/ops/Misbehaving.html")
             assert server.get("/healthz").status_code == 200
             server.process.send_signal(signal.SIGTERM)
