@@ -45,7 +45,6 @@ class GeneratorStates:
 
     def restore(self) -> None:
         """Set all generators back to these states."""
-        seeding.untouched = None
         torch.set_rng_state(self.torch[0])
         if self.torch[1:]:
             _CUDA.set_rng_state_all(self.torch[1:])
@@ -66,14 +65,10 @@ def preserve_rng() -> Iterator[None]:
 
 
 class Seeding:
-    """The last seed, until it is taken over for generators elsewhere: those of a process that runs edited code.
-
-    ``untouched`` is the same, as long as no user code has been called, which alone draws random numbers.
-    """
+    """The last seed, until it is taken over for generators elsewhere: those of a process that runs edited code."""
 
     def __init__(self) -> None:
         self.fresh: int | None = None
-        self.untouched: int | None = None
 
     def take(self) -> int | None:
         """The seed, where there was a new one since this was last called."""
@@ -86,9 +81,7 @@ seeding = Seeding()
 
 def seed_all_generators(seed: int) -> None:
     """Seed all generators, whichever bit generator NumPy uses."""
-    if seed == seeding.untouched:
-        return
-    seeding.fresh = seeding.untouched = seed
+    seeding.fresh = seed
     torch.default_generator.manual_seed(seed)
     if _CUDA.is_initialized():
         _CUDA.manual_seed_all(seed)

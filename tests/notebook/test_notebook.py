@@ -151,7 +151,7 @@ def test_the_process_is_left_as_it_was_and_a_function_called_in_one_thread() -> 
 def test_importing_the_package_loads_nothing() -> None:
     program = "import gradloupe, sys; print(*{'torch', 'numpy', 'asyncio'} & set(sys.modules)); print(dir(gradloupe))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout == "\n['__version__', 'check', 'fill_tensor', 'look', 'watch']\n"
+    assert ran.stdout == "\n['__version__', 'check', 'fill_tensor', 'keep_values', 'look', 'watch']\n"
 
 
 def test_a_figure_has_as_many_sliders_as_there_is_room_for_and_is_saved_whole(tmp_path: Path) -> None:
