@@ -11,6 +11,7 @@ from stat import S_ISREG
 
 _LOOK_INTERVAL = 0.04  # seconds between two looks at the files
 _LOOK_SHARE = 0.05  # of the time is spent with looking at most, where they are many
+_LONGEST_PAUSE = 1.0  # seconds until the next look, even if the last one had to wait for a processor
 _SETTLE_TIME = 0.015  # seconds without a change before the contents count as saved
 _SETTLE_TIME_EMPTY = 0.15  # the same for an empty file: most are about to be written
 _SETTLE_TIME_MISSING = 0.5  # the same for a missing file
@@ -94,7 +95,7 @@ class FileWatcher:
             missing = await self._settled(now)
             if missing is not None:
                 yield missing
-            await asyncio.sleep(max(_LOOK_INTERVAL, took / _LOOK_SHARE))
+            await asyncio.sleep(min(max(_LOOK_INTERVAL, took / _LOOK_SHARE), _LONGEST_PAUSE))
 
     async def _settled(self, now: dict[Path, str]) -> list[Path] | None:
         """The missing files, once all contents have settled; None if they are unchanged."""
