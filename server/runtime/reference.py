@@ -30,7 +30,7 @@ def find_reference(batch: Batch, x: Array, grad_output: float = 1.0) -> Batch:
     section = batch.section
     if section.dtype == torch.float64 and section.device == "cpu":
         return batch
-    double = replace(section.at(torch.float64, "cpu"), inputs=rounded_inputs(section))
+    double = double_precision(section)
     if alike := alike_batch(double, x):
         return alike
     found = find_batch(double, x, grad_output)
@@ -45,19 +45,19 @@ def find_reference(batch: Batch, x: Array, grad_output: float = 1.0) -> Batch:
 def reference_copies(copies: InputCopies, span: float) -> InputCopies:
     """The same in double precision on the CPU, unless the Function refuses that."""
     section = copies.section.alone()
-    double = section.at(torch.float64, "cpu")
-    if double == section:
+    if section.at(torch.float64, "cpu") == section:
         return copies
     try:
-        reference = batched_copies(replace(double, inputs=rounded_inputs(section)), span)
+        reference = batched_copies(double_precision(section), span)
         return reference if reference.size else copies
     except FunctionFailed:
         return copies
 
 
-def rounded_inputs(section: Section) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """The held inputs, rounded to the section's dtype."""
-    return tuple((name, tuple(torch.tensor(values, dtype=section.dtype).tolist())) for name, values in section.inputs)
+def double_precision(section: Section) -> Section:
+    """The section in double precision on the CPU, with its held inputs as its own dtype rounds them."""
+    inputs = ((name, tuple(torch.tensor(values, dtype=section.dtype).tolist())) for name, values in section.inputs)
+    return replace(section.at(torch.float64, "cpu"), inputs=tuple(inputs))
 
 
 def lost_to_double(section: Section, reference: Section, x: Array, grad_output: float, gradient: Array) -> Array:

@@ -16,7 +16,7 @@ from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.batching import GOLDEN_RATIO, WITNESS_SHARES
 from ...runtime.failure import TOOK_TOO_LONG, Failure, FunctionFailed
-from ...runtime.reference import rounded_inputs
+from ...runtime.reference import double_precision
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
 from ...runtime.timeouts import finished_within
@@ -43,7 +43,10 @@ _STENCIL = np.array([0.0, 1.0, -1.0, 1 / RATIO, -1 / RATIO])
 
 @dataclass(frozen=True)
 class FirstCall:
-    """How many ``seconds`` a call for backward at ``x`` takes, ∞ if it does not return, and what it ``returned``."""
+    """How many ``seconds`` a call for backward takes at ``x`` with ``grad_output``, and what it ``returned``.
+
+    They are ∞ where it does not return.
+    """
 
     x: float
     grad_output: float
@@ -117,7 +120,7 @@ def _in_double(section: Section, x: float, limit: float) -> Section:
     """The section in double precision on the CPU, or unchanged where the Function does not support that."""
     if section.dtype == torch.float64 and section.device == "cpu":
         return section
-    double = replace(section.at(torch.float64, "cpu"), inputs=rounded_inputs(section))
+    double = double_precision(section)
     try:
         _asked(partial(double.forward, np.array([x])), limit)
     except FunctionFailed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...runtime.arrays import Array
 from ...runtime.batching import batched_section
 from ...runtime.devices import TORCH_DTYPES, Device, devices
 from ...runtime.failure import NOT_REPRESENTABLE, Failure, FunctionFailed
-from ...runtime.reference import rounded_inputs
+from ...runtime.reference import double_precision
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.noise import relative_precision
 from ..formatting.numbers import format_number
@@ -184,7 +184,7 @@ def _yardstick(cut: Section, t: Array, grad_output: float, own: BackwardResult) 
 
     It is given the rounded numbers: what rounding them does is not the Function's error.
     """
-    exact = replace(cut.at(torch.float64, "cpu"), inputs=rounded_inputs(cut))
+    exact = double_precision(cut)
     if exact == cut:
         return True, own
     return False, _run(exact, t, float(cut.snap(np.array([grad_output]))[0]))[0]
