@@ -1,23 +1,33 @@
 """File watcher: reports when contents have changed and settled, whatever an editor's way of saving."""
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
+import logging
 import os
-import time
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from stat import S_ISREG
 
-_LOOK_INTERVAL = 0.04  # seconds between two looks at the files
-_LOOK_SHARE = 0.05  # of the time is spent with looking at most, where they are many
-_LONGEST_PAUSE = 1.0  # seconds until the next look, even if the last one had to wait for a processor
+from watchfiles import awatch
+
+_STEP = 20  # ms between two polls of the events of the system
+_CHECK_INTERVAL = 1.0  # seconds between two polls of the files: on network file systems there are no events
+_POLL_INTERVAL = 0.3  # the same where nothing can be watched
 _SETTLE_TIME = 0.015  # seconds without a change before the contents count as saved
 _SETTLE_TIME_EMPTY = 0.15  # the same for an empty file: most are about to be written
 _SETTLE_TIME_MISSING = 0.5  # the same for a missing file
-_STAMP_GRAIN = 2.0  # seconds between two time stamps of the coarsest file system
 _MISSING, _UNREADABLE = "", "unreadable"
 _EMPTY = hashlib.blake2b(digest_size=12).hexdigest()
+_FileStates = dict[Path, str]
+
+
+def _file_states(files: Iterable[Path], wide: bool, state: Callable[[Path], str]) -> _FileStates:
+    """The ``state`` of each file; if ``wide``, the stat data of the modules beside them, too."""
+    files = set(files)
+    return (dict(_neighbours(files)) if wide else {}) | {path: state(path) for path in files}
 
 
 def written_since(path: Path, since: float) -> bool:
@@ -39,48 +49,50 @@ def _digest(path: Path) -> str:
         return _UNREADABLE
 
 
-def _neighbours(files: frozenset[Path]) -> Iterator[Path]:
-    """The other modules and packages in the folders of these files."""
+def _neighbours(files: set[Path]) -> Iterator[tuple[Path, str]]:
+    """The stat data of the other modules and packages in the folders of these files."""
     for folder in {path.parent for path in files}:
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 path = Path(entry.path)
                 package = not entry.name.startswith((".", "__")) and entry.is_dir()
                 if path not in files and (entry.name.endswith(".py") or package):
-                    yield path
+                    yield path, _stat(path)
 
 
-def _stat(path: Path) -> tuple[str, bool]:
-    """Times, size and inode of a file, and whether it may be written again without any of them being another."""
+def _stat(path: Path) -> str:
+    """Time, size and inode of a file: a quick test of whether it may have changed."""
     try:
         stat = path.stat()
     except OSError:
-        return _MISSING, False
-    young = time.time() - max(stat.st_mtime, stat.st_ctime) < _STAMP_GRAIN
-    return f"{stat.st_mtime_ns} {stat.st_ctime_ns} {stat.st_size} {stat.st_ino}", young
+        return _MISSING
+    return f"{stat.st_mtime_ns} {stat.st_size} {stat.st_ino}"
 
 
 class FileWatcher:
     """Watches ``files`` and, if wide, every module in their folders.
 
-    It looks itself: on network file systems and on drives of another system there are no events. ``stirs`` counts the
-    changes it has seen, whether or not they have settled.
+    ``stirs`` counts the events that were reported or found by polling.
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
         self.files = frozenset(files)
         self._wide = False
-        self._seen: dict[Path, tuple[str, str]] = {}  # stat data and digest of each file when it was looked at last
+        self._settled_states = _file_states(self.files, self._wide, _digest)
+        self._event, self._restart = asyncio.Event(), asyncio.Event()
+        self._unwatched = False
         self.stirs = 0
-        self._settled_states = self._states()
 
     def follow(self, files: Iterable[Path], wide: bool) -> None:
         """Watch these from now on; the present content of new ones counts as known."""
+        before = self._folders()
         self.files, self._wide = frozenset(files), wide
-        now = self._states()
+        now = _file_states(self.files, wide, _digest)
         self._settled_states = now | {
             path: self._settled_states[path] for path in now.keys() & self._settled_states.keys()
         }
+        if self._folders() != before:
+            self._restart.set()
 
     def add(self, files: Iterable[Path]) -> None:
         """Watch these in addition."""
@@ -88,46 +100,92 @@ class FileWatcher:
 
     async def saves(self) -> AsyncGenerator[list[Path], None]:
         """Yields, whenever contents have changed and settled, the files that are missing."""
-        while True:
-            began = time.monotonic()
-            now = await asyncio.to_thread(self._states)
-            took = time.monotonic() - began
-            missing = await self._settled(now)
-            if missing is not None:
-                yield missing
-            await asyncio.sleep(min(max(_LOOK_INTERVAL, took / _LOOK_SHARE), _LONGEST_PAUSE))
+        async with self._watching():
+            last_stats = await asyncio.to_thread(_file_states, self.files, self._wide, _stat)
+            while True:
+                missing = await self._settled()
+                if missing is not None:
+                    yield missing
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._event.wait(), _POLL_INTERVAL if self._unwatched else _CHECK_INTERVAL)
+                stats = await asyncio.to_thread(_file_states, self.files, self._wide, _stat)
+                if stats != last_stats and not self._event.is_set():  # no event: the folder was replaced
+                    self._restart.set()
+                    self.stirs += 1
+                last_stats = stats
+                self._event.clear()
 
-    async def _settled(self, now: dict[Path, str]) -> list[Path] | None:
+    async def _settled(self) -> list[Path] | None:
         """The missing files, once all contents have settled; None if they are unchanged."""
-        since = time.monotonic()
+        loop = asyncio.get_running_loop()
+        now, since = await self._digests(), loop.time()
         while now != self._settled_states:
             await asyncio.sleep(_SETTLE_TIME)
-            previous, now = now, await asyncio.to_thread(self._states)
+            previous, now = now, await self._digests()
             if previous != now:
-                since = time.monotonic()
+                since = loop.time()
                 continue
             changed = {path for path in now if now[path] != self._settled_states.get(path)}
             missing = [path for path in changed if now[path] == _MISSING]
             empty = any(now[path] == _EMPTY for path in changed)
             settle_time = _SETTLE_TIME_MISSING if missing else _SETTLE_TIME_EMPTY if empty else 0.0
-            if time.monotonic() - since >= settle_time:
+            if loop.time() - since >= settle_time:
                 self._settled_states = now
                 return sorted(missing)
         return None
 
-    def _states(self) -> dict[Path, str]:
-        """The digest of each file; if wide, the stat data of the modules beside them, too."""
-        files, wide = self.files, self._wide
-        beside = {path: _stat(path)[0] for path in _neighbours(files)} if wide else {}
-        return beside | {path: self._state(path) for path in files}
+    async def _digests(self) -> _FileStates:
+        return await asyncio.to_thread(_file_states, self.files, self._wide, _digest)
 
-    def _state(self, path: Path) -> str:
-        """The digest of a file, which is read again only where it may be another."""
-        stat, young = _stat(path)
-        seen = self._seen.get(path)
-        if seen is not None and seen[0] == stat and not young:
-            return seen[1]
-        self._seen[path] = now = (stat, _digest(path))
-        if seen is not None and seen != now:
+    def _folders(self) -> set[Path]:
+        """The folders of the files, and of the targets of symbolic links."""
+        return {Path(each).parent for path in self.files for each in (path, os.path.realpath(path))}
+
+    def _is_relevant(self, _: object, path: str) -> bool:
+        name = Path(path).name
+        return any(name == each.name for each in self.files) or (self._wide and _importable(name))
+
+    @asynccontextmanager
+    async def _watching(self) -> AsyncIterator[None]:
+        """Receive the events of the system meanwhile; watching starts anew when the folders change."""
+        ended = asyncio.Event()
+        watching = asyncio.create_task(self._watch(ended))
+        try:
+            yield
+        finally:
+            ended.set()
+            self._restart.set()
+            await watching
+
+    async def _watch(self, ended: asyncio.Event) -> None:
+        while not ended.is_set():
+            self._restart.clear()
+            folders = [folder for folder in self._folders() if folder.is_dir()]
+            self._unwatched = not folders
+            try:
+                if folders:
+                    await self._note_events(folders)
+            # Deleted meanwhile, more than inotify allows, or a name that cannot be decoded.
+            except (OSError, RuntimeError, ExceptionGroup) as problem:
+                logging.getLogger("uvicorn.error").info("looked at, not watched: %s", problem)
+                self._unwatched = True
+            await self._restart.wait()
+
+    async def _note_events(self, folders: list[Path]) -> None:
+        """Note the events in these folders, until there are others to watch."""
+        reported = awatch(
+            *folders,
+            watch_filter=self._is_relevant,
+            step=_STEP,
+            debounce=_STEP,
+            recursive=False,
+            stop_event=self._restart,
+        )
+        async for _ in reported:
             self.stirs += 1
-        return now[1]
+            self._event.set()
+
+
+def _importable(name: str) -> bool:
+    """Whether a file or folder of that name may be a module or a package."""
+    return name.endswith(".py") or (name.isidentifier() and not name.startswith("__"))

@@ -201,3 +201,19 @@ async def test_other_folders_are_followed_as_soon_as_they_are_named(file: Path, 
         watcher.follow([file, helper], wide=False)
         save(helper, "half = 3\n")
         assert await listening == []
+
+
+@awaited
+async def test_where_nothing_is_reported_it_looks_itself(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a drive over the network, or one of the system around this one."""
+    monkeypatch.setattr("gradloupe.server.reload.file_watcher.awatch", _refused)
+    watcher = FileWatcher([file])
+    async with heard(watcher) as news:
+        listening = asyncio.create_task(news())
+        save(file)
+        assert await listening == []
+
+
+async def _refused(*folders: Path, **options: object) -> AsyncIterator[None]:
+    raise OSError("OS file watch limit reached")
+    yield
