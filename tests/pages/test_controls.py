@@ -56,7 +56,6 @@ def test_a_copied_link_shows_the_same_picture_to_somebody_else(page: Page, serve
     page.reload()
     shows(page, address)
     assert alike(curves(page), mine)
-    assert len(mine["forward"][0]) >= 91
     expect(page.locator("#field-min")).to_have_value("−2")
 
 
@@ -69,7 +68,7 @@ def test_a_zoom_is_a_new_range_and_a_double_click_goes_back(page: Page) -> None:
     assert (start, stop) == pytest.approx(((3 * low + high) / 4, (low + high) / 2), abs=0.05)
     shows(page, here(page))
     xs = curves(page)["forward"][0]
-    assert (xs[0], xs[-1], len(xs)) == (start, stop, 401)
+    assert (xs[0], xs[-1]) == (start, stop)
     page.mouse.dblclick(box["x"] + 200, box["y"] + 60)
     shows(page, "/ops/exp")
 

@@ -247,22 +247,33 @@ def curves(page: Page | Frame, plot: str = "#plot") -> dict[str, Curve]:
 
 
 def alike(one: dict[str, Curve], other: dict[str, Curve]) -> bool:
-    """Whether both drawings show the same; the curves that come with a page have the digits that can be seen."""
+    """Whether both drawings show the same, as far as can be seen."""
     return one.keys() == other.keys() and all(
-        close(mine, yours) for name in one for mine, yours in zip(one[name], other[name], strict=True)
+        mine == other[name] or (passes_through(mine, *other[name]) and passes_through(other[name], *mine))
+        for name, mine in one.items()
     )
 
 
-def close(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
-    """Whether two columns are the same to seven digits, gaps included."""
-    pairs = zip(one, other, strict=True)
-    return all(a is b if a is None or b is None else isclose(a, b, rel_tol=1e-7, abs_tol=1e-8) for a, b in pairs)
+def passes_through(curve: Curve, xs: Sequence[float | None], ys: Sequence[float | None]) -> bool:
+    """Whether the line drawn passes through all these points, as far as can be seen, and has their gaps."""
+    known = [y for y in ys if y is not None]
+    seen = 5e-4 * (max(known, default=0.0) - min(known, default=0.0)) + 1e-8
+    pairs = [(value_at(curve, x), y) for x, y in zip(xs, ys, strict=True) if x is not None]
+    return all(a is b if a is None or b is None else isclose(a, b, rel_tol=1e-7, abs_tol=seen) for a, b in pairs)
 
 
 def value_at(curve: Curve, x: float) -> float | None:
-    """y of the point closest to x."""
-    xs, ys = curve
-    return ys[min(range(len(xs)), key=lambda row: abs((xs[row] or 0.0) - x))]
+    """y of the line at x; at the end that is nearer where there is none, and at a gap None."""
+    points = [(at, y) for at, y in zip(*curve, strict=True) if at is not None]
+    (left, low), (right, high) = points[0], points[-1]
+    for at, y in points:
+        (left, low) = (at, y) if at <= x else (left, low)
+        if at >= x:
+            right, high = at, y
+            break
+    if low is None or high is None or right <= left:
+        return low if abs(x - left) <= abs(x - right) else high
+    return low + (x - left) / (right - left) * (high - low)
 
 
 def enter(field_: Locator, text: str) -> None:

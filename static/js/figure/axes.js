@@ -36,9 +36,11 @@ export const labelsOf = (marked) => ({
   ticktext: marked.map(([, text]) => text),
 });
 
-/** A layout without axes. */
-export const baseLayout = (margin, palette) => ({
-  autosize: true,
+/** A layout without axes, of a size in pixels: else plotly measures the page to find out. */
+export const baseLayout = ({ width, height }, margin, palette) => ({
+  autosize: false,
+  width,
+  height,
   margin: { ...margin, pad: 0 },
   font: { family: palette.family, size: palette.size, color: palette.ink },
   paper_bgcolor: "rgba(0,0,0,0)",

@@ -45,7 +45,7 @@ export function figure(answer, view, palette) {
   const labels = [upper, lower].flatMap((axis) => axis?.labels.ticktext ?? []);
   const left = Math.round((Math.ceil(4 * Math.max(MARGIN.left, 0.7 + widest(labels))) / 4) * view.rem);
   const layout = {
-    ...baseLayout({ l: left, r: Math.round(MARGIN.right * view.rem), t: top, b: bottom }, palette),
+    ...baseLayout(view, { l: left, r: Math.round(MARGIN.right * view.rem), t: top, b: bottom }, palette),
     dragmode: view.zoomable ? "zoom" : false,
     xaxis: { ...xAxis(answer, scene, view, palette), anchor: lower ? "y2" : "y", fixedrange: !view.zoomable },
     yaxis: yAxis(upper, place.upper),
@@ -53,7 +53,7 @@ export function figure(answer, view, palette) {
   };
   if (lower) layout.yaxis2 = yAxis(lower, place.lower);
   const ranges = { upper: upper.range, lower: (lower ?? upper).range };
-  return { data: traces(answer, Boolean(lower), view.hidden, palette, view.pale, ranges.lower), layout, ranges };
+  return { data: traces(answer, Boolean(lower), view.hidden, palette, view.pale, ranges), layout, ranges };
 }
 
 /** The axis of the scene, or the one that is `held`, with labels. */

@@ -161,11 +161,11 @@ export class Session {
 
   /** Put the state into the address and ask for it. */
   #go(deed = false, stale = false) {
-    this.#point(this.parts().section, deed);
     this.#asked = this.#address;
     this.#waiting = true;
     setReady("figure", null);
-    this.#ask(this.#asked, stale);
+    this.#ask(this.#asked, stale); // the browser may be long about its history
+    this.#point(this.parts().section, deed);
   }
 
   #point(said, deed = false, refused = false) {

@@ -49,7 +49,7 @@ export function groundFigure({ answer, runs }, step, view, palette) {
       ...balls,
     ],
     layout: {
-      ...baseLayout(view.margin, palette),
+      ...baseLayout(view, view.margin, palette),
       xaxis: {
         ...axisStyle(palette),
         ...fittingTicks([start, stop], ...(isWide(view) ? [7, 25] : [4, 14])),
@@ -89,7 +89,7 @@ export function lossFigure({ runs, steps }, step, view, palette) {
   return {
     data: curves,
     layout: {
-      ...baseLayout(view.margin, palette),
+      ...baseLayout(view, view.margin, palette),
       xaxis: {
         ...axisStyle(palette),
         ...{ zeroline: false, range: [0, Math.max(1, steps)], fixedrange: true },

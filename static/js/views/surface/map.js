@@ -22,7 +22,7 @@ export function mapOf(map, answer, grid, view, palette) {
       ...(map === "forward" ? overForward(answer, grid, view, inner, palette) : []),
     ],
     layout: {
-      ...baseLayout(frame, palette),
+      ...baseLayout(view, frame, palette),
       xaxis: { ...across(grid.x, inner[0] / view.rem, palette), title: axisTitle(answer.wrt, palette) },
       yaxis: { ...across(grid.y, (inner[1] / view.rem) * 2, palette), title: axisTitle(answer.wrt2, palette) },
       shapes: [border(palette), ...held(view.held, palette)],
