@@ -1,7 +1,5 @@
 """Layered layout of a small directed acyclic graph (Sugiyama): assigns layers, then sorts rows for few crossings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 Point = tuple[int, float]  # layer, and the row in it, 0 in the middle

@@ -1,7 +1,5 @@
 """Drawing of a traced call as vertices and edges: forward from inputs to outputs, labelled with the gradients."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any, Literal

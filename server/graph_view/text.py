@@ -1,7 +1,5 @@
 """Description of a traced call in sentences: what ctx keeps, what backward was given and what it returned."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch.autograd.function import BackwardCFunction

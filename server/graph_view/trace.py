@@ -1,7 +1,5 @@
 """Trace of one forward and backward of an op: the nodes of the graph, and the gradients that flow between them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any

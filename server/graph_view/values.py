@@ -1,7 +1,5 @@
 """Bounded summary of any Python value for display: type, shape, dtype and a short text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from reprlib import Repr

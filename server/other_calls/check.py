@@ -1,7 +1,5 @@
 """The row of the X-ray about other calls: in how many ways a Function was called, and which shows a wrong gradient."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The other calls of an op that is declared: within what its declaration says of shapes, bounds and domains."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace

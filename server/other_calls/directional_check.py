@@ -1,7 +1,5 @@
 """Compares the backward of one call with forward along random directions, and element by element where they differ."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass

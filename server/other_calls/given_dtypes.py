@@ -3,8 +3,6 @@
 The yardstick is the error that plain autograd makes in the same dtypes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any

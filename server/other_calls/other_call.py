@@ -1,7 +1,5 @@
 """One more call of a Function, and how its gradient is to be compared."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

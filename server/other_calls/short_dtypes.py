@@ -1,7 +1,5 @@
 """Compares the gradient of a call in a shorter dtype with the one in float64."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

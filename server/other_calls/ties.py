@@ -4,8 +4,6 @@ Along a direction that moves equal numbers equally they stay equal. Whatever for
 alike along it, and so does every subgradient: there is one right value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import torch

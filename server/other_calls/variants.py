@@ -1,7 +1,5 @@
 """The variants of a recipe: one thing changed at a time, each in the domain that the source leaves open."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Compares torch.func.vmap over the second dimension with a loop, of a Function that claims to support it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

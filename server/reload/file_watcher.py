@@ -1,7 +1,5 @@
 """File watcher: reports when contents have changed and settled, whatever an editor's way of saving."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

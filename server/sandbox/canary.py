@@ -3,8 +3,6 @@
 As a program (``python -m gradloupe.server.sandbox.canary``, with layers to leave out) it prints a ``Confinement``.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import mmap

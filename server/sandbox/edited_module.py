@@ -4,8 +4,6 @@ Classes are made from what the guest says is there and from what the text says o
 signature, its line and its source, and raises where it is called.
 """
 
-from __future__ import annotations
-
 import ast
 import linecache
 import sys

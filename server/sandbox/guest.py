@@ -3,8 +3,6 @@
 Nothing here is believed outside: edited code may replace any of it.
 """
 
-from __future__ import annotations
-
 import builtins
 import fcntl
 import gc

@@ -1,7 +1,5 @@
 """A guest as its worker holds it: forked, asked one thing at a time within a limit of time, ended and forked anew."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -3,8 +3,6 @@
 Each is set by the process itself, by ctypes alone, and needs no privilege. Linux on x86_64 and aarch64.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

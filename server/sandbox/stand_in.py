@@ -4,8 +4,6 @@ Autograd works on both sides: the guest's engine runs the edited backward, and t
 that measures and judges a Function measures and judges the edited one, and never runs its code.
 """
 
-from __future__ import annotations
-
 import inspect
 import random
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ What a guest sends is hostile until it is parsed: anything that is not of the fo
 size is bounded as well.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import struct

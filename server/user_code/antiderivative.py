@@ -1,7 +1,5 @@
 """The function that a gradient is the derivative of, by quadrature: a surrogate of which only the slope is known."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

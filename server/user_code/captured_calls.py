@@ -1,7 +1,5 @@
 """The calls of a capture: how a Function was called in a step, in the place of a call that is found out."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Code generation: the ``Op(...)`` declaration that a page offers for copying."""
 
-from __future__ import annotations
-
 import math
 import re
 import sys

@@ -1,7 +1,5 @@
 """Operators of ``torch.library.custom_op``, as functions of tensors that are called by their schema."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

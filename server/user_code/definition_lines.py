@@ -1,7 +1,5 @@
 """Line numbers of the classes and functions of a source file, from one parse of its syntax tree."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import linecache

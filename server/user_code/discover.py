@@ -1,7 +1,5 @@
 """Discovery: the Functions, declared ops and plain functions of a target module, in source order."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """Overrides of the inferred call: ``--recipe``, a ``Gradloupe:`` line in a docstring, or ``example_inputs``."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Load errors: why a user's file could not be imported, as a sentence, file and line, excerpt and traceback."""
 
-from __future__ import annotations
-
 import codecs
 import linecache
 import os

@@ -1,8 +1,6 @@
 """Importer of a target file or module: relative imports work, module names cannot clash with ours, and settings of the
 process that the file changes are restored."""
 
-from __future__ import annotations
-
 import importlib
 import keyword
 import os

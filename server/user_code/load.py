@@ -1,7 +1,5 @@
 """One load of the targets: they are imported once, and their Functions described as far as possible without a call."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import os

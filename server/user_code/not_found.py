@@ -1,7 +1,5 @@
 """Error messages for a target without a Function: what it defines instead, and what to do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from pkgutil import iter_modules
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType

@@ -1,7 +1,5 @@
 """Scalar inputs of a declared op: whether its Function takes them as 0-dimensional tensors or as a vector."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import torch

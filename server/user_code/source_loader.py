@@ -1,7 +1,5 @@
 """Import hook for user files: a finder and a loader that bypass the bytecode cache and record what was read."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import sys

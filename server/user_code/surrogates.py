@@ -1,7 +1,5 @@
 """What a user says that backward is meant to follow, laid over the op whose call was found out."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect

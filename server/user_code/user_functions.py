@@ -1,7 +1,5 @@
 """The user's Functions: each is turned into an ``Op`` when it is first asked for, and kept per recipe."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

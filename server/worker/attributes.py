@@ -1,7 +1,5 @@
 """The attributes of torch and NumPy, one setting of this process: a Function may replace them for all others."""
 
-from __future__ import annotations
-
 import operator
 from types import ModuleType
 from typing import Any
