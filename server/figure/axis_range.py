@@ -13,14 +13,15 @@ _LEAST, _MOST = 1e-290, 1e304  # plotly takes no longer range than 1.8e304
 AxisRange = tuple[float, float]
 
 
-def _span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = False, natural: float = 1.0) -> AxisRange:
-    """The range of an axis for ``columns``.
+def _span(columns: list[AxisRange], quiet: list[AxisRange], zero: bool = False, natural: float = 1.0) -> AxisRange:
+    """The range of an axis for columns of these extents.
 
     ``zero`` includes 0; numbers below a billionth of ``natural`` count as 0. The range exceeds that of the columns
     ``quiet``, which lack the neighbourhood of poles, by half of it at most on either side.
     """
     unit = min(max(natural, _LEAST), _MOST)
-    low, high = _visible_range(_extent(columns) or (-unit, unit), _extent(quiet), zero)
+    everything = _around(columns) if columns else (-unit, unit)
+    low, high = _visible_range(everything, _around(quiet) if quiet else None, zero)
     low, high = max(-_MOST, min(_MOST, low)), max(-_MOST, min(_MOST, high))
     if max(abs(low), abs(high)) <= _NOISE * unit:
         low, high = -unit, unit
@@ -33,10 +34,10 @@ def _span(columns: Iterable[Numbers], quiet: Iterable[Numbers], zero: bool = Fal
     return low - air, high + air
 
 
-def _extent(columns: Iterable[Numbers]) -> AxisRange | None:
+def _extents(columns: Iterable[Numbers]) -> list[AxisRange]:
+    """From where to where each of these columns goes, without those that have no numbers."""
     finite = [[value for value in column if value is not None] for column in columns]
-    there = [(min(column), max(column)) for column in finite if column]
-    return _around(there) if there else None
+    return [(min(column), max(column)) for column in finite if column]
 
 
 def _visible_range(everything: AxisRange, quiet: AxisRange | None, zero: bool) -> AxisRange:
@@ -49,11 +50,11 @@ def _visible_range(everything: AxisRange, quiet: AxisRange | None, zero: bool) -
 
 
 @dataclass(frozen=True)
-class _RangeColumns:
-    """The columns that determine the range of the value axis, and those that determine that of the slope axis."""
+class _Sides:
+    """The extents of the columns that determine the range of the value axis, and of those for the slope axis."""
 
-    values: list[Numbers]
-    slopes: list[Numbers]
+    values: list[AxisRange]
+    slopes: list[AxisRange]
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,15 @@ def axis_ranges(whole: DrawnSection, implied: bool = True) -> AxisRanges:
     """The ranges of the axes of a section, in either layout; with or without room for the curve that is implied."""
     section, quiet = without_poles(whole), without_pole_surroundings(whole)
     bends: Numbers = [slope for mark in section.marks if mark.bent for slope in (mark.left, mark.right)]
-    seen, still = _sides(section, bends), _sides(quiet, bends)
+    seen = _sides(section, bends)
+    still = seen if quiet.columns is section.columns else _sides(quiet, bends)
     low, high = _span(seen.values, still.values)
     rise = high - low
 
-    def in_sight(column: Numbers | None) -> list[Numbers]:
+    def in_sight(column: Numbers | None) -> list[AxisRange]:
         reach = (low - rise, high + rise)
-        wanted = column if implied and column else []
-        return [[y if y is not None and reach[0] <= y <= reach[1] else None for y in wanted]]
+        wanted = column if implied and column and section.visible_implied else []
+        return _extents([[y for y in wanted if y is not None and reach[0] <= y <= reach[1]]])
 
     values = [*seen.values, *in_sight(section.visible_implied)]
     calm_values = [*still.values, *in_sight(quiet.visible_implied)]
@@ -92,14 +94,14 @@ def axis_ranges(whole: DrawnSection, implied: bool = True) -> AxisRanges:
     )
 
 
-def _sides(section: DrawnSection, bends: Numbers) -> _RangeColumns:
-    """The columns that determine the ranges; numerical slopes that are undecided do not count."""
+def _sides(section: DrawnSection, bends: Numbers) -> _Sides:
+    """The extents that determine the ranges; numerical slopes that are undecided do not count."""
     judged = section.column("numerical")
     if "undecided" in section.status:
         pairs = zip(judged, section.status, strict=False)
         judged = [None if status == "undecided" else value for value, status in pairs]
     slopes = [section.column("analytical"), judged, section.column("surrogate_numerical"), bends]
-    return _RangeColumns([section.column("forward"), section.column("surrogate")], slopes)
+    return _Sides(_extents([section.column("forward"), section.column("surrogate")]), _extents(slopes))
 
 
 def common_axis_ranges(answers: Iterable[CurvesAnswer]) -> AxisRanges | None:

@@ -3,8 +3,9 @@
 The pictures of the server are drawn from a ``Scene``, the figure of a page from ``scene_document``.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, copysign
 
 from ..protocol.answer import CurvesAnswer
 from ..schema.page import AxesRecord, AxisRecord, SceneRecord
@@ -19,6 +20,7 @@ FEW, MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, belo
 _LEFT = 3.6  # the least room left of the panels, in rem
 _LEAST = 0.006  # the least width of a stripe, so that a single point that differs is visible
 _EDGE = 1e-3  # no line of the grid is drawn along the edge of a panel
+_FAR = 1e6  # heights or widths of a panel: nothing is drawn farther off
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,14 @@ class Axis:
     def share(self, value: float) -> float:
         """The position of ``value`` on the axis: 0 at its start, 1 at its end; limited to ±10⁶."""
         low, high = self.span
-        return max(-1e6, min(1e6, (value - low) / (high - low)))
+        return max(-_FAR, min(_FAR, (value - low) / (high - low)))
+
+    def shares(self, values: Iterable[float | None]) -> list[float | None]:
+        """The positions of all ``values``, None of none."""
+        low, high = self.span
+        size = high - low
+        found = (None if value is None else (value - low) / size for value in values)
+        return [share if share is None or -_FAR < share < _FAR else copysign(_FAR, share) for share in found]
 
     def inside(self, value: float) -> bool:
         """Is ``value`` between the ends, and not along an edge of the panel?"""
@@ -112,7 +121,7 @@ def scene_document(answer: CurvesAnswer, held: AxisRanges | None = None) -> Scen
     """
     whole = DrawnSection.of_answer(answer)
     section, ranges = without_poles(whole), held or axis_ranges(whole)
-    least = held or axis_ranges(whole, implied=False)
+    least = ranges if held or section.visible_implied is None else axis_ranges(whole, implied=False)
     few, many = _x_axes(section)
     return {
         "axes": {layout: _axes_document(section, layout, ranges, least) for layout in ("stacked", "overlaid")},

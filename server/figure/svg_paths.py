@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
+from typing import cast
 
 from .scene import Axis
 from .traces import Layer
@@ -56,19 +57,18 @@ def mark_positions(layer: Layer, across: Axis, up: Axis) -> list[_Point]:
 
 def _runs(layer: Layer, across: Axis, up: Axis) -> Iterator[list[_Point]]:
     """The unbroken pieces, as shares of the panel."""
-    run: list[_Point] = []
-    for x, y in zip(layer.x, layer.y, strict=False):
-        if x is not None and y is not None:
-            run.append((across.share(x), up.share(y)))
-        elif run:
-            yield run
-            run = []
-    if run:
-        yield run
+    points = list(zip(across.shares(layer.x), up.shares(layer.y), strict=False))
+    gaps = [row for row, (x, y) in enumerate(points) if x is None or y is None]
+    for before, after in pairwise((-1, *gaps, len(points))):
+        if after - before > 1:
+            yield cast(list[_Point], points[before + 1 : after])
 
 
 def _inside(run: list[_Point]) -> Iterator[list[_Point]]:
     """The pieces of a curve that are not far beyond the panel."""
+    if all(-_MARGIN <= y <= 1 + _MARGIN for _, y in run):
+        yield run
+        return
     piece: list[_Point] = [run[0]] if _side(run[0]) == 0 else []
     for before, after in pairwise(run):
         sides = _side(before), _side(after)
@@ -106,22 +106,22 @@ def _halves(outline: list[_Point]) -> tuple[list[_Point], list[_Point]]:
 def simplified(run: list[_Point], tolerance: float = _FINE) -> list[_Point]:
     """The run simplified to a polyline within the tolerance, by the cone of admissible slopes; x never decreases."""
     kept, last = [run[0]], run[0]
+    left, base = last
     low, high = -inf, inf  # slopes of a line from the last point kept that passes all points since
     for point in run[1:]:
-        if not low <= _slope(kept[-1], point) <= high:
+        width, rise = point[0] - left, point[1] - base
+        if not low <= (rise / width if width > 0 else inf) <= high:
             kept.append(last)
+            left, base = last
             low, high = -inf, inf
-        slope, width = _slope(kept[-1], point), point[0] - kept[-1][0]
-        low, high = (
-            (max(low, slope - tolerance / width), min(high, slope + tolerance / width)) if width > 0 else (inf, -inf)
-        )
+            width, rise = point[0] - left, point[1] - base
+        if width > 0:
+            least, most = (rise - tolerance) / width, (rise + tolerance) / width
+            low, high = (low if low > least else least), (high if high < most else most)
+        else:
+            low, high = inf, -inf
         last = point
     return [*kept, last]
-
-
-def _slope(before: _Point, after: _Point) -> float:
-    width = after[0] - before[0]
-    return (after[1] - before[1]) / width if width > 0 else inf
 
 
 def _path(points: Iterable[_Point], grid: PathGrid) -> str:
