@@ -165,6 +165,7 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
     if repeats and grad_output:
         times = grad_output / unit
         wide = check_whole_range(section, reference, unit, largest / abs(times), meant, reach).times(times)
+        numerical = _known_better(numerical, at, wide, grad_output)
     area = surrogate_area = None
     if repeats and returned.grad_input is not None:
         areas = cell_areas(section, at, grad_output, rows.inside)
@@ -258,6 +259,24 @@ def _without_gaps(curve: Curve, at: Rows) -> Curve:
     value = np.where(at.gap, np.nan, curve.slopes.value)
     kind = np.where(at.gap, PointKind.JUMP, curve.slopes.kind).astype(np.int8)
     return replace(curve, slopes=replace(curve.slopes, value=value, kind=kind))
+
+
+def _known_better(curve: Curve, at: Rows, wide: WholeRangeCheck, grad_output: float) -> Curve:
+    """The curve with the slopes that accuse backward over the whole range, at the rows where those are known better.
+
+    There the steps of the range may be too wide to see a slope at all.
+    """
+    if not wide.intervals:
+        return curve
+    accused = np.flatnonzero((wide.status == Status.DIFFERS) & np.isfinite(wide.numerical) & np.isin(wide.x, at.x))
+    rows, slopes = np.searchsorted(at.x, wide.x[accused]), curve.slopes
+    error = wide.error[accused] / abs(grad_output)
+    better = ~(slopes.error_by_kind[rows] <= error) & ~at.gap[rows]
+    rows, error, value = rows[better], error[better], wide.numerical[accused][better] / grad_output
+    kind = np.full(rows.size, PointKind.SMOOTH, np.int8)
+    found = replace(slopes.at(rows), value=value, left=value, right=value, kind=kind)
+    found = replace(found, error=error, left_error=error, right_error=error)
+    return replace(curve, slopes=slopes.with_rows(rows, found))
 
 
 def _kink_uncertainty(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:

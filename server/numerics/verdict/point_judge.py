@@ -165,6 +165,7 @@ def judge_points(
         allowed = allowed_along(evaluation, curve, allowed)
         status = judge_returned(evaluation, analytical, slopes, allowed)
         status[~np.isfinite(evaluation.forward) & (slopes.kind != PointKind.JUMP)] = Status.GAP
+        certain = (status == Status.DIFFERS) & _accused_by_range(evaluation)
         area, cells = evaluation.area_under(curve), _NO_CELLS
         if area is not None:
             steepest = min(evaluation.largest_gradient, largest_magnitude(analytical))
@@ -181,6 +182,7 @@ def judge_points(
         repeats = not (hurried or draws or evaluation.linearity.breaks("repeats"))
         if closely and repeats and evaluation.grad_output:
             look_closely(evaluation, curve, status, cells, allowed)
+            status[certain] = Status.DIFFERS
             if small and (remark := _remark(evaluation, curve, status, cells)):
                 return _agreeing(status, cells, remark)
         differs = status == Status.DIFFERS
@@ -194,6 +196,14 @@ def judge_points(
         intervals = _union(_intervals(evaluation.rows.x, status), cell_intervals(area, cells))
         intervals = _bridge(intervals, evaluation.rows.x, status, evaluation.grid.span / evaluation.grid.count)
         return Comparison(status, cells, intervals, worst, None if differs.any() else _worst_cell(area, cells))
+
+
+def _accused_by_range(evaluation: Evaluation) -> Mask:
+    """The rows where the check of the whole range has looked closely already, and found that backward differs."""
+    wide = evaluation.whole_range
+    if wide is None or not wide.intervals:
+        return np.zeros(evaluation.rows.x.size, bool)
+    return np.isin(evaluation.rows.x, wide.x[wide.status == Status.DIFFERS])
 
 
 def _agreeing(status: Statuses, cells: Statuses, remark: Difference) -> Comparison:

@@ -12,7 +12,7 @@ from ..curve.evaluation import Evaluation
 from ..linearity.violation import Law
 from ..status import Status
 from ..tolerance import Allowance, Allowed, Tolerance
-from ..whole_range.check import tolerated_range
+from ..whole_range.check import outside_view, tolerated_range
 from .edges import locate_edges
 from .point_judge import Comparison, judge_points
 
@@ -61,11 +61,11 @@ def _judged_by_rows(evaluation: Evaluation, allowed: Allowed) -> Verdict:
     )
     # What an op claims, it claims of its first derivative: a second one that differs is not excused.
     if right or not declared or evaluation.surrogate is None:
-        return Verdict(_word_for_all(word, evaluation, allowed.tolerance, forward), forward, forward, allowed)
+        return Verdict(_word_for_all(word, evaluation, allowed.tolerance), forward, forward, allowed)
     surrogate = judge_points(evaluation, evaluation.surrogate, allowed)
     word = _word(surrogate, evaluation)
     word = "matches its surrogate" if word == "matches" else word
-    return Verdict(_word_for_all(word, evaluation, allowed.tolerance, surrogate), forward, surrogate, allowed)
+    return Verdict(_word_for_all(word, evaluation, allowed.tolerance), forward, surrogate, allowed)
 
 
 def judged_curve(evaluation: Evaluation, verdict: Verdict) -> Curve:
@@ -75,15 +75,13 @@ def judged_curve(evaluation: Evaluation, verdict: Verdict) -> Curve:
     return evaluation.surrogate
 
 
-def _word_for_all(
-    word: VerdictWord, evaluation: Evaluation, tolerance: Tolerance, comparison: Comparison
-) -> VerdictWord:
+def _word_for_all(word: VerdictWord, evaluation: Evaluation, tolerance: Tolerance) -> VerdictWord:
     """The word, unless it holds for this ``grad_output`` only, or for this range only."""
     if not word.startswith("matches"):
         return word
     if not evaluation.linearity.but(*_excused_laws(evaluation)).holds:
         return "differs"
-    return "matches here" if _differs_beyond(evaluation, tolerance, comparison) else word
+    return "matches here" if _differs_beyond(evaluation, tolerance) else word
 
 
 def _excused_laws(evaluation: Evaluation) -> tuple[Law, ...]:
@@ -93,14 +91,12 @@ def _excused_laws(evaluation: Evaluation) -> tuple[Law, ...]:
     return ("odd", "adds", "scales") if evaluation.surrogate_nonlinear else ("odd", "adds")
 
 
-def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance, comparison: Comparison) -> bool:
-    """Whether backward differs, by more than is tolerated, outside of the range or at a row that shows no slope."""
-    if evaluation.whole_range is None or not evaluation.whole_range.intervals:
+def _differs_beyond(evaluation: Evaluation, tolerance: Tolerance) -> bool:
+    """Whether backward differs outside of the range by more than is tolerated."""
+    wide = evaluation.whole_range
+    if wide is None or not wide.intervals:
         return False
-    wide = tolerated_range(evaluation.whole_range, tolerance)
-    accused, unclear = wide.x[wide.status == Status.DIFFERS], evaluation.rows.x[comparison.status != Status.AGREES]
-    outside = (accused < evaluation.grid.start) | (accused > evaluation.grid.stop)
-    return bool((outside | np.isin(accused, unclear)).any())
+    return bool(outside_view(tolerated_range(wide, tolerance), evaluation.grid))
 
 
 def _word(comparison: Comparison, evaluation: Evaluation) -> VerdictWord:

@@ -7,7 +7,7 @@ from functions.basics import with_backward
 from functions.correct import NOT_IN_16_BITS, RIGHT
 from support.answers import document
 from support.sampling import each_fourth
-from support.sections import Counted, op_of, section, written
+from support.sections import Counted, look, op_of, section, written
 
 from gradloupe.ops import Input
 from gradloupe.server.numerics.curve.evaluate import Grid
@@ -335,6 +335,38 @@ def test_what_differs_within_the_visible_range_is_not_out_of_sight():
     seen = wide(WRONG["TruncExp"][0])
     assert outside_view(seen, Grid(-3, 3, 401)) == seen.intervals
     assert outside_view(seen, Grid(0, 800, 401)) == ()
+
+
+def bump(x):
+    """(1 - cos x) / x², whose forward is 0 where the cosine rounds to 1."""
+    return (1 - torch.cos(x)) / x**2
+
+
+def slope_of_bump(x):
+    return torch.sin(x) / x**2 - 2 * (1 - torch.cos(x)) / x**3
+
+
+def turned_near_0(x):
+    return torch.where(x.abs() < 0.5, x / 12, slope_of_bump(x))
+
+
+# The steps of the rows see no slope at 1e-8, and float32 moves forward near 0 by more than the range of the fault.
+@pytest.mark.parametrize(
+    ("derivative", "dtype", "low", "high"),
+    [
+        (slope_of_bump, torch.float64, 1e-8, 1.1e-8),
+        (slope_of_bump, torch.float32, 1e-8, 1.1e-8),
+        (turned_near_0, torch.float64, 0.1, 0.5),
+        (turned_near_0, torch.float32, 0.1, 0.5),
+    ],
+)
+def test_what_the_look_at_all_numbers_accuses_in_sight_differs_in_sight(derivative, dtype, low, high):
+    evaluation, verdict = look(written(bump, derivative), -300.0, 500.0, dtype=dtype)
+    worst = verdict.against.worst
+    assert verdict.word == "differs"
+    assert low < abs(evaluation.rows.x[worst]) < high
+    assert np.isfinite(evaluation.numerical.slopes.value[worst])
+    assert any(begin < evaluation.rows.x[worst] < end for begin, end in verdict.against.intervals)
 
 
 def test_an_interval_is_cut_where_the_visible_range_ends():
