@@ -40,6 +40,7 @@ SUBJECTS = {
     "page_weight": "What our pages weigh, and how they come up",
     "embeds": "Twenty figures on one page of somebody else",
     "load": "Requests a second for 32 clients at once, and beyond the queue",
+    "viewers": "A hundred new viewers, all at once",
     "frameworks": "The same page in Dash, Streamlit and Gradio",
     "soak": "Mixed traffic for minutes: errors and memory",
     "startup": "Start and memory",
