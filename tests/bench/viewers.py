@@ -1,4 +1,4 @@
-"""A hundred people open a page at once, each with numbers that nobody has asked for, and move its slider: what they wait.
+"""A hundred people open a page at once, each with numbers of their own, and move its slider: what they wait.
 
 ``PYTHONPATH=tests python tests/bench/viewers.py`` prints the table alone.
 """
@@ -69,7 +69,8 @@ class Viewer:
             self._writer.write(f"GET {address} HTTP/1.1\r\nHost: {self._place[0]}:{self._place[1]}\r\n\r\n".encode())
             head = await self._reader.readuntil(b"\r\n\r\n")
             status, length, later = STATUS.match(head), LENGTH.search(head), LATER.search(head)
-            assert status and length, head
+            if status is None or length is None:
+                raise RuntimeError(f"{address} answered {head!r}")
             body = await self._reader.readexactly(int(length[1]))
             if status[1] == b"200":
                 return body
@@ -103,8 +104,8 @@ def measure() -> Report:
     headings = ("viewers", "page p50 / p95 / max", "with curves", "slider p50 / p95 / max", "refusals", "CPU a viewer")
     load = os.getloadavg()[0]
     note = (
-        f"Each opens the page of one of {len(OPS)} Functions with a grad_output of its own, from an address of its own, "
-        f"and moves it {MOVES} times, no faster than {PACE:g} s each; {ROUNDS} rounds, and a load of {load:.1f} in the "
+        f"Each opens the page of one of {len(OPS)} Functions with a grad_output and from an address of its own, and "
+        f"moves it {MOVES} times, no faster than {PACE:g} s each; {ROUNDS} rounds, and a load of {load:.1f} in the "
         "end. The viewers are one process on the same machine. Who is told to come back later does, and waits on."
     )
     page, move = (quantiles(each, n=20)[-1] for each in (results[VIEWERS[-1]].pages, results[VIEWERS[-1]].moves))
