@@ -111,7 +111,7 @@ def _holds(call: Call, name: str, found: TensorsByName, given: TensorsByName, se
     """Whether the gradient for one input is the slope of forward along a direction, or there is no such slope."""
     held, gradient = call.tensors[name], found[name]
     direction = irregular_tensor(held, seed)
-    slope = slopes_of_function(_along(call, name, direction, given), held.new_zeros(1))
+    slope = slopes_of_function(_along(call, name, direction, given), held.new_zeros(1), call.precision)
     if not bool(slope.known[0]):
         return bool(gradient.isfinite().all())
     parts = (gradient.detach() * direction).double()

@@ -37,7 +37,7 @@ def compare_at_ties(call: Call, slopes_of: Call | None = None) -> DirectionalRes
         moved = {name: one + t * directions[name] for name, one in call.tensors.items()}
         return weighted_total(reference.value(**moved), given)
 
-    slope = slopes_of_function(total, torch.zeros(1, dtype=torch.float64))
+    slope = slopes_of_function(total, torch.zeros(1, dtype=torch.float64), reference.precision)
     if not bool(slope.known[0]):
         return DirectionalResult(unknown="forward has no slope there")
     right = float(slope.value[0])

@@ -23,7 +23,7 @@ from ...runtime.user_call import call_user_code
 from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor, reset_seeds
 from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
-from ..examination.slopes import TensorSlopes, function_along, precision_of, tensor_slopes, total_of
+from ..examination.slopes import TensorSlopes, function_along, tensor_slopes, total_of
 from .causes import cause_of
 from .state import random_sources
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
@@ -174,7 +174,7 @@ def _slope_at(call: Call, name: str, given: TensorsByName, place: int) -> tuple[
     It is measured with two steps: a slope is not known better than the two agree, as of a forward that iterates.
     """
     held = call.tensors[name]
-    x, precision = float(held.reshape(-1)[place]), precision_of(held)
+    x, precision = float(held.reshape(-1)[place]), call.precision
     along, here = function_along(total_of(call, name, given), held, np.array([place])), np.array([x])
     span = (_RANGE if precision == EPSILON else 1.0) * max(1.0, abs(x))
     found, other = (

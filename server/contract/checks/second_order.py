@@ -131,7 +131,8 @@ def _numerical(session: CheckSession, name: str, output: str | None) -> TensorSl
         found = call.gradients({**given, output: moved} if output else given)
         return sum(float((each.detach() * _weights(each)).sum()) for each in found.values() if each is not None)
 
-    return slopes_of_function(total, given[output] if output else session.call.tensors[name])
+    moved = given[output] if output else session.call.tensors[name]
+    return slopes_of_function(total, moved, session.call.precision)
 
 
 def _weights(gradient: torch.Tensor) -> torch.Tensor:

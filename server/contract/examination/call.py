@@ -8,15 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
 
 from ....ops import Input, Op
+from ...numerics.differentiation.noise import mantissa_bits
 from ...numerics.tolerance import USUAL, Allowance
 from ...runtime import rng
 from ...runtime.arguments import input_shape, tensors_of
+from ...runtime.arrays import EPSILON
 from ...runtime.batching import GOLDEN_RATIO
 from ...runtime.rng import GeneratorStates
 from ...runtime.section import Section
@@ -24,6 +27,9 @@ from ...runtime.timeouts import note_call_start
 from ...runtime.user_call import call_user_code
 from ...runtime.vjp import pull_back
 
+# sample: by this share numbers are moved, so that none has few bits, and none leaves a domain. The other, a pattern:
+# values with so many significant bits were computed in float32; with fewer they may be those of a staircase.
+_UNROUND, _FLOAT32_BITS = 1e-9, range(13, 25)
 TensorsByName = Mapping[str, torch.Tensor]
 GradientsByName = dict[str, torch.Tensor | None]
 
@@ -140,6 +146,22 @@ class Call:
         """The outputs under ``no_grad``, with some tensors replaced. Raises whatever forward raises."""
         with torch.no_grad():
             return self.holding(moved).run(which=()).outputs
+
+    @cached_property
+    def precision(self) -> float:
+        """Half a unit in the last place of what forward computes in, of the least precise of its outputs.
+
+        Forward may compute in float32 whatever it is given, as many a kernel does.
+        """
+        moved = {name: one - _UNROUND * one.abs() * irregular_tensor(one) for name, one in self.tensors.items()}
+        try:
+            outputs = list(self.value(**moved).values())
+        except Exception:  # noqa: BLE001 it may refuse numbers that are not round
+            outputs = []
+        floats = [each.detach() for each in outputs if each.is_floating_point()]
+        bits = [mantissa_bits(each.double().numpy(force=True).ravel()) for each in floats]
+        short = [2.0**-each for each in bits if each in _FLOAT32_BITS]
+        return max((EPSILON, *(torch.finfo(each.dtype).eps / 2 for each in floats), *short))
 
     def gradients(self, grad_outputs: TensorsByName) -> GradientsByName:
         """Run forward and backward once. Raises whatever the Function raises."""

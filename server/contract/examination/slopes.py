@@ -24,7 +24,7 @@ from .call import Call, TensorsByName
 
 # budget: how many elements of a tensor are measured: at most, at least, and in between as many as take so long.
 _MOST, _LEAST, _SECONDS = 24, 2, 0.1
-_SHORT = 2  # unit: the bytes of a number with 16 bits
+_SHORT = 2.0**-12  # bound: with less precision than this steps are as large as what a difference could tell
 # bound: a slope counts as known if its error is at most this fraction of 1 + its magnitude.
 _KNOWN = 1e-4
 
@@ -102,12 +102,13 @@ class TensorSlopes:
 def tensor_slopes(call: Call, name: str, weights: TensorsByName) -> TensorSlopes:
     """The derivative of Σ weight · output by the elements of one tensor. Raises whatever forward raises.
 
-    None is known where an output has 16 bits: its steps are as large as what a difference could tell.
+    None is known where an output has 16 bits: its steps are as large as what a difference could tell. What forward
+    computes in float32 is judged so.
     """
-    slopes = slopes_of_function(total_of(call, name, weights), call.tensors[name])
-    slopes = replace(slopes, allowance=replace(call.allowance, dtype=slopes.value.dtype))
-    short = any(out.is_floating_point() and out.dtype.itemsize <= _SHORT for out in call.value().values())
-    return replace(slopes, known=torch.zeros_like(slopes.known)) if short else slopes
+    slopes = slopes_of_function(total_of(call, name, weights), call.tensors[name], call.precision)
+    dtype = slopes.value.dtype if call.precision == EPSILON else torch.float32
+    slopes = replace(slopes, allowance=replace(call.allowance, dtype=dtype))
+    return replace(slopes, known=torch.zeros_like(slopes.known)) if call.precision > _SHORT else slopes
 
 
 def undeclared_slopes(call: Call, weights: TensorsByName) -> Iterator[tuple[ConstantArgument, TensorSlopes]]:
@@ -120,7 +121,7 @@ def undeclared_slopes(call: Call, weights: TensorsByName) -> Iterator[tuple[Cons
                 moved = tuple(replace(held, value=x) if each is held else each for each in bound.arguments)
                 return weighted_total(call.through(replace(bound, arguments=moved)).value(), weights)
 
-            yield held, slopes_of_function(total, held.of(tuple(call.tensors.values())))
+            yield held, slopes_of_function(total, held.of(tuple(call.tensors.values())), call.precision)
 
 
 def total_of(call: Call, name: str, weights: TensorsByName) -> Callable[[torch.Tensor], float]:
@@ -139,15 +140,18 @@ def weighted_total(outputs: TensorsByName, weights: TensorsByName) -> float:
 
 
 @np.errstate(all="ignore")
-def slopes_of_function(total: Callable[[torch.Tensor], float], held: torch.Tensor) -> TensorSlopes:
+def slopes_of_function(
+    total: Callable[[torch.Tensor], float], held: torch.Tensor, precision: float = EPSILON
+) -> TensorSlopes:
     """The derivative of a scalar function by the elements of a tensor, or by some of many, with the ladder of curves.
 
-    Raises whatever ``total`` raises.
+    ``precision`` is half a unit in the last place of what the function computes in, if that is less precise than the
+    tensor. Raises whatever ``total`` raises.
     """
     places = np.unique(np.linspace(0, held.numel() - 1, _count(total, held)).round().astype(np.intp))
     x = held.detach().reshape(-1).double().numpy(force=True)[places]
     y = np.full(x.size, total(held))
-    precision = precision_of(held)
+    precision = max(precision, precision_of(held))
     widest = widest_step(1.0, precision) * np.maximum(1.0, np.abs(x))
     ladder = Ladder.around(
         *(function_along(total, held, places), x, widest, 0.0, precision, y),

@@ -202,7 +202,7 @@ def ladder_points(x: Array, span: float, step: float | None = None, precision: f
     widest = step or widest_step(span, precision)
     ends = 2 * LEVELS * x.size
     steps = widest * _step_factors(x) * LADDER
-    probes = noise_probes(x, span) if precision == EPSILON else np.empty(0)
+    probes = noise_probes(x, span, precision)
     points = np.empty(ends + probes.size)
     above, below = points[:ends].reshape(2, LEVELS, x.size)
     np.add(x, steps, out=above)
@@ -233,7 +233,7 @@ def differentiate(
     ends = 2 * LEVELS * x.size
     rise = finite_rise(y)
     above, below = values[:ends].reshape(2, LEVELS, x.size)
-    noise = noise_along(values[ends:], x, rise) if precision == EPSILON else 0.0
+    noise = noise_along(values[ends:], x, rise, precision)
     found = Ladder(x, y, above, below, at.steps, at.gaps, noise, precision).slopes(
         lambda rows: forward, lambda slopes: rise / span, neighbours=True
     )

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward, consecutive_differences
 
 PROBED_PLACES = 24  # budget: the most places that are probed
-# sample: the distance of the fine and of the coarse probes, as fractions of the visible range.
-FINE_DISTANCE, COARSE_DISTANCE = 2e-10, 1e-6
+# sample: the distance of the fine and of the coarse probes, as fractions of the visible range; and the least of both,
+# in ulps. In a short precision no whole number of them: at equal distances its staircases may look flat.
+FINE_DISTANCE, COARSE_DISTANCE, _LEAST_DISTANCES = 2e-10, 1e-6, (256.0, 256.0)
+_SHORT_DISTANCES, _SHORT_LEAST_DISTANCES = (1e-5, 1e-4), (13.7, 37.3)
 FINE_PROBES, COARSE_PROBES = 3, 6  # budget: their number on each side: second and fifth differences are taken
 _MIN_SEPARATION = 32.0  # sample: the next point is at least this many probe distances away
 _TINY = 1e-300  # unit: stands for no noise, as 0 has no logarithm
@@ -38,11 +40,15 @@ _MIN_VALUES = 4  # pattern: fewer small values than this say nothing against rou
 STEEPNESS_QUANTILE = 0.99
 
 
-def noise_probes(x: Array, span: float) -> Array:
+def noise_probes(x: Array, span: float, precision: float = EPSILON) -> Array:
     """The probes around each of up to 24 places along ``x``: 6 so close that only noise differs, 12 less close ones.
 
-    They are nearer to their place than any other point of ``x``.
+    They are nearer to their place than any other point of ``x``, and far enough apart for what computes in this
+    ``precision`` to tell them apart.
     """
+    usual = precision == EPSILON
+    shares = (FINE_DISTANCE, COARSE_DISTANCE) if usual else _SHORT_DISTANCES
+    least = _LEAST_DISTANCES if usual else _SHORT_LEAST_DISTANCES
     indices = _indices(x.size)
     near, inner = x[indices], indices[1:-1]
     room = np.full(indices.size, np.inf)
@@ -51,10 +57,10 @@ def noise_probes(x: Array, span: float) -> Array:
         room[0], room[-1] = (end or math.inf for end in ends)
         gaps = np.stack((x[inner] - x[inner - 1], x[inner + 1] - x[inner]))
         room[1:-1] = np.where(gaps == 0, np.inf, gaps).min(axis=0)
-    most, least = room / _MIN_SEPARATION, 256 * np.spacing(np.abs(near))
+    most, ulp = room / _MIN_SEPARATION, np.spacing(np.abs(near)) * (precision / EPSILON)
     fine, coarse = (
-        (near[:, None] + np.maximum(np.minimum(gap * span, most), least)[:, None] * _sides(side)).ravel()
-        for gap, side in ((FINE_DISTANCE, FINE_PROBES), (COARSE_DISTANCE, COARSE_PROBES))
+        (near[:, None] + np.maximum(np.minimum(share * span, most), ulps * ulp)[:, None] * _sides(side)).ravel()
+        for share, ulps, side in zip(shares, least, (FINE_PROBES, COARSE_PROBES), strict=True)
     )
     return np.concatenate((fine, coarse))
 
@@ -71,30 +77,32 @@ def _indices(count: int) -> NDArray[np.intp]:
     return np.linspace(0, count - 1, min(PROBED_PLACES, count)).round().astype(np.intp)
 
 
-def noise_along(probed: Array, x: Array, rise: float) -> Array:
+def noise_along(probed: Array, x: Array, rise: float, precision: float = EPSILON) -> Array:
     """The root mean square noise of forward, from its values at the probes, interpolated to all of ``x``.
 
     High-order differences cancel whatever is smooth (R. W. Hamming, Numerical Methods, ch. 10); they are taken on each
     side of a place separately, so that a kink or jump at it cancels too. Where forward is rounded so coarsely that the
     fine probes all have one value, the coarse ones are used, and where these show nothing either, the noise elsewhere.
-    Capped at a twentieth of the ``rise`` of the curve.
+    Capped at a twentieth of the ``rise`` of the curve. ``precision`` is that of the probes.
     """
     probed, coarse = np.split(probed, [2 * FINE_PROBES * _indices(x.size).size])
-    rms = noise_level(probed, coarse, gross=_JUMP * rise)
-    loud = rms > EXACT_NOISE * np.abs(probed[:: 2 * FINE_PROBES])
-    elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _staircase_step(probed)
-    rms[~loud] = np.maximum(rms[~loud], min(elsewhere, ROUNDING_STEP))
+    step = ROUNDING_STEP * precision / EPSILON
+    rms = noise_level(probed, coarse, gross=_JUMP * rise, step=step)
+    loud = rms > EXACT_NOISE * precision / EPSILON * np.abs(probed[:: 2 * FINE_PROBES])
+    elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _staircase_step(probed, step)
+    rms[~loud] = np.maximum(rms[~loud], min(elsewhere, step))
     log_noise = np.log(np.maximum(np.minimum(moving_maximum(rms, _SMOOTHING), _MAX_SHARE * rise), _TINY))
     noise = np.exp(np.interp(np.arange(x.size), _indices(x.size), log_noise))
     return np.where(noise > 2 * _TINY, noise, 0.0)
 
 
-def noise_level(close: Array, less_close: Array, *, gross: float = math.inf) -> Array:
+def noise_level(close: Array, less_close: Array, *, gross: float = math.inf, step: float = ROUNDING_STEP) -> Array:
     """The noise at each place, from 3 fine and 6 coarse probes on each side of it.
 
-    A single step above ``gross`` among small ones is a jump, not noise.
+    A single step above ``gross`` among small ones is a jump, not noise; steps up to ``step`` may be rounding.
     """
-    fine, coarse = _rms(close, FINE_PROBES, gross), _rms(less_close, COARSE_PROBES, gross, growing=True)
+    fine = _rms(close, FINE_PROBES, gross, step)
+    coarse = _rms(less_close, COARSE_PROBES, gross, step, growing=True)
     return np.where(coarse > _COARSE_EXCESS * fine, coarse, np.where(coarse > 0, (fine + coarse) / 2, fine))
 
 
@@ -105,10 +113,10 @@ def noise_near(forward: Forward, places: Array, span: float) -> Array:
     """
     distance = np.maximum(FINE_DISTANCE * span, 256 * np.spacing(np.abs(places)))
     points = places[:, None] + distance[:, None] * _sides(FINE_PROBES)
-    return _rms(forward(points.ravel()), FINE_PROBES, math.inf)
+    return _rms(forward(points.ravel()), FINE_PROBES, math.inf, ROUNDING_STEP)
 
 
-def _rms(values: Array, side: int, gross: float, growing: bool = False) -> Array:
+def _rms(values: Array, side: int, gross: float, step: float, growing: bool = False) -> Array:
     """The noise at each place, from the ``side`` values on either side of it; none where it must be but is not
     ``growing`` from one order of differences to the next.
     """
@@ -122,9 +130,9 @@ def _rms(values: Array, side: int, gross: float, growing: bool = False) -> Array
     # Where hardly any step is seen, the noise is half a step.
     steps = np.abs(first)
     highest = steps.max(axis=(0, 2))
-    if not (highest <= ROUNDING_STEP).any() and np.isfinite(rms).all():
+    if not (highest <= step).any() and np.isfinite(rms).all():
         return rms
-    quantized = ((steps > 0).mean(axis=(0, 2)) < _FEW_STEPS) & (highest <= ROUNDING_STEP)
+    quantized = ((steps > 0).mean(axis=(0, 2)) < _FEW_STEPS) & (highest <= step)
     rms = np.where(quantized, np.maximum(rms, highest / 2), rms)
     rms[~np.isfinite(rms)] = 0.0
     return rms
@@ -144,12 +152,12 @@ def _without_jumps(sides: Array, gross: float) -> Array:
     return sides - np.concatenate((np.zeros_like(sides[..., :1]), np.cumsum(jump, axis=-1)), axis=-1)
 
 
-def _staircase_step(values: Array) -> float:
+def _staircase_step(values: Array, most: float) -> float:
     """The step height of a piecewise constant forward, if it is as small as the rounding of numbers near 1; else 0."""
     steps = np.abs(consecutive_differences(values))
     moves = steps > 0
     step = float(np.min(steps, initial=np.inf, where=moves))
-    return step if moves.mean() < _FEW_STEPS and step <= ROUNDING_STEP else 0.0
+    return step if moves.mean() < _FEW_STEPS and step <= most else 0.0
 
 
 def moving_maximum(values: Array, reach: int) -> Array:

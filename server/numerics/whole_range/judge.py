@@ -34,7 +34,9 @@ from .relative_steps import (
 _MIN_ALONE, _MAX_ALONE, _SECONDS = 12, 36, 2e-3
 # bound: the tolerance, relative to slopes here and around, by bytes of the dtype; else ulps. Only gross errors count.
 _TOLERANCE, _ULPS = {8: 1e-6, 4: 1e-3}, 16.0
-_MIN_X = 1e-8  # bound: closer to 0 than this, cancellation makes forward and backward unreliable
+# bound: closer to 0 than this, cancellation makes forward and backward unreliable; in float64, and as the root of the
+# precision in another.
+_MIN_X = 1e-8
 # pattern: with this relative error at so many consecutive points, at this |x| or beyond, forward oscillates faster than
 # the steps of the differences, and nothing farther out is judged.
 _OSCILLATING, _IN_A_ROW, _MIN_OSCILLATING = 0.02, 3, 0.1
@@ -218,6 +220,7 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
             data.analytical[rows] / data.grad_output,
             measured.precision,
             torch.finfo(data.section.dtype).eps,
+            data.scale[rows] / scale,
         )
         holds = scales.confirmed & _confirmed_closely(data, rows, off[rows])
         differs[rows] = holds
@@ -229,7 +232,8 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
         doubtful[rejected] = True
     lost = data.finite & _beyond_the_horizon(data.x, doubtful & data.finite)
     slope[lost & ~agrees], error[lost & ~agrees] = np.nan, np.inf
-    return RangeJudgement(agrees, differs & ~lost & (np.abs(data.x) >= _MIN_X), slope, error)
+    near_zero = np.abs(data.x) < _MIN_X * np.sqrt(measured.precision / EPSILON)
+    return RangeJudgement(agrees, differs & ~lost & ~near_zero, slope, error)
 
 
 def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Array) -> Mask:
@@ -311,13 +315,20 @@ class ScaleConfirmation:
 
 @np.errstate(all="ignore")
 def confirm_on_all_scales(
-    forward: Forward, x: Array, slope: Array, error: Array, disputed: Array, precision: float, eps: float
+    forward: Forward,
+    x: Array,
+    slope: Array,
+    error: Array,
+    disputed: Array,
+    precision: float,
+    eps: float,
+    sight: Array | float = 0.0,
 ) -> ScaleConfirmation:
     """Whether ``slope``, measured at each ``x`` (1-D) to within ``error``, is confirmed against the ``disputed`` one.
 
     45 forwards per point. ``precision`` is half a unit in the last place of the precision that forward computes in,
-    ``eps`` the machine epsilon of the judged gradient's dtype, which limits how well it knows ``x``. With an infinite
-    ``disputed`` slope every step that sees a finite one counts.
+    ``eps`` the machine epsilon of the judged gradient's dtype, which limits how well it knows ``x``, and ``sight`` the
+    size of the slopes in sight. With an infinite ``disputed`` slope every step that sees a finite one counts.
     """
     steps = _steps(np.abs(x), precision)
     points = np.stack((x + steps, x - steps))
@@ -329,8 +340,8 @@ def confirm_on_all_scales(
     size = np.maximum(np.maximum(np.abs(above), np.abs(below)), np.abs(y))
     noise = np.where(size > 0, EVIDENCE_BOUNDS * 2 * (2 * precision * size + _TINY) / run, 0.0)
     bend = np.abs(right - left)
-    if precision > EPSILON:  # x is rounded too, before anything is done with it
-        noise += 4 * precision * np.abs(x) * np.fmax(np.abs(slope), np.abs(disputed)) / run
+    if precision > EPSILON:  # x is rounded too, and what is as large as it and cancels
+        noise += 4 * precision * np.abs(x) * np.fmax(np.fmax(np.abs(slope), np.abs(disputed)), sight) / run
 
     dispute = np.abs(disputed - slope)
     sharp = bend + noise <= _SHARPNESS * dispute
