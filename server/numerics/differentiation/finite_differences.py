@@ -287,72 +287,72 @@ def differentiate_one_sided(
     steps = widest * ratio ** -np.arange(FINE_LEVELS)[:, None]
     points = np.stack((x + steps, x - steps))
     above, below = forward(points.ravel()).reshape(points.shape)
-    ahead, behind = _nonzero_runs(points[0] - x), _nonzero_runs(x - points[1])
+    run = np.abs(points - x)
+    run[run == 0] = np.nan
+    ahead, behind = run
     rounding = np.where(np.isfinite(rounding), rounding, 2 * precision * np.abs(y))
     x_rounding = precision * np.abs(x)
 
     def slope(rise: Array, run: Array, order: int) -> tuple[Array, Array, Array, Array]:
         quotient = rise / run
-        return quotient, *extrapolate(
-            quotient, (rounding + x_rounding * np.abs(quotient[-1])) / run, tableau(FINE_LEVELS, ratio, order)
-        )
+        scatter = (rounding + x_rounding * np.abs(quotient[-1])) / run
+        table, flat = tableau(FINE_LEVELS, ratio, order), (FINE_LEVELS, -1)
+        found = extrapolate(quotient.reshape(flat), scatter.reshape(flat), table)
+        value, error, noise = (each.reshape(quotient.shape[1:]) for each in found)
+        return quotient, value, error, noise
 
     _, value, error, noise = slope(above - below, ahead + behind, 2)
     # Of the second differences counts what is neither noise nor the slope between two runs of different lengths.
-    bend, run = above + below - 2 * y - value * (ahead - behind), (ahead + behind) / 2
-    curvature, doubt, _ = extrapolate(bend / run**2, 4 * rounding / run**2, tableau(FINE_LEVELS, ratio, 2))
+    bend, mean_run = above + below - 2 * y - value * (ahead - behind), (ahead + behind) / 2
+    curvature, doubt, _ = extrapolate(bend / mean_run**2, 4 * rounding / mean_run**2, tableau(FINE_LEVELS, ratio, 2))
     curvature = np.fmax(np.abs(curvature) - doubt, 0.0)
-    to_right, right, right_error, _ = slope(above - y, ahead, 1)
-    to_left, left, left_error, _ = slope(y - below, behind, 1)
-    kind = np.zeros(x.size, np.int8)
-    has_right, has_left = np.isfinite(right_error), np.isfinite(left_error)
+    # What follows is told of both sides, first of the right one.
+    rises, runs = np.stack((above - y, y - below), axis=1), np.stack((ahead, behind), axis=1)
+    quotients, sides, side_errors, _ = slope(rises, runs, 1)
+    (right, left), there = sides, np.isfinite(side_errors)
     # Where only the curvature jumps, as ELU's at 0, central differences converge one order more slowly than
     # their extrapolation assumes; one-sided ones do not. The error is at least the disagreement of the two.
     error = np.fmax(error, np.abs(right - left) / 2 + np.abs(value - (left + right) / 2))
 
     scale = np.abs(value) + np.abs(left) + np.abs(right) + visible
+    kind = np.zeros(x.size, np.int8)
     kind[~(error <= 1e-3 * scale) & (error > 1e3 * noise)] = PointKind.UNRESOLVED
 
     gap = np.abs(right - left)
     # As the step shrinks, the gap between the one-sided slopes stays at a kink, and shrinks with it where smooth.
-    disagreement = np.abs(to_right - to_left)
+    disagreement = np.abs(quotients[:, 1] - quotients[:, 0])
     persistent = (disagreement[-2:] > gap / 2).all(axis=0) & (disagreement[-1] > disagreement[-3] / 2)
-    floor = 5 * (left_error + right_error) + 1e-6 * np.maximum(np.abs(left), np.abs(right)) + 1e-6 * visible
-    kink = has_left & has_right & persistent & (gap > floor)
+    floor = 5 * (side_errors[1] + side_errors[0]) + 1e-6 * np.abs(sides).max(axis=0) + 1e-6 * visible
+    kink = there.all(axis=0) & persistent & (gap > floor)
     kind[kink] = PointKind.KINK
     error[kink] = gap[kink] / 2
 
-    edge = has_left ^ has_right
+    edge = there[0] ^ there[1]
     kind[edge] = PointKind.EDGE
-    value[edge] = np.where(has_right, right, left)[edge]
-    error[edge] = np.where(has_right, right_error, left_error)[edge]
+    value[edge] = np.where(there[0], right, left)[edge]
+    error[edge] = np.where(there[0], *side_errors)[edge]
 
-    noise_floor = _NOISE_FACTOR * rounding + 1e-9 * visible * widest
-    jump_right, jump_left = _has_jump(np.abs(above - y), noise_floor), _has_jump(np.abs(y - below), noise_floor)
-    jump = jump_left | jump_right
-    for quotient, side, run, present in ((to_right, right, ahead, has_right), (to_left, left, behind, has_left)):
-        # A rise of some last places does not shrink with the step either: vectorised code differs by that much.
-        above_noise = np.abs(quotient[-1] * run[-1]) > _NOISE_FACTOR * precision * np.abs(y)
-        vertical = _grows_without_bound(quotient) & above_noise & present & ~jump
-        side[vertical] = np.copysign(np.inf, quotient[-1][vertical])
-        kind[vertical & (kind != PointKind.EDGE)] = PointKind.KINK
+    jumps = _has_jump(np.abs(rises), _NOISE_FACTOR * rounding + 1e-9 * visible * widest)
+    jump = jumps.any(axis=0)
+    # A rise of some last places does not shrink with the step either: vectorised code differs by that much.
+    above_noise = np.abs(quotients[-1] * runs[-1]) > _NOISE_FACTOR * precision * np.abs(y)
+    verticals = _grows_without_bound(quotients) & above_noise & there & ~jump
+    steep = verticals | jumps
+    sides[steep] = np.copysign(np.inf, quotients[-1][steep])
+    for side, vertical in zip(sides, verticals, strict=True):
         value[vertical] = side[vertical]
-        error[vertical] = np.inf
+    vertical = verticals.any(axis=0)
+    error[vertical] = np.inf
+    kind[vertical & (kind != PointKind.EDGE)] = PointKind.KINK
 
     kind[jump] = PointKind.JUMP
-    value[jump], error[jump] = np.nan, np.inf
-    right[jump_right] = np.copysign(np.inf, to_right[-1][jump_right])
-    left[jump_left] = np.copysign(np.inf, to_left[-1][jump_left])
-    undefined = ~np.isfinite(y) | ~(has_left | has_right)
+    undefined = ~np.isfinite(y) | ~there.any(axis=0)
     kind[undefined] = PointKind.NONFINITE
-    value[undefined], error[undefined] = np.nan, np.inf
-    sides = left, right, left_error, right_error
-    widest = float(np.max(widest))
-    return Slopes(value, error, *sides, kind, curvature, rounding, 2.0 * FINE_LEVELS, widest, precision)
-
-
-def _nonzero_runs(run: Array) -> Array:
-    return np.where(run > 0, run, np.nan)
+    value[jump | undefined], error[jump | undefined] = np.nan, np.inf
+    by_side = left, right, side_errors[1], side_errors[0]
+    return Slopes(
+        value, error, *by_side, kind, curvature, rounding, 2.0 * FINE_LEVELS, float(np.max(widest)), precision
+    )
 
 
 def _has_jump(rise: Array, noise_floor: Array) -> NDArray[np.bool_]:

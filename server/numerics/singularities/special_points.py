@@ -37,17 +37,21 @@ _CROWD = 6  # pattern: with more suspects than this within a cell on either side
 
 
 @dataclass(frozen=True)
-class OneSidedLimit:
-    """The ``values`` of forward at ``points`` that approach a place from one side (scales × places).
+class Approaches:
+    """The ``values`` of forward at ``points`` that approach places from below and then from above (scales × 2 places).
 
     ``fine`` marks the points that are farther from the place than the uncertainty of its position; ``rounding`` bounds
-    the rounding of the values.
-    """
+    the rounding of the values."""
 
     points: Array
     values: Array
     fine: Mask
     rounding: Array
+
+    @staticmethod
+    def sides(each: NDArray[Any]) -> NDArray[Any]:
+        """What is told of all approaches as (… × 2 × places), those from below first."""
+        return each.reshape(*each.shape[:-1], 2, -1)
 
     @cached_property
     def there(self) -> Mask:
@@ -110,69 +114,68 @@ def _last_of_first_run(mask: Mask) -> NDArray[np.intp]:
 
 
 def classify_singularities(
-    here: Array, below: OneSidedLimit, above: OneSidedLimit, rise: float, visible: float, crowded: Mask
+    here: Array, around: Approaches, rise: float, visible: float, crowded: Mask
 ) -> tuple[list[SingularityKind | None], NDArray[np.intp]]:
     """The kind of each place, None where forward is smooth, and the finest scale at which a kink shows its angle.
 
     ``here`` are the values at the places. ``rise`` and ``visible`` slope of the picture set the scale below which
     nothing is visible; where special points are ``crowded``, small jumps are taken for rounding.
     """
-    pole, cusp = below.diverges | above.diverges, below.vertical | above.vertical
-    jump = _is_jump(here, below, above, np.where(crowded, _UNSEEN_CROWDED, UNSEEN_JUMP) * rise)
-    kink, scale = _is_kink(below, above, visible)
+    pole, cusp = (around.sides(each).any(axis=0) for each in (around.diverges, around.vertical))
+    jump = _is_jump(here, around, np.where(crowded, _UNSEEN_CROWDED, UNSEEN_JUMP) * rise)
+    kink, scale = _is_kink(around, visible)
     kinds: tuple[tuple[SingularityKind, Mask], ...] = (("pole", pole), ("jump", jump), ("cusp", cusp), ("kink", kink))
     return [next((kind for kind, holds in kinds if holds[i]), None) for i in range(here.size)], scale
 
 
-def _is_jump(here: Array, below: OneSidedLimit, above: OneSidedLimit, invisible: Array) -> Mask:
+def _is_jump(here: Array, around: Approaches, invisible: Array) -> Mask:
     """Whether the one-sided limits differ from each other, or both from the value in between."""
-    floor = _ROUNDINGS * np.maximum(below.rounding, above.rounding) + invisible
-    moving = _JUMP_RATIO * np.maximum(below.moving, above.moving)
-    height = np.abs(above.limit - below.limit)
-    isolated = np.minimum(np.abs(here - below.limit), np.abs(here - above.limit))
+    limits = around.sides(around.limit)
+    floor = _ROUNDINGS * around.sides(around.rounding).max(axis=0) + invisible
+    moving = _JUMP_RATIO * around.sides(around.moving).max(axis=0)
+    height, isolated = np.abs(limits[1] - limits[0]), np.abs(here - limits).min(axis=0)
     apart = (height > floor) & (height > moving)
     apart |= (isolated > floor) & (isolated > moving) & np.isfinite(here)
-    return apart & below.there & above.there
+    both: Mask = apart & around.sides(around.there).all(axis=0)
+    return both
 
 
-def _is_kink(below: OneSidedLimit, above: OneSidedLimit, visible: float) -> tuple[Mask, NDArray[np.intp]]:
+def _is_kink(around: Approaches, visible: float) -> tuple[Mask, NDArray[np.intp]]:
     """Whether the one-sided slopes differ by an angle that stays as the distance shrinks, and down to which scale."""
-    turn = np.abs(above.slopes - below.slopes)
-    noise = _NOISE_FACTOR * (below.rounding + above.rounding) / np.abs(consecutive_differences(above.points))
-    resolved, scales = above.fine[1:], turn.shape[0]
+    slopes, (below, above) = around.sides(around.slopes), around.sides(around.rounding)
+    turn = np.abs(slopes[:, 1] - slopes[:, 0])
+    noise = _NOISE_FACTOR * (below + above) / np.abs(consecutive_differences(around.sides(around.points)[:, 1]))
+    resolved, scales = around.sides(around.fine)[1:, 1], turn.shape[0]
     angles = np.where(resolved, turn + 4 * noise, np.inf)[::-1]
     smallest = np.minimum.accumulate(angles, axis=0)[::-1]
     constant = resolved & (turn > 4 * noise) & (turn > UNSEEN_TURN * visible) & (smallest >= _MIN_ANGLE * turn)
-    for slopes in (below.slopes, above.slopes):
-        for back in range(1, _PLATEAU + 1):
-            change = np.abs(slopes[_PLATEAU:] - slopes[_PLATEAU - back : scales - back])
-            constant[_PLATEAU:] &= change < _CONSTANT * turn[_PLATEAU:]
+    for back in range(1, _PLATEAU + 1):
+        change = np.abs(slopes[_PLATEAU:] - slopes[_PLATEAU - back : scales - back]).max(axis=1)
+        constant[_PLATEAU:] &= change < _CONSTANT * turn[_PLATEAU:]
     constant[:_PLATEAU] = False
     finest = scales - 1 - constant[::-1].argmax(axis=0)
-    return constant.any(axis=0) & below.there & above.there, finest
+    return constant.any(axis=0) & around.sides(around.there).all(axis=0), finest
 
 
-def kink_position(
-    x: float, width: float, below: OneSidedLimit, above: OneSidedLimit, place: int, scale: int
-) -> tuple[float, float]:
+def kink_position(x: float, width: float, around: Approaches, place: int, scale: int) -> tuple[float, float]:
     """The intersection of the two sides of the kink at ``x`` ± ``width``, and its error bound.
 
     Each side is extended linearly with its slope at ``scale``.
     """
-    left, at_left = _extension(below, x, place, scale)
-    right, at_right = _extension(above, x, place, scale)
+    other = place + around.rounding.size // 2
+    (left, at_left), (right, at_right) = (_extension(around, x, each, scale) for each in (place, other))
     shift = (at_right - at_left) / (left - right)
-    doubt = 2 * _NOISE_FACTOR * float(below.rounding[place] + above.rounding[place]) / abs(right - left)
-    doubt += 2 * float(np.spacing(np.abs(above.points[0, place])))
+    doubt = 2 * _NOISE_FACTOR * float(around.rounding[place] + around.rounding[other]) / abs(right - left)
+    doubt += 2 * float(np.spacing(np.abs(around.points[0, other])))
     if not (abs(shift) <= width and doubt < width):
         return x, width
     return simplest_number(x + shift - doubt, x + shift + doubt), 2 * doubt
 
 
-def _extension(side: OneSidedLimit, x: float, place: int, scale: int) -> tuple[float, float]:
+def _extension(around: Approaches, x: float, side: int, scale: int) -> tuple[float, float]:
     """The slope of a side at a scale, and the value of its linear extension at ``x``."""
-    slope = float(side.slopes[scale, place])
-    return slope, float(side.values[scale + 1, place] - slope * (side.points[scale + 1, place] - x))
+    slope = float(around.slopes[scale, side])
+    return slope, float(around.values[scale + 1, side] - slope * (around.points[scale + 1, side] - x))
 
 
 @dataclass(frozen=True)
@@ -227,14 +230,14 @@ def _classified(search: SingularitySearch, candidates: SingularityCandidates, kn
     x, candidates, width = x[distinct], candidates.at(distinct), width[distinct]
     if not x.size:
         return ()
-    here, below, above = _sides(search, x, width)
+    here, around = _approached(search, x, width)
     crowded = np.searchsorted(x, x + search.cell) - np.searchsorted(x, x - search.cell) > _CROWD
-    kinds, scale = classify_singularities(here, below, above, search.rise, search.visible, crowded)
+    kinds, scale = classify_singularities(here, around, search.rise, search.visible, crowded)
     points = []
     for i, kind in enumerate(kinds):
         position, radius = float(x[i]), float(width[i])
         if kind == "kink":
-            position, radius = kink_position(position, radius, below, above, i, int(scale[i]))
+            position, radius = kink_position(position, radius, around, i, int(scale[i]))
         elif kind == "cusp" and not np.isfinite(here[i]):
             ends = np.array([candidates.low[i], candidates.high[i]])
             position = float(ends[np.isfinite(search.forward(ends)).argmax()])
@@ -243,20 +246,16 @@ def _classified(search: SingularitySearch, candidates: SingularityCandidates, kn
     return tuple(points)
 
 
-def _sides(search: SingularitySearch, x: Array, width: Array) -> tuple[Array, OneSidedLimit, OneSidedLimit]:
-    """The values at the places, and the samples on either side of them."""
+def _approached(search: SingularitySearch, x: Array, width: Array) -> tuple[Array, Approaches]:
+    """The values at the places, and on either side of them."""
     spacing = consecutive_differences(np.concatenate(((-np.inf,), x, (np.inf,))))
     widest = np.minimum(_MAX_REACH * search.cell, _SHARE * np.minimum(spacing[:-1], spacing[1:]))
     distance = widest * APPROACH_DISTANCES
-    points = np.stack((x - distance, x + distance))
-    values = search.values(np.concatenate((x[None], *points)))
-    values_at, sides = values[0], values[1:].reshape(points.shape)
+    points = np.concatenate((x - distance, x + distance), axis=1)
+    values = search.values(np.concatenate((x, points), axis=None))
+    here, values = values[: x.size], values[x.size :].reshape(points.shape)
     last_place = np.spacing(np.abs(x)) * (search.precision / EPSILON)
-    fine = distance > np.maximum(_MIN_ULPS * last_place, 2 * width)
-    drift = np.fmax(*np.abs(sides[:, 0] - sides[:, 1])) / widest
-
-    def side(points: Array, values: Array) -> OneSidedLimit:
-        nearest = np.abs(values).min(axis=0, initial=np.inf, where=fine)
-        return OneSidedLimit(points, values, fine, search.precision * (nearest + drift * np.abs(x)))
-
-    return values_at, side(points[0], sides[0]), side(points[1], sides[1])
+    fine = np.tile(distance > np.maximum(_MIN_ULPS * last_place, 2 * width), 2)
+    drift = np.fmax(*Approaches.sides(np.abs(values[0] - values[1]))) / widest
+    nearest = np.abs(values).min(axis=0, initial=np.inf, where=fine)
+    return here, Approaches(points, values, fine, search.precision * (nearest + np.tile(drift * np.abs(x), 2)))
