@@ -45,7 +45,16 @@ def finite_rise(values: Array) -> float:
 
 def evenly_chosen(rows: NDArray[_Number], most: int) -> NDArray[_Number]:
     """At most so many of some rows, evenly spaced, the first and the last among them."""
-    return rows[np.linspace(0, rows.size - 1, min(most, rows.size)).astype(np.intp)]
+    if rows.size <= most:
+        return rows
+    return rows[np.linspace(0, rows.size - 1, most).astype(np.intp)]
+
+
+def median(values: Array) -> Array:
+    """The median along the last axis, of numbers; numpy.median, which expects others, takes three times as long."""
+    count, ordered = values.shape[-1], np.sort(values, axis=-1)
+    middle: Array = (ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2
+    return middle
 
 
 def at_rows(record: _Record, rows: Mask | NDArray[np.intp] | slice) -> _Record:

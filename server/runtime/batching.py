@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import product
 
@@ -17,7 +17,7 @@ from .call_cost import estimated_seconds
 from .failure import FunctionFailed, unless_backward_fails
 from .plane import Plane
 from .remembered import remembered, stand_in
-from .section import BackwardResult, Section
+from .section import BackwardResult, Section, joined
 from .stacked_inputs import InputCopies
 
 # sample: the witnesses, points also evaluated alone, as fractions of all points: not symmetric, not at the ends.
@@ -64,7 +64,14 @@ def batched_section(section: Section, t: Array, grad_output: float = 1.0) -> Sec
     return find_batch(section, t, grad_output).section
 
 
-def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
+@dataclass(frozen=True)
+class Known:
+    """What the second witness of the domain ``returned`` alone, where it was called before, which changes nothing."""
+
+    returned: BackwardResult | None = field(default=None, compare=False)
+
+
+def find_batch(section: Section, t: Array, grad_output: float = 1.0, known: Known = Known()) -> Batch:
     """The same section, with as many inputs ``stacked`` as the Function supports at the points ``t``.
 
     One copy of the inputs per point is stacked along the first dimension; the witnesses, shuffled among all other
@@ -74,7 +81,7 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0) -> Batch:
     alone, numbers = section.alone(), _of_single_numbers(section) and not section.across
     if section.sweeps_parameter:
         return Batch(alone)
-    if (elementwise := _elementwise_batch(alone, t, grad_output)) is not None:
+    if (elementwise := _elementwise_batch(alone, t, grad_output, known)) is not None:
         return elementwise
     order, back = _shuffle(len(t))
     t, witnesses = t[order], _witness_indices(section, len(t))
@@ -107,11 +114,11 @@ def alike_batch(section: Section, t: Array) -> Batch | None:
         return None
     try:
         alone = section.alone().forward(t[witnesses])
-        values, few = np.split(section.forward(np.concatenate((t, t[witnesses]))), [t.size])
+        values = section.forward(np.concatenate((t, t[witnesses])))
     except FunctionFailed:
         return None
-    shared = equal(values[witnesses], alone) and equal(few, alone)
-    return Batch(section, BackwardResult(values, None, False)) if shared else None
+    shared = equal(values[witnesses], alone) and equal(values[t.size :], alone)
+    return Batch(section, BackwardResult(values[: t.size], None, False)) if shared else None
 
 
 def _swept_inputs(alone: Section) -> tuple[str, ...]:
@@ -225,7 +232,7 @@ def _batch_results(
     return found if alike and equal(gradient, wanted.grad_input) else None
 
 
-def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | None:
+def _elementwise_batch(alone: Section, t: Array, grad_output: float, known: Known) -> Batch | None:
     """The batch of all points and the witnesses of the declared domain, in one call; None if they are not elementwise.
 
     The grad_outputs of the points are of all sizes and signs, and some of them 0; that of the witnesses is what stands
@@ -236,7 +243,7 @@ def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | 
     if alone.across or not (_of_single_numbers(alone) and 1 < abs(grad_output) * far < far**2):
         return None
     unit = stand_in(grad_output)
-    witnesses, wanted, together = _lone_witnesses(alone, unit)
+    witnesses, wanted, together = _lone_witnesses(alone, unit, known)
     if wanted is None:
         return None
     count, end = t.size, t.size + witnesses.size
@@ -259,17 +266,18 @@ def _elementwise_batch(alone: Section, t: Array, grad_output: float) -> Batch | 
 
 
 @remembered()
-def _lone_witnesses(alone: Section, grad_output: float) -> tuple[Array, BackwardResult | None, Section]:
+def _lone_witnesses(alone: Section, grad_output: float, known: Known) -> tuple[Array, BackwardResult | None, Section]:
     """Three points of the domain, what each returns alone, None where it is no number; and all inputs stacked."""
     together = replace(alone, stacked=tuple(name for name, _ in alone.inputs))
     low, high = next(each.domain for each in alone.op.inputs if each.name == alone.wrt)
     t = low + WITNESS_SHARES * (high - low)
     try:
-        wanted = alone.backward(t, grad_output)
+        first, last = alone.backward(t[:1], grad_output), alone.backward(t[2:], grad_output)
+        wanted = joined((first, known.returned or alone.backward(t[1:2], grad_output), last))
     except FunctionFailed:
         return t, None, together
-    known = np.isfinite(wanted.values).all() and wanted.grad_input is not None
-    return t, wanted if known else None, together
+    numbers = np.isfinite(wanted.values).all() and wanted.grad_input is not None
+    return t, wanted if numbers else None, together
 
 
 @lru_cache(maxsize=16)

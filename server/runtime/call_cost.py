@@ -73,11 +73,11 @@ class Steps:
 
 
 @contextmanager
-def step_limit(most: int) -> Iterator[Steps]:
+def step_limit(most: int, but: str = "\0") -> Iterator[Steps]:
     """Count the lines of Python that are run inside, on this thread; raise ``TooManySteps`` there after so many.
 
-    Imports do not count, which are made once. At once where another tracer is at work, as a debugger's, which is left
-    alone.
+    Imports do not count, which are made once, nor does the code of files whose paths begin with ``but``. At once where
+    another tracer is at work, as a debugger's, which is left alone.
     """
     if sys.gettrace() is not None:
         raise TooManySteps("another tracer is at work")
@@ -88,7 +88,7 @@ def step_limit(most: int) -> Iterator[Steps]:
         if frame.f_code is _IMPORT:
             imports += (event == "call") - (event == "return")
             return trace
-        if imports:
+        if imports or frame.f_code.co_filename.startswith(but):
             return None
         steps.taken += 1
         if steps.taken > most and event == "line" and not must_finish(frame):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,6 +25,7 @@ _RADII = tuple(_IRREGULAR * each for each in (1, 1e2, 1e4, 1e6, 1e8, 1e10, 1e13,
 # that of forward does, before the next call takes a hundred times as long.
 _BACKWARD = frozenset(_RADII[:6])
 _SMALLEST = 1e-2 * _IRREGULAR  # sample: where the Function refuses the first of them, the least that is tried
+_OWN_CODE = str(Path(__file__).parent)  # of which a call runs as much for any numbers
 _MOST_STEPS = 20_000  # budget: the lines of Python that a call for numbers of all magnitudes may run
 # budget: a call is too slow if it takes this multiple of the usual time, and these seconds (fewer if points are not
 # batched), in each of this many calls.
@@ -77,7 +79,7 @@ def backward_everywhere(section: Section, reference: Section, grad_output: float
     if not (section.stacked and reference.stacked) or t.size > min(section.batch_size, reference.batch_size):
         return None
     try:
-        with time_limit(_BUDGET), step_limit(_MOST_STEPS):
+        with time_limit(_BUDGET), step_limit(_MOST_STEPS, but=_OWN_CODE):
             returned = section.backward_in_one_call(t, grad_output)
             if reference is not section:
                 reference.in_one_call(t)

@@ -61,7 +61,7 @@ class BackwardResult:
         return BackwardResult(self.values[rows], gradient, self.none, self.elements, self.missing)
 
 
-def _joined(parts: Sequence[BackwardResult]) -> BackwardResult:
+def joined(parts: Sequence[BackwardResult]) -> BackwardResult:
     """Results for consecutive parts of the points as one; NaN where only some parts carry a gradient."""
     if len(parts) == 1:
         return parts[0]
@@ -190,7 +190,7 @@ class Section:
             given = grad_output[part] if isinstance(grad_output, np.ndarray) else grad_output
             return self.backward_in_one_call(t[part], given, layout)
 
-        return _joined(skip_rejected(ask, self._chunks(len(t)), BackwardResult(MISSING_VALUE, None, False)))
+        return joined(skip_rejected(ask, self._chunks(len(t)), BackwardResult(MISSING_VALUE, None, False)))
 
     def gradient(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> Array:
         """The ``grad_input`` of ``backward``, 0 where there is none. Raises ``FunctionFailed``."""

@@ -56,7 +56,7 @@ def measure_curve(
     span: float,
     step: float | None = None,
     precision: float = EPSILON,
-    known: tuple[LadderPoints, Array] | None = None,
+    known: LadderPoints | None = None,
 ) -> Curve:
     """The curve of a section with these ``values``; rows next to a jump get the one-sided slope away from it.
 
@@ -77,7 +77,7 @@ def measure_curve(
 class _Known:
     """What is known of forward before it is asked, which changes nothing about its slopes."""
 
-    ladder: tuple[LadderPoints, Array] | None = field(compare=False)
+    ladder: LadderPoints | None = field(compare=False)
 
 
 @remembered(most=A_FEW)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import EPSILON, Array, finite_numbers, largest_magnitude
-from ...runtime.batching import Batch, alike_batch, find_batch
+from ...runtime.batching import Batch, Known, alike_batch, find_batch
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
 from ...runtime.rejected_points import find_rejected
@@ -70,15 +70,19 @@ def evaluate(
     """
     first = first_call(section.alone(), stand_in(grad_output))
     if first.seconds <= QUICK:
-        found = finished_within(ALL_SECONDS, partial(_with_rows_between, section, grid, grad_output, step, also))
+        found = finished_within(
+            ALL_SECONDS, partial(_with_rows_between, section, grid, grad_output, step, also, Known(first.returned))
+        )
         if found is not None:
             return found
     return evaluate_few(section, grid, grad_output, step, first)
 
 
-def _with_rows_between(section: Section, grid: Grid, grad_output: float, step: float | None, also: Array) -> Evaluation:
+def _with_rows_between(
+    section: Section, grid: Grid, grad_output: float, step: float | None, also: Array, known: Known
+) -> Evaluation:
     """The evaluation, with rows where the check of the whole range finds a difference between those of the grid."""
-    found = _evaluated(section, grid, grad_output, step, also)
+    found = _evaluated(section, grid, grad_output, step, also, known)
     wide = found.whole_range
     if wide is None or not wide.intervals or section.order == 2:
         return found
@@ -86,13 +90,15 @@ def _with_rows_between(section: Section, grid: Grid, grad_output: float, step: f
     between = np.setdiff1d(wide.x[seen], found.rows.x)
     if not between.size:
         return found
-    return _evaluated(section, grid, grad_output, step, np.union1d(between, also))
+    return _evaluated(section, grid, grad_output, step, np.union1d(between, also), known)
 
 
 @np.errstate(all="ignore")
-def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | None, also: Array) -> Evaluation:
+def _evaluated(
+    section: Section, grid: Grid, grad_output: float, step: float | None, also: Array, known: Known
+) -> Evaluation:
     x = _snapped(section, grid)
-    batch = find_batch(section, x, grad_output)
+    batch = find_batch(section, x, grad_output, known)
     section = with_mirrored_element(batch.section, x, grad_output)
     grid = thin_grid(section, grid, grad_output)
     x = _snapped(section, grid) if grid.count < x.size else x
@@ -142,17 +148,21 @@ def _evaluated(section: Section, grid: Grid, grad_output: float, step: float | N
         rows = rows.at(at.x) if leaps.size else rows
     y, returned, failure = rows.y, rows.returned, rows.failure
 
-    known = first.ladder if at.x is x and precision == EPSILON else None
-    numerical = measure_curve(reference, at, y, grid.span, step, precision, known)
+    # Where backward is in proportion to grad_output, one stands for all of its sign.
+    unit = grad_output if first.linearity is None or one_draw else stand_in(grad_output)
+    batch_meant = _meant(section, at, grad_output, unit)
+    ladder = first.ladder if at.x is x and precision == EPSILON else None
+    if not ladder and batch_meant and precision == EPSILON:
+        ladder = ladder_points(at.x, grid.span, step)
+    numerical = measure_curve(reference, at, y, grid.span, step, precision, ladder)
     analytical = returned.grad_input
     numerical = remeasure_doubtful(reference, at, numerical, analytical, grad_output, section.dtype)
     numerical = _without_gaps(numerical, at)
     numerical = numerical if deterministic or one_draw else without_slopes(numerical)
-    # Where backward is in proportion to grad_output, one stands for all of its sign.
-    unit = grad_output if first.linearity is None or one_draw else stand_in(grad_output)
-    batch_meant = _meant(section, at, grad_output, unit)
     meant = batch_meant.section if batch_meant else None
-    surrogate, no_surrogate = _curve_of(batch_meant, at, grid.span, analytical, grad_output, step, section.dtype)
+    surrogate, no_surrogate = _curve_of(
+        batch_meant, at, grid.span, analytical, grad_output, step, section.dtype, ladder
+    )
     poles = any(each.kind == "pole" for each in special) or not np.isfinite(returned.values).all()
     slopes = [curve.slopes.value for curve in (numerical, surrogate) if curve]
     steepest = max(largest_magnitude(each, STEEPNESS_QUANTILE if poles else 1.0) for each in slopes)
@@ -228,7 +238,7 @@ class _FirstReturned:
     failure: Failure | None
     linearity: Linearity | None = None
     inside: Array | None = None
-    ladder: tuple[LadderPoints, Array] | None = None
+    ladder: LadderPoints | None = None
 
 
 def _first_returned(
@@ -246,7 +256,8 @@ def _first_returned(
             linearity = screened_linearity(section, x, grad_output, returned, batch, other)
             if linearity is not None and found.grad_input is not None:
                 inside = found.grad_input[x.size :].reshape(-1, NODES.size)
-                return _FirstReturned(returned, None, linearity, inside, (ladder, heights[0]) if ladder else None)
+                ladder = replace(ladder, values=heights[0]) if ladder else None
+                return _FirstReturned(returned, None, linearity, inside, ladder)
         except FunctionFailed:
             pass  # as it does then by itself
     return _FirstReturned(*backward_or_failure(section, x, np.empty(0), grad_output))
@@ -362,13 +373,15 @@ def _curve_of(
     grad_output: float,
     step: float | None,
     dtype: torch.dtype,
+    ladder: LadderPoints | None,
 ) -> tuple[Curve | None, Failure | None]:
     if batch is None:
         return None, None
     section = batch.section
     try:
         values = batch.results.values if batch.results else section.forward(at.x)
-        curve = measure_curve(section, at, values, span, step)
+        ladder = replace(ladder, values=None) if ladder else None
+        curve = measure_curve(section, at, values, span, step, known=ladder)
         return remeasure_doubtful(section, at, curve, analytical, grad_output, dtype), None
     except FunctionFailed as error:
         return None, error.failure

@@ -14,6 +14,7 @@ from ...runtime.arrays import (
     consecutive_differences,
     evenly_chosen,
     finite_numbers,
+    median,
     unit_shares,
 )
 from ...runtime.failure import FunctionFailed
@@ -214,7 +215,7 @@ def _unlike_nearby(off: Array, negligible: Array) -> Mask:
     some = np.flatnonzero(leaps)
     if some.size:
         around = padded[:, some[:, None] + np.arange(2 * near + 1)]
-        leaps[some] = (off[:, some] > _LEAP * np.median(around, axis=2)).all(axis=0)
+        leaps[some] = (off[:, some] > _LEAP * median(around)).all(axis=0)
     return leaps
 
 

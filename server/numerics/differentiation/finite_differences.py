@@ -188,13 +188,15 @@ class Ladder:
 class LadderPoints:
     """The points of a ladder around each of n points, and behind them the probes for noise.
 
-    ``steps`` and ``gaps``, the distances between the points of a step, are (levels × n).
+    ``steps`` and ``gaps``, the distances between the points of a step, are (levels × n). ``values`` are forward's at
+    the points, where they are known.
     """
 
     points: Array
     steps: Array
     gaps: Array
     widest: float
+    values: Array | None = None
 
 
 def ladder_points(x: Array, span: float, step: float | None = None, precision: float = EPSILON) -> LadderPoints:
@@ -219,17 +221,17 @@ def differentiate(
     span: float,
     step: float | None = None,
     precision: float = EPSILON,
-    known: tuple[LadderPoints, Array] | None = None,
+    known: LadderPoints | None = None,
 ) -> Slopes:
     """The slope of ``forward`` at every ``x`` (1-D, where it has the values ``y``), with its error bound.
 
     Eight forwards a point: central differences at four steps, from ``step`` (unless given 0.2 % of ``span``, or 5 % in
     a short precision) down by factors of three, extrapolated. Points where these do not converge are measured again
     with finer, one-sided steps, which distinguish kinks, jumps and edges of the domain. ``precision`` is half a unit in
-    the last place of the precision that forward computes in. ``known`` are its ``ladder_points``, and forward there.
+    the last place of the precision that forward computes in. ``known`` are its ``ladder_points``.
     """
-    at = known[0] if known else ladder_points(x, span, step, precision)
-    values = known[1] if known else forward(at.points)
+    at = known or ladder_points(x, span, step, precision)
+    values = forward(at.points) if at.values is None else at.values
     ends = 2 * LEVELS * x.size
     rise = finite_rise(y)
     above, below = values[:ends].reshape(2, LEVELS, x.size)

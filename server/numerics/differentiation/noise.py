@@ -85,7 +85,8 @@ def noise_along(probed: Array, x: Array, rise: float, precision: float = EPSILON
     fine probes all have one value, the coarse ones are used, and where these show nothing either, the noise elsewhere.
     Capped at a twentieth of the ``rise`` of the curve. ``precision`` is that of the probes.
     """
-    probed, coarse = np.split(probed, [2 * FINE_PROBES * _indices(x.size).size])
+    fine = 2 * FINE_PROBES * _indices(x.size).size
+    probed, coarse = probed[:fine], probed[fine:]
     step = ROUNDING_STEP * precision / EPSILON
     rms = noise_level(probed, coarse, gross=_JUMP * rise, step=step)
     loud = rms > EXACT_NOISE * precision / EPSILON * np.abs(probed[:: 2 * FINE_PROBES])

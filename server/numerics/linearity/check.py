@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 
 import numpy as np
 import torch
@@ -17,7 +17,16 @@ from ...runtime.remembered import remembered, stand_in
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
 from ..differentiation.noise import mantissa_bits
-from .trial import Demand, Given, Trial, trial_of_points, trial_of_tensor, trial_on_matrix
+from .trial import (
+    Demand,
+    Given,
+    Trial,
+    noise_along_points,
+    probes_along,
+    trial_of_points,
+    trial_of_tensor,
+    trial_on_matrix,
+)
 from .violation import Violation, violation_by_write
 
 # bound: the relative tolerance for sums and for other magnitudes of grad_output …
@@ -76,11 +85,14 @@ def violations_in_proportion(
     else the answer is None, and the laws are to be tested one by one.
     """
     random, opposite = section.snap(base * _random_numbers(x.size)[0]), -of_base
-    if by_sign := section.op.follows_sign:
-        thrice = trial_of_points(section, np.tile(x, 3), base, of_base)
-        answers = thrice.ask(np.concatenate((np.full(x.size, -base), random, base + random)), dense)
-        opposite, of_random, of_both = np.split(answers, 3)
     trial = trial_of_points(section, x, base, of_base)
+    if by_sign := section.op.follows_sign:
+        probes = probes_along(section, x)
+        each = np.full(x.size, -base), random, base + random, np.full(probes.size, base)
+        answers = section.gradient(np.concatenate((x, x, x, probes)), np.concatenate(each))
+        opposite, of_random, of_both = answers[: 3 * x.size].reshape(3, -1)
+        noise = partial(noise_along_points, section, x, base, of_base, answers[3 * x.size :])
+        trial = replace(trial, noise=cache(noise))
 
     def replayed(answer: Array) -> Trial:
         return replace(trial, ask=lambda given, layout: answer)

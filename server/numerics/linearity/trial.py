@@ -126,7 +126,7 @@ def _worst_row(distance: Array, wrong: NDArray[np.bool_]) -> int:
 def trial_of_points(section: Section, x: Array, base: float, of_base: Array) -> Trial:
     """The trial of a section's backward, which returned ``of_base`` for ``base``, at the points ``x``."""
 
-    noise = cache(partial(_noise_along_points, section, x, base, of_base))
+    noise = cache(partial(noise_along_points, section, x, base, of_base))
     return Trial(partial(section.gradient, x), x, section.dtype, section.dtype, base, noise)
 
 
@@ -179,19 +179,25 @@ def _laid(given: Given, out: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(np.array(given)).to(out.device, out.dtype).view(out.shape)
 
 
-def _noise_along_points(section: Section, x: Array, base: float, of_base: Array) -> Array:
+def noise_along_points(section: Section, x: Array, base: float, of_base: Array, probed: Array | None = None) -> Array:
     """The rounding noise of the gradient at every ``x``; in a shorter dtype at least what it loses to double precision.
 
-    Another kernel than the one that returned ``of_base`` loses as much, but at other points.
+    Another kernel than the one that returned ``of_base`` loses as much, but at other points. ``probed`` is what is
+    returned at ``probes_along`` them, where that is known.
     """
     lost = np.zeros(x.size)
     if section.dtype != torch.float64:
         lost = moving_maximum(lost_to_double(section, reference_of(section, x, base), x, base, of_base), _NEAR)
     try:
-        probed = section.backward(section.snap(noise_probes(x, float(x[-1] - x[0]))), base).grad_input
+        probed = section.backward(probes_along(section, x), base).grad_input if probed is None else probed
     except FunctionFailed:
         return lost
     return lost if probed is None else np.maximum(lost, noise_along(probed, x, largest_magnitude(of_base)))
+
+
+def probes_along(section: Section, x: Array) -> Array:
+    """The points that tell the noise of a section along ``x``."""
+    return section.snap(noise_probes(x, float(x[-1] - x[0])))
 
 
 def _noise_at(section: Section, t: Array, span: float, cotangent: Callable[[torch.Tensor], torch.Tensor]) -> float:

@@ -121,7 +121,7 @@ def classify_singularities(
     ``here`` are the values at the places. ``rise`` and ``visible`` slope of the picture set the scale below which
     nothing is visible; where special points are ``crowded``, small jumps are taken for rounding.
     """
-    pole, cusp = (around.sides(each).any(axis=0) for each in (around.diverges, around.vertical))
+    pole, cusp = (np.logical_or(*around.sides(each)) for each in (around.diverges, around.vertical))
     jump = _is_jump(here, around, np.where(crowded, _UNSEEN_CROWDED, UNSEEN_JUMP) * rise)
     kink, scale = _is_kink(around, visible)
     kinds: tuple[tuple[SingularityKind, Mask], ...] = (("pole", pole), ("jump", jump), ("cusp", cusp), ("kink", kink))

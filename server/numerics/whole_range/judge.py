@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask, evenly_chosen, finite_numbers, unit_shares
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, evenly_chosen, finite_numbers, median, unit_shares
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach, full_reach
 from ...runtime.reference import lost_to_double
@@ -175,7 +175,7 @@ def measure_range(
     expected = np.abs(grad_output * measured.slope)
     certain = np.where(measured.error <= UNDECIDED_SHARE * np.abs(measured.slope), expected, 0.0)
     ordinary = expected[(size > 0.1) & (size < 10.0) & np.isfinite(expected)]
-    usual = float(np.median(ordinary)) if ordinary.size else 0.0
+    usual = float(median(ordinary)) if ordinary.size else 0.0
     scale = np.maximum(largest_further_in(x, certain), max(largest_gradient, usual))
     deviation = np.abs(returned.values - measured.y) / np.abs(measured.y)
     deviation[~np.isfinite(deviation)] = 0.0
