@@ -6,7 +6,7 @@ import pytest
 from functions import fused_kernels
 from support.checked_files import checked_functions
 
-RIGHT = {"FusedGELU", "FusedRMSNorm", "FusedCrossEntropy"}
+RIGHT = {"FusedGELU", "FusedRMSNorm", "RMSNormByAtomics", "FusedCrossEntropy"}
 WRONG = {"GELUWithoutX", "RMSNormWithMean", "CrossEntropyForOnes"}
 
 

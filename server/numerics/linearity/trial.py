@@ -108,11 +108,13 @@ class Trial:
 
     def _exceeds(self, returned: Array, demand: Demand) -> NDArray[np.bool_]:
         """Where ``returned`` is wrong by more than rounding, underflow or the overflow of larger numbers explain."""
-        info, gradient, factor = torch.finfo(self.dtype), demand.gradient, demand.factor
-        allowed = max(demand.rounding, _ULPS[self.dtype.itemsize] * info.eps)
+        inside, gradient, factor = torch.finfo(self.inside), demand.gradient, demand.factor
+        allowed = max(demand.rounding, _ULPS[self.inside.itemsize] * inside.eps)
         size, times = np.abs(gradient), np.abs(factor)
-        tolerance = allowed * (size + largest_magnitude(gradient)) + torch.finfo(self.inside).tiny / times
-        wrong = (size * times < info.max / _OVERFLOW_ROOM) & ~(np.abs(returned / factor - gradient) <= tolerance)
+        tolerance = allowed * (size + largest_magnitude(gradient)) + inside.tiny / times
+        wrong = (size * times < torch.finfo(self.dtype).max / _OVERFLOW_ROOM) & ~(
+            np.abs(returned / factor - gradient) <= tolerance
+        )
         return wrong & (np.isfinite(returned) | (times <= 1))
 
 
