@@ -283,8 +283,7 @@ def make_server(engine: AnyEngine, chosen: Settings) -> uvicorn.Server:
     import uvicorn
 
     from .app import create_app
-    from .http.connection_limits import ConnectionLimits, Connections
-    from .http.uvicorn_protocol import limited_protocol
+    from .http.connection_limits import ConnectionLimits, Connections, limited_protocol
     from .reload.composite_engine import CompositeEngine
 
     class Server(uvicorn.Server):

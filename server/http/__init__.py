@@ -4,7 +4,6 @@ The addresses are in ``routes``, the pages in ``html``.
 """
 
 from .access_log import logging_config
-from .connection_limits import ConnectionLimits, Connections
-from .uvicorn_protocol import limited_protocol
+from .connection_limits import ConnectionLimits, Connections, limited_protocol
 
 __all__ = ["ConnectionLimits", "Connections", "limited_protocol", "logging_config"]
