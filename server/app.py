@@ -18,7 +18,7 @@ from .http.cross_site_guard import CrossSiteGuard
 from .http.error_handlers import ErrorHandlers
 from .http.instrumentation import Instrumentation
 from .http.metrics import Collector, Metrics
-from .http.openapi import API_DESCRIPTION
+from .http.openapi import API_DESCRIPTION, response_schemas
 from .http.responses import ResponseCache
 from .http.security_headers import OWN_SITE_ANCESTORS, SecurityHeaders
 from .http.static_files import StaticFiles
@@ -33,12 +33,10 @@ _LOG = logging.getLogger("gradloupe")
 
 
 class Gradloupe(FastAPI):
-    """The application; the schemas of its answers are added to its OpenAPI description when that is first asked for."""
+    """The application; the schemas of its answers, which take time, are described when that is first asked for."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            from .http.response_schemas import response_schemas  # imported late: it takes longer than the first page
-
             super().openapi()["components"] = {"schemas": response_schemas()}
             site: Site = self.state.site
             if site.settings.root:

@@ -4,24 +4,14 @@ import math
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from types import NoneType
-from typing import Any, get_args
-
-from typing_extensions import get_type_hints
+from typing import Any
 
 from ..protocol.answer import Answer
 from ..protocol.views import VIEWS, AnswerRecord
-from ..schema.node import NodeRecord, OpenedRecord, ThingRecord
+from ..schema.views import NodeRecord, Sent
 
 _Row = Mapping[str, object]
-_HINTS = {name: get_type_hints(view.columns) for name, view in VIEWS.items()}
-# The columns of each view's document, in the order of its CSV; some views have further ones.
-DOCUMENT_COLUMNS = {view: tuple(columns) for view, columns in _HINTS.items()}
-TEXT_COLUMNS = {name: DOCUMENT_COLUMNS[name] for name, view in VIEWS.items() if not view.title}
-# null where backward returned nothing, or there is no surrogate.
-_OPTIONAL = {
-    view: [name for name, column in columns.items() if NoneType in get_args(column)] for view, columns in _HINTS.items()
-}
+TEXT_COLUMNS = {name: view.columns for name, view in VIEWS.items() if not view.title}
 
 
 def text_columns(header: AnswerRecord) -> dict[str, list[Any]]:
@@ -52,7 +42,7 @@ def _things(header: NodeRecord) -> Iterator[_Row]:
             yield from _row(function, "attribute", attribute["name"], attribute["thing"])
 
 
-def _row(function: OpenedRecord, part: str, name: str, thing: ThingRecord | None) -> Iterator[_Row]:
+def _row(function: Sent, part: str, name: str, thing: Sent | None) -> Iterator[_Row]:
     if thing is not None:
         shape = "" if thing["shape"] is None else "x".join(map(str, thing["shape"]))
         yield {
@@ -63,10 +53,8 @@ def _row(function: OpenedRecord, part: str, name: str, thing: ThingRecord | None
 
 def document_columns(answer: Answer) -> dict[str, list[Any] | None]:
     """Every column of the document by name, as a list; None for a missing one, NaN and infinities as they are."""
-    view = answer.header["view"]
-    columns: dict[str, list[Any] | None] = {name: [] for name in DOCUMENT_COLUMNS[view]} | dict.fromkeys(
-        _OPTIONAL[view]
-    )
+    view = VIEWS[answer.header["view"]]
+    columns: dict[str, list[Any] | None] = {name: None if name in view.optional else [] for name in view.columns}
     return columns | text_columns(answer.header) | {name: column.tolist() for name, column in answer.columns.items()}
 
 

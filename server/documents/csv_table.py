@@ -7,8 +7,8 @@ from typing import Any, cast
 from ..protocol.answer import Answer
 from ..protocol.question import element_names
 from ..protocol.views import VIEWS
-from ..schema.jacobian import SideRecord
-from .columns import DOCUMENT_COLUMNS, text_columns
+from ..schema.views import Sent
+from .columns import text_columns
 
 _Columns = Mapping[str, Any]
 
@@ -24,7 +24,7 @@ def csv_table(answer: Answer) -> bytes:
         columns = _long(columns, *view.axes)
     if header["view"] == "jacobian" and header["rows"] and header["across"]:
         columns = _by_name(columns, header["rows"], header["across"])
-    names = tuple(dict.fromkeys((*DOCUMENT_COLUMNS[view.name], *columns)))
+    names = tuple(dict.fromkeys((*view.columns, *columns)))
     size = len(next(iter(columns.values()), ()))
     statuses = cast("dict[str, list[str]]", header).get("statuses", [])
     cells = [_cells(columns[name], name, statuses) if name in columns else repeat("", size) for name in names]
@@ -41,7 +41,7 @@ def _long(columns: _Columns, across: str, up: str) -> _Columns:
     return {**columns, across: [x for _, x in pairs], up: [y for y, _ in pairs]}
 
 
-def _by_name(columns: _Columns, rows: SideRecord, across: SideRecord) -> _Columns:
+def _by_name(columns: _Columns, rows: Sent, across: Sent) -> _Columns:
     """The columns of a Jacobian with the names of elements in place of flat indices."""
     sides = {"row": rows, "column": across}
     return {**columns} | {

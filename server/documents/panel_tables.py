@@ -5,11 +5,18 @@ from collections import defaultdict
 
 from markupsafe import Markup, escape
 
-from ..schema.node import ArgumentRecord, NodeRecord, OpenedRecord, SavedRecord, ThingRecord, VertexRecord
 from ..schema.page import WrongRecord
-from ..schema.proof import ProofRecord
 from ..schema.section import Ends
-from ..schema.views import WRONG_GRADIENT_IDS, ContractRecord, LossRecord, PrecisionRecord, RawRecord, SupportRecord
+from ..schema.views import (
+    WRONG_GRADIENT_IDS,
+    ContractRecord,
+    LossRecord,
+    NodeRecord,
+    PrecisionRecord,
+    ProofRecord,
+    Sent,
+    SupportRecord,
+)
 from .typography import number_within_span, typeset_number
 
 Cell = str
@@ -73,7 +80,7 @@ def _most(loss: LossRecord | None) -> Cell:
     return f"{typeset_number(loss['max'], 2)} ULP" if loss and loss["max"] is not None else _NOTHING
 
 
-def returned_rows(raw: list[RawRecord]) -> list[list[Cell]]:
+def returned_rows(raw: list[Sent]) -> list[list[Cell]]:
     """What backward returned for every argument, and what arrived there."""
     rows: list[list[Cell]] = []
     for each in raw:
@@ -98,18 +105,21 @@ def graph_words(answer: NodeRecord) -> str:
     return f"Graph: {'; '.join(said)}."
 
 
-def _vertex_name(vertex: VertexRecord) -> str:
+def _vertex_name(vertex: Sent) -> str:
     return (", " if vertex["kind"] == "constant" else " ").join(vertex["lines"])
 
 
 def edge_rows(answer: NodeRecord) -> list[list[Cell]]:
     """The edges of a graph: from where, to where, and what came back."""
     names = list(map(_vertex_name, answer["vertices"]))
-    back = {"none": "None", "nothing": _NOTHING}
-    return [[names[e["source"]], names[e["target"]], back.get(e["back"], e["label"])] for e in answer["edges"]]
+    return [[names[e["source"]], names[e["target"]], _came_back(e)] for e in answer["edges"]]
 
 
-def function_sentences(one: OpenedRecord) -> list[str]:
+def _came_back(edge: Sent) -> Cell:
+    return {"none": "None", "nothing": _NOTHING, "gradient": edge["label"]}[edge["back"]]
+
+
+def function_sentences(one: Sent) -> list[str]:
     """What is to be said of a Function in one call."""
     dirty = [each["name"] for each in one["arguments"] if each["dirty"]]
     silent = [each["name"] for each in one["outputs"] if each["silent"]]
@@ -131,7 +141,7 @@ def function_sentences(one: OpenedRecord) -> list[str]:
     return said
 
 
-def argument_rows(one: OpenedRecord, columns: int) -> list[list[Cell]]:
+def argument_rows(one: Sent, columns: int) -> list[list[Cell]]:
     """The arguments of forward, what backward returned for them, and what torch delivered."""
     rows = [
         [
@@ -146,7 +156,7 @@ def argument_rows(one: OpenedRecord, columns: int) -> list[list[Cell]]:
     return [row[:columns] for row in rows]
 
 
-def _delivered(one: ArgumentRecord) -> Cell:
+def _delivered(one: Sent) -> Cell:
     if one["delivered"] is not None:
         return _value(one["delivered"])
     expected = one["tracked"] and one["thing"]["shape"] is not None
@@ -154,7 +164,7 @@ def _delivered(one: ArgumentRecord) -> Cell:
     return "nothing: None counts as zeros" if expected and none else _NOTHING
 
 
-def output_rows(one: OpenedRecord, columns: int) -> list[list[Cell]]:
+def output_rows(one: Sent, columns: int) -> list[list[Cell]]:
     """The outputs of forward, and the gradients that arrived for them."""
     rows = [
         [each["name"], _value(each["thing"]), _value(each["arrived"]), _strides(each["arrived"])]
@@ -163,12 +173,12 @@ def output_rows(one: OpenedRecord, columns: int) -> list[list[Cell]]:
     return [row[:columns] for row in rows]
 
 
-def saved_rows(one: OpenedRecord) -> list[list[Cell]]:
+def saved_rows(one: Sent) -> list[list[Cell]]:
     """The saved tensors: what they are, whose memory they take, and whether backward uses them."""
     return [_saved_row(each) for each in one["saved"]]
 
 
-def _saved_row(each: SavedRecord) -> list[Cell]:
+def _saved_row(each: Sent) -> list[Cell]:
     thing, shares = each["thing"], each["shares"]
     if thing is None:
         return ["None", _NOTHING, "0", _NOTHING, _NOTHING]
@@ -178,7 +188,7 @@ def _saved_row(each: SavedRecord) -> list[Cell]:
     return [name, _value(thing), str(thing["size"]), memory, used]
 
 
-def attribute_rows(one: OpenedRecord) -> list[list[Cell]]:
+def attribute_rows(one: Sent) -> list[list[Cell]]:
     """What forward put on ctx."""
     return [
         [each["name"], each["thing"]["kind"], _value(each["thing"]), each["role"] or _NOTHING]
@@ -186,11 +196,11 @@ def attribute_rows(one: OpenedRecord) -> list[list[Cell]]:
     ]
 
 
-def _strides(thing: ThingRecord | None) -> Cell:
+def _strides(thing: Sent | None) -> Cell:
     return f"[{', '.join(map(str, thing['strides']))}]" if thing and thing["strides"] else _NOTHING
 
 
-def _value(thing: ThingRecord | None) -> Cell:
+def _value(thing: Sent | None) -> Cell:
     """A value in short: its first elements, its shape and dtype."""
     if thing is None:
         return _NOTHING

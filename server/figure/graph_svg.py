@@ -13,7 +13,7 @@ from typing import Literal
 from markupsafe import Markup
 
 from ..documents.panel_tables import graph_words
-from ..schema.node import EdgeRecord, NodeRecord, VertexRecord
+from ..schema.views import NodeRecord, Sent
 from .font_metrics import text_width
 from .svg_elements import AttributeValue, escape_xml, svg_element
 
@@ -28,7 +28,7 @@ _BESIDE = 4  # how far the way forward and the way back are from the middle of a
 _ALONG, _DOWN = 84, 46  # from layer to layer, with room for what stands beside an edge
 _BARE = ("input", "output")  # vertices without a box
 
-_Edges = list[EdgeRecord]
+_Edges = list[Sent]
 _End = Literal["source", "target"]
 
 
@@ -84,7 +84,7 @@ def _lanes(edges: _Edges, vertex: int) -> int:
     return max(sum(edge["source"] == vertex for edge in edges), sum(edge["target"] == vertex for edge in edges))
 
 
-def _box(vertex: VertexRecord, lanes: int, down: bool) -> _Box:
+def _box(vertex: Sent, lanes: int, down: bool) -> _Box:
     bare = vertex["kind"] in _BARE
     kind = re.split(r"(?<=[a-z])(?=[A-Z])", vertex["node"]) if down and bare else [vertex["node"]]
     lines = [(text, "called") for text in vertex["lines"]] + [(text, "node") for text in kind if text]
@@ -155,7 +155,7 @@ def _ports(edges: _Edges, end: _End, beyond: Callable[[_End, int], float]) -> li
     return shifts
 
 
-def _flow(edge: EdgeRecord, source: str, points: list[_Point], down: bool) -> Markup:
+def _flow(edge: Sent, source: str, points: list[_Point], down: bool) -> Markup:
     """An edge: the way forward, and beside it the way back, if backward went it."""
     forward = {"marker-end": "url(#forward-head)"}
     if source == "constant" or edge["back"] == "nothing":
@@ -180,7 +180,7 @@ def _bends(points: list[_Point], down: bool) -> Iterator[str]:
         yield f"C{c[0]:g} {c[1]:g} {d[0]:g} {d[1]:g} {x:g} {y:g}"
 
 
-def _label(edge: EdgeRecord, points: list[_Point], down: bool) -> Markup:
+def _label(edge: Sent, points: list[_Point], down: bool) -> Markup:
     """What came back, beside the middle of the edge."""
     i = max(1, len(points) // 2)
     (x0, y0), (x, y) = points[i - 1], points[i]

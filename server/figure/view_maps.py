@@ -9,9 +9,7 @@ from markupsafe import Markup
 from ..documents.typography import typeset_number
 from ..protocol.frames import Frame
 from ..protocol.question import element_names
-from ..schema.jacobian import JacobianRecord
-from ..schema.surface import SurfaceRecord
-from ..schema.views import MapRecord
+from ..schema.views import JacobianRecord, MapRecord, SurfaceRecord
 from .axis_ticks import Tick
 from .drawn_section import RIGHT, Numbers, finite_column, words_of_status
 from .legend_keys import LegendEntry, box_key, line_key, ramp_key

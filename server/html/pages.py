@@ -26,7 +26,7 @@ from ..protocol.answer import Answer, CurvesAnswer
 from ..protocol.views import VIEWS, WRITTEN_VIEWS
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
 from ..schema.page import PagePanelRecord, PageSectionRecord
-from ..schema.proof import ProofRecord
+from ..schema.views import ProofRecord
 from ..url.address import (
     Address,
     canonical_address,

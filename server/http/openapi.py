@@ -1,16 +1,31 @@
 """The OpenAPI description: query parameters, responses and schemas of the routes."""
 
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 from ..protocol.listed import listed
 from ..protocol.parameter_kinds import SMALLEST, Kind, Number, QueryParameter, Switch, WordChoice
 from ..protocol.views import VIEWS
+from ..schema.page import PagePanelRecord, PageSectionRecord
+from ..schema.section import HealthRecord, ProblemRecord, SectionDocument
+from ..schema.views import LookDocument
 from ..url.address import PARAMETERS
 from ..url.representations import PICTURES, REPRESENTATIONS
 
+
+def _prose(document: type[Any]) -> str:
+    """What the docstring of a type says, as Markdown on one line."""
+    return " ".join((document.__doc__ or "").replace("``", "`").split())
+
+
+_DOCUMENTS = (HealthRecord, ProblemRecord, SectionDocument, LookDocument, PageSectionRecord, PagePanelRecord)
+_SENT: Literal["serialization"] = "serialization"
+_COMPONENTS = "#/components/schemas/"
 _ENDINGS = ",\n".join(f"- `.{ending}`: {shown.gist}" for ending, shown in REPRESENTATIONS.items() if shown.gist)
-_VIEWS = ",\n".join(f"- `{view.name}`: {view.gist}" for view in VIEWS.values())
+_VIEWS = "\n".join(f"- `{each.name}`: {_prose(each.header)}" for each in VIEWS.values())
 _PAIR_PICTURES = listed([f"`/compare.{ending}`" for ending in PICTURES])
 API_DESCRIPTION = f"""\
 One address, many representations. `/ops/{{name}}` is the page of an op; the same address with an ending is
@@ -21,9 +36,10 @@ One address, many representations. `/ops/{{name}}` is the page of an op; the sam
 every **parameter** of the op (`min=-1`, a switch as `true` or `false`). It may also hold every **input** at values
 (`weight=1,2,3;-1,0.5,2`, flattened row by row). The page of the op shows the names.
 
-A section has several `view`s, and each is a document of its own:
+A section has several `view`s, and each is a document of its own, with a `sentence` on what it found beside what was
+asked, and with `columns`:
 
-{_VIEWS}.
+{_VIEWS}
 
 With `order=2` what backward returned is looked at instead of forward, and the second derivative instead of the first.
 `/compare` shows two ops over one range, side by side; {_PAIR_PICTURES} are its picture.
@@ -97,22 +113,25 @@ _STATUS_TEXTS = {
 }
 
 
-def component_name(name: str) -> str:
-    """The name in the description of the API of a type with this name."""
-    return name.removesuffix("Record")
+def response_schemas() -> dict[str, Any]:
+    """The JSON schemas that the responses refer to, by name."""
+    with warnings.catch_warnings():  # that nothing keeps a dictionary from being changed where a type is ReadOnly
+        warnings.simplefilter("ignore", UserWarning)
+        adapters = {each.__name__: TypeAdapter[Any](each) for each in _DOCUMENTS}
+    sent = ((name, _SENT, adapter) for name, adapter in adapters.items())
+    return TypeAdapter.json_schemas(sent, ref_template=f"{_COMPONENTS}{{model}}")[1]["$defs"]
 
 
-def json_response(name: str) -> dict[str, Any]:
-    """A 200 response with JSON of this schema."""
-    return _measured(_reference(name))
+def json_response(document: type) -> dict[str, Any]:
+    """A 200 response with JSON of this type."""
+    return _measured(_reference(document))
 
 
-def view_responses(names: dict[str, str]) -> dict[str, Any]:
-    """A 200 response with JSON of one of these schemas, by its ``view``."""
-    references = {view: _reference(name) for view, name in names.items()}
-    distinct = {each["$ref"]: each for each in references.values()}
-    mapping = {view: each["$ref"] for view, each in references.items()}
-    return _measured({"oneOf": [*distinct.values()], "discriminator": {"propertyName": "view", "mapping": mapping}})
+def view_responses(curves: type, others: type, names: Iterable[str]) -> dict[str, Any]:
+    """A 200 response with JSON of one of these types, by its ``view``; others than the curves have these ``names``."""
+    references = [_reference(curves), _reference(others)]
+    mapping = {"curves": references[0]["$ref"]} | dict.fromkeys(names, references[1]["$ref"])
+    return _measured({"oneOf": references, "discriminator": {"propertyName": "view", "mapping": mapping}})
 
 
 def _measured(schema: dict[str, Any]) -> dict[str, Any]:
@@ -160,7 +179,7 @@ def content_response(media_type: str) -> dict[str, Any]:
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Error responses with these statuses, each ``application/problem+json``."""
-    content = {"application/problem+json": {"schema": _reference("Problem")}}
+    content = {"application/problem+json": {"schema": _reference(ProblemRecord)}}
     return {status: {"description": _STATUS_TEXTS[status], "content": content} for status in statuses}
 
 
@@ -171,5 +190,5 @@ def page_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {**problem, "content": page | problem["content"]} for status, problem in problems}
 
 
-def _reference(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{name}"}
+def _reference(document: type) -> dict[str, str]:
+    return {"$ref": f"{_COMPONENTS}{document.__name__}"}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..schema import jacobian, node, proof, section, surface, views
+from ..schema import section, views
 
 AnswerRecord = (
     section.SectionRecord
@@ -12,11 +12,11 @@ AnswerRecord = (
     | views.PrecisionRecord
     | views.WideRecord
     | views.StepRecord
-    | jacobian.JacobianRecord
-    | surface.SurfaceRecord
+    | views.JacobianRecord
+    | views.SurfaceRecord
     | views.ContractRecord
-    | node.NodeRecord
-    | proof.ProofRecord
+    | views.NodeRecord
+    | views.ProofRecord
     | views.DescentRecord
 )
 
@@ -36,24 +36,23 @@ class PageEntry:
 
 @dataclass(frozen=True)
 class View:
-    """One document of a section, asked for by ``view=`` and its ``name``; ``gist`` says what it shows.
+    """One document of a section, asked for by ``view=`` and its ``name``.
 
-    ``header`` and ``columns`` are the types of the document, which has ``more`` columns of numbers where these cannot
-    be told beforehand; ``axes`` are those of a grid: the other columns have one row for each of its points.
-    ``title`` is that of its picture. A view without one has rows of words. Which is ``scripted`` is drawn by a script
-    on a page, to which the others come as HTML. ``order`` 2 shows its ``second`` derivatives, the ``first`` all the
-    same, or means nothing to it, ``none``.
+    ``header`` is the type of its header, and says what it shows; ``columns`` are in the order of the table, where
+    further ones may follow, and the ``optional`` ones may be missing as a whole. ``axes`` are those of a grid: the
+    other columns have one row for each of its points. ``title`` is that of its picture. A view without one has rows of
+    words. Which is ``scripted`` is drawn by a script on a page, to which the others come as HTML. ``order`` 2 shows its
+    ``second`` derivatives, the ``first`` all the same, or means nothing to it, ``none``.
     """
 
     name: str
-    gist: str
     header: type[Any]
-    columns: type[Any]
+    columns: tuple[str, ...]
     title: str = ""
     entry: PageEntry | None = None
     order: Literal["first", "second", "none"] = "first"
     axes: tuple[str, str] | None = None
-    more: bool = False
+    optional: tuple[str, ...] = ()
     scripted: bool = False
 
     @property
@@ -63,21 +62,21 @@ class View:
         return own or self.title[:1].upper() + self.title[1:]
 
 
+_OF_X, _OF_Y = (tuple(f"{name}_{axis}" for name in ("analytical", "numerical", "allowed", "status")) for axis in "xy")
 _ROWS = (
     View(
         "curves",
-        "the curves and the verdict",
         section.SectionRecord,
-        section.ColumnsRecord,
+        tuple(section.ColumnsRecord.__annotations__),
         "curves",
         order="second",
+        optional=("analytical", "surrogate", "surrogate_numerical", "implied"),
         scripted=True,
     ),
     View(
         "area",
-        "how far forward rises between neighbouring x, against the area under what backward returned",
         views.AreaRecord,
-        views.AreaColumnsRecord,
+        ("left", "right", "rise", "area", "residual", "allowed", "status"),
         "area check",
         PageEntry(
             "Accuracy",
@@ -89,66 +88,59 @@ _ROWS = (
     ),
     View(
         "map",
-        "what backward returns for many `grad_output`",
         views.MapRecord,
-        views.MapColumnsRecord,
+        ("x", "grad_output", "ratio"),
         "what backward returns for many grad_output",
         PageEntry("Structure", "grad_output map", "What comes back for each grad_output, of both signs?"),
         axes=("x", "grad_output"),
     ),
     View(
         "precision",
-        "the dtypes and devices side by side",
         views.PrecisionRecord,
-        views.PrecisionColumnsRecord,
+        ("x",),
         "rounding in every dtype",
         PageEntry("Accuracy", "Precision", "How much does rounding cost in float32, bfloat16 and float16?"),
-        more=True,
     ),
     View(
         "wide",
-        "all numbers that the dtype can hold",
         views.WideRecord,
-        views.WideColumnsRecord,
+        ("x", "forward", "analytical", "numerical", "error", "status"),
         "whole range of the dtype",
         PageEntry("Accuracy", "Whole range", "Does it hold for very small and very large numbers?"),
         order="second",
     ),
     View(
         "step",
-        "the differences `at` one x with steps of every size",
         views.StepRecord,
-        views.StepColumnsRecord,
+        ("step", "central", "left", "right", "truncation", "rounding", "taylor"),
         "error against step size",
         PageEntry("Accuracy", "Step", "How far can the differences be trusted at one point?"),
         order="second",
     ),
     View(
         "jacobian",
-        "every element of one output by every element of one input, and which input reaches which output",
-        jacobian.JacobianRecord,
-        jacobian.JacobianColumnsRecord,
+        views.JacobianRecord,
+        ("row", "column", "numerical", "returned", "difference", "error", "left", "right", "status"),
         "Jacobian",
         PageEntry("Structure", "Jacobian", "Which outputs depend on which inputs, and how much?"),
+        optional=("returned", "difference"),
     ),
     View(
         "surface",
-        "two elements swept at once, `wrt` and `wrt2`, and whether what backward returned is the gradient of any "
-        "function; at most 101 × 101 points",
-        surface.SurfaceRecord,
-        surface.SurfaceColumnsRecord,
+        views.SurfaceRecord,
+        ("x", "y", "forward", *_OF_X, *_OF_Y, "implied"),
         "two elements at once",
         PageEntry(
             "Structure", "Surface", "What happens when two numbers change at once?", "Surface: two elements at once"
         ),
         axes=("x", "y"),
+        optional=("analytical_x", "analytical_y", "implied"),
         scripted=True,
     ),
     View(
         "contract",
-        "what autograd expects of a Function and does not report, row by row",
         views.ContractRecord,
-        views.ContractColumnsRecord,
+        tuple(views.CheckRecord.__annotations__),
         "",
         PageEntry(
             "Contract",
@@ -160,9 +152,8 @@ _ROWS = (
     ),
     View(
         "proof",
-        "what is proved for every real x of the range, stretch by stretch, and where backward is refuted",
-        proof.ProofRecord,
-        proof.ProofColumnsRecord,
+        views.ProofRecord,
+        ("start", "stop", "known"),
         "",
         PageEntry(
             "Contract",
@@ -173,21 +164,18 @@ _ROWS = (
     ),
     View(
         "node",
-        "the graph around one call, and what its ctx holds",
-        node.NodeRecord,
-        node.NodeColumnsRecord,
+        views.NodeRecord,
+        ("function", "part", "name", "kind", "shape", "dtype", "bytes", "value"),
         "",
         PageEntry("Training", "Node", "What is saved for backward, and what flows back?", "Autograd graph node"),
         order="none",
     ),
     View(
         "descent",
-        "gradient descent on a loss of the output, with this backward and with the numerical gradient",
         views.DescentRecord,
-        views.DescentColumnsRecord,
+        ("step", "loss", "true_loss"),
         "effect on gradient descent",
         PageEntry("Training", "Descent", "What does training with this backward lead to?"),
-        more=True,
         scripted=True,
     ),
 )

@@ -19,9 +19,8 @@ from ..protocol.errors import (
 from ..protocol.listed import listed
 from ..protocol.question import Element, Question, element_names
 from ..schema.op import OpDescription, OpStub, is_described
-from ..schema.proof import ProofRecord
 from ..schema.section import SectionRecord
-from ..schema.views import HIDDEN_ID, ContractRecord
+from ..schema.views import HIDDEN_ID, ContractRecord, ProofRecord
 from ..url.address import Address, default_address
 from ..url.swept_elements import read_element, shapes_by_name, sweepable_shapes
 from .findings import UNJUDGED_WORDS

@@ -8,10 +8,9 @@ from typing import TypeGuard
 
 from ..protocol.source_lines import source_lines
 from ..schema.op import OpDescription, OpStub, is_described
-from ..schema.proof import ProofRecord
 from ..schema.section import FailureRecord, SectionRecord
 from ..schema.verdict_words import FAILING_WORDS
-from ..schema.views import CheckRecord, ContractRecord
+from ..schema.views import CheckRecord, ContractRecord, ProofRecord
 from .findings import (
     ProvedShare,
     SmallDifference,

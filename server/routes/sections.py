@@ -22,7 +22,6 @@ from ..html.pages import Pages, SectionPage
 from ..http.openapi import (
     NAME_PARAMETER,
     QUERY_PARAMETERS,
-    component_name,
     content_response,
     page_responses,
     problem_responses,
@@ -32,8 +31,11 @@ from ..http.responses import uncached_reply
 from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import Unsolved
 from ..protocol.question import Question
-from ..protocol.views import VIEWS, WRITTEN_VIEWS
+from ..protocol.views import VIEW_NAMES, WRITTEN_VIEWS
 from ..schema.op import DeviceSummary, OpDescription
+from ..schema.page import PagePanelRecord, PageSectionRecord
+from ..schema.section import SectionDocument
+from ..schema.views import LookDocument
 from ..url.address import Address, canonical_address, curves_only, without_display_options
 from ..url.numbers import BadQuery, printable_excerpt
 from ..url.parse import parse_query, read_address, undressed_query
@@ -46,8 +48,8 @@ _Render = Callable[[Pages, SectionPage], bytes]
 _Further = Callable[[OpDescription, DeviceSummary, Address], list[Question]]
 
 _PARAMETERS = [NAME_PARAMETER, *QUERY_PARAMETERS]
-SECTION_DOCUMENTS = view_responses({view.name: component_name(view.header.__name__) for view in VIEWS.values()})
-_PAGE_DOCUMENTS = view_responses({"curves": "PageSection"} | dict.fromkeys(WRITTEN_VIEWS, "PagePanel"))
+SECTION_DOCUMENTS = view_responses(SectionDocument, LookDocument, VIEW_NAMES[1:])
+_PAGE_DOCUMENTS = view_responses(PageSectionRecord, PagePanelRecord, WRITTEN_VIEWS)
 
 # The routes take the bare request: parameters converted by FastAPI would add 10 % to the time of the first page.
 router = APIRouter()

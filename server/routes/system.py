@@ -12,6 +12,7 @@ from ..http.metrics import Collector, prometheus_text
 from ..http.openapi import HEALTH_PARAMETERS, json_response, problem_responses
 from ..http.responses import reply, uncached_reply
 from ..http.static_files import StaticFiles
+from ..schema.section import HealthRecord
 from ..url.numbers import BadQuery
 from ..url.representations import REPRESENTATIONS
 from .context import Site, query_string
@@ -40,7 +41,7 @@ async def docs(request: Request) -> Response:
     "/healthz",
     tags=["health"],
     summary="Whether torch is loaded",
-    responses={200: json_response("Health"), **problem_responses(422, 503)},
+    responses={200: json_response(HealthRecord), **problem_responses(422, 503)},
     response_class=Response,
     openapi_extra={"parameters": HEALTH_PARAMETERS},
 )

@@ -1,4 +1,4 @@
-"""The answer of the view ``curves``, fields of all answers, and the JSON of problems (RFC 9457), health and size."""
+"""The answer of the view ``curves``, fields of all answers, and the JSON of problems (RFC 9457), and health."""
 
 from dataclasses import dataclass
 from typing import Literal, NotRequired
@@ -282,7 +282,7 @@ class ViewRecord(AskedRecord):
 
 
 class SectionRecord(ViewRecord):
-    """One section of one op: what was asked, and what was found."""
+    """The curves of one section of one op, and the verdict on them."""
 
     view: ReadOnly[Literal["curves"]]
     numerical: NumericalRecord | None
@@ -325,13 +325,6 @@ class ProblemRecord(TypedDict):
     detail: str
     parameter: NotRequired[str]
     errors: NotRequired[list[RefusalRecord]]
-
-
-class SizeRecord(TypedDict):
-    """How many sections a file of its own will hold, and about how many bytes it will have."""
-
-    sections: int
-    bytes: int
 
 
 class HealthRecord(TypedDict):

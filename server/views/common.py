@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_origin
 
@@ -23,6 +23,7 @@ from ..protocol.views import VIEWS, AnswerRecord
 from ..runtime.failure import Failure
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, FailureRecord, FindingRecord
+from ..schema.views import Sent
 
 ColumnArrays = dict[str, NDArray[Any]]
 ViewAnswer = tuple[AnswerRecord, ColumnArrays]
@@ -39,10 +40,16 @@ def finite_or_none(value: float) -> float | None:
 def record_of(thing: Any, shape: type[_Record], /, **more: Any) -> _Record:
     """What was measured, as plain data of a ``shape``: each of its fields is ``more``, or the thing's attribute.
 
-    Records within it are made alike. Null stands for what is no finite number.
+    Records within it are made alike, by all of their fields where no shape is named. Null stands for what is no
+    finite number.
     """
     fields = {name: more[name] if name in more else getattr(thing, name) for name in _hints(shape)}
     return cast(_Record, {name: _plain(value, _hints(shape)[name]) for name, value in fields.items()})
+
+
+def sent(thing: Any, **more: Any) -> Sent:
+    """What was measured as plain data, by all of its own fields, and what there is ``more``."""
+    return {each.name: _plain(getattr(thing, each.name), Any) for each in fields(thing)} | more
 
 
 def failure_record(failure: Failure | None) -> FailureRecord | None:
@@ -72,7 +79,9 @@ def _plain(value: Any, hint: Any) -> Any:
         kind = next((each for each in kinds if get_origin(each) in (list, tuple)), list[Any])
         return (get_origin(kind) or list)(_plain(each, get_args(kind)[0]) for each in value)
     record = next(filter(is_typeddict, kinds), None)
-    return record_of(value, record) if record else value
+    if record:
+        return record_of(value, record)
+    return sent(value) if is_dataclass(value) else value
 
 
 def view_answer(
@@ -86,7 +95,7 @@ def view_answer(
     view, failure, table = VIEWS[asked["view"]], "failure", also or {}
     header = cast(dict[str, Any], record_of(measured, view.header, **{"statuses": STATUS_WORDS, **asked, **more}))
     own = {name: value for name, value in header.items() if name not in (*asked, failure)}
-    for name in () if columns is None else _hints(view.columns):
+    for name in () if columns is None else view.columns:
         if name not in table and (column := getattr(columns, name)) is not None:
             table[name] = column.astype(np.uint8 if name.startswith("status") else np.float64, copy=False)
     return cast(AnswerRecord, {**asked, "notes": header["notes"], **own, failure: header[failure]}), table

@@ -19,9 +19,9 @@ from ..runtime.call_cost import estimated_seconds
 from ..runtime.failure import FunctionFailed
 from ..runtime.rng import preserve_rng
 from ..runtime.section import Section
-from ..schema.node import OpenedRecord
 from ..schema.section import AskedRecord
-from .common import ViewAnswer, question_grid, record_of, view_answer
+from ..schema.views import Sent
+from .common import ViewAnswer, question_grid, sent, view_answer
 
 # The seconds that a call may take for it to be tested which saved tensors are used, which takes many calls.
 _QUICK = 0.02
@@ -50,12 +50,12 @@ def graph_node_view(section: Section, question: Question, asked: AskedRecord) ->
     )
 
 
-def _truncated(one: TracedFunction) -> OpenedRecord:
+def _truncated(one: TracedFunction) -> Sent:
     """A Function with its lists truncated, and how many entries were left out."""
     lists = {name: getattr(one, name) for name in TRUNCATED_LISTS}
     first = replace(one, **{name: entries[:LIST_LIMIT] for name, entries in lists.items()})
     more = {name: max(0, len(entries) - LIST_LIMIT) for name, entries in lists.items()}
-    return record_of(first, OpenedRecord, more=more)
+    return sent(first, more=more)
 
 
 def _is_quick(section: Section, place: Array, grad_output: float) -> bool:

@@ -22,8 +22,8 @@ from ..numerics.status import Status
 from ..protocol.question import Question
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
-from ..schema.jacobian import InfluenceLossRecord, InfluenceRecord, TensorRecord, TensorsRecord
 from ..schema.section import AskedRecord
+from ..schema.views import InfluenceLossRecord, InfluenceRecord, Sent
 from .common import ColumnArrays, ViewAnswer, record_of, view_answer
 
 _LEFT_OUT = "Which input reaches which output is not shown: that would take too long, or some input bears no gradient."
@@ -86,7 +86,7 @@ def _columns(block: Jacobian) -> ColumnArrays:
     return table
 
 
-def _tensors(section: Section, block: Jacobian, dependence: Dependence | None) -> TensorsRecord:
+def _tensors(section: Section, block: Jacobian, dependence: Dependence | None) -> dict[str, list[Sent]]:
     """The outputs and inputs that can be chosen, each with its first element."""
     outputs = (
         [ElementRange(*each, 0, 1) for each in zip(dependence.outputs, dependence.shapes, strict=True)]
@@ -94,13 +94,11 @@ def _tensors(section: Section, block: Jacobian, dependence: Dependence | None) -
         else [block.rows]
     )
     inputs = [_first_element(ElementRange(each.name, each.shape, 0, 1)) for each in section.op.inputs if each.values]
-    parameters: list[TensorRecord] = [
-        {"name": each.name, "first": each.name} for each in section.op.parameters if each.kind == "float"
-    ]
+    parameters = [{"name": each.name, "first": each.name} for each in section.op.parameters if each.kind == "float"]
     return {"of": [_first_element(each) for each in outputs if each.total], "wrt": inputs + parameters}
 
 
-def _first_element(side: ElementRange) -> TensorRecord:
+def _first_element(side: ElementRange) -> Sent:
     return {"name": side.name, "first": side.label(0)}
 
 

@@ -18,8 +18,8 @@ from ..proof import Proof, prove
 from ..proof.certificate import BadCertificate, certify, written
 from ..protocol.question import Question
 from ..runtime.section import Section
-from ..schema.proof import StretchRecord
 from ..schema.section import AskedRecord
+from ..schema.views import Sent
 from .common import ViewAnswer, view_answer
 
 
@@ -57,7 +57,7 @@ def _certificate(proof: Proof, section: Section, question: Question) -> str:
         return ""
 
 
-def _stretches(proof: Proof) -> Iterator[StretchRecord]:
+def _stretches(proof: Proof) -> Iterator[Sent]:
     """All stretches from left to right, each with what is said of it."""
     kinds = (
         ("proved", proof.proved),
@@ -67,4 +67,4 @@ def _stretches(proof: Proof) -> Iterator[StretchRecord]:
     )
     rows = sorted((stretch, kind) for kind, stretches in kinds for stretch in stretches)
     for (start, stop), kind in rows:
-        yield {"start": start, "stop": stop, "known": kind}  # type: ignore[typeddict-item]
+        yield {"start": start, "stop": stop, "known": kind}

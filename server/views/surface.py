@@ -23,8 +23,7 @@ from ..runtime.arrays import Array
 from ..runtime.batching import batched_plane
 from ..runtime.section import Section
 from ..schema.section import AskedRecord
-from ..schema.surface import PotentialTestRecord
-from .common import ColumnArrays, ViewAnswer, record_of, view_answer
+from .common import ColumnArrays, ViewAnswer, sent, view_answer
 
 # How many points along each axis if one call takes them all: by default, and at most.
 _DEFAULT_POINTS, _MAX_POINTS = 61, 101
@@ -76,8 +75,7 @@ def surface_view(section: Section, question: Question, asked: AskedRecord) -> Vi
         places=[None if each.sweeps_parameter else each.place for each in (section, across)],
         shape=(y.size, x.size),
         differs=int((measured.status == Status.DIFFERS).sum()),
-        potential=test
-        and record_of(test, PotentialTestRecord, word=owner, sentence=curl_test_sentence(measured, wrt, wrt2)),
+        potential=test and sent(test, word=owner, sentence=curl_test_sentence(measured, wrt, wrt2)),
         pairs=run_curl_tests(section, question.grad_output) if plan.pairs else (),
     )
 
