@@ -38,6 +38,9 @@ _LARGE, _SPREAD_SCALE = 2.0**20, 10
 _LARGE_HALF, _SPREAD_SCALE_HALF = 2.0**5, 3  # sample: … and in half precision, or where a tensor adds its elements up
 _SPREAD = 3.0  # sample: random grad_outputs are drawn from this many powers of two on either side of 1
 _SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))  # unit: the mantissa bits of shorter dtypes
+_STAIRCASE_BITS = (
+    12  # pattern: with at most so many bits, of a grad_output that is no random one, it may be a staircase
+)
 _FEW, _ROUNDS = 12, 3  # budget: so few points are each given so many grad_outputs of different sizes, others one
 _POINTS = 64  # budget: the points, even in number, at which an elementwise backward is asked for 0 and in other layouts
 # budget: the number of elements passed at once to a Function that is otherwise evaluated one number at a time.
@@ -55,6 +58,7 @@ def violations_at_points(
     if of_base is None:
         of_base = trial_of_points(section, x, base, x).ask(base, dense)
     trial = trial_of_points(section, x, base, of_base)
+    trial = replace(trial, inside=_dtype_inside(section.dtype, of_base, _STAIRCASE_BITS))
     yield trial.violation("repeats", Demand(base, of_base, layout=monitored))
     yield (written := violation_by_write(monitored, x, base))
     elementwise = bool(section.stacked) and monitored.size == x.size > 1
@@ -259,10 +263,13 @@ def _layout(trial: Trial, given: Given, gradient: Array, layout: Layout) -> Iter
     yield trial.violation("layout", Demand(given, gradient, 1.0, KERNEL_TOLERANCE[trial.inside.itemsize], layout))
 
 
-def _dtype_inside(dtype: torch.dtype, answer: Array) -> torch.dtype:
-    """The dtype that backward computes in: shorter than ``dtype`` if all its results have so few mantissa bits."""
+def _dtype_inside(dtype: torch.dtype, answer: Array, fewest: int = 1) -> torch.dtype:
+    """The dtype that backward computes in: shorter than ``dtype`` if all its results have so few mantissa bits.
+
+    More than the ``fewest``, which tell nothing.
+    """
     bits = mantissa_bits(answer) if dtype.itemsize > 2 else 0
-    return next((short for most, short in _SHORT_DTYPES if 1 < bits <= most), dtype)
+    return next((short for most, short in _SHORT_DTYPES if fewest < bits <= most), dtype)
 
 
 @lru_cache(maxsize=16)
