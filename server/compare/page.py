@@ -10,8 +10,7 @@ from ..documents.typography import with_minus_sign
 from ..figure.axis_range import common_axis_ranges
 from ..figure.inline_svg import static_figure
 from ..figure.legend import legend
-from ..html.page_document import page_document
-from ..html.pages import Pages
+from ..html.pages import Pages, page_document
 from ..html.social_tags import SocialTags
 from ..protocol.answer import CurvesAnswer
 from ..schema.op import DeviceSummary, OpDescription

@@ -6,7 +6,6 @@ The templates are in ``templates``, figures in ``figure``; HTTP itself is in ``h
 from ..numbered_files import word_count
 from .assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER, STYLE_SHEETS, Assets, bundle
 from .example_inputs_code import example_inputs_code
-from .glossary import BadGlossary, read_glossary
 from .lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson
 from .pages import Pages
 from .search import ranked
@@ -17,14 +16,12 @@ __all__ = [
     "STYLE_SHEETS",
     "WORD_BOUNDS",
     "Assets",
-    "BadGlossary",
     "BadLesson",
     "Pages",
     "all_lessons",
     "bundle",
     "example_inputs_code",
     "ranked",
-    "read_glossary",
     "read_lesson",
     "word_count",
 ]

@@ -4,17 +4,7 @@ from functools import partial
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..documents.panel_tables import (
-    argument_rows,
-    attribute_rows,
-    edge_rows,
-    function_sentences,
-    output_rows,
-    precision_rows,
-    returned_rows,
-    saved_rows,
-    stretch_table,
-)
+from ..documents import panel_tables
 from ..documents.shown_call import shown_call
 from ..documents.text_alternative import (
     code_markup,
@@ -84,15 +74,7 @@ def page_environment(assets: Assets, own: str, framed: bool, root: str) -> Envir
         "typeset": typeset,
         "number": typeset_number,
         "graph": graph_svg,
-        "returned_rows": returned_rows,
-        "edge_rows": edge_rows,
-        "function_sentences": function_sentences,
-        "argument_rows": argument_rows,
-        "output_rows": output_rows,
-        "saved_rows": saved_rows,
-        "stretch_table": stretch_table,
-        "precision_rows": precision_rows,
-        "attribute_rows": attribute_rows,
+        "tables": panel_tables,
         "summary_sentences": summary_sentences,
         "kinks": kink_table,
         "method_paragraph": method_paragraph,

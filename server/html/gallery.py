@@ -1,12 +1,12 @@
 """The contents of the gallery: the groups and their order, and what of a card a search reads."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeVar
 
 from ..schema.op import OpStub, ThumbnailCurves
 from ..schema.verdict_words import verdict_name
+from .search import SearchedCard
 
 _Op = TypeVar("_Op", bound=OpStub)
 
@@ -45,16 +45,6 @@ class GalleryCard(OpStub):
 
     thumbnail: ThumbnailCurves
     word: str
-
-
-@dataclass(frozen=True)
-class SearchedCard:
-    """What a search reads of a card."""
-
-    name: str
-    title: str
-    keywords: str
-    text: str
 
 
 def searched_card(card: GalleryCard) -> SearchedCard:

@@ -10,12 +10,6 @@ from markupsafe import Markup
 
 from ..paths import TEMPLATES
 
-_KEYS = {"term", "definition", "address"}
-
-
-class BadGlossary(ValueError):
-    """An entry that cannot be one; the message names it."""
-
 
 @dataclass(frozen=True)
 class GlossaryEntry:
@@ -34,22 +28,10 @@ class GlossaryEntry:
 
 @cache
 def glossary_entries() -> tuple[GlossaryEntry, ...]:
-    """Every entry, in the order of its file; raises ``BadGlossary``."""
-    return read_glossary(Path(TEMPLATES, "glossary.toml").read_text("utf-8"))
-
-
-def read_glossary(content: str) -> tuple[GlossaryEntry, ...]:
-    """The entries in the text of a glossary; raises ``BadGlossary``."""
-    return tuple(_entry(name, said) for name, said in tomllib.loads(content).items())
-
-
-def _entry(name: str, said: object) -> GlossaryEntry:
-    if not isinstance(said, dict) or said.keys() != _KEYS or not all(isinstance(each, str) for each in said.values()):
-        raise BadGlossary(f"glossary: {name} needs {', '.join(sorted(_KEYS))}, each a text, and nothing else")
-    place, _, query = said["address"].partition("?")
-    if not place.startswith("/ops/"):
-        raise BadGlossary(f"glossary: the address of {name} is not that of an op")
-    return GlossaryEntry(name, said["term"], said["definition"], place.removeprefix("/ops/"), query)
+    """Every entry, in the order of its file."""
+    said = tomllib.loads(Path(TEMPLATES, "glossary.toml").read_text("utf-8"))
+    figures = {name: each["address"].removeprefix("/ops/").partition("?")[::2] for name, each in said.items()}
+    return tuple(GlossaryEntry(name, each["term"], each["definition"], *figures[name]) for name, each in said.items())
 
 
 _APART = re.compile(r"(<code>.*?</code>|<[^>]+>)")

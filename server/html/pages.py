@@ -10,22 +10,24 @@ from typing import Any, cast
 
 from markupsafe import Markup
 
-from ..documents.json_document import exact_document, script_json
+from ..documents.json_document import compact_document, exact_document, script_json
 from ..documents.panel_tables import (
     ends_of_grad_output,
     undecided_stretches,
     wrong_elsewhere,
 )
+from ..documents.text_alternative import reading_words
 from ..exercises.exercise import Exercise
 from ..figure.axis_range import AxisRanges
 from ..figure.hidden_curves import without_hidden
 from ..figure.inline_svg import static_figure
 from ..figure.inline_view import inline_panels
 from ..figure.legend import legend
+from ..figure.scene import scene_document
 from ..protocol.answer import Answer, CurvesAnswer
 from ..protocol.views import VIEWS, WRITTEN_VIEWS
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
-from ..schema.page import PagePanelRecord, PageSectionRecord
+from ..schema.page import DrawnRecord, PagePanelRecord, PageSectionRecord
 from ..schema.views import ProofRecord
 from ..url.address import (
     Address,
@@ -45,7 +47,6 @@ from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
 from .glossary import GlossaryEntry, unlinked
 from .lessons import LessonPlace
 from .op_markup import load_markup_libraries
-from .page_document import page_document
 from .play_page import SKELETON, FrameDress, exercise_context, name_in_text, source_text, unanswered
 from .search import ranked, suggestions
 from .social_tags import (
@@ -305,6 +306,13 @@ class Pages:
 
     def _render(self, template: str, context: dict[str, Any]) -> bytes:
         return self._environment.get_template(template).render(context).encode("utf-8", "replace")
+
+
+def page_document(answer: CurvesAnswer, address: str, held: AxisRanges | None = None) -> DrawnRecord:
+    """The document of ``answer``, to be dumped by orjson; ``held`` are y-axes that its figure shares with another."""
+    scene = scene_document(answer, held)
+    readings = reading_words(exact_document(answer, address))
+    return {**compact_document(answer, address), "scene": scene, "readings": readings}
 
 
 def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 LONGEST = 100  # characters of a search that are read
 
@@ -21,27 +21,23 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _Words = frozenset[str]
 
 
-class Searched(Protocol):
-    """The words of a card."""
+class SearchedCard(NamedTuple):
+    """What a search reads of a card."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def keywords(self) -> str: ...
-    @property
-    def text(self) -> str: ...
+    name: str
+    title: str
+    keywords: str
+    text: str
 
 
-def ranked(query: str, cards: Iterable[Searched]) -> list[str]:
+def ranked(query: str, cards: Iterable[SearchedCard]) -> list[str]:
     """The names of the cards that have every term of ``query``, best first; none for a query without words."""
     terms = _terms(query[:LONGEST])
     scores = {card.name: _score(terms, card) for card in cards} if terms else {}
     return sorted((name for name, score in scores.items() if score > 0), key=lambda name: -scores[name])
 
 
-def suggestions(query: str, cards: Iterable[Searched]) -> tuple[str, ...]:
+def suggestions(query: str, cards: Iterable[SearchedCard]) -> tuple[str, ...]:
     """Searches like ``query`` that find something; examples where nothing is alike."""
     known = {name.lower(): name for concept in CONCEPTS for name in concept.names}
     known |= {word.lower(): word for card in cards for word in _WORD.findall(card.title) if len(word) > 3}
@@ -49,12 +45,12 @@ def suggestions(query: str, cards: Iterable[Searched]) -> tuple[str, ...]:
     return tuple(known[each] for each in close) or EXAMPLES
 
 
-def _score(terms: Sequence[str], card: Searched) -> int:
+def _score(terms: Sequence[str], card: SearchedCard) -> int:
     found = [_worth(term, card) for term in terms]
     return sum(found) if all(found) else 0
 
 
-def _worth(term: str, card: Searched) -> int:
+def _worth(term: str, card: SearchedCard) -> int:
     """What ``term`` counts for a card; more than one word only as the name of a concept or side by side."""
     title, keywords, text = _words_of(card.title), _words_of(card.keywords), _words_of(card.text)
     wanted = term.split()

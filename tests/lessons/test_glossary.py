@@ -4,11 +4,8 @@ import re
 from html import unescape
 from pathlib import Path
 
-import pytest
 from support import http
 from support.own_server import MY_OPS, showing
-
-from gradloupe.server.html import BadGlossary, read_glossary
 
 TERMS = {
     *("surrogate", "kink", "jump", "subgradient", "implied_forward", "grad_output", "grad_input", "cotangent", "vjp"),
@@ -37,9 +34,3 @@ def test_a_term_leads_to_its_entry_where_it_stands_first_unless_it_is_code(tmp_p
     kink, sent = term.format("kink", "kink"), term.format("grad_output", "<code>grad_output</code>")
     stays = "At a kink, <code>kink</code> stays code, and two kinks have one"
     assert f"<p>A corner of <code>kink()</code> is a {kink}. {stays} {sent}.</p>" in page
-
-
-@pytest.mark.parametrize("content", ['[kink]\nterm = "Kink"', '[kink]\nterm = "a"\ndefinition = "b"\naddress = "/x"'])
-def test_a_malformed_entry_is_refused_by_name(content: str) -> None:
-    with pytest.raises(BadGlossary, match="kink"):
-        read_glossary(content)

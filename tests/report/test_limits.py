@@ -11,8 +11,8 @@ from support.written_functions import class_source
 from gradloupe.server.config import Settings
 from gradloupe.server.protocol import Job
 from gradloupe.server.report.command import examine_targets, write_report
-from gradloupe.server.report.pool import chance_had_a_part
 from gradloupe.server.report.result import CheckResult, Report
+from gradloupe.server.report.runner import chance_had_a_part
 from gradloupe.server.supervisor.crash_report import ExceededLimit, WorkerLost
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 
