@@ -121,12 +121,14 @@ class Reloader:
             "course": self._course,
         }
 
-    async def changes(self) -> AsyncGenerator[ReloadState, None]:
-        """The state now, and after every change; until ``end``."""
+    async def changes(self, pulse: float | None = None) -> AsyncGenerator[ReloadState, None]:
+        """The state now, after every change, and after ``pulse`` seconds without one; until ``end``."""
         while not self._ended:
             revision = self._revision
             yield self.state()
-            await self._wait_for_change(revision)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pulse), self._change:
+                    await self._change.wait_for(lambda: self._revision > revision)  # noqa: B023
 
     async def _reload_after_saves(self) -> None:
         async with aclosing(self._watcher.saves()) as saves:
@@ -245,11 +247,6 @@ class Reloader:
         async with self._change:
             self._revision += 1
             self._change.notify_all()
-
-    async def _wait_for_change(self, revision: int) -> None:
-        """Return when the state is newer than ``revision``."""
-        async with self._change:
-            await self._change.wait_for(lambda: self._revision > revision)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

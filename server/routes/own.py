@@ -1,9 +1,8 @@
 """Routes of the user's own files: ``/own``, the event stream ``GET /events`` (server-sent events), ``POST /reload``."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -90,29 +89,12 @@ async def reload(request: Request) -> Response:
 
 async def _state_events(reloader: Reloader) -> AsyncIterator[bytes]:
     """Each state as an event, and a comment when there was none for a while."""
-    async with aclosing(reloader.changes()) as changes:
-        retry: int | None = _RETRY
-        upcoming = asyncio.create_task(_next(changes))
-        try:
-            while True:
-                await asyncio.wait({upcoming}, timeout=_KEEPALIVE_INTERVAL)
-                if not upcoming.done():
-                    yield KEEPALIVE_COMMENT
-                    continue
-                state = upcoming.result()
-                if state is None:
-                    return
-                yield format_sse_event(data_str=json.dumps(state), retry=retry)
-                retry = None
-                upcoming = asyncio.create_task(_next(changes))
-        finally:
-            upcoming.cancel()
-            with suppress(asyncio.CancelledError):
-                await upcoming
-
-
-async def _next(changes: AsyncIterator[ReloadState]) -> ReloadState | None:
-    return await anext(changes, None)
+    last: ReloadState | None = None
+    async with aclosing(reloader.changes(_KEEPALIVE_INTERVAL)) as changes:
+        async for state in changes:
+            retry = None if last else _RETRY
+            yield KEEPALIVE_COMMENT if state == last else format_sse_event(data_str=json.dumps(state), retry=retry)
+            last = state
 
 
 def _reloader(request: Request, missing: str) -> Reloader:
