@@ -1,7 +1,7 @@
-"""The messages between server, worker and fork server, each told apart by its ``kind``.
+"""The messages between server and worker, each told apart by its ``kind``.
 
 A worker greets once, then replies to one request after the other. A message travels as the header of a frame, an answer
-with its columns; those of the fork server by themselves.
+with its columns.
 """
 
 from collections.abc import Sequence
@@ -99,54 +99,11 @@ class LostGpuMessage(TypedDict):
     sentence: str
 
 
-class ForkRequest(TypedDict):
-    """Asks for a worker; its descriptors come with the message, that of its ``Briefing`` among them.
-
-    ``loads`` says that it will load files of a user, ``needs_all`` that nothing is to be left to be imported later.
-    """
-
-    kind: Literal["fork"]
-    loads: bool
-    needs_all: bool
-
-
-class Briefing(TypedDict):
-    """What only the worker itself reads, as JSON in a file without a name: its job, folder and environment."""
-
-    job: dict[str, Any]
-    cwd: str
-    environment: dict[str, str]
-
-
-class BuryRequest(TypedDict):
-    """The process id of an ended worker may be used again."""
-
-    kind: Literal["bury"]
-    pid: int
-
-
-class BornMessage(TypedDict):
-    """A worker has been forked."""
-
-    kind: Literal["born"]
-    pid: int
-
-
-class EndedMessage(TypedDict):
-    """A worker has ended with this exit code, negative for a signal."""
-
-    kind: Literal["ended"]
-    pid: int
-    code: int
-
-
 Greeting = HelloMessage | BrokenMessage
 WorkerRequest = QuestionRequest | DescribeRequest
 WorkerResult = AnswerMessage | DescribedMessage | UnsolvedMessage
 WithoutResult = RefusedMessage | FaultMessage | LostGpuMessage
 WorkerReply = WorkerResult | WithoutResult
-ForkServerRequest = ForkRequest | BuryRequest
-ForkServerMessage = BornMessage | EndedMessage
 
 
 def is_greeting(message: Any) -> bool:

@@ -14,14 +14,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from queue import SimpleQueue
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from ..paths import source_files, working_directory
 from ..protocol.job import Job
 from ..protocol.python_command import ONE_THREAD, python_command
-
-if TYPE_CHECKING:  # its types take 30 ms, for which the worker would wait
-    from ..protocol.messages import Briefing, BuryRequest, ForkRequest, ForkServerMessage
 
 _KILLED = -int(signal.SIGKILL)
 _MAX_MESSAGE = 4096  # bytes of a message from the fork server
@@ -97,11 +94,7 @@ class ForkServerClient:
 
     def ask(self, job: Job, channel: int, notes: int, ended: Callable[[], None]) -> ForkedWorker:
         """Request a worker on this channel; ``ended`` is called when it is gone. Raises ``OSError``."""
-        request: ForkRequest = {
-            "kind": "fork",
-            "loads": bool(job.targets),
-            "needs_all": job.report or job.warm or job.text is not None,
-        }
+        request = json.dumps(["fork", bool(job.targets), job.report or job.warm or job.text is not None]).encode()
         worker = ForkedWorker(self, ended)
         with self.change:
             if self.ended:
@@ -109,7 +102,7 @@ class ForkServerClient:
             self._expected.append(worker)
             try:
                 with _briefing(job) as briefing:
-                    socket.send_fds(self._socket, [json.dumps(request).encode()], [channel, notes, briefing.fileno()])
+                    socket.send_fds(self._socket, [request], [channel, notes, briefing.fileno()])
             except OSError:
                 self._expected.pop()
                 raise
@@ -162,25 +155,25 @@ class ForkServerClient:
         started.put(None)
         with suppress(ConnectionResetError):
             while message := self._socket.recv(_MAX_MESSAGE):
-                self._receive(json.loads(message))
+                self._receive(*json.loads(message))
         self._end_all(self._forkserver.wait())
 
-    def _receive(self, message: ForkServerMessage) -> None:
+    def _receive(self, kind: str, pid: int, code: int) -> None:
+        """A worker is ``born``, or has ended with this exit code, negative for a signal."""
         with self.change:
-            if message["kind"] == "born":
+            if kind == "born":
                 self._has_forked = True
                 worker = self._expected.popleft()
-                worker.pid = worker.number = message["pid"]
+                worker.pid = worker.number = pid
                 self._living[worker.pid] = worker
                 if worker.code is not None:  # killed before it was forked
                     worker.signal(signal.SIGKILL)
             else:
-                worker = self._living.pop(message["pid"])
+                worker = self._living.pop(pid)
                 worker.signal(signal.SIGKILL)  # and the processes that it leaves in its session
-                worker.end(message["code"] if worker.code is None else worker.code)
-                bury: BuryRequest = {"kind": "bury", "pid": message["pid"]}
+                worker.end(code if worker.code is None else worker.code)
                 with suppress(OSError):
-                    self._socket.send(json.dumps(bury).encode())
+                    self._socket.send(json.dumps(["bury", pid]).encode())
         self.end_if_unneeded()
 
     def _end_all(self, code: int) -> None:
@@ -198,7 +191,7 @@ def _briefing(job: Job) -> IO[bytes]:
     """The job in a file without a name: other copies of the fork server never hold it in their memory."""
     # What runs edited code gets nothing of the environment, and no GPU, whose driver would have to open files.
     environment = {"CUDA_VISIBLE_DEVICES": ""} if job.text is not None else os.environ
-    plain: Briefing = {"job": asdict(job), "cwd": working_directory(), "environment": environment | ONE_THREAD}
+    plain = {"job": asdict(job), "cwd": working_directory(), "environment": environment | ONE_THREAD}
     file = open(os.memfd_create("gradloupe"), "w+b")  # noqa: SIM115 the caller closes it
     file.write(json.dumps(plain).encode())
     file.flush()

@@ -12,12 +12,11 @@ import warnings
 from collections import deque
 from contextlib import suppress
 from select import select
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..paths import PACKAGE
 from ..protocol.fingerprint import source_digest
 from ..protocol.job import Job
-from ..protocol.messages import Briefing, ForkRequest, ForkServerMessage, ForkServerRequest
 from .child_processes import end_children
 from .sandbox import Sandbox, become_subreaper, die_with_parent
 
@@ -33,15 +32,16 @@ _MAX_REQUEST = 2**16  # bytes of a request
 class ForkServer:
     """Forks a worker for every request, and reports when it has ended.
 
-    A ``ForkRequest`` is a JSON message over a SEQPACKET socket, with three descriptors: the worker's end of its
-    channel, the file for its stack dump, and its ``Briefing``, which is not read here. It is replied to with a
-    ``BornMessage``, in the order of the requests, and with an ``EndedMessage``. An ended worker stays a zombie, so that
-    its process id is not reused, until a ``BuryRequest``.
+    Messages are lists in JSON over a SEQPACKET socket. ``["fork", loads, needs_all]`` asks for a worker that will load
+    files of a user, or leaves nothing to be imported later. Three descriptors come with it: the worker's end of its
+    channel, the file for its stack dump, and one without a name that only the worker reads, with its job, folder and
+    environment. The replies are ``["born", pid, 0]``, in the order of the requests, and ``["ended", pid, code]``. An
+    ended worker stays a zombie, so that its process id is not reused, until ``["bury", pid]``.
     """
 
     def __init__(self, server: socket.socket) -> None:
         self._server, self._pid = server, os.getpid()
-        self._requests: deque[tuple[ForkRequest, list[int]]] = deque()
+        self._requests: deque[tuple[bool, bool, list[int]]] = deque()  # loads, needs_all, descriptors
         self._living: set[int] = set()
         self._ended: set[int] = set()
         self._loads_user_files = False  # whether workers load user files, so that each save waits for a new one
@@ -73,11 +73,11 @@ class ForkServer:
             message, descriptors, _, _ = socket.recv_fds(self._server, _MAX_REQUEST, 3)
             if not message:
                 return False
-            request: ForkServerRequest = json.loads(message)
-            if request["kind"] == "bury":
-                self._bury(request["pid"])
+            kind, *told = json.loads(message)
+            if kind == "bury":
+                self._bury(*told)
             else:
-                self._requests.append((request, descriptors))
+                self._requests.append((*told, descriptors))
         return True
 
     def _import_deferred(self) -> None:
@@ -89,8 +89,8 @@ class ForkServer:
 
     def _fork_workers(self) -> None:
         while self._requests:
-            request, descriptors = self._requests[0]
-            if request["needs_all"]:
+            loads, needs_all, descriptors = self._requests[0]
+            if needs_all:
                 self._import_deferred()
             try:
                 child = os.fork()
@@ -99,13 +99,11 @@ class ForkServer:
             if child == 0:
                 self._become_worker(*descriptors)
             self._requests.popleft()
-            self._loads_user_files = self._loads_user_files or (
-                request["loads"] and DEFERRED_MODULES[-1] not in sys.modules
-            )
+            self._loads_user_files |= loads and DEFERRED_MODULES[-1] not in sys.modules
             for each in descriptors:
                 os.close(each)
             self._living.add(child)
-            self._send({"kind": "born", "pid": child})
+            self._send("born", child)
 
     def _become_worker(self, channel: int, notes: int, briefing: int) -> NoReturn:
         """What the forked process does; never returns."""
@@ -129,7 +127,7 @@ class ForkServer:
     def _close_all_but(self, *exempt: int) -> None:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        others = {each for _, descriptors in self._requests for each in descriptors} - {*exempt}
+        others = {each for *_, descriptors in self._requests for each in descriptors} - {*exempt}
         for each in (self._wakeup_read, self._wakeup_write, *others):
             os.close(each)
         self._server.close()
@@ -141,21 +139,21 @@ class ForkServer:
                 self._living.remove(child)
                 self._ended.add(child)
                 code = status.si_status if status.si_code == os.CLD_EXITED else -status.si_status
-                self._send({"kind": "ended", "pid": child, "code": code})
+                self._send("ended", child, code)
 
     def _bury(self, child: int) -> None:
         self._ended.discard(child)
         os.waitpid(child, 0)
         end_children(self._living | self._ended)  # its orphans, reparented to us
 
-    def _send(self, message: ForkServerMessage) -> None:
-        self._server.send(json.dumps(message).encode())
+    def _send(self, kind: str, pid: int, code: int = 0) -> None:
+        self._server.send(json.dumps([kind, pid, code]).encode())
 
 
-def _read_briefing(file: int) -> Briefing:
+def _read_briefing(file: int) -> dict[str, Any]:
     with open(file, "rb") as briefing:
         briefing.seek(0)
-        told: Briefing = json.load(briefing)
+        told: dict[str, Any] = json.load(briefing)
     return told
 
 
