@@ -22,7 +22,7 @@ from ..url.numbers import BadQuery
 from ..url.parse import QueryWords
 from ..url.representations import PICTURES, REPRESENTATIONS
 from .context import Site, query_string
-from .reply import Computation, computed_once
+from .reply import computed_once
 
 _PATIENCE = 1.0  # seconds to wait for the answers before the page is sent without them
 
@@ -109,12 +109,8 @@ async def _answered(site: Site, both: ComparedPair, device: DeviceSummary, visit
 async def _pair(request: Request, kind: str, media_type: str, write: _WritePair) -> Response:
     """The reply for the pair that a query names."""
     site = Site.serving(request)
-
-    async def read() -> Computation:
-        both, device = await _compared_pair(site, pair_words(query_string(request))), await site.engine.device()
-        return Computation(both.ops, both.address, partial(write, both, device))
-
-    return await computed_once(request, kind, media_type, read)
+    both, device = await _compared_pair(site, pair_words(query_string(request))), await site.engine.device()
+    return await computed_once(request, kind, media_type, both.ops, both.address, partial(write, both, device))
 
 
 async def _compared_pair(site: Site, given: QueryWords) -> ComparedPair:

@@ -1,8 +1,8 @@
 """The way of every request to a reply that is cached: its mark, what there is under it, else what is computed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from fastapi import Request, Response
 
@@ -14,39 +14,33 @@ from ..supervisor.single_flight import IsDisconnected
 from .context import Site
 
 
-@dataclass(frozen=True)
-class Computation:
-    """What a request asks for, once its query is read: the ``ops`` that it is about, and the canonical ``address``.
+async def computed_once(
+    request: Request,
+    kind: str,
+    media_type: str,
+    ops: Sequence[OpDescription],
+    address: str,
+    body: Callable[[Visitor], Awaitable[tuple[bytes, bool]]],
+) -> Response:
+    """The reply to a request about these ``ops``, under its canonical ``address``.
 
     ``body`` computes the bytes for the visitor who asks first, and tells whether they would be the same again, so that
-    they may be cached; that takes as well that the code of the ops is still what is loaded.
-    """
-
-    ops: tuple[OpDescription, ...]
-    address: str
-    body: Callable[[Visitor], Awaitable[tuple[bytes, bool]]]
-
-
-async def computed_once(
-    request: Request, kind: str, media_type: str, read: Callable[[], Awaitable[Computation]]
-) -> Response:
-    """The reply to a request, whose query is ``read``, which may raise ``BadQuery``.
-
-    ``kind`` is what the body depends on beside the address, the code of the ops and the devices.
+    they may be cached; that takes as well that the code of the ops is still what is loaded. ``kind`` is what they
+    depend on beside the address, the code of the ops and the devices.
     """
     site = Site.serving(request)
-    asked, device = await read(), repr(await site.engine.device())
-    mark = fingerprint(site.build, *(op["digest"] for op in asked.ops), asked.address, device, kind)
+    device = repr(await site.engine.device())
+    mark = fingerprint(site.build, *(op["digest"] for op in ops), address, device, kind)
     response = cached_reply(request, mark, media_type)
     if response is not None:
         return response
     visitor = site.visitor(request)
 
-    async def made(gone: IsDisconnected) -> tuple[bytes, bool]:
-        body, lasting = await asked.body(replace(visitor, gone=gone))
-        return body, lasting and all([await site.is_current(op) for op in asked.ops])
+    async def make(gone: IsDisconnected) -> tuple[bytes, bool]:
+        made, lasting = await body(replace(visitor, gone=gone))
+        return made, lasting and all([await site.is_current(op) for op in ops])
 
-    return await made_once(request, media_type, mark, made, visitor.gone)
+    return await made_once(request, media_type, mark, make, visitor.gone)
 
 
 async def made_once(

@@ -41,7 +41,7 @@ from ..url.numbers import BadQuery, printable_excerpt
 from ..url.parse import parse_query, read_address, undressed_query
 from ..url.representations import EMBED, PAGE, REPRESENTATIONS, Representation, check_representation
 from .context import Site, query_string
-from .reply import Computation, computed_once
+from .reply import computed_once
 
 _Write = Callable[["_Asked"], Awaitable[tuple[bytes, bool]]]
 _Render = Callable[[Pages, SectionPage], bytes]
@@ -94,22 +94,16 @@ async def _section(request: Request, place: SectionPlace, shown: Representation,
 
     ``kind`` tells it from the other replies at its place.
     """
-    site, base = Site.serving(request), Site.serving(request).base(request)
+    site, words = Site.serving(request), parse_query(place.query)
+    op, device = await site.op(place.op, words.get("recipe", "")), await site.engine.device()
+    base, address = site.base(request), read_address(op, device, words)
+    check_representation(address, shown)
 
-    async def read() -> Computation:
-        words = parse_query(place.query)
-        op = await site.op(place.op, words.get("recipe", ""))
-        device = await site.engine.device()
-        address = read_address(op, device, words)
-        check_representation(address, shown)
-
-        async def body(visitor: Visitor) -> tuple[bytes, bool]:
-            return await write(_Asked(site, base, op, device, address, visitor))
-
-        return Computation((op,), canonical_address(op, address), body)
+    async def body(visitor: Visitor) -> tuple[bytes, bool]:
+        return await write(_Asked(site, base, op, device, address, visitor))
 
     kind = f"{kind} {base} {site.assets.digest}" if shown.of_site else kind
-    return await computed_once(request, kind, shown.media_type, read)
+    return await computed_once(request, kind, shown.media_type, (op,), canonical_address(op, address), body)
 
 
 def _represented(ending: str, summary: str, answer: dict[str, Any] | None = None) -> Callable[[_Write], _Write]:
