@@ -37,7 +37,7 @@ from ..tolerance import tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
 from .curve import Curve, local_scale, measure_curve, nan_outside_domain, remeasure_doubtful, without_slopes
 from .evaluation import Evaluation
-from .integral_check import Antiderivative, cell_areas, check_integrals
+from .integral_check import Antiderivative, IntegralCheck, cell_areas, check_integrals
 from .row_values import RowValues, backward_or_failure
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
 from .slow_function import ALL_SECONDS, QUICK, evaluate_few, first_call
@@ -97,6 +97,88 @@ def _with_rows_between(
 def _evaluated(
     section: Section, grid: Grid, grad_output: float, step: float | None, also: Array, known: Known
 ) -> Evaluation:
+    asked = _asked(section, grid, grad_output, step, known)
+    section, reference, grid = asked.section, asked.reference, asked.grid
+    steady = asked.deterministic or section.one_draw
+    special = forward_singularities(section, reference, grid, asked.precision, asked.x, asked.y) if steady else ()
+    rows = _with_rows(asked, special, also)
+    at, returned = rows.rows, rows.returned
+    # Where backward is in proportion to grad_output, one stands for all of its sign.
+    unit = stand_in(grad_output) if asked.in_proportion else grad_output
+    batch_meant = _meant(section, at, grad_output, unit)
+    meant = batch_meant.section if batch_meant else None
+    numerical, surrogate, no_surrogate = _curves(asked, rows, batch_meant, step)
+    poles = any(each.kind == "pole" for each in special) or not np.isfinite(returned.values).all()
+    slopes = [curve.slopes.value for curve in (numerical, surrogate) if curve]
+    steepest = max(largest_magnitude(each, STEEPNESS_QUANTILE if poles else 1.0) for each in slopes)
+    largest, scale = abs(grad_output) * steepest, local_scale(slopes, steepest if grad_output else 0.0)
+    wide = None
+    if asked.repeats and grad_output:
+        times, reach = grad_output / unit, _power_of_ten(max(abs(grid.start), abs(grid.stop)))
+        wide = check_whole_range(section, reference, unit, largest / abs(times), meant, reach).times(times)
+        numerical = _known_better(numerical, at, wide, grad_output)
+    doubt = _kink_uncertainty(at, special) * largest
+    area, surrogate_area = _areas(asked, rows, numerical, surrogate, meant, largest, scale, doubt)
+    called_for = max(largest, _largest_inwards(wide, grid))
+    return Evaluation(
+        section=section,
+        reference=reference,
+        meant=meant,
+        rows=at,
+        grid=grid,
+        grad_output=grad_output,
+        forward=returned.values,
+        analytical=returned.grad_input,
+        returned_none=returned.none,
+        numerical=numerical,
+        surrogate=surrogate,
+        largest_gradient=largest,
+        local_scale=scale,
+        precision_loss=_precision_loss(section, reference, at, returned, grad_output, called_for, rows.y, grid),
+        area=area,
+        surrogate_area=surrogate_area,
+        special=special,
+        deterministic=asked.deterministic,
+        linearity=asked.linearity,
+        whole_range=wide,
+        failure=rows.failure or no_surrogate,
+        surrogate_nonlinear=surrogate_explains_scaling(section, asked.x, grad_output, asked.linearity),
+        refused=find_rejected(section.forward, at.x, returned.values),
+    )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A ``section`` as it is to be called, and what it answered for ``grad_output`` at the points ``x`` of a ``grid``.
+
+    ``y`` are the values of its ``reference`` in double precision, which forward really has to within ``precision``.
+    ``in_proportion`` says that backward was seen to be for grad_outputs of all sizes; then ``inside`` the cells it is
+    known, too, and forward at a ``ladder`` around the points, where that is one of the reference.
+    """
+
+    section: Section
+    reference: Section
+    grid: Grid
+    grad_output: float
+    x: Array
+    y: Array
+    precision: float
+    returned: BackwardResult
+    failure: Failure | None
+    linearity: Linearity
+    deterministic: bool
+    in_proportion: bool
+    inside: Array | None
+    ladder: LadderPoints | None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether both forward and backward answer the same when they are asked again."""
+        return self.deterministic and not self.failure and not self.linearity.breaks("repeats")
+
+
+def _asked(section: Section, grid: Grid, grad_output: float, step: float | None, known: Known) -> _Asked:
+    """The section with as many points in a call as it takes, and its answers at those of the ``grid``."""
     x = _snapped(section, grid)
     batch = find_batch(section, x, grad_output, known)
     section = with_mirrored_element(batch.section, x, grad_output)
@@ -115,107 +197,93 @@ def _evaluated(
     elif reference == section and batch.given is None:
         double = Batch(section, returned)
         y = reference.forward(x)
-    deterministic, one_draw = is_deterministic(double, x, y), False
+    deterministic = is_deterministic(double, x, y)
     if not deterministic and (same_draw := with_one_draw(section, x)):
-        section, reference, one_draw = same_draw, same_draw, True
+        section, reference, linearity = same_draw, same_draw, None
         y = section.forward(x)
         returned, failure = backward_or_failure(section, x, y, grad_output)
     precision = relative_precision(nan_outside_domain(reference, x), x, y)
-    if linearity is None or one_draw:
+    in_proportion = linearity is not None
+    if linearity is None:
         linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
     if deterministic and not failure:
         linearity = with_mixed_batch(linearity, mixed, grad_output)
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
-    repeats = deterministic and not failure and not linearity.breaks("repeats")
-    special = forward_singularities(section, reference, grid, precision, x, y) if deterministic or one_draw else ()
-    jumps = gradient_jumps(section, x, returned.grad_input, special, grad_output) if repeats else ()
+    last = failure, linearity, deterministic, in_proportion, first.inside, first.ladder
+    return _Asked(section, reference, grid, grad_output, x, y, precision, returned, *last)
+
+
+def _with_rows(asked: _Asked, special: tuple[SpecialPoint, ...], also: Array) -> RowValues:
+    """The answers with more rows: at special points, where curves bend, where backward leaps, and ``also`` there."""
+    section, reference, x, y = asked.section, asked.reference, asked.x, asked.y
+    gradient, grad_output = asked.returned.grad_input, asked.grad_output
+    jumps = gradient_jumps(section, x, gradient, special, grad_output) if asked.repeats else ()
     at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
     at = at.joined(also)
-    rows = RowValues(section, reference, grad_output, x, y, returned, failure, first.inside)
+    rows = RowValues(section, reference, grad_output, at, x, y, asked.returned, asked.failure, asked.inside)
     if at.x is not x:
-        at = at.joined(kink_sides(section, at, special)) if repeats else at
-        rows = rows.at(at.x)
-    if repeats:
-        gradient = rows.returned.grad_input
-        extra = refinement_points(section, reference, at, rows.y, gradient, special, grad_output, precision)
-        if extra.size and not is_rough(reference, x, y, _REFINEMENT_NOISE):
-            at = at.joined(extra)
-            rows = rows.at(at.x)
-        rows = rows.looked_inside()
-        leaps = rows.leaps(at)
-        at = at.joined(leaps)
-        rows = rows.at(at.x) if leaps.size else rows
-    y, returned, failure = rows.y, rows.returned, rows.failure
+        rows = rows.at(at.joined(kink_sides(section, at, special)) if asked.repeats else at)
+    if not asked.repeats:
+        return rows
+    gradient = rows.returned.grad_input
+    extra = refinement_points(section, reference, rows.rows, rows.y, gradient, special, grad_output, asked.precision)
+    if extra.size and not is_rough(reference, x, y, _REFINEMENT_NOISE):
+        rows = rows.at(rows.rows.joined(extra))
+    rows = rows.looked_inside()
+    leaps = rows.leaps()
+    return rows.at(rows.rows.joined(leaps)) if leaps.size else rows
 
-    # Where backward is in proportion to grad_output, one stands for all of its sign.
-    unit = grad_output if first.linearity is None or one_draw else stand_in(grad_output)
-    batch_meant = _meant(section, at, grad_output, unit)
-    ladder = first.ladder if at.x is x and precision == EPSILON else None
-    if not ladder and batch_meant and precision == EPSILON:
-        ladder = ladder_points(at.x, grid.span, step)
-    numerical = measure_curve(reference, at, y, grid.span, step, precision, ladder)
-    analytical = returned.grad_input
-    numerical = remeasure_doubtful(reference, at, numerical, analytical, grad_output, section.dtype)
+
+def _curves(
+    asked: _Asked, rows: RowValues, meant: Batch | None, step: float | None
+) -> tuple[Curve, Curve | None, Failure | None]:
+    """Forward and what is ``meant`` in its place, with their slopes at the rows, or why there is no such curve."""
+    section, reference, at, grad_output = asked.section, asked.reference, rows.rows, asked.grad_output
+    span, gradient, in_double = asked.grid.span, rows.returned.grad_input, asked.precision == EPSILON
+    ladder = asked.ladder if at.x is asked.x and in_double else None
+    if not ladder and meant and in_double:  # whose points both curves share
+        ladder = ladder_points(at.x, span, step)
+    numerical = measure_curve(reference, at, rows.y, span, step, asked.precision, ladder)
+    numerical = remeasure_doubtful(reference, at, numerical, gradient, grad_output, section.dtype)
     numerical = _without_gaps(numerical, at)
-    numerical = numerical if deterministic or one_draw else without_slopes(numerical)
-    meant = batch_meant.section if batch_meant else None
-    surrogate, no_surrogate = _curve_of(
-        batch_meant, at, grid.span, analytical, grad_output, step, section.dtype, ladder
-    )
-    poles = any(each.kind == "pole" for each in special) or not np.isfinite(returned.values).all()
-    slopes = [curve.slopes.value for curve in (numerical, surrogate) if curve]
-    steepest = max(largest_magnitude(each, STEEPNESS_QUANTILE if poles else 1.0) for each in slopes)
-    largest = abs(grad_output) * steepest
+    numerical = numerical if asked.deterministic or section.one_draw else without_slopes(numerical)
+    if meant is None:
+        return numerical, None, None
+    try:
+        values = meant.results.values if meant.results else meant.section.forward(at.x)
+        ladder = replace(ladder, values=None) if ladder else None
+        surrogate = measure_curve(meant.section, at, values, span, step, known=ladder)
+        surrogate = remeasure_doubtful(meant.section, at, surrogate, gradient, grad_output, section.dtype)
+        return numerical, surrogate, None
+    except FunctionFailed as error:
+        return numerical, None, error.failure
 
-    tolerance, uncertainty = tolerance_for(largest, section.dtype), _kink_uncertainty(at, special) * largest
-    scale = local_scale(slopes, steepest if grad_output else 0.0)
-    reach = _power_of_ten(max(abs(grid.start), abs(grid.stop)))
-    wide = None
-    if repeats and grad_output:
-        times = grad_output / unit
-        wide = check_whole_range(section, reference, unit, largest / abs(times), meant, reach).times(times)
-        numerical = _known_better(numerical, at, wide, grad_output)
-    area = surrogate_area = None
-    if repeats and returned.grad_input is not None:
-        areas = cell_areas(section, at, grad_output, rows.inside)
-        steep = np.abs(returned.grad_input / grad_output) if grad_output else np.zeros(at.x.size)
-        noise = forward_rounding(section.dtype, at.x, numerical, returned.values, steep)
-        target = Antiderivative(
-            section.forward, returned.values, noise, returned.grad_input, reference.forward, meant is None
-        )
-        area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty, areas)
-        if meant and surrogate:
-            noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values, steep)
-            target = Antiderivative(meant.forward, surrogate.values, noise, returned.grad_input, meant.forward)
-            surrogate_area = check_integrals(section, at, target, grad_output, tolerance, scale, uncertainty, areas)
-    return Evaluation(
-        section=section,
-        reference=reference,
-        meant=meant,
-        rows=at,
-        grid=grid,
-        grad_output=grad_output,
-        forward=returned.values,
-        analytical=returned.grad_input,
-        returned_none=returned.none,
-        numerical=numerical,
-        surrogate=surrogate,
-        largest_gradient=largest,
-        local_scale=scale,
-        precision_loss=_precision_loss(
-            section, reference, at, returned, grad_output, max(largest, _largest_inwards(wide, grid)), y, grid
-        ),
-        area=area,
-        surrogate_area=surrogate_area,
-        special=special,
-        deterministic=deterministic,
-        linearity=linearity,
-        whole_range=wide,
-        failure=failure or no_surrogate,
-        surrogate_nonlinear=surrogate_explains_scaling(section, x, grad_output, linearity),
-        refused=find_rejected(section.forward, at.x, returned.values),
-    )
+
+def _areas(
+    asked: _Asked,
+    rows: RowValues,
+    numerical: Curve,
+    surrogate: Curve | None,
+    meant: Section | None,
+    largest: float,
+    scale: Array,
+    doubt: Array,
+) -> tuple[IntegralCheck | None, IntegralCheck | None]:
+    """The checks of the cells between the rows against both curves; none where backward does not answer the same."""
+    section, grad_output, at, values = asked.section, asked.grad_output, rows.rows, rows.returned.values
+    if not asked.repeats or (gradient := rows.returned.grad_input) is None:
+        return None, None
+    areas, tolerance = cell_areas(section, at, grad_output, rows.inside), tolerance_for(largest, section.dtype)
+    steep = np.abs(gradient / grad_output) if grad_output else np.zeros(at.x.size)
+    noise = forward_rounding(section.dtype, at.x, numerical, values, steep)
+    target = Antiderivative(section.forward, values, noise, gradient, asked.reference.forward, meant is None)
+    area = check_integrals(section, at, target, grad_output, tolerance, scale, doubt, areas)
+    if not (meant and surrogate):
+        return area, None
+    noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values, steep)
+    target = Antiderivative(meant.forward, surrogate.values, noise, gradient, meant.forward)
+    return area, check_integrals(section, at, target, grad_output, tolerance, scale, doubt, areas)
 
 
 def _snapped(section: Section, grid: Grid) -> Array:
@@ -363,28 +431,6 @@ def _same_values(one: Section, other: Section, x: Array) -> bool:
         return np.array_equal(one.forward(x), other.forward(x), equal_nan=True)
     except FunctionFailed:
         return False
-
-
-def _curve_of(
-    batch: Batch | None,
-    at: Rows,
-    span: float,
-    analytical: Array | None,
-    grad_output: float,
-    step: float | None,
-    dtype: torch.dtype,
-    ladder: LadderPoints | None,
-) -> tuple[Curve | None, Failure | None]:
-    if batch is None:
-        return None, None
-    section = batch.section
-    try:
-        values = batch.results.values if batch.results else section.forward(at.x)
-        ladder = replace(ladder, values=None) if ladder else None
-        curve = measure_curve(section, at, values, span, step, known=ladder)
-        return remeasure_doubtful(section, at, curve, analytical, grad_output, dtype), None
-    except FunctionFailed as error:
-        return None, error.failure
 
 
 def forward_rounding(dtype: torch.dtype, x: Array, curve: Curve, rounded: Array, returned: Array) -> Array:

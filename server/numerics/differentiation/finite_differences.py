@@ -315,46 +315,58 @@ def differentiate_one_sided(
     # Where only the curvature jumps, as ELU's at 0, central differences converge one order more slowly than
     # their extrapolation assumes; one-sided ones do not. The error is at least the disagreement of the two.
     error = np.fmax(error, np.abs(right - left) / 2 + np.abs(value - (left + right) / 2))
-
     scale = np.abs(value) + np.abs(left) + np.abs(right) + visible
     kind = np.zeros(x.size, np.int8)
     kind[~(error <= 1e-3 * scale) & (error > 1e3 * noise)] = PointKind.UNRESOLVED
+    by_side, forwards = (left, right, side_errors[1], side_errors[0]), 2.0 * FINE_LEVELS
+    found = Slopes(value, error, *by_side, kind, curvature, rounding, forwards, float(np.max(widest)), precision)
+    _mark_kinks_and_edges(found, quotients, visible)
+    jumps = _has_jump(np.abs(rises), _NOISE_FACTOR * rounding + 1e-9 * visible * widest)
+    # A rise of some last places does not shrink with the step either: vectorised code differs by that much.
+    audible = np.abs(quotients[-1] * runs[-1]) > _NOISE_FACTOR * precision * np.abs(y)
+    _mark_infinite(found, quotients[-1], jumps, _grows_without_bound(quotients) & audible & there)
+    undefined = ~np.isfinite(y) | ~there.any(axis=0)
+    kind[undefined] = PointKind.NONFINITE
+    value[undefined], error[undefined] = np.nan, np.inf
+    return found
 
-    gap = np.abs(right - left)
+
+def _mark_kinks_and_edges(found: Slopes, quotients: Array, visible: float | Array) -> None:
+    """Mark the points whose one-sided slopes stay apart, and those that have a slope on one side alone.
+
+    ``quotients`` are the one-sided differences (levels × 2 × n), first those of the right side.
+    """
+    gap = np.abs(found.right - found.left)
     # As the step shrinks, the gap between the one-sided slopes stays at a kink, and shrinks with it where smooth.
     disagreement = np.abs(quotients[:, 1] - quotients[:, 0])
     persistent = (disagreement[-2:] > gap / 2).all(axis=0) & (disagreement[-1] > disagreement[-3] / 2)
-    floor = 5 * (side_errors[1] + side_errors[0]) + 1e-6 * np.abs(sides).max(axis=0) + 1e-6 * visible
-    kink = there.all(axis=0) & persistent & (gap > floor)
-    kind[kink] = PointKind.KINK
-    error[kink] = gap[kink] / 2
+    largest = np.maximum(np.abs(found.left), np.abs(found.right))
+    floor = 5 * (found.left_error + found.right_error) + 1e-6 * largest + 1e-6 * visible
+    has_right, has_left = np.isfinite(found.right_error), np.isfinite(found.left_error)
+    kink = has_left & has_right & persistent & (gap > floor)
+    found.kind[kink] = PointKind.KINK
+    found.error[kink] = gap[kink] / 2
+    edge = has_left ^ has_right
+    found.kind[edge] = PointKind.EDGE
+    found.value[edge] = np.where(has_right, found.right, found.left)[edge]
+    found.error[edge] = np.where(has_right, found.right_error, found.left_error)[edge]
 
-    edge = there[0] ^ there[1]
-    kind[edge] = PointKind.EDGE
-    value[edge] = np.where(there[0], right, left)[edge]
-    error[edge] = np.where(there[0], *side_errors)[edge]
 
-    jumps = _has_jump(np.abs(rises), _NOISE_FACTOR * rounding + 1e-9 * visible * widest)
+def _mark_infinite(found: Slopes, finest: Array, jumps: Mask, grows: Mask) -> None:
+    """Mark jumps, and kinks with a vertical side, of which the slope ``grows``; the ``finest`` differences have signs.
+
+    All three are (2 × n), the right side first.
+    """
     jump = jumps.any(axis=0)
-    # A rise of some last places does not shrink with the step either: vectorised code differs by that much.
-    above_noise = np.abs(quotients[-1] * runs[-1]) > _NOISE_FACTOR * precision * np.abs(y)
-    verticals = _grows_without_bound(quotients) & above_noise & there & ~jump
-    steep = verticals | jumps
-    sides[steep] = np.copysign(np.inf, quotients[-1][steep])
-    for side, vertical in zip(sides, verticals, strict=True):
-        value[vertical] = side[vertical]
-    vertical = verticals.any(axis=0)
-    error[vertical] = np.inf
-    kind[vertical & (kind != PointKind.EDGE)] = PointKind.KINK
-
-    kind[jump] = PointKind.JUMP
-    undefined = ~np.isfinite(y) | ~there.any(axis=0)
-    kind[undefined] = PointKind.NONFINITE
-    value[jump | undefined], error[jump | undefined] = np.nan, np.inf
-    by_side = left, right, side_errors[1], side_errors[0]
-    return Slopes(
-        value, error, *by_side, kind, curvature, rounding, 2.0 * FINE_LEVELS, float(np.max(widest)), precision
-    )
+    vertical = grows & ~jump
+    for side, which in enumerate((found.right, found.left)):
+        steep = vertical[side]
+        infinite = steep | jumps[side]
+        which[infinite] = np.copysign(np.inf, finest[side, infinite])
+        found.value[steep], found.error[steep] = which[steep], np.inf
+        found.kind[steep & (found.kind != PointKind.EDGE)] = PointKind.KINK
+    found.kind[jump] = PointKind.JUMP
+    found.value[jump], found.error[jump] = np.nan, np.inf
 
 
 def _has_jump(rise: Array, noise_floor: Array) -> NDArray[np.bool_]:
