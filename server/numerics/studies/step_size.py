@@ -20,7 +20,6 @@ from ..differentiation.finite_differences import (
     remeasure,
 )
 from ..differentiation.noise import moving_maximum
-from ..differentiation.richardson import extrapolate, tableau
 
 # pattern: the number of steps over which a law is fitted, and the least ratio of error to noise (a bound).
 _MIN_STEPS, _MIN_SIGNAL = 8, 30.0
@@ -162,7 +161,7 @@ def study_step_size(
 
     slopes = _slopes_at(forward, x, span, step, precision)
     kind = _point_kind(slopes, above, below)
-    best, left, right = _bounded_slopes(slopes, kind, steps, behind, ahead, precision * height / steps)
+    best, left, right = _bounded_slopes(slopes, kind)
     off = np.abs(central - best.value)
     rounding = np.fmax(precision * height, _floor(off * steps)) / steps
     law = fit_power_law(steps, off, np.fmax(rounding, best.error))
@@ -215,32 +214,21 @@ def _slopes_at(forward: Forward, x: float, span: float, step: float | None, prec
     return slopes if again.value[_HERE] == slopes.value[_HERE] else again
 
 
-def _bounded_slopes(
-    slopes: Slopes, kind: _Kind, steps: Array, behind: Array, ahead: Array, noise: Array
-) -> tuple[BoundedSlope, BoundedSlope, BoundedSlope]:
-    """The slope, and those of the left and of the right, each with its bound."""
-    best = BoundedSlope(float(slopes.value[_HERE]), float(slopes.error[_HERE]))
+def _bounded_slopes(slopes: Slopes, kind: _Kind) -> tuple[BoundedSlope, BoundedSlope, BoundedSlope]:
+    """The slope, and those of the left and of the right, each with its bound; a vertical one has none."""
+    sides = (slopes.value, slopes.error), (slopes.left, slopes.left_error), (slopes.right, slopes.right_error)
+    best, left, right = (BoundedSlope(float(value[_HERE]), float(error[_HERE])) for value, error in sides)
     if kind == "smooth":
         return best, best, best
     if kind in ("pole", "no value"):
         return _NO_SLOPE, _NO_SLOPE, _NO_SLOPE
-    # The levels of the finer ladder, which tells such points apart.
-    first = min(int(np.argmax(steps <= FINE_WIDEST_STEP * slopes.step)), _COUNT - 1 - _EVERY * (FINE_LEVELS - 1))
-    levels = first + _EVERY * np.arange(FINE_LEVELS)
-    left = _side_slope(behind[levels], noise[levels], float(slopes.left[_HERE]), kind)
-    right = _side_slope(ahead[levels], noise[levels], float(slopes.right[_HERE]), kind)
     has_best = kind in ("unresolved", "edge") and math.isfinite(best.value)
+    # A side on which forward has no value has no slope either.
+    left, right = (
+        each if math.isfinite(each.error) or (math.isinf(each.value) and kind != "unresolved") else _NO_SLOPE
+        for each in (left, right)
+    )
     return best if has_best else _NO_SLOPE, left, right
-
-
-def _side_slope(quotient: Array, noise: Array, slope: float, kind: _Kind) -> BoundedSlope:
-    """A one-sided slope with the bound that its own differences give it; vertical it has none."""
-    if not np.isfinite(quotient).any() or (kind == "unresolved" and not math.isfinite(slope)):
-        return _NO_SLOPE
-    if not math.isfinite(slope):
-        return BoundedSlope(slope, math.inf)
-    value, error, _ = extrapolate(quotient[:, None], 2 * noise[:, None], tableau(FINE_LEVELS, FINE_RATIO, 1))
-    return BoundedSlope(slope, float(error[0] + abs(value[0] - slope)))
 
 
 def _ladder_steps(slopes: Slopes) -> tuple[float, ...]:
