@@ -1,4 +1,4 @@
-"""Fused kernels as people write them: in float32 inside, whatever they are given. Four are right, three are not."""
+"""Fused kernels as people write them, in float32 or less inside, whatever they are given: five right, three wrong."""
 
 from itertools import count
 
@@ -101,3 +101,19 @@ class CrossEntropyForOnes(FusedCrossEntropy):
     def backward(ctx, grad_output):
         (gradient,) = ctx.saved_tensors
         return gradient, None
+
+
+class HalfSoftmax(torch.autograd.Function):
+    """Softmax, computed in float16. x: (rows, N)"""
+
+    @staticmethod
+    def forward(ctx, x):
+        shares = x.half().softmax(-1)
+        ctx.save_for_backward(shares)
+        return shares.to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (shares,) = ctx.saved_tensors
+        given = grad_output.half()
+        return (shares * (given - (given * shares).sum(-1, keepdim=True))).to(grad_output.dtype)

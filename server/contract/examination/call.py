@@ -15,21 +15,21 @@ import numpy as np
 import torch
 
 from ....ops import Input, Op
-from ...numerics.differentiation.noise import mantissa_bits
+from ...numerics.differentiation.noise import FLOAT32_BITS, mantissa_bits, precision_of_values
 from ...numerics.tolerance import USUAL, Allowance
 from ...runtime import rng
 from ...runtime.arguments import input_shape, tensors_of
-from ...runtime.arrays import EPSILON
+from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import GOLDEN_RATIO
 from ...runtime.rng import GeneratorStates
 from ...runtime.section import Section
 from ...runtime.timeouts import note_call_start
 from ...runtime.user_call import call_user_code
-from ...runtime.vjp import pull_back
+from ...runtime.vjp import float64_array, pull_back
 
-# sample: by this share numbers are moved, so that none has few bits, and none leaves a domain. The other, a pattern:
-# values with so many significant bits were computed in float32; with fewer they may be those of a staircase.
-_UNROUND, _FLOAT32_BITS = 1e-9, range(13, 25)
+# sample: by this share numbers are moved, so that none has few bits, and none leaves a domain; and at so many times the
+# numbers forward is asked for values of other sizes.
+_UNROUND, _OTHER_SIZES = 1e-9, (3.0, 0.3, 0.1, 0.03, 0.01)
 TensorsByName = Mapping[str, torch.Tensor]
 GradientsByName = dict[str, torch.Tensor | None]
 
@@ -151,17 +151,24 @@ class Call:
     def precision(self) -> float:
         """Half a unit in the last place of what forward computes in, of the least precise of its outputs.
 
-        Forward may compute in float32 whatever it is given, as many a kernel does.
+        Forward may compute in float32 or less whatever it is given, as many a kernel does.
         """
-        moved = {name: one - _UNROUND * one.abs() * irregular_tensor(one) for name, one in self.tensors.items()}
+        values = self._values_at(1.0)
+        if all(mantissa_bits(each) > FLOAT32_BITS for each in values):
+            return EPSILON
+        several = filter(None, (values, *map(self._values_at, _OTHER_SIZES)))
+        return max(precision_of_values(np.unique(np.concatenate(each))) for each in zip(*several, strict=True))
+
+    def _values_at(self, share: float) -> list[Array]:
+        """The values of every floating output, flat, at so much of all tensors; none where forward refuses that."""
+        moved = {
+            name: share * (one - _UNROUND * one.abs() * irregular_tensor(one)) for name, one in self.tensors.items()
+        }
         try:
-            outputs = list(self.value(**moved).values())
+            outputs = self.value(**moved).values()
         except Exception:  # noqa: BLE001 it may refuse numbers that are not round
-            outputs = []
-        floats = [each.detach() for each in outputs if each.is_floating_point()]
-        bits = [mantissa_bits(each.double().numpy(force=True).ravel()) for each in floats]
-        short = [2.0**-each for each in bits if each in _FLOAT32_BITS]
-        return max((EPSILON, *(torch.finfo(each.dtype).eps / 2 for each in floats), *short))
+            return []
+        return [float64_array(each.detach()).ravel() for each in outputs if each.is_floating_point()]
 
     def gradients(self, grad_outputs: TensorsByName) -> GradientsByName:
         """Run forward and backward once. Raises whatever the Function raises."""

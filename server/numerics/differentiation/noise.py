@@ -32,7 +32,8 @@ _JUMP, _JUMP_RATIO = 1e-4, 100.0
 # ulps: with noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
 EXACT_NOISE = 64 * EPSILON
 ROUNDING_STEP = 1e-12  # bound: steps up to this size may be the rounding of a larger intermediate result
-_FLOAT32_BITS = 24  # unit: the significant bits of float32
+FLOAT32_BITS = 24  # unit: the significant bits of float32
+_STAIRCASE_BITS = 12  # pattern: with at most so many bits values may be those of a staircase, with more hardly
 _IRRATIONAL_SHIFT = 1 / math.pi  # sample: points are moved by this share of a cell, so that none has few bits
 _SMALL_BITS = 4  # pattern: values this many powers of two below the largest are small: a staircase has fewer bits there
 _MIN_VALUES = 4  # pattern: fewer small values than this say nothing against rounding
@@ -180,6 +181,16 @@ def mantissa_bits(y: Array) -> int:
     return 53 - ((used & -used).bit_length() - 1) if used else 1
 
 
+def precision_of_values(y: Array) -> float:
+    """Half a unit in the last place of what any values ``y``, of several sizes, were rounded to.
+
+    As few bits as those of half precision are those of a staircase, unless small values have as many.
+    """
+    bits = mantissa_bits(y)
+    rounded = _STAIRCASE_BITS < bits <= FLOAT32_BITS or (_looks_rounded(y) and _small(y).size >= _MIN_VALUES)
+    return math.ldexp(1.0, -bits) if rounded else EPSILON
+
+
 def relative_precision(forward: Forward, x: Array, y: Array) -> float:
     """Half a unit in the last place of the precision that ``forward``, with the values ``y`` at ``x``, really has.
 
@@ -195,8 +206,13 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
 def _looks_rounded(y: Array) -> bool:
     """Whether all values have a short mantissa, also the small ones; a staircase uses fewer bits for those."""
     bits = mantissa_bits(y)
-    if not 1 < bits <= _FLOAT32_BITS or int(np.count_nonzero(consecutive_differences(y))) <= y.size // 2:
+    if not 1 < bits <= FLOAT32_BITS or int(np.count_nonzero(consecutive_differences(y))) <= y.size // 2:
         return False
-    magnitude = np.abs(y)
-    small = y[(magnitude > 0) & (magnitude <= np.nanmax(magnitude, initial=0.0, where=np.isfinite(y)) / 2**_SMALL_BITS)]
+    small = _small(y)
     return small.size < _MIN_VALUES or mantissa_bits(small) > bits - _SMALL_BITS + 1
+
+
+def _small(y: Array) -> Array:
+    magnitude = np.abs(y)
+    largest = np.nanmax(magnitude, initial=0.0, where=np.isfinite(y))
+    return y[(magnitude > 0) & (magnitude <= largest / 2**_SMALL_BITS)]
