@@ -35,13 +35,13 @@ _FAMILIES: tuple[tuple[str, tuple[ContractCheck, ...]], ...] = (
     ("Numbers", DTYPE_CHECKS),
     ("torch's own checkers", GRADCHECK_CHECKS),
 )
-# budget: time limits in seconds: for all checks together, and for one of them.
-_TOTAL_SECONDS, _CHECK_SECONDS = 4.0, 1.5
-_HANGS = "the Function did not return"
-SLOW = f"more than {_CHECK_SECONDS:g} s would be needed"
+# budget: the share of the time left after the first call that all checks may take. One of them may take so many
+# seconds, or calls like the first; where there is no time for a call, so little that only those end which make none.
+_SHARE, _CHECK_SECONDS, _CALLS, _NO_CALL = 0.5, 1.5, 4.0, 0.03
 # pattern: a check that timed out counts as hung if its call ran this many times longer than the first call did.
 _HUNG_RATIO = 30
 _OUT_OF_TIME = "the Function takes too long for all checks"
+_SLOW = 0.1  # unit: from so many seconds on it is said how long a call takes
 
 
 def run_checks(session: CheckSession) -> tuple[CheckRow, ...]:
@@ -49,24 +49,30 @@ def run_checks(session: CheckSession) -> tuple[CheckRow, ...]:
 
     Exceptions of the Function become rows.
     """
-    until, missed = timing.now() + _TOTAL_SECONDS, dict[str, list[_Omission]]()
+    missed, first = dict[str, list[_Omission]](), session.first.seconds
+    until = timing.now() + _SHARE * (session.until - timing.now())
     rows = tuple(_rows(session, until, missed))
-    return rows + tuple(_not_made(why, omitted) for why, omitted in missed.items())
+    return rows + tuple(_not_made(why, omitted, first) for why, omitted in missed.items())
 
 
 @dataclass(frozen=True)
 class _Omission:
-    """A check that could not be made, why, and the last line of the user's that ran if it was interrupted."""
+    """A check that could not be made, why, whether for lack of ``time``, and the last line of the user's that ran if it
+    was interrupted.
+    """
 
     id: str
     why: str
+    time: bool
     place: str = ""
 
 
-def _not_made(why: str, omitted: list[_Omission]) -> CheckRow:
-    level: Level = "warning" if why.startswith(_HANGS) else "note"
+def _not_made(why: str, omitted: list[_Omission], first: float) -> CheckRow:
+    level: Level = "warning" if any(each.time for each in omitted) else "note"
     place = next((each.place for each in omitted if each.place), "")
-    seen = f"{', '.join(each.id for each in omitted)}: {why}{place}."
+    count, ids = sum(len(checks) for _, checks in _FAMILIES), ", ".join(each.id for each in omitted)
+    took = f"; the first call took {first:.1g} s" if why == _OUT_OF_TIME and first > _SLOW else ""
+    seen = f"{len(omitted)} of {count}, {ids}: {why}{took}{place}."
     return CheckRow("NOT-LOOKED-AT", "Not looked at", level, "Checks that could not be made", seen)
 
 
@@ -87,18 +93,20 @@ def _rows(session: CheckSession, until: float, missed: dict[str, list[_Omission]
 
 def _findings(session: CheckSession, check: ContractCheck, until: float) -> list[CheckFinding] | _Omission:
     """The results of one check, or the reason why it could not run."""
-    left = until - timing.now()
-    if left <= 0:
-        return _Omission(check.id, _OUT_OF_TIME)
+    left, first = until - timing.now(), session.first
+    most = max(_CHECK_SECONDS, _CALLS * first.seconds)
+    limit = min(left, most) if left > first.seconds else _NO_CALL
     try:
-        with time_limit(min(left, _CHECK_SECONDS)):
+        with time_limit(limit):
             if lack := session.lacks(check.needs):
-                return _Omission(check.id, lack)
+                return _Omission(check.id, lack, isinstance(first.error, TookTooLong))
             return list(check.run(session)) or [CheckFinding("fine", check.fine)]
     except TookTooLong as error:
-        stuck = error.running > max(_CHECK_SECONDS / 2, _HUNG_RATIO * session.first.seconds)
-        slow = SLOW if left > _CHECK_SECONDS else _OUT_OF_TIME
-        return _Omission(check.id, f"{_HANGS} within {_CHECK_SECONDS:g} s" if stuck else slow, error.place)
+        if limit < most:
+            return _Omission(check.id, _OUT_OF_TIME, True)
+        stuck = error.running > max(most / 2, _HUNG_RATIO * first.seconds)
+        why = f"the Function did not return within {most:.2g} s" if stuck else f"more than {most:.2g} s would be needed"
+        return _Omission(check.id, why, True, error.place)
     except Exception as error:  # noqa: BLE001 a Function may raise anything here
         seen = f"During this check the Function raised {describe_exception(error)}."
         return [CheckFinding("warning", seen, line=session.source.line_of(error))]

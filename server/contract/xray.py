@@ -15,7 +15,7 @@ from ..runtime.failure import Failure, failure_of
 from ..runtime.graph import has_setup_context
 from ..runtime.isolation import quietly
 from ..runtime.section import Section
-from ..runtime.timeouts import TookTooLong, time_limit
+from ..runtime.timeouts import TookTooLong, seconds_left, time_limit
 from .capabilities import all_badges
 from .capabilities.all_badges import capability_badges
 from .capabilities.badges import CapabilityBadge
@@ -68,8 +68,9 @@ def _load(function: type[torch.autograd.Function]) -> None:
 
 
 NO_FUNCTION = "NO-FUNCTION"
-# budget: seconds for finding a working call, the badges, everything with torch.compile (about five by itself).
-_CALL_SECONDS, _BADGE_SECONDS, _COMPILE_SECONDS = 1.5, 1.5, 8.5
+# budget: of the time that is left the share in which a working call is found, and of what the checks leave that of the
+# badges. With torch.compile, which takes about five seconds by itself, they get all of it.
+_CALL_SHARE, _BADGES_SHARE = 0.2, 0.4
 
 
 @dataclass(frozen=True)
@@ -100,21 +101,21 @@ def contract_xray(
     All calls are made in float64 on the CPU, whatever the dtype and device of the section, with the other inputs at
     the values that the section holds them at. ``reach`` is the interval from which values of the swept input are
     taken. Gradients may differ from slopes by the ``allowance``. torch.compile is tried only with ``compiled``. A
-    Function that hangs is interrupted: the whole takes at most about 8.5 seconds. Its output to stdout and stderr is
-    dropped.
+    Function that hangs is interrupted, and of one that is slow as much is looked at as there is time for. Its output
+    to stdout and stderr is dropped.
     """
     if not (isinstance(section.op.function, type) and issubclass(section.op.function, torch.autograd.Function)):
         return ContractResult((_no_function(section.op),), (), ())
     section = section.at(torch.float64, "cpu")
     domain = next((each.domain for each in section.op.inputs if each.name == section.wrt), (-3.0, 3.0))
-    until = timing.now() + _COMPILE_SECONDS
+    until = timing.now() + seconds_left()
     with quietly():
         _load(section.op.function)
-        session = CheckSession(section, replace(_call(section, reach), allowance=allowance), reach or domain)
+        call = _call(section, reach, _CALL_SHARE * (until - timing.now()))
+        session = CheckSession(section, replace(call, allowance=allowance), reach or domain, until)
         rows = run_checks(session)
-        given = capability_badges(
-            session.section, session.call, until if compiled else min(until, timing.now() + _BADGE_SECONDS), compiled
-        )
+        due = until if compiled else timing.now() + _BADGES_SHARE * (until - timing.now())
+        given = capability_badges(session.section, session.call, due, compiled)
         return ContractResult(
             (*rows, *all_badges.badge_rows(session, given)),
             given,
@@ -137,10 +138,10 @@ def _no_function(op: Op) -> CheckRow:
     return CheckRow(NO_FUNCTION, "How it is written", "note", "A Function to look into", seen, advice=advice)
 
 
-def _call(section: Section, reach: tuple[float, float] | None) -> Call:
+def _call(section: Section, reach: tuple[float, float] | None, seconds: float) -> Call:
     """The call to examine; in float32 if the Function raises in float64."""
     try:
-        with time_limit(_CALL_SECONDS):
+        with time_limit(seconds):
             call = Call.of(section, reach)
             shorter = call.holding({name: tensor.float() for name, tensor in call.tensors.items()})
             return shorter if not call_succeeds(call) and call_succeeds(shorter) else call

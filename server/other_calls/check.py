@@ -28,7 +28,7 @@ from ..runtime.failure import describe_exception
 from ..runtime.isolation import quietly
 from ..runtime.kept_values import keep_values
 from ..runtime.section import Section
-from ..runtime.timeouts import TookTooLong, time_limit
+from ..runtime.timeouts import TookTooLong, seconds_left, time_limit
 from .declared import calls_of_declared
 from .directional_check import DirectionalResult, compare_along_directions
 from .given_dtypes import comparison_as, plain_forward
@@ -39,7 +39,7 @@ from .variants import CallVariant, Compared, call_variants
 from .vmap_check import claims_vmap, compare_under_vmap
 
 CHECK_ID = "OTHER-CALLS"
-# Seconds for one call with its differences, and for all of them.
+# Seconds for one call with its differences, and for all of them where there are as many left.
 _CALL_SECONDS, _TOTAL_SECONDS = 0.5, 2.0
 _MOST_NAMED = 3
 _CASTS = {"to", "dtype", "type_as", "float", "half", "bfloat16"}
@@ -106,7 +106,7 @@ def _wrong(found: _Tried, tried: list[_Tried], as_shown: bool) -> CheckRow:
 def _raising(tried: list[_Tried]) -> CheckRow | None:
     """A call that forward takes and backward does not, if there is one: an error of one that the signature declares."""
     raising = sorted(
-        (each for each in tried if each.result.raised and each.other.likely), key=lambda each: not each.other.declared
+        (each for each in tried if each.result.raised and each.other.likely()), key=lambda each: not each.other.declared
     )
     if not raising:
         return None
@@ -132,7 +132,7 @@ def _sentence(compared: list[_Tried], tried: list[_Tried], wrong: Collection[str
 
 
 def _tried(others: Iterable[OtherCall], allowance: Allowance) -> Iterator[_Tried]:
-    until = timing.now() + _TOTAL_SECONDS
+    until = timing.now() + min(_TOTAL_SECONDS, seconds_left())
     for each in others:
         yield _Tried(each, _compared(each, until - timing.now(), allowance))
 
@@ -158,7 +158,7 @@ def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[Other
         changed = f"its tensors as they were given, in {_dtype_names(op.dtypes)}"
         given = CallVariant(op.recipe, changed, compared="dtypes")
         yield OtherCall(
-            given.changed, partial(_call, op, op.called, given), _as_dtypes(op, given, op.dtypes), "", True, True
+            given.changed, partial(_call, op, op.called, given), _as_dtypes(op, given, op.dtypes), declared=True
         )
     for each in call_variants(op.recipe, evidence, op.recipe_given, captured):
         if (each.compared == "vmap" and not claims_vmap(op.function)) or (each.tied and (op.given or wrong)):
@@ -166,13 +166,22 @@ def _calls_of_inferred(op: InferredOp, wrong: Collection[str]) -> Iterator[Other
         text = each.recipe.text()
         sayable = text != shown and not captured and not (each.declared and OBJECT_TEXT in text)
         call, recipe = partial(_call, op, op.called, each), text if sayable else ""
-        same_ranks = _ranks(each.recipe) == _ranks(op.recipe)
-        likely = each.layout is None and (same_ranks or is_batch_of(callable_of(op.called), each.recipe, op.recipe))
         # Tensors of different dtypes are meant where forward casts by itself.
         if (mixed := each.compared == "dtypes") and not _casts(op):
             continue
         declared = each.declared or mixed
-        yield OtherCall(each.changed, call, _comparison(op, each, wrong), recipe, likely or declared, declared)
+        likely = partial(_is_likely, op, each)
+        yield OtherCall(each.changed, call, _comparison(op, each, wrong), recipe, likely, declared)
+
+
+def _is_likely(op: InferredOp, variant: CallVariant) -> bool:
+    """Whether others call it so, too: it is declared, or takes tensors of the same ranks, or a batch of them."""
+    if variant.declared or variant.compared == "dtypes":
+        return True
+    assert op.called is not None
+    assert op.recipe is not None
+    same_ranks = _ranks(variant.recipe) == _ranks(op.recipe)
+    return variant.layout is None and (same_ranks or is_batch_of(callable_of(op.called), variant.recipe, op.recipe))
 
 
 def _comparison(op: InferredOp, variant: CallVariant, wrong: Collection[str]) -> Callable[[Call], DirectionalResult]:

@@ -104,7 +104,9 @@ def _reshaped(declared: _Declared) -> Iterator[OtherCall]:
     size = next(iter(tensors.values())).numel()
     for shape in ((2, size // 2), (2, 2, size // 4), (1,), ()):
         changed = {name: one.reshape(-1)[: math.prod(shape)].reshape(shape) for name, one in tensors.items()}
-        yield replace(declared.compared(f"{' and '.join(tensors)} of shape {shape}", _holding(changed)), likely=False)
+        yield replace(
+            declared.compared(f"{' and '.join(tensors)} of shape {shape}", _holding(changed)), likely=lambda: False
+        )
 
 
 def _holding(tensors: TensorsByName) -> _Change:
@@ -116,7 +118,7 @@ def _laid_out(declared: _Declared) -> Iterator[OtherCall]:
     most = max(one.dim() for one in declared.call.tensors.values())
     for least, text in ((2, TRANSPOSED), (1, SPACED)):
         if most >= least:
-            yield replace(declared.compared(text, partial(_with_layout, MEMORY_LAYOUTS[text])), likely=False)
+            yield replace(declared.compared(text, partial(_with_layout, MEMORY_LAYOUTS[text])), likely=lambda: False)
 
 
 def _with_layout(layout: Callable[[torch.Tensor], torch.Tensor], call: Call) -> Call:

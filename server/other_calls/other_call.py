@@ -11,13 +11,13 @@ from .directional_check import DirectionalResult
 class OtherCall:
     """What is ``changed``, in words; how the ``call`` is made, and how it is ``compare``d: either may raise anything.
 
-    ``recipe`` is the text by which it can be called so, empty where there is none. ``likely`` says that others call it
-    so, too: a backward that raises in it is told.
+    ``recipe`` is the text by which it can be called so, empty where there is none. ``likely`` tells whether others call
+    it so, too: a backward that raises in it is told.
     """
 
     changed: str
     call: Callable[[], Call]
     compare: Callable[[Call], DirectionalResult]
     recipe: str = ""
-    likely: bool = True
+    likely: Callable[[], bool] = lambda: True
     declared: bool = False

@@ -122,7 +122,7 @@ async def _examine_sections(
     if others and not curves.header["failure"]:
         names = _other_inputs(op, question, contract)
         looked_at = () if is_lost(contract["failure"]) else names[:MAX_OTHER_INPUTS]
-        async for asked, other in _other_sections(engine, op, looked_at):
+        async for asked, other in _other_sections(engine, op, looked_at, bool(curves.header["hurried"])):
             headers.append(other)
             questions.append(asked)
     hidden = (each["element"] for each in contract["checks"] if each["id"] == HIDDEN_ID and each["level"] != "fine")
@@ -177,13 +177,16 @@ def _other_inputs(op: OpDescription, question: Question, contract: ContractRecor
 
 
 async def _other_sections(
-    engine: _Engine, op: OpDescription, names: Sequence[str]
+    engine: _Engine, op: OpDescription, names: Sequence[str], hurried: bool
 ) -> AsyncIterator[tuple[Question, SectionRecord]]:
-    """The curves by these inputs, each of the output that it changes most; stops when the worker crashes."""
+    """The curves by these inputs, each of the output that it changes most; stops when the worker crashes.
+
+    Where the Function is too slow for a Jacobian, ``hurried``, they are of the output that a page shows first.
+    """
     for name in names:
         first = Element(name, (0,) * len(sweepable_shapes(op)[name]))
         question = default_address(op, first).question
-        cell = _largest_cell(await engine.answer(replace(question, view="jacobian")), op)
+        cell = None if hurried else _largest_cell(await engine.answer(replace(question, view="jacobian")), op)
         asked = replace(default_address(op, cell[0]).question, of=cell[1]) if cell else question
         header = curves_of(await engine.answer(asked)).header
         yield asked, header

@@ -14,8 +14,9 @@ UNJUDGED_WORDS = tuple(word for word, each in VERDICTS.items() if not each.judge
 FORGIVABLE_WORDS = tuple(word for word, each in VERDICTS.items() if each.forgivable)
 VERDICT_ID = "GRADIENT"  # the id of the verdict, and of the check of the X-ray that asks the same
 # Those of warnings that are of no check: a default that was left, a difference that is a remark, a likelier call in
-# which backward raises.
-DEFAULT_ID, REMARK_ID, PASSED_OVER_ID = WARNING_IDS = ("default", "remark", "backward")
+# which backward raises, a section for which there was little time.
+DEFAULT_ID, REMARK_ID, PASSED_OVER_ID, HURRIED_ID = WARNING_IDS = ("default", "remark", "backward", "few points")
+LOST_ID = "NOT-LOOKED-AT"  # the id of what the X-ray could not look at
 # Errors of the X-ray that it waives itself where an Op declares a surrogate.
 DIFFERENCE_IDS = frozenset((VERDICT_ID, "SECOND-ORDER", "NONLINEAR", "SWAPPED", "GRAD-NONE", "OUTPUT-GRAD-IGNORED"))
 # Those that say nothing of a step in which no number gets a wrong gradient.
@@ -70,7 +71,7 @@ class SweptSection:
 
     ``word`` is that of the page, or ``lost`` where the worker crashed; ``line`` is one of the file, or None.
     ``fault`` says whether it makes a check fail; ``beyond`` is a sentence on the x outside of the section.
-    ``proved`` is None where nobody has looked.
+    ``proved`` is None where nobody has looked. ``hurried`` says that there was time for few points only.
     With the data of a step, ``touched`` is the share of its numbers where backward differs, and ``seen`` says so.
     """
 
@@ -90,6 +91,7 @@ class SweptSection:
     touched: float | None = None
     seen: str = ""
     proved: ProvedShare | None = None
+    hurried: bool = False
 
     @property
     def input(self) -> str:

@@ -18,6 +18,8 @@ from .findings import (
     DEFAULT_ID,
     FORGIVABLE_WORDS,
     GRAVE_LEVELS,
+    HURRIED_ID,
+    LOST_ID,
     PASSED_OVER_ID,
     REMARK_ID,
     UNJUDGED_WORDS,
@@ -159,9 +161,16 @@ class CheckResult:
 
     @property
     def call_remarks(self) -> tuple[str, ...]:
-        """What a headline says of the call."""
+        """What a headline says of the call, and of how little was looked at."""
         left = (f"{name} not at its default" for name, _ in self.left)
-        return (*left, *["backward raises in a likelier call"] * bool(self.passed_over))
+        few = any(each.hurried for each in self.sweeps)
+        return (*left, *["backward raises in a likelier call"] * bool(self.passed_over), *["at few points"] * few)
+
+    @property
+    def hurried(self) -> bool:
+        """Whether there was no time for some of what is usually looked at."""
+        ids = {each.id for each in self.findings if each.level == "warning"}
+        return LOST_ID in ids or any(each.hurried for each in self.sweeps)
 
     @property
     def judged(self) -> bool:
@@ -186,6 +195,9 @@ class CheckResult:
         for each in self.sweeps:
             if each.remark and not each.fault:
                 yield CheckFailure(REMARK_ID, f"{each.of} by {each.wrt}: {each.sentence}", each.line, input=each.input)
+            if each.hurried and not each.fault:
+                sentence = f"{each.of} by {each.wrt}: {each.sentence} --deadline gives it more time."
+                yield CheckFailure(HURRIED_ID, sentence, each.line, input=each.input)
             if each.word == "matches here" and each.beyond:
                 yield CheckFailure(REMARK_ID, each.beyond, each.line, input=each.input)
         yield from (_failure(each) for each in self.findings if each.level == "warning")
@@ -286,6 +298,12 @@ class Report:
     def faulty(self) -> tuple[ExaminedFunction, ...]:
         """The Functions that make the check fail."""
         return tuple(each for each in self.found if not each.checked.ok)
+
+    @property
+    def well(self) -> str:
+        """What is said where nothing is faulty."""
+        hurried = any(each.checked.hurried for each in self.found)
+        return "All is well, as far as there was time to look." if hurried else "All is well."
 
     @property
     def code(self) -> int:

@@ -12,6 +12,7 @@ from ..schema.section import FailureRecord, SectionRecord
 from ..schema.verdict_words import FAILING_WORDS
 from ..schema.views import CheckRecord, ContractRecord, ProofRecord
 from .findings import (
+    LOST_ID,
     ProvedShare,
     SmallDifference,
     SweptSection,
@@ -26,7 +27,6 @@ from .result import CheckResult
 # numbers.
 _NEAR = 10.0
 
-LOST_ID = "NOT-LOOKED-AT"
 _OPEN = ("lost", "unsolved", "undecided")
 _AGAIN = "It was run twice, the second time alone."
 
@@ -124,6 +124,7 @@ def _swept(op: OpDescription, header: SectionRecord, number: int, proof: ProofRe
         remark=SmallDifference(**verdict["remark"]) if verdict["remark"] else None,
         touched=seen["differs"] if seen else None,
         seen=seen["sentences"][0] if seen else "",
+        hurried=bool(header["hurried"]),
         proved=ProvedShare(proof["word"], proof["share"], proof["sentence"]) if proof and proof["word"] else None,
     )
 

@@ -205,7 +205,7 @@ def _summary(report: Report, timed: bool) -> Text:
     wrong = len(report.faulty)
     open_ = [f"{report.left} not checked: it was interrupted."] * bool(report.left)
     open_ += [f"{len(report.troubles)} of {len(report.targets)} targets not loaded."] * bool(report.troubles)
-    outcome = [f"{wrong} need{'s' * (wrong == 1)} attention."] if wrong else [] if open_ else ["All is well."]
+    outcome = [f"{wrong} need{'s' * (wrong == 1)} attention."] if wrong else [] if open_ else [report.well]
     text.append(" ".join([*outcome, *open_]), "bold red" if wrong or open_ else "bold green")
     seconds = f", {report.seconds:.1f} s" * timed
     text.append(f" torch {report.torch}{seconds}." * bool(report.torch), "dim")

@@ -20,7 +20,7 @@ from .timing import minimum_time, time_of
 _SECONDS_PER_FUNCTION = 2.5e-6
 # pattern: a call that takes this many times as long does what is not counted: it sleeps, reads, or has large tensors.
 _OUT_OF_PROPORTION = 4.0
-_SLOW = 0.25  # budget: what takes so many seconds is timed once, and nothing is counted
+SLOW = 0.25  # budget: a call of so many seconds is slow: it is timed once, nothing is counted, and little is asked for
 
 
 def estimated_seconds(call: Callable[[], object]) -> float:
@@ -30,7 +30,7 @@ def estimated_seconds(call: Callable[[], object]) -> float:
     time rounded up to a power of two.
     """
     first = time_of(call)  # what is imported or cached then is not counted
-    if first > _SLOW:
+    if first > SLOW:
         return rounded_seconds(min(first, time_of(call)), 0.0)
     counted = _SECONDS_PER_FUNCTION * count_functions(call)
     return rounded_seconds(minimum_time(call, _OUT_OF_PROPORTION * counted), counted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,9 @@ from . import timing
 _T = TypeVar("_T")
 # budget: seconds of the shortest alarm, and between its repetitions where a Function has swallowed the first.
 _SHORTEST, _INTERVAL = 1e-3, 0.1
+# budget: the seconds of an answer for which no deadline is set; the share of a deadline that is planned with, and that
+# after which what is late all the same is interrupted: what runs in C ends later, and what was found has to be sent.
+_USUAL, _PLANNED, _LATEST = 10.0, 0.92, 0.97
 
 
 class TookTooLong(BaseException):
@@ -35,9 +39,10 @@ UNINTERRUPTED: set[CodeType] = set()
 
 
 class _Calls:
-    """The start time of the last call of a Function."""
+    """The start time of the last call of a Function, and when the answer for which it was called is due."""
 
     began = 0.0
+    due = math.inf
 
 
 def note_call_start() -> None:
@@ -88,6 +93,22 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
         if left:
             signal.setitimer(signal.ITIMER_REAL, max(left - (timing.now() - started), _SHORTEST), interval)
+
+
+@contextmanager
+def answered_within(seconds: float) -> Iterator[None]:
+    """What is asked for inside is due in so many seconds; raises ``TookTooLong`` shortly before."""
+    before, _Calls.due = _Calls.due, timing.now() + _PLANNED * seconds
+    try:
+        with time_limit(_LATEST * seconds):
+            yield
+    finally:
+        _Calls.due = before
+
+
+def seconds_left() -> float:
+    """The seconds in which what is looked at now should be found: all budgets of time are shares of them."""
+    return _PLANNED * _USUAL if math.isinf(_Calls.due) else max(_Calls.due - timing.now(), 0.0)
 
 
 def finished_within(seconds: float, call: Callable[[], _T]) -> _T | None:

@@ -282,7 +282,10 @@ class ViewRecord(AskedRecord):
 
 
 class SectionRecord(ViewRecord):
-    """The curves of one section of one op, and the verdict on them."""
+    """The curves of one section of one op, and the verdict on them.
+
+    ``hurried`` says why few points were looked at; it is empty where there was time for all.
+    """
 
     view: ReadOnly[Literal["curves"]]
     numerical: NumericalRecord | None
@@ -290,6 +293,7 @@ class SectionRecord(ViewRecord):
     structure: str | None
     verdict: VerdictRecord
     linearity: LinearityRecord
+    hurried: str
     wide: BeyondRecord | None
     area: CellsRecord | None
     seen: SeenRecord | None

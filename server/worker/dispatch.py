@@ -26,8 +26,9 @@ from ..protocol.messages import (
 )
 from ..protocol.question import Question
 from ..runtime.devices import gpu_error
-from ..runtime.failure import spoiled
+from ..runtime.failure import TOOK_TOO_LONG, Failure, spoiled
 from ..runtime.settings import SETTINGS, Change, SavedSettings
+from ..runtime.timeouts import TookTooLong, answered_within
 from ..schema.op import OpDescription
 from ..views.common import ViewAnswer
 from . import answer
@@ -68,6 +69,7 @@ class Dispatcher:
         # Ops of the gallery leave them alone.
         self._settings = SavedSettings((ATTRIBUTES, *SETTINGS) if job.targets else ())
         self._edited = job.text is not None
+        self._seconds = job.seconds(self.compiles)
         self._initial = set(child_pids())
         self._referenced = set[int]()  # later ones that user code still refers to
         self.lost_gpu = ""  # the error after which this process can use its GPU no more
@@ -137,12 +139,20 @@ class Dispatcher:
             raise BadQuestion(_UNSUPPORTED_VIEW.format(question.view), "view")
         changes: list[Change] = []
         try:
-            with self._settings.restored() as changes, warnings.catch_warnings():
+            with (
+                answered_within(self._seconds),
+                self._settings.restored() as changes,
+                warnings.catch_warnings(),
+            ):
                 header, columns = answer.answer_question(
                     question, self._collection.op(question.op, question.recipe, before)
                 )
         except (BadQuestion, BadRecipe, Unsolved):
             raise
+        except TookTooLong as late:
+            op = self._collection.op(question.op, question.recipe, before)
+            why = Failure("forward", TOOK_TOO_LONG, f"The Function takes too long: {late}{late.place}.")
+            return answer.failed_answer(question, op, why)
         except Exception as problem:
             if not changes:
                 raise

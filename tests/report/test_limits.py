@@ -16,7 +16,7 @@ from gradloupe.server.report.runner import chance_had_a_part
 from gradloupe.server.supervisor.crash_report import ExceededLimit, WorkerLost
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 
-HEAD = "import os\nimport threading\n\nimport torch\n\n"
+HEAD = "import os\nimport signal\nimport threading\n\nimport torch\n\n"
 FAR = "if ((b > 2.94) & (b < 2.98)).any(): "  # reached only where b is swept
 BURNS = """
 def burns(x):
@@ -67,14 +67,37 @@ def said(report: Report, capsysbinary: pytest.CaptureFixture[bytes], form: str) 
 def test_time_that_is_lost_in_the_second_input_leaves_the_third_unswept(
     check: Check, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    report = check(BURNS + function(FAR + "burns(b)"))
+    report = check(BURNS + function(FAR + "(signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM]), burns(b))"))
     result = only(report)
     assert (result.word, result.ok, result.unswept, report.code) == ("lost", False, ("c",), 1)
-    place = "last line: my_ops.py, line 9, in burns: `x = torch.cos(x)`"
+    place = "last line: my_ops.py, line 10, in burns: `x = torch.cos(x)`"
     assert place in result.sentence
     assert "the deadline of 1 s (" in result.sentence
     for form in ("text", "json", "junit"):
         assert place in said(report, capsysbinary, form)
+
+
+def test_what_can_be_interrupted_is_left_there_and_how_much_was_looked_at_is_said(
+    check: Check, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    report = check(BURNS + function(FAR + "burns(b)"), deadline=4)
+    assert (only(report).word, only(report).unswept, report.code) == ("matches", (), 0)
+    assert [(each.id, each.input) for each in only(report).warnings] == [("few points", "b")]
+    text = said(report, capsysbinary, "text")
+    assert "so few points were looked at, and only their slopes. --deadline gives it more time." in text
+    assert "All is well, as far as there was time to look." in text
+
+
+@pytest.mark.parametrize(("forward", "backward"), [(0.5, 0.5), (0.75, 0.75), (0.75, 0.0)])
+def test_nothing_of_a_slow_function_is_lost(forward: float, backward: float, check: Check) -> None:
+    """Half a second to one and a half of ten that there are."""
+    deed = "threading.Event().wait({})"
+    report = check(function(deed.format(forward / 2), deed.format(backward / 2)), deadline=5)
+    result = only(report)
+    assert (result.word, result.ok, result.hurried, result.unswept) == ("matches", True, True, ())
+    (omitted,) = [each.seen for each in result.findings if each.id == "NOT-LOOKED-AT"]
+    assert "the Function takes too long for all checks; the first call took" in omitted
+    assert [each.level for each in result.findings if each.id == "GRAD-DTYPE"] == ["fine"]
 
 
 def test_what_never_comes_back_is_not_judged_and_its_last_line_is_named(check: Check) -> None:
@@ -94,7 +117,7 @@ def test_what_only_the_xray_hangs_in_is_named_there_with_its_line(check: Check) 
     report = check(BURNS + text, deadline=60)
     seen = [each.seen for each in only(report).findings if "did not return" in each.seen]
     assert seen
-    assert all("last line: my_ops.py, line 9, in burns: `x = torch.cos(x)`" in each for each in seen)
+    assert all("last line: my_ops.py, line 10, in burns: `x = torch.cos(x)`" in each for each in seen)
 
 
 def test_a_worker_that_was_lost_once_is_not_missed(check: Check, tmp_path: Path) -> None:

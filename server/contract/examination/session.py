@@ -15,6 +15,7 @@ import torch
 from ...numerics.formatting.numbers import format_distinct
 from ...numerics.linearity.laws import Linearity, check_linearity
 from ...runtime import timing
+from ...runtime.arguments import BoundFunction
 from ...runtime.batching import batched_section
 from ...runtime.failure import describe_exception
 from ...runtime.graph import FunctionClass, function_nodes
@@ -89,13 +90,14 @@ class FirstCall:
 class CheckSession:
     """What every check gets. ``broken`` holds the ids of the checks that already found something.
 
-    ``explained`` are the inputs whose wrong gradient has its cause among what was found, ``wrong`` those of which it is
-    an error.
+    ``until`` is when the answer is due. ``explained`` are the inputs whose wrong gradient has its cause among what was
+    found, ``wrong`` those of which it is an error.
     """
 
     section: Section
     call: Call
     reach: tuple[float, float]
+    until: float
     broken: set[str] = field(default_factory=set)
     explained: set[str] = field(default_factory=set)
     wrong: set[str] = field(default_factory=set)
@@ -103,7 +105,9 @@ class CheckSession:
     @cached_property
     def function(self) -> FunctionClass:
         """The user's class: the one that the op names, or if another one is called, the last of those."""
-        named = self.section.op.function
+        named, call = self.section.op.function, self.section.op.call
+        if (call.function if isinstance(call, BoundFunction) else call) in (None, named):
+            return named
         try:
             called = [type(node)._forward_cls for node in function_nodes(self.call.run().outputs.values())]
         except (Exception, TookTooLong):  # noqa: BLE001 reported with the first call
@@ -134,7 +138,7 @@ class CheckSession:
         """The first call, with an irregular ``grad_output`` for every output; interrupted after a time limit."""
         began = timing.now()
         try:
-            with time_limit(_FIRST_CALL_SECONDS):
+            with time_limit(_FIRST_SHARE * (self.until - began)):
                 return replace(self._recorded_call(), seconds=timing.now() - began)
         except TookTooLong as error:
             return FirstCall(CallRecord(()), None, {}, {}, (), "forward", error)
@@ -221,8 +225,8 @@ def _changed(some: TensorsByName, others: TensorsByName) -> tuple[str, ...]:
     return tuple(name for name, one in others.items() if not same_elements(one.detach(), some[name].to(one.dtype)))
 
 
-# budget: time limit of the first call in seconds.
-_FIRST_CALL_SECONDS = 1.5
+# budget: the share of the time that is left which the first call may take; without it there is nothing to look at.
+_FIRST_SHARE = 0.75
 _DOUBLE = (torch.float64, torch.complex128)
 # bound: relative tolerance within which two gradients differ by rounding only: in float64, and in any other dtype.
 _ROUNDING, _ROUNDING_IN_FLOAT = 1e-6, 1e-3

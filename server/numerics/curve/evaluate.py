@@ -8,15 +8,17 @@ from functools import partial
 import numpy as np
 import torch
 
+from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array, finite_numbers, largest_magnitude
 from ...runtime.batching import Batch, Known, alike_batch, find_batch
+from ...runtime.call_cost import SLOW
 from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
 from ...runtime.rejected_points import find_rejected
 from ...runtime.remembered import stand_in
 from ...runtime.section import BackwardResult, Section
 from ...runtime.symmetric_inputs import with_mirrored_element
-from ...runtime.timeouts import finished_within
+from ...runtime.timeouts import finished_within, seconds_left
 from ...runtime.vjp import MonitoredLayout
 from ..differentiation.finite_differences import LadderPoints, PointKind, ladder_points
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
@@ -40,7 +42,7 @@ from .evaluation import Evaluation
 from .integral_check import Antiderivative, IntegralCheck, cell_areas, check_integrals
 from .row_values import RowValues, backward_or_failure
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
-from .slow_function import ALL_SECONDS, QUICK, evaluate_few, first_call
+from .slow_function import ALL_SHARE, evaluate_few, first_call
 
 __all__ = ["Evaluation", "Grid", "evaluate"]
 
@@ -68,14 +70,14 @@ def evaluate(
     the whole range finds a difference between the rows. Raises ``FunctionFailed`` where forward fails; a failing
     backward or surrogate is reported in ``failure``. Of a slow Function there are few rows, and most is left out.
     """
+    until = timing.now() + seconds_left()
     first = first_call(section.alone(), stand_in(grad_output))
-    if first.seconds <= QUICK:
-        found = finished_within(
-            ALL_SECONDS, partial(_with_rows_between, section, grid, grad_output, step, also, Known(first.returned))
-        )
+    if first.seconds <= SLOW:
+        seconds, known = ALL_SHARE * (until - timing.now()), Known(first.returned)
+        found = finished_within(seconds, partial(_with_rows_between, section, grid, grad_output, step, also, known))
         if found is not None:
             return found
-    return evaluate_few(section, grid, grad_output, step, first)
+    return evaluate_few(section, grid, grad_output, step, first, until)
 
 
 def _with_rows_between(

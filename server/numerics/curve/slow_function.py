@@ -15,12 +15,13 @@ import torch
 from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.batching import GOLDEN_RATIO, WITNESS_SHARES
+from ...runtime.call_cost import SLOW
 from ...runtime.failure import TOOK_TOO_LONG, Failure, FunctionFailed
 from ...runtime.reference import double_precision
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
-from ...runtime.timeouts import finished_within
-from ..differentiation.finite_differences import RATIO, PointKind, Slopes, widest_step
+from ...runtime.timeouts import finished_within, seconds_left
+from ..differentiation.finite_differences import LADDER, RATIO, Ladder, PointKind, Slopes, widest_step
 from ..formatting.numbers import format_number
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, grid_rows
@@ -30,15 +31,16 @@ from .evaluation import Evaluation
 from .row_values import backward_or_failure
 
 _T = TypeVar("_T")
-# budget: the seconds of a call up to which there is time for all that is looked at, and those that all of it may take.
-QUICK, ALL_SECONDS = 0.25, 4.0
-# budget: else points are planned for so many seconds, begun in half of them, and there are at most so many; the first
-# call may take so many seconds, and each other so many times as long as the first.
-_SECONDS, _MOST_POINTS, _FIRST_SECONDS, _PATIENCE = 6.0, 16, 4.0, 4.0
+# budget: of the time that is left the share of the first call, that of all that is usually looked at, else that for
+# which points are planned; these are begun in so much of it, and there are at most so many.
+_FIRST_SHARE, ALL_SHARE, _PLANNED, _BEGUN, _MOST_POINTS = 0.5, 0.5, 0.8, 0.4, 16
+# budget: a call may take so many times as long as the first, or such a share of the time where that did not return.
+_PATIENCE, _SHARE = 4.0, 1 / 16
 # budget: what took longer is not asked for again, unless it may have been compiled the first time.
 _ASKED_AGAIN, _COMPILERS = 1.0, {"torch._dynamo", "numba"}
-# sample: the heights that are asked for around a point, in steps.
-_STENCIL = np.array([0.0, 1.0, -1.0, 1 / RATIO, -1 / RATIO])
+# sample: the steps of the ladder that are used, and the heights that are asked for around a point, in the widest.
+_STEPS = LADDER[:2]
+_STENCIL = np.concatenate(([0.0], (_STEPS * [1.0, -1.0]).ravel()))
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class FirstCall:
     returned: BackwardResult | None = None
 
 
-@remembered(lambda first: first.seconds <= QUICK)
+@remembered(lambda first: first.seconds <= SLOW)
 def first_call(alone: Section, grad_output: float) -> FirstCall:
     """The first call of a section, within its domain. It takes no time where it fails, as others will."""
     domains = [each.domain for each in alone.op.inputs if each.name == alone.wrt]
@@ -65,9 +67,9 @@ def first_call(alone: Section, grad_output: float) -> FirstCall:
     try:
         for _ in range(2):  # what is imported or compiled the first time does not count
             began = timing.now()
-            returned = finished_within(_FIRST_SECONDS, partial(alone.backward, x, grad_output))
+            returned = finished_within(_FIRST_SHARE * seconds_left(), partial(alone.backward, x, grad_output))
             seconds = timing.now() - began if returned else math.inf
-            if seconds <= QUICK or (seconds > _ASKED_AGAIN and not _COMPILERS & sys.modules.keys()):
+            if seconds <= SLOW or (seconds > _ASKED_AGAIN and not _COMPILERS & sys.modules.keys()):
                 break
     except FunctionFailed:
         seconds = 0.0
@@ -75,34 +77,37 @@ def first_call(alone: Section, grad_output: float) -> FirstCall:
 
 
 @np.errstate(all="ignore")
-def evaluate_few(section: Section, grid: Grid, grad_output: float, step: float | None, first: FirstCall) -> Evaluation:
-    """Evaluate a slow ``section`` at as many points of the ``grid`` as there is time for.
+def evaluate_few(
+    section: Section, grid: Grid, grad_output: float, step: float | None, first: FirstCall, until: float
+) -> Evaluation:
+    """Evaluate a slow ``section`` at as many points of the ``grid`` as there is time for ``until`` the answer is due.
 
-    At each of them the slope of forward is measured by two central differences, and nothing else is looked at. Raises
-    ``FunctionFailed`` where forward fails, or does not return, at all of them.
+    At each of them the slope of forward is measured by two steps of the ladder, unless there is no time even for that,
+    and nothing else is looked at. Raises ``FunctionFailed`` where forward fails, or does not return, at all of them.
     """
-    alone = section.alone()
-    limit = _FIRST_SECONDS if math.isinf(first.seconds) else max(QUICK, _PATIENCE * first.seconds)
-    spread = _spread(alone, grid, first.x)
-    exact, call = _in_double(alone, spread[0], limit), alone.op.surrogate_for(alone.wrt, grad_output)
+    alone, began = section.alone(), timing.now()
+    returns = math.isfinite(first.seconds)
+    time = _Time(max(SLOW, _PATIENCE * first.seconds if returns else _SHARE * (until - began)), until)
+    spread = _spread(alone, grid, first.x if returns else math.nan)
+    exact, call = _in_double(alone, spread[0], time), alone.op.surrogate_for(alone.wrt, grad_output)
     meant = replace(alone.at(torch.float64, "cpu"), call=call) if call and not alone.sweeps_parameter else None
     width = step or widest_step(grid.span, EPSILON if exact.dtype == torch.float64 else math.inf)
     rows: list[_Row] = []
     refused: list[tuple[float, str]] = []
-    began, most = timing.now(), _MOST_POINTS
+    most = _MOST_POINTS
     for x in spread:
         try:
             known = first.returned if (x, grad_output) == (first.x, first.grad_output) else None
-            returned = (known, None) if known else _asked(partial(_returned, alone, x, grad_output), limit)
-            rows.append(_compared(alone, (exact, meant) if meant else (exact,), x, width, limit, *returned))
+            returned = (known, None) if known else time.asked(partial(_returned, alone, x, grad_output))
+            rows.append(_compared(alone, (exact, meant) if meant else (exact,), x, width, time, *returned))
         except FunctionFailed as failed:
             refused.append((float(x), failed.failure.brief))
-            if not rows and (len(refused) >= most or timing.now() - began > _SECONDS / 2):
+            if not rows and (len(refused) >= most or timing.now() - began > _BEGUN * (until - began)):
                 raise
-        spent, count = timing.now() - began, len(rows) + len(refused)
+        spent, count = (timing.now() - began) / (until - began), len(rows) + len(refused)
         # A power of two, which is the same where all takes a little longer.
-        most = 2 ** int(math.log2(min(max(_SECONDS / spent, 1), most))) if count == 1 else most
-        if rows and (count >= most or spent > _SECONDS / 2 or rows[-1].failure):
+        most = 2 ** int(math.log2(min(max(_PLANNED / spent, 1), most))) if count == 1 else most
+        if rows and (count >= most or spent > _BEGUN or rows[-1].failure):
             break
     return _evaluation(alone, exact, meant, grid, grad_output, width, rows, refused, first)
 
@@ -116,13 +121,43 @@ def _spread(section: Section, grid: Grid, x: float) -> Array:
     return np.array(list(dict.fromkeys(section.snap(np.array([*begin, *some])).tolist())))
 
 
-def _in_double(section: Section, x: float, limit: float) -> Section:
+@dataclass(frozen=True)
+class _Time:
+    """How many seconds a call may take, and until when there is time for any."""
+
+    limit: float
+    until: float
+
+    def asked(self, call: Callable[[], _T]) -> _T:
+        """What a call returns; raises ``FunctionFailed`` where it takes longer."""
+        seconds = min(self.limit, max(self.until - timing.now(), 0.0))
+        found = finished_within(seconds, call)
+        if found is None:
+            raise FunctionFailed(
+                Failure("forward", TOOK_TOO_LONG, f"The Function did not return within {seconds:.2g} s.")
+            )
+        return found
+
+    def heights(self, section: Section, points: Array) -> Array:
+        """Forward at each of the points, NaN from where there is no time left. Raises ``FunctionFailed``."""
+        found = np.full(points.size, np.nan)
+        for place, x in enumerate(points):
+            try:
+                found[place] = self.asked(partial(section.forward, np.array([x])))[0]
+            except FunctionFailed:
+                if timing.now() < self.until:
+                    raise
+                break
+        return found
+
+
+def _in_double(section: Section, x: float, time: _Time) -> Section:
     """The section in double precision on the CPU, or unchanged where the Function does not support that."""
     if section.dtype == torch.float64 and section.device == "cpu":
         return section
     double = double_precision(section)
     try:
-        _asked(partial(double.forward, np.array([x])), limit)
+        time.asked(partial(double.forward, np.array([x])))
     except FunctionFailed:
         return section
     return double
@@ -147,45 +182,35 @@ def _compared(
     right: tuple[Section, ...],
     x: float,
     width: float,
-    limit: float,
+    time: _Time,
     returned: BackwardResult,
     failure: Failure | None,
 ) -> _Row:
     known = [returned.values] if right[0] is section and not failure else []
     heights = []
     for each in right:
-        asked = x + width * _STENCIL[len(known) :]
-        heights.append(np.concatenate([*known, *(_asked(partial(each.forward, t), limit) for t in asked[:, None])]))
+        heights.append(np.concatenate([*known, time.heights(each, x + width * _STENCIL[len(known) :])]))
         known = []
     return _Row(x, returned if not failure else replace(returned, values=heights[0][:1]), failure, tuple(heights))
 
 
-def _asked(call: Callable[[], _T], limit: float) -> _T:
-    """What a call returns; raises ``FunctionFailed`` where it takes longer than the limit."""
-    found = finished_within(limit, call)
-    if found is None:
-        raise FunctionFailed(Failure("forward", TOOK_TOO_LONG, f"The Function did not return within {limit:.2g} s."))
-    return found
-
-
 def _slopes(section: Section, x: Array, heights: Array, width: float) -> Slopes:
-    """The slopes by the finer of two central differences, from the ``heights`` at the stencil (5 × n).
+    """The slopes by a ladder of two steps, from the ``heights`` at the stencil (5 × n).
 
-    What both of them, and two second differences, differ by bounds the error: it holds truncation, kinks and noise.
+    Its error bound is widened by what two second differences differ by, which holds kinks.
     """
-    y, precision = heights[0], torch.finfo(section.dtype).eps / 2
-    above, below = heights[1::2], heights[2::2]
-    steps = width * np.array([[1.0], [1 / RATIO]])
-    differences, bends = (above - below) / (2 * steps), above + below - 2 * y
-    rounding = 4 * precision * (np.abs(y) + np.abs(x * differences[1]))
-    error = np.abs(differences[1] - differences[0]) + (np.abs(bends[1] - bends[0] / RATIO**2) + rounding) / steps[1]
+    y, above, below = heights[0], heights[1::2], heights[2::2]
+    steps, precision = width * _STEPS, torch.finfo(section.dtype).eps / 2
+    ladder = Ladder(x, y, above, below, steps, (x + steps) - (x - steps), 0.0, precision)
+    (value, error, _), bends = ladder.central(), above + below - 2 * y
+    error = error + (np.abs(bends[1] - bends[0] / RATIO**2) + 2 * ladder.rounding[1]) / steps[1]
     finite = np.isfinite(error)
-    value, error = np.where(finite, differences[1], np.nan), np.where(finite, error, np.inf)
+    value, error = np.where(finite, value, np.nan), np.where(finite, error, np.inf)
     right, left = (above - y)[1] / steps[1], (y - below)[1] / steps[1]
     sides = error + np.abs(right - left)
     kind = np.where(finite, PointKind.SMOOTH, PointKind.NONFINITE).astype(np.int8)
     curvature = np.abs(bends[1]) / steps[1] ** 2
-    return Slopes(value, error, left, right, sides, sides, kind, curvature, rounding, 4.0, width, precision)
+    return Slopes(value, error, left, right, sides, sides, kind, curvature, ladder.rounding[1], 4.0, width, precision)
 
 
 def _evaluation(
@@ -212,7 +237,7 @@ def _evaluation(
     steepest = max(map(largest_magnitude, values))
     largest = abs(grad_output) * steepest
     lost = 0.0 if section.dtype == torch.float64 else tolerance_for(largest, section.dtype).atol
-    seconds = format_number(2.0 ** round(math.log2(first.seconds))) if QUICK < first.seconds < math.inf else ""
+    seconds = format_number(2.0 ** round(math.log2(first.seconds))) if SLOW < first.seconds < math.inf else ""
     return Evaluation(
         section=section,
         reference=exact,

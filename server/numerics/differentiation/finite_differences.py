@@ -92,7 +92,7 @@ class Slopes:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Forward on both sides of n points ``x``, where it has the values ``y``, at the four steps of ``LADDER``.
+    """Forward on both sides of n points ``x``, where it has the values ``y``, at the four steps of ``LADDER``, or some.
 
     ``above``, ``below`` and ``gaps``, the distances between the two, are (levels × n), ``steps`` (levels × n or 1).
     ``noise`` bounds the rounding error of forward at every point as far as it was measured, ``precision`` is half a
@@ -140,7 +140,7 @@ class Ladder:
         """The slope at every point by central differences alone, its error bound, and the noise part of that."""
         differences = (self.above - self.below) / self.gaps
         scatter = (self.rounding + self.precision * np.abs(self.x * differences[-1])) / self.gaps
-        return extrapolate(differences, scatter, tableau(LEVELS, RATIO, 2), wary=wary)
+        return extrapolate(differences, scatter, tableau(len(differences), RATIO, 2), wary=wary)
 
     def slopes(
         self, forward_at: Callable[[NDArray[np.intp]], Forward], visible: VisibleSlope, neighbours: bool = False

@@ -50,7 +50,7 @@ def tableau(levels: int, ratio: float, order: int) -> Tableau:
     keys = [key for key in cell if key[1]]
     value = np.array([cell[key] for key in keys])
     change = np.array([cell[j, q] - cell[j + 1, q - 1] for j, q in keys])
-    before = np.array([cell[j + 1, q - 1] - cell[j + 2, q - 2] for j, q in keys if q > 1])
+    before = np.array([cell[j + 1, q - 1] - cell[j + 2, q - 2] for j, q in keys if q > 1]).reshape(-1, levels)
     return Tableau(
         stacked=np.concatenate((value, change, before)),
         gain=np.abs(value),
@@ -104,7 +104,9 @@ def extrapolate(
 
 
 def _unconverged_change(differences: Array, rounding: Array, falls: float) -> Array:
-    """The last change of each column that does not converge; 0 for the others."""
+    """The last change of each column that does not converge; 0 for the others, and where there is only one."""
+    if len(differences) < 3:
+        return np.zeros(differences.shape[1])
     before, last = np.abs(differences[-2:] - differences[-3:-1])
     unconverged = last > falls * before
     if not unconverged.any():
