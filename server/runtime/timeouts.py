@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import TypeVar
 
+import torch
+
 from ..protocol.stack_dump import last_line, running_frames
 from . import timing
 
@@ -83,10 +85,13 @@ def time_limit(seconds: float) -> Iterator[None]:
             text, running = f"it did not return within {seconds:.2g} s", now - max(_Calls.began, started)
             raise TookTooLong(text, running, last_line(running_frames(frame)))
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    before, differentiable = signal.signal(signal.SIGALRM, interrupt), torch.is_grad_enabled()
     left, interval = signal.setitimer(signal.ITIMER_REAL, max(seconds, _SHORTEST), _INTERVAL)
     try:
         yield
+    except TookTooLong:  # perhaps at the end of a block without gradients, before they are put back on
+        torch.set_grad_enabled(differentiable)
+        raise
     finally:
         inside = False
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -8,6 +8,7 @@ from importlib import import_module
 from time import thread_time
 
 import pytest
+import torch
 
 from gradloupe.server.runtime import TookTooLong, time_limit
 
@@ -71,3 +72,15 @@ def test_an_import_is_never_interrupted(tmp_path, monkeypatch):
     with pytest.raises(TookTooLong), time_limit(0.05):
         imports_and_hangs()
     assert sys.modules.pop("slow_to_import").whole
+
+
+def test_what_is_interrupted_where_gradients_are_off_leaves_them_on():
+    def without_gradients():
+        while True:
+            with torch.no_grad():
+                pass
+
+    for _ in range(20):
+        with pytest.raises(TookTooLong), time_limit(0.01):
+            without_gradients()
+        assert torch.is_grad_enabled()
