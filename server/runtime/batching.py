@@ -49,8 +49,7 @@ class Batch:
     """A section as it is to be called, and its ``results`` at the points for which that was found out.
 
     These are None where the Function was called for the witnesses only; ``given`` are their grad_outputs where each
-    point had its own. ``mixed`` is where backward alone prevents that points share a call, although each is a single
-    number.
+    point had its own. ``mixed`` is where backward alone mixes what shares a call, although each is a single number.
     """
 
     section: Section
@@ -104,21 +103,30 @@ def find_batch(section: Section, t: Array, grad_output: float = 1.0, known: Know
     return Batch(alone, mixed=_mixed_gradient(together, t, witnesses, grad_output, wanted))
 
 
-def alike_batch(section: Section, t: Array) -> Batch | None:
+def alike_batch(section: Section, t: Array, grad_output: float | None = None) -> Batch | None:
     """The section as it is, with forward at the points ``t``; None where a witness among them has another value alone.
 
-    For one that shares calls as another has proved that it can: its surrogate, and itself in double precision.
+    For one that shares calls as another has proved that it can: its surrogate, and itself in double precision. With a
+    ``grad_output`` backward is asked, too: what it mixes into a number may be too little to be seen in a short dtype.
     """
     witnesses, equal = _witness_indices(section, len(t)), partial(_equal, section.dtype)
     if not section.stacked:
         return None
+
+    def results(each: Section, at: Array) -> BackwardResult:
+        if grad_output is None or not _of_single_numbers(section):
+            return BackwardResult(each.forward(at), None, False)
+        return _section_results(each, at, grad_output)
+
     try:
-        alone = section.alone().forward(t[witnesses])
-        values = section.forward(np.concatenate((t, t[witnesses])))
+        wanted = results(section.alone(), t[witnesses])
+        found = results(section, np.concatenate((t, t[witnesses])))
     except FunctionFailed:
         return None
-    shared = equal(values[witnesses], alone) and equal(values[t.size :], alone)
-    return Batch(section, BackwardResult(values[: t.size], None, False)) if shared else None
+    here = found.at(witnesses)
+    if not (equal(here.values, wanted.values) and equal(found.values[t.size :], wanted.values)):
+        return None
+    return Batch(section, found.at(slice(t.size)), _worst_mixed(section.dtype, t[witnesses], here, wanted))
 
 
 def _swept_inputs(alone: Section) -> tuple[str, ...]:
@@ -173,19 +181,25 @@ def _keeps_grad_outputs_apart(together: Section, alone: Section, t: Array) -> bo
 def _mixed_gradient(
     section: Section, t: Array, witnesses: NDArray[np.intp], grad_output: float, wanted: BackwardResult
 ) -> MixedGradient | None:
-    """The worst of the witnesses whose gradient among all points is not the ``wanted`` one, while its value is."""
+    """The ``_worst_mixed`` of the witnesses in one call with all points."""
     try:
         found = section.backward(t, grad_output)
     except FunctionFailed:
         return None
-    here, equal = found.at(witnesses), partial(_equal, section.dtype)
-    if found.elements * witnesses.size != wanted.elements * t.size or not equal(here.values, wanted.values):
+    if found.elements * witnesses.size != wanted.elements * t.size:
         return None
-    together, alone = here.grad_input, wanted.grad_input
-    if together is None or alone is None or equal(together, alone):
+    return _worst_mixed(section.dtype, t[witnesses], found.at(witnesses), wanted)
+
+
+def _worst_mixed(dtype: torch.dtype, t: Array, found: BackwardResult, wanted: BackwardResult) -> MixedGradient | None:
+    """The worst of the points whose gradient among all others is not the ``wanted`` one, while its value is."""
+    together, alone = found.grad_input, wanted.grad_input
+    if together is None or alone is None or not _equal(dtype, found.values, wanted.values):
+        return None
+    if _equal(dtype, together, alone):
         return None
     worst = int(np.nan_to_num(np.abs(together - alone), nan=np.inf).argmax())
-    return MixedGradient(float(t[witnesses[worst]]), float(together[worst]), float(alone[worst]))
+    return MixedGradient(float(t[worst]), float(together[worst]), float(alone[worst]))
 
 
 @lru_cache(maxsize=16)

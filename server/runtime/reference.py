@@ -31,7 +31,7 @@ def find_reference(batch: Batch, x: Array, grad_output: float = 1.0) -> Batch:
     if section.dtype == torch.float64 and section.device == "cpu":
         return batch
     double = double_precision(section)
-    if alike := alike_batch(double, x):
+    if alike := alike_batch(double, x, grad_output):
         return alike
     found = find_batch(double, x, grad_output)
     for asked in (x[[0, -1]], x[1:-1]):  # it may refuse the ends alone

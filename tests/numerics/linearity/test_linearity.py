@@ -370,6 +370,16 @@ def test_a_gradient_that_is_right_for_one_number_alone_but_not_among_others_is_a
     assert "other elements" in describe_violation(found.linearity.findings[0])
 
 
+# In double precision that is seen, though float32 rounds it away.
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_what_backward_mixes_into_a_number_is_seen_however_little(dtype):
+    def derivative(x):
+        return torch.cos(x) + 1e-7 * (x.mean() - x)
+
+    found, verdict = look(written(torch.sin, derivative), dtype=dtype)
+    assert (verdict.word, [each.law for each in found.linearity.findings]) == ("differs", ["batch"])
+
+
 def test_a_function_that_mixes_its_batch_in_forward_too_is_looked_at_alone_and_not_accused():
     found, verdict = look(op_of(lambda x: torch.sin(x) + x - x.mean()))
     assert (verdict.word, found.linearity.findings) == ("matches", ())
