@@ -8,7 +8,8 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.curve.integral_check import IntegralCheck
 from ..numerics.formatting.numbers import format_number
 from ..numerics.status import Status
-from ..numerics.verdict.point_judge import allowed_along, allowed_residual, cell_intervals
+from ..numerics.verdict.cell_judge import allowed_residual
+from ..numerics.verdict.point_judge import allowed_along, cell_intervals
 from ..numerics.verdict.slope_judge import Statuses
 from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question

@@ -21,7 +21,6 @@ from ...runtime.arrays import (
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation, differences_at_rows
-from ..curve.integral_check import IntegralCheck
 from ..differentiation.confirmation import (
     SHARE_SEEN,
     Closeness,
@@ -33,6 +32,7 @@ from ..differentiation.fine_structure import contradicted, returned_for, wavers
 from ..differentiation.noise import moving_maximum
 from ..status import Status
 from ..tolerance import Allowed
+from .cell_judge import off_by_a_factor
 from .slope_judge import Statuses
 
 # budget: at most so many of the rows that differ are looked at closer, fewer where each point costs a call of its own;
@@ -47,10 +47,6 @@ _AROUND = 8  # sample: so many points or rows around a row in doubt are looked a
 # pattern: what is off by less than this share of a slope is believed where the next rows differ too, by nearly the
 # same, to that share.
 _GROSS, _SIMILAR = 1e-6, 0.25
-_MANY_CELLS, _NEARLY_ALL = (
-    8,
-    0.9,
-)  # pattern: cells that differ in proportion are so many, and so many of all that differ
 
 
 def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses, allowed: Allowed) -> None:
@@ -68,8 +64,9 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
     _look_at_rows(evaluation, curve, status, explained)
     if area is None or not cells.size:
         return
-    precise = evaluation.section.dtype == torch.float64
-    believed = _in_proportion(area, (cells == Status.DIFFERS) & precise)
+    believed = np.zeros(cells.size, bool)
+    if evaluation.section.dtype == torch.float64:
+        believed = off_by_a_factor(area, cells, allowed, evaluation.grad_output)
     beside = area.ends[np.append(believed, False) | np.append(False, believed)]
     status[beside[seen[beside]]] = Status.DIFFERS
     wrong, ends = (status == Status.DIFFERS)[area.ends], least[area.ends]
@@ -89,20 +86,6 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
             cells[rows[~_for_all(rows, some, holds)]] = Status.UNDECIDED
 
 
-def _in_proportion(area: IntegralCheck, differs: Mask) -> Mask:
-    """The cells that differ, if forward rises by one multiple of what backward accounts for in nearly all of them.
-
-    No wave does that, nor, where single steps are traced in double precision, a staircase: so they need no look at a
-    smaller scale.
-    """
-    times = area.rise[differs] / area.area[differs]
-    typical = float(np.median(times)) if times.size else 0.0
-    if times.size < _MANY_CELLS or not _SIMILAR < abs(typical) < 1 / _SIMILAR:  # it is flat in a step, or rises in one
-        return np.zeros_like(differs)
-    alike = (np.abs(times - typical) <= _SIMILAR * abs(typical - 1)).mean() >= _NEARLY_ALL
-    return differs if alike else np.zeros_like(differs)
-
-
 def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explained: Array) -> None:
     """``explained`` is how far a row in doubt may be off by rounding, and over the widest step by forward's noise."""
     returned, closeness = evaluation.analytical, _closenesses(evaluation, curve)[0]
@@ -115,8 +98,10 @@ def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explai
     some = some[_differs_in_doubt(evaluation, closeness, x[some], explained[some])[0]]
     if not some.size:
         return
-    # What is in doubt is not accused because of a step of forward: it differs at most of the points around, too.
-    before, after = x[np.maximum(some - 1, 0)], x[np.minimum(some + 1, x.size - 1)]
+    # What is in doubt is not accused because of a step of forward: it differs at most of the points around, too, which
+    # are those that are nearer to it than to another row.
+    middle = (x[1:] + x[:-1]) / 2
+    before, after = np.append(x[0], middle)[some], np.append(middle, x[-1])[some]
     around = before + (after - before) * ((np.arange(1.0, _AROUND + 1) / 1.618) % 1)[:, None]
     around = evaluation.section.snap(around.ravel())
     judged = _differs_in_doubt(evaluation, closeness, around, np.tile(explained[some], _AROUND))
@@ -263,7 +248,9 @@ def _moved_by_rounding(evaluation: Evaluation, curve: Curve, eps: float) -> Forw
 
     Where it is flat that cannot be seen: it is seen nearby.
     """
-    off = finite_numbers(np.abs(evaluation.forward - curve.values) - eps * np.abs(curve.values), 0.0)
+    rows, values = evaluation.rows, curve.values
+    off = finite_numbers(np.abs(evaluation.forward - values) - eps * np.abs(values), 0.0)
+    off[rows.gap | rows.below | rows.above] = 0.0  # on which side of a jump it is, is no matter of how far
     steep = moving_maximum(finite_numbers(np.abs(curve.slopes.value), 0.0), _NEARBY)
     moved = np.minimum(moving_maximum(np.maximum(off, 0.0), _NEARBY) / steep, curve.slopes.step)
     moved = finite_numbers(moved, 0.0)

@@ -49,8 +49,9 @@ def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(numbe
         assert look(each.op(turned), *place, dtype=each.dtype)[1].word in {"differs", "undecided"}
 
 
-# A softplus in float32, a Gauss and a sine that is rounded to float32 inside, a cube beside two of these.
-@pytest.mark.parametrize("number", [10175, 10310, 11005, 10235])
+# A softplus in float32, a Gauss and a sine rounded to float32 inside, a cube beside two of these; triangle waves
+# that are faster than the rows.
+@pytest.mark.parametrize("number", [10175, 10310, 11005, 10235, 130150, 130460])
 def test_what_is_wrong_in_half_a_cell_is_seen_between_the_rows(number):
     each = random_sum(number)
     verdict = look(each.op(each.half_a_cell()), each.start, each.stop, each.count, dtype=each.dtype)[1]
@@ -83,6 +84,24 @@ def test_a_factor_is_seen_where_forward_moves_in_steps_of_float32():
     right = op_of(lambda x: Differentiated.apply(x, curve, torch.ones_like))
     assert look(wrong, -148, 148, 1001)[1].word == "differs"
     assert look(right, -148, 148, 1001)[1].word in {"matches", "undecided"}
+
+
+# Of a cube and a staircase, all jumps of which are known in float32 on one side or the other.
+def test_a_factor_is_seen_between_jumps_however_float32_rounds_what_is_on_them():
+    each = random_sum(130000)
+    wrong = each.op(lambda x: torch.full_like(x, 1.01))
+    verdict = look(wrong, each.start, each.stop, each.count, dtype=each.dtype)[1]
+    width = sum(high - low for low, high in verdict.against.intervals)
+    assert (verdict.word, width > 0.8 * (each.stop - each.start)) == ("differs", True)
+
+
+# Each cell is known to some millionths, with what float32 inside leaves of it.
+@pytest.mark.parametrize("number", [130140, 130345, 130525])
+def test_a_factor_too_small_for_any_cell_is_told_by_all_cells(number):
+    each = random_sum(number)
+    wrong = each.op(lambda x: torch.full_like(x, 1.00001))
+    assert look(wrong, each.start, each.stop, each.count, dtype=each.dtype)[1].word == "differs"
+    assert look(each.op(), each.start, each.stop, each.count, dtype=each.dtype)[1].word == "matches"
 
 
 @pytest.mark.parametrize("seed", range(4))
