@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..schema.op import InputDescription, OpDescription
+from ..schema.op import OpDescription
 from ..url.address import GRAD_OUTPUT_RANGE, default_address, default_ranges, query_values
 from ..url.parse import QueryWords
 from .pair_query import SIDES, SectionPair
@@ -101,7 +101,8 @@ def _declared(op: OpDescription, dtypes: tuple[str, ...]) -> Iterator[Control]:
     for tensor in (each for each in op["inputs"] if each["values"]):
         name, columns = tensor["name"], tensor["shape"][-1] if tensor["shape"] else 1
         kind, extent = ("list", None) if tensor["shape"] else ("float", spans[name])
-        yield Control(name, kind, usual[name], _HELD, _held(tensor), extent, columns=columns)
+        hint = f"held at, {' × '.join(map(str, tensor['shape']))}" if tensor["shape"] else "held at"
+        yield Control(name, kind, usual[name], _HELD, hint, extent, columns=columns)
     yield Control("dtype", "choice", usual["dtype"], _PRECISION, choices=dtypes)
 
 
@@ -117,7 +118,3 @@ def _elements(op: OpDescription, usual: dict[str, str]) -> Iterator[Control]:
         lesser = tuple(each for each in elements if each in least)
         if len(choices) + len(lesser) > 1:
             yield Control(word, "element", usual[word], _ELEMENT, hint, choices=choices, lesser=lesser)
-
-
-def _held(each: InputDescription) -> str:
-    return "held at" + (f", {' × '.join(map(str, each['shape']))}" if each["shape"] else "")

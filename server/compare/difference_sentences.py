@@ -97,7 +97,8 @@ class _Comparison:
             return f"{self.nouns.backward} cannot be compared: that of {listed(failed)} failed."
         without = [name for name, each in zip(self.names, columns, strict=True) if "analytical" not in each]
         if without:
-            return f"{self.nouns.backward} cannot be compared: {listed(without)} {_returns(without)} no gradient."
+            verb = "returns" if len(without) == 1 else "return"
+            return f"{self.nouns.backward} cannot be compared: {listed(without)} {verb} no gradient."
         found = self._compared(columns, "analytical", [set(), set()])
         given = [header["grad_output"] for header in self.headers]
         sent = f"For grad_output {' and '.join(typeset_number(each) for each in dict.fromkeys(given))}"
@@ -204,7 +205,7 @@ class _Comparison:
             return row[0] in self.marks or not within, len(self._x(row[0])), -within
 
         x, *values = min(widest, key=clumsiness)
-        texts = [_value(each) for each in values]
+        texts = ["not a number" if math.isnan(each) else typeset_number(each) for each in values]
         if texts[0] == texts[1]:
             texts = [typeset_number(each, 10) for each in values]
         at, (left, right) = f"at {self.swept} = {self._x(x)}", self.names
@@ -236,11 +237,3 @@ def _equal(one: float, other: float, least: float) -> bool:
     if math.isfinite(one) and math.isfinite(other):
         return abs(one - other) <= least
     return one == other or (math.isnan(one) and math.isnan(other))
-
-
-def _value(value: float) -> str:
-    return "not a number" if math.isnan(value) else typeset_number(value)
-
-
-def _returns(names: list[str]) -> str:
-    return "returns" if len(names) == 1 else "return"

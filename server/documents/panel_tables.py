@@ -112,11 +112,8 @@ def _vertex_name(vertex: Sent) -> str:
 def edge_rows(answer: NodeRecord) -> list[list[Cell]]:
     """The edges of a graph: from where, to where, and what came back."""
     names = list(map(_vertex_name, answer["vertices"]))
-    return [[names[e["source"]], names[e["target"]], _came_back(e)] for e in answer["edges"]]
-
-
-def _came_back(edge: Sent) -> Cell:
-    return {"none": "None", "nothing": _NOTHING, "gradient": edge["label"]}[edge["back"]]
+    said = {"none": "None", "nothing": _NOTHING}
+    return [[names[e["source"]], names[e["target"]], str(said.get(e["back"], e["label"]))] for e in answer["edges"]]
 
 
 def function_sentences(one: Sent) -> list[str]:

@@ -13,7 +13,7 @@ from ..documents.columns import finite_numbers, rows_beside, with_gaps
 from ..documents.typography import nouns
 from ..protocol.answer import CurvesAnswer
 from ..protocol.frames import Frame
-from ..schema.section import FailureRecord, JumpRecord, KinkRecord, Nouns, SeenRecord
+from ..schema.section import Nouns, SeenRecord
 from ..schema.verdict_words import FORWARD_WORDS, verdict_mark, verdict_name
 
 Numbers = list[float | None]
@@ -78,12 +78,12 @@ class DrawnSection:
             stop=header["stop"],
             claim=header["claim"],
             word=verdict["word"],
-            sentence=_failed(header["failure"]) or verdict["sentence"],
+            sentence=(header["failure"] or verdict)["sentence"],
             intervals=tuple((low, high) for low, high in verdict["intervals"]),
             x=list(columns.get("x", ())),
             columns={name: finite_numbers(column.tolist()) for name, column in columns.items() if name not in unseen},
             status=[statuses[code] for code in columns.get("status", ())],
-            marks=tuple(map(_mark, header["marks"])),
+            marks=tuple(Mark(**each) for each in header["marks"]),
             seen=tuple(_bars(header["seen"], header["stop"] - header["start"])) if header["seen"] else (),
         )
 
@@ -125,20 +125,12 @@ def words_of_status(answer: Frame[Any], name: str = "status") -> list[str]:
     return [answer.header["statuses"][code] for code in answer.columns.get(name, ())]
 
 
-def _failed(failure: FailureRecord | None) -> str:
-    return failure["sentence"] if failure else ""
-
-
 def _bars(seen: SeenRecord, span: float) -> Iterator[tuple[float, float, float]]:
     """The bins that are not empty, and a narrow bar at each kink that numbers lie on, which may stand out by far."""
     bins, narrow = [each for each in seen["inputs"] if each[2]], _NARROW * span / 2
     full = max((share for _, _, share in bins), default=1.0)
     for low, high, share in [*bins, *((at - narrow, at + narrow, share) for at, share in seen["kinks"])]:
         yield low, high, _BAR * min(_STANDS_OUT, share / full)
-
-
-def _mark(mark: KinkRecord | JumpRecord) -> Mark:
-    return Mark(**mark)
 
 
 # The neighbourhood of a pole or cusp: this share of the range, and at most this share of the distance to the next.

@@ -73,13 +73,14 @@ def build_scene(answer: CurvesAnswer, layout: str, held: AxisRanges | None = Non
     section = without_poles(whole)
     upper, lower = _y_axes(section, layout, held or axis_ranges(whole))
     few, many = _x_axes(section)
+    widest = widest_label(upper.ticks + (lower.ticks if lower else ()))
     return Scene(
         section=section,
         few=few,
         many=many,
         upper=upper,
         lower=lower,
-        left=_left(upper, lower),
+        left=ceil(4 * max(_LEFT, 0.7 + widest)) / 4,
         stripes=tuple(_stripe(section, interval) for interval in section.intervals),
         opacity=_opacity(section),
         layers=tuple(layers(section)),
@@ -98,10 +99,6 @@ def _x_axes(section: DrawnSection) -> tuple[Axis, Axis]:
     across = (section.start, section.stop)
     few, many = (Axis(across, section.wrt, fitting_ticks(across, *room)) for room in (FEW, MANY))
     return few, many
-
-
-def _left(upper: Axis, lower: Axis | None) -> float:
-    return ceil(4 * max(_LEFT, 0.7 + widest_label(upper.ticks + (lower.ticks if lower else ())))) / 4
 
 
 def _opacity(section: DrawnSection) -> float:

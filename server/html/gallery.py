@@ -61,17 +61,9 @@ def cards_by_group(cards: Iterable[_Op]) -> list[tuple[str, list[_Op]]]:
     """
 
     def place(op: OpStub) -> tuple[int, str, int, str]:
-        title = "" if op["own"] else op["title"].lower()
-        return _place(GALLERY_GROUPS, op["group"]), op["group"], -_rank(op), title
+        name, group, title = op["name"], op["group"], "" if op["own"] else op["title"].lower()
+        rank = len(_FIRST) - _FIRST.index(name) if name in _FIRST else 0
+        return GALLERY_GROUPS.index(group) if group in GALLERY_GROUPS else -1, group, -rank, title
 
     order = sorted(cards, key=place)
     return [(group, list(members)) for group, members in groupby(order, key=lambda op: str(op["group"]))]
-
-
-def _rank(op: OpStub) -> int:
-    """The priority of an op within its group; 0 for one that is sorted by title."""
-    return len(_FIRST) - _FIRST.index(op["name"]) if op["name"] in _FIRST else 0
-
-
-def _place(order: tuple[str, ...], name: str) -> int:
-    return order.index(name) if name in order else -1

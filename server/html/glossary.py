@@ -57,17 +57,14 @@ def termed(text: Markup | str, root: str = "") -> Markup:
     pieces, pattern, within = [], _pattern(), False
     for piece in _APART.split(str(text)):
         within = (within or bool(_OPENING.match(piece))) and not _CLOSING.match(piece)
-        pieces.append(piece if within or _is_tag(piece) else pattern.sub(linked, piece))
+        tag = piece.startswith("<") and not piece.startswith("<code>grad_")
+        pieces.append(piece if within or tag else pattern.sub(linked, piece))
     return Markup("".join(pieces))  # noqa: S704 - nothing but links is added
 
 
 def unlinked(text: str) -> str:
     """What ``termed`` gave, without its links: for a file that has no glossary beside it."""
     return _LINK.sub(r"\1", str(text))
-
-
-def _is_tag(piece: str) -> bool:
-    return piece.startswith("<") and not piece.startswith("<code>grad_")
 
 
 @cache

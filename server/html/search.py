@@ -64,13 +64,8 @@ def _worth(term: str, card: SearchedCard) -> int:
         return shown
     if all(word in keywords for word in wanted):
         return _KEYWORD
-    if len(wanted) == 1 and (term in text or (len(term) >= _UNFINISHED and _begins_any(term, keywords | text))):
-        return _TEXT
-    return 0
-
-
-def _begins_any(term: str, words: _Words) -> bool:
-    return any(word.startswith(term) for word in words)
+    begins = len(term) >= _UNFINISHED and any(word.startswith(term) for word in keywords | text)
+    return _TEXT if len(wanted) == 1 and (term in text or begins) else 0
 
 
 def _terms(query: str) -> list[str]:

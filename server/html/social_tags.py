@@ -46,7 +46,7 @@ def section_tags(
         title=op["title"],
         description=_said(op, header),
         robots=_robots(indexed and "?" not in url),
-        image=_preview(base, op, address),
+        image=base + canonical_address(op, pictured_address(address), "/ops/{name}.png"),
         oembed=f"{base}/oembed?url={asked}",
     )
 
@@ -67,11 +67,6 @@ LESSONS_DESCRIPTION = "Short lessons on backward: one question, one live figure 
 def plain_tags(url: str, title: str, description: str, indexed: bool) -> SocialTags:
     """The tags of a page of words, without a picture."""
     return SocialTags(url, title, description, _robots(indexed))
-
-
-def _preview(base: str, op: OpDescription, address: Address) -> str:
-    """The address of the picture for link previews."""
-    return base + canonical_address(op, pictured_address(address), "/ops/{name}.png")
 
 
 def _robots(indexed: bool) -> str:

@@ -11,7 +11,6 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from ..html.course import Course, trouble_of
 from ..html.glossary import glossary_entries
 from ..html.lessons import BadLesson, Lesson, LessonPlace, control_positions
-from ..html.pages import Pages, SectionPage
 from ..http.responses import cached_reply, uncached_reply
 from ..protocol.errors import BadQuestion, UnknownOp
 from ..protocol.fingerprint import fingerprint
@@ -93,24 +92,18 @@ async def _lesson(request: Request, framed: bool) -> Response:
 
 
 async def _section(request: Request, place: LessonPlace, course: Course, asked: str, framed: bool) -> Response:
+    """The page; where what is ``asked`` says nothing of the figure, that begins as the lesson says."""
+    lesson = place.lesson
+    query = asked if undressed_query(asked) else "&".join(filter(None, (lesson.query, asked)))
     return await section_page(
         request,
-        SectionPlace(place.lesson.op, _query(place.lesson, asked)),
+        SectionPlace(lesson.op, query),
         EMBED,
-        f"lesson {place.lesson.name} {framed} {course.digest}",
-        partial(_render, place=place, course=course, framed=framed),
+        f"lesson {lesson.name} {framed} {course.digest}",
+        lambda pages, view: pages.lesson(view, place, course, framed),
         _PATIENCE,
-        partial(_at_every_position, place.lesson),
+        partial(_at_every_position, lesson),
     )
-
-
-def _query(lesson: Lesson, asked: str) -> str:
-    """What was asked, and where that says nothing of the figure, the beginning of the lesson with it."""
-    return asked if undressed_query(asked) else "&".join(filter(None, (lesson.query, asked)))
-
-
-def _render(pages: Pages, view: SectionPage, place: LessonPlace, course: Course, framed: bool) -> bytes:
-    return pages.lesson(view, place, course, framed)
 
 
 def _at_every_position(lesson: Lesson, op: OpDescription, device: DeviceSummary, address: Address) -> list[Question]:

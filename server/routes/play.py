@@ -17,7 +17,6 @@ from ..exercises.exercise import OPEN_GOALS, Exercise, Goal
 from ..exercises.grade import graded_text
 from ..figure.hidden_curves import without_hidden
 from ..html.op_markup import controls_digest
-from ..html.pages import Pages, SectionPage
 from ..http.cross_site_guard import PLAY, PLAY_GRADE, PLAY_PAGE
 from ..http.openapi import EDIT_BODY, edit_response, problem_responses
 from ..http.responses import reply, uncached_reply
@@ -92,13 +91,11 @@ async def editor(request: Request) -> Response:
         uncalled = unsolved.told
     if origin and not uncalled:
         place = SectionPlace(origin, encoded_query(words))
-        return await section_page(request, place, PAGE, "play", _rendered, _PATIENCE)
+        return await section_page(
+            request, place, PAGE, "play", lambda pages, view: pages.play(view.base, view.indexed, view), _PATIENCE
+        )
     body = await asyncio.to_thread(site.pages.play, site.base(request), site.settings.public, None, uncalled)
     return reply(request, body, "text/html")
-
-
-def _rendered(pages: Pages, view: SectionPage) -> bytes:
-    return pages.play(view.base, view.indexed, view)
 
 
 @router.post(

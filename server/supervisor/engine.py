@@ -314,10 +314,11 @@ class Engine:
         """Whether a worker listens."""
         return any(worker.listens for worker in self._workers)
 
-    async def _attend(self, worker: Worker) -> None:
-        """Have this worker listen, and one after the other in its place, until the ops are known to be broken."""
+    async def _attend(self, worker: Worker | None = None) -> None:
+        """Have this worker, or another one, listen, and one after the other in its place, until the ops are broken."""
         failed_starts = idle_deaths = 0
         try:
+            worker = worker or await self._next()
             while True:
                 await self._listen(worker)
                 lost = await worker.lost()
@@ -354,10 +355,7 @@ class Engine:
         self._turns.add(worker)
         await self._notify()
         while len(self._attending) < self.job.workers:
-            self._attending.append(asyncio.create_task(self._attend_another()))
-
-    async def _attend_another(self) -> None:
-        await self._attend(await self._next())
+            self._attending.append(asyncio.create_task(self._attend()))
 
     async def _next(self, last: Worker | None = None) -> Worker:
         """Start another worker, in the place of the ``last`` one; retried every second where the system refuses."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ..protocol.errors import EngineBusy
@@ -11,19 +10,12 @@ Result = TypeVar("Result")
 IsDisconnected = Callable[[], Awaitable[bool]]
 
 
-@dataclass
-class _Flight(Generic[Result]):
-    """Work under way, and for each waiting client a test of whether it has disconnected."""
-
-    task: asyncio.Task[Result]
-    waiting: list[IsDisconnected | None] = field(default_factory=list)
-
-
 class SingleFlight(Generic[Result]):
     """Work under way, by key."""
 
     def __init__(self) -> None:
-        self._flights: dict[str, _Flight[Result]] = {}
+        # By key, with a test for each waiting client of whether it has disconnected.
+        self._flights: dict[str, tuple[asyncio.Task[Result], list[IsDisconnected | None]]] = {}
 
     def join(
         self,
@@ -41,9 +33,9 @@ class SingleFlight(Generic[Result]):
             waiting: list[IsDisconnected | None] = []
             task = asyncio.create_task(self._fly(key, work, waiting))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())  # its client may be gone
-            flight = self._flights[key] = _Flight(task, waiting)
-        flight.waiting.append(gone)
-        return flight.task
+            flight = self._flights[key] = task, waiting
+        flight[1].append(gone)
+        return flight[0]
 
     async def _fly(
         self,

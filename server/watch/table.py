@@ -39,11 +39,9 @@ class SeenTable:
             for row in rows:
                 table.add_row(*row)
             console.print(table)
-        for said in (*([] if rows else [_NOTHING]), *self._sentences(), *self.capture.record["notes"]):
+        told = [each["sentences"][0] for each in self.seen.values() if each["differs"]]
+        for said in (*([] if rows else [_NOTHING]), *told, *self.capture.record["notes"]):
             console.print(said.replace("`", ""), markup=False)
-
-    def _sentences(self) -> list[str]:
-        return [each["sentences"][0] for each in self.seen.values() if each["differs"]]
 
     def _rows(self) -> list[tuple[str, ...]]:
         judged = [(self._judged(each), each) for each in self.capture.record["sites"]]
