@@ -14,6 +14,7 @@ from ...runtime.arrays import EPSILON, Array, Forward, dtype_name
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import InputCopies
+from ..singularities.special_points import special_points
 from .loss import Loss, LossGradient, flat_array, moved_size, output_at, position_tensor
 from .optimizer import DescentRun, GradientFunction, run_descent
 from .plan import DescentPlan, DescentRequest, plan_descent
@@ -33,9 +34,6 @@ _MIN_POINTS, _MAX_POINTS = 201, 801  # budget: the points of the picture, at lea
 # sample: the picture holds the range and the start, with room for so many more ranges on either side; where the start
 # is farther away than that many ranges, only what is around it, this share of it wide, to tell numbers apart.
 _MARGIN, _MAX_DISTANCE, _RESOLUTION = 1.0, 32.0, 1e-4
-# pattern: a cell of _STEEP median rises is halved _BISECTIONS times (a budget): a jump keeps _JUMP_SHARE of its rise.
-_STEEP, _BISECTIONS, _JUMP_SHARE = 6.0, 44, 0.5
-_MAX_JUMPS = 24  # budget: the most cells that are searched for a jump, the steepest of them
 
 
 class TooLarge(Exception):
@@ -170,14 +168,14 @@ class Landscape:
 def landscape(truth: TrueForward, loss: Loss, start: float, stop: float, returned: Array, true: Array) -> Landscape:
     """From ``start`` to ``stop``, and as far beyond as the positions ``returned`` and ``true`` lie, within reason."""
     x = _positions(start, stop, np.concatenate((returned, true)))
-    single = truth.outputs(returned[:1, None]).shape[1] == 1
+    single, cheap = truth.outputs(returned[:1, None]).shape[1] == 1, bool(truth.copies.section.stacked)
 
     def height(t: Array) -> Array:
         y = truth.outputs(t[:, None])
         return y[:, 0] if single else ((y - np.array(loss.goal)) ** 2).mean(axis=1)
 
     return Landscape(
-        "forward" if single else "loss", *_split_at_jumps(height, x, height(x)), height(returned), height(true)
+        "forward" if single else "loss", *_split_at_jumps(height, x, height(x), cheap), height(returned), height(true)
     )
 
 
@@ -195,21 +193,13 @@ def _positions(start: float, stop: float, visited: Array) -> Array:
     return np.linspace(low, high, min(_MAX_POINTS, max(_MIN_POINTS, count)))
 
 
-def _split_at_jumps(height: Forward, x: Array, y: Array) -> tuple[Array, Array]:
-    """The same with both sides of every jump, and NaN between them."""
-    rises = np.abs(np.diff(y))
-    median = float(np.median(rises[np.isfinite(rises)])) if np.isfinite(rises).any() else 0.0
-    steep = np.flatnonzero(rises > _STEEP * median)
-    cells = np.sort(steep[np.argsort(-rises[steep], kind="stable")][:_MAX_JUMPS])
-    left, right, below, above = x[cells], x[cells + 1], y[cells], y[cells + 1]
-    for _ in range(_BISECTIONS if cells.size else 0):
-        middle = (left + right) / 2
-        between = height(middle)
-        lower = np.abs(between - below) > np.abs(above - between)
-        left, below = np.where(lower, left, middle), np.where(lower, below, between)
-        right, above = np.where(lower, middle, right), np.where(lower, between, above)
-    jumps = np.abs(above - below) > _JUMP_SHARE * rises[cells]
-    after = np.repeat(cells[jumps] + 1, 3)
-    new_x = np.stack((left, (left + right) / 2, right))[:, jumps].T.ravel()
-    new_y = np.stack((below, np.full(cells.size, np.nan), above))[:, jumps].T.ravel()
-    return np.insert(x, after, new_x), np.insert(y, after, new_y)
+def _split_at_jumps(height: Forward, x: Array, y: Array, cheap: bool) -> tuple[Array, Array]:
+    """The same with both sides of every jump, and NaN between them; many points in a call may be ``cheap``."""
+    jumps = [(each.left, each.right) for each in special_points(height, x, y, cheap=cheap) if each.kind == "jump"]
+    ends = np.array(jumps).reshape(-1, 2)
+    sides, middle = height(ends.ravel()).reshape(ends.shape) if jumps else ends, ends.mean(axis=1)
+    kept = ~((ends[:, :1] <= x) & (x <= ends[:, 1:])).any(axis=0)
+    x = np.concatenate((x[kept], ends.ravel(), middle))
+    y = np.concatenate((y[kept], sides.ravel(), np.full(middle.size, np.nan)))
+    order = np.argsort(x, kind="stable")
+    return x[order], y[order]

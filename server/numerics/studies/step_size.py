@@ -223,9 +223,12 @@ def _bounded_slopes(slopes: Slopes, kind: _Kind) -> tuple[BoundedSlope, BoundedS
     if kind in ("pole", "no value"):
         return _NO_SLOPE, _NO_SLOPE, _NO_SLOPE
     has_best = kind in ("unresolved", "edge") and math.isfinite(best.value)
+    vertical = kind != "unresolved"
     # A side on which forward has no value has no slope either.
     left, right = (
-        each if math.isfinite(each.error) or (math.isinf(each.value) and kind != "unresolved") else _NO_SLOPE
+        _NO_SLOPE
+        if math.isinf(each.error) and not (vertical and math.isinf(each.value))
+        else replace(each, error=math.inf if math.isinf(each.value) else each.error)
         for each in (left, right)
     )
     return best if has_best else _NO_SLOPE, left, right
