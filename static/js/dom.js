@@ -79,7 +79,8 @@ const sheets = new Map();
 
 /** Settled when the style sheet at `href` applies; it is asked for once, and again only if it did not come. */
 export function styleSheet(href) {
-  if (!sheets.has(href)) sheets.set(href, load(href));
+  const there = document.querySelector(`link[rel="stylesheet"][href="${href}"]`)?.sheet; // it may have come with the page
+  if (!sheets.has(href)) sheets.set(href, there ? Promise.resolve() : load(href));
   return sheets.get(href);
 }
 
