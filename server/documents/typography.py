@@ -92,7 +92,7 @@ def _outside_code(typeset: Callable[[str], str], text: str) -> str:
 
 
 def _typeset_words(text: str) -> str:
-    text = re.sub(r"(^|[^\w.])-(?=\.?\d)", r"\1−", text, flags=re.ASCII)
+    text = re.sub(r"(^|[^\w.-])-(?=\.?\d)", r"\1−", text, flags=re.ASCII)
     return re.sub(" ([≤<>=]) ", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", text)
 
 

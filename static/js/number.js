@@ -58,7 +58,7 @@ const outsideCode = (typeset, text) =>
 /** A sentence as it is set: true minus signs before numbers, and comparisons that do not break across lines. */
 export const typesetSentence = (text) =>
   outsideCode(
-    (words) => words.replace(/(^|[^\w.])-(?=[\d.])/g, "$1−").replace(/ ([≤<>=]) /g, "\u00a0$1\u00a0"),
+    (words) => words.replace(/(^|[^\w.-])-(?=[\d.])/g, "$1−").replace(/ ([≤<>=]) /g, "\u00a0$1\u00a0"),
     text,
   );
 

@@ -72,6 +72,11 @@ def test_a_function_that_exits_is_told_of_like_any_other(capsys: pytest.CaptureF
     assert capsys.readouterr().out == ""
 
 
+def test_what_returns_no_finite_number_is_not_said_to_raise() -> None:
+    sentence = refused(function_of("def forward(ctx, x):\n    return x * float('nan')")).sentence
+    assert "trials what forward returned is not finite, called with `" in sentence
+
+
 def test_no_error_talks_it_into_huge_tensors() -> None:
     huge = f"""
         def forward(ctx, x):

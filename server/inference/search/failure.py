@@ -11,7 +11,7 @@ from ..source.signature import not_static
 from .blame import Blame, is_source_error, user_location
 from .queue import RecipeStep
 from .search import RecipeSearch, is_missing_here
-from .trial import Outcome, try_recipe
+from .trial import Outcome, UnusableCall, try_recipe
 
 _MAX_FAILURES, _MAX_LENGTH = 5, 160
 _HINT = "say how it is called instead"
@@ -108,9 +108,9 @@ def _sentence(function: Any, search: RecipeSearch, failures: _Failures, argument
     if foreign:
         return _object_sentence(search, foreign)
     what = f"No value was found for {argument!r}" if argument else "No arguments were found"
+    still = "" if isinstance(blamed.error, UnusableCall) else f"{where} still raises "
     return (
-        f"{what} with which {name} works: after {search.trials} trials {where} still raises {text}, "
-        f"called with `{recipe}`; {_HINT}."
+        f"{what} with which {name} works: after {search.trials} trials {still}{text}, called with `{recipe}`; {_HINT}."
     )
 
 
