@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from ...ops import OPS, Op, op
+from ..numerics.sentences.proof_sentence import named
 from ..proof import AVAILABLE
 from ..proof.certificate import MOST_BYTES, BadCertificate, Certificate, digest_of, fault_of, read, section_of
 from ..protocol.errors import LoadFailed, Unsolved
@@ -74,6 +75,8 @@ def _sentence(certificate: Certificate) -> str:
     but = f", but at {points} point{'s' * (points != 1)}" if points else ""
     where = f"for all {certificate.wrt[0]} from {proof.start:g} to {proof.stop:g}"
     where = f"for every real {certificate.wrt[0]}" if proof.everywhere else where
+    held = proof.held
+    where += f" and all {named(held)} from {held.low:g} to {held.high:g}" if held else ""
     said = {
         "proved": f"backward of {certificate.op} is its derivative {where}{but}, to {proof.epsilon:g} of the slope",
         "refuted": f"backward of {certificate.op} is not its derivative",

@@ -10,12 +10,15 @@ import torch
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from torch.overrides import TorchFunctionMode
 
+from .interpreter import flat
+from .ranging import Ranging
 from .stand_in import StandIn, refuse
 
 # What has another name in torch; all others have the same, and say the same.
 _NAMES = {"power": "pow", "rint": "round", "fabs": "abs", "invert": "logical_not", "equal": "eq"}
 _OF_TENSORS = ("maximum", "minimum", "hypot", "logaddexp")  # which take no numbers of Python
 _FUNCTIONS = ("where", "clip", "sum", "mean")
+_OF_NUMBERS = (torch.tensor, torch.as_tensor, torch.asarray, torch.scalar_tensor, torch.Tensor.new_tensor)
 
 
 class ArrayStandIn(NDArrayOperatorsMixin):
@@ -83,6 +86,8 @@ class ArraysToTensors(TorchFunctionMode):
     """While it is entered, torch makes tensors of these arrays."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in _OF_NUMBERS and any(type(each) is Ranging for each in flat(args)):
+            refuse(f"{function.__name__} of a number that is held in a range")
         if args and isinstance(args[0], ArrayStandIn):
             if function in (torch.as_tensor, torch.from_numpy, torch.tensor) and not kwargs:
                 return args[0].tensor.clone() if function is torch.tensor else args[0].tensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,13 +14,16 @@ from flint import arb, ctx
 from ..runtime.section import Section
 from ..runtime.vjp import pull_back
 from .arrays import ArraysToTensors, array_of
-from .column import Column, Lanes, ProofSignal, Undecided, alike
+from .column import Axis, Column, Lanes, ProofSignal, Undecided, alike
+from .directions import directions
 from .enclosure import TERMS
 from .interpreter import Interpreter
 from .primitives import handler_of
+from .ranging import Ranging
+from .record import Held
 from .stand_in import StandIn, columns_of, new_tensor, positions
 
-Box = tuple[float, float]
+Box = tuple[float, ...]  # from where to where the swept number goes in it, and one that is held in a range
 setattr(StandIn, "numpy", array_of)  # noqa: B010 - of which its class knows nothing
 
 
@@ -50,8 +53,34 @@ def precision(bits: int) -> Iterator[None]:
 
 def lanes_of(boxes: list[Box], tight: bool = False, sizes: Box = (1.0, 1.0), end: int = 0) -> Lanes:
     """The boxes and their centres, for a grad_output of these sizes; of u at an ``end`` of the line."""
-    balls = [arb(start) if start == stop else arb(start).union(arb(stop)) for start, stop in (*boxes, sizes)]
-    return Lanes(balls[:-1], [arb(centre(each)) for each in boxes], balls[-1], tight, end)
+    size = _ball(sizes)
+    if len(boxes[0]) == 2:
+        return Lanes(Axis(list(map(_ball, boxes)), _middles(boxes), [arb(1)] * len(boxes)), size, tight, end)
+    cosines, sines = zip(*directions(ctx.prec), strict=True)
+    swept, held = _axis([each[:2] for each in boxes], cosines), _axis([each[2:] for each in boxes], sines)
+    return Lanes(swept, size, held=held, lines=len(sines))
+
+
+def _axis(sides: list[Box], directions: Sequence[arb]) -> Axis:
+    """One side of each box, in lanes of all directions: it is as far as 1 along its own."""
+    lanes = [
+        (ball, middle) for ball, middle in zip(map(_ball, sides), _middles(sides), strict=True) for _ in directions
+    ]
+    halves = [(ball - middle).abs_upper() for ball, middle in lanes]
+    steps = [
+        (arb(1) if half.is_zero() else half) * each
+        for half, each in zip(halves, list(directions) * len(sides), strict=True)
+    ]
+    return Axis([ball for ball, _ in lanes], [middle for _, middle in lanes], steps)
+
+
+def _ball(side: Box) -> arb:
+    start, stop = side
+    return arb(start) if start == stop else arb(start).union(arb(stop))
+
+
+def _middles(sides: list[Box]) -> list[arb]:
+    return [arb(centre(each)) for each in sides]
 
 
 def centre(box: Box) -> float:
@@ -59,12 +88,17 @@ def centre(box: Box) -> float:
     return box[0] / 2 + box[1] / 2
 
 
-def enclose(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int = 1) -> Enclosed:
-    """Call it on all boxes at once, with a grad_output of this sign. Raises ``Undecided``, ``Parted``."""
+def enclose(
+    section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int = 1, held: Held | None = None
+) -> Enclosed:
+    """Call it on all boxes at once, with a grad_output of this sign. Raises ``Undecided``, ``Parted``.
+
+    What is ``held`` in a range has that of each box.
+    """
     run = Interpreter(lanes, section.dtype, handler_of)
     try:
         with run, ArraysToTensors():
-            curve, gradient = _called(section, surrogate, lanes, sign)
+            curve, gradient = _called(section, surrogate, lanes, sign, held)
     except (ProofSignal, Exception) as error:
         raise run.refused or Undecided(f"it raises {type(error).__name__} here") from error
     if run.refused:  # it was raised, and somebody has caught it
@@ -72,10 +106,12 @@ def enclose(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes
     return Enclosed(curve, *alike(curve.derivative(), gradient), tuple(run.draws))
 
 
-def _called(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int) -> tuple[Column, Column]:
+def _called(
+    section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int, held: Held | None
+) -> tuple[Column, Column]:
     zero, place = lanes.constant(0.0), _place(section.shape(section.wrt), section.wrt_index)
     for others in (False, True):  # where None comes back, it is asked for beside those of the others
-        arguments = _arguments(section, lanes)
+        arguments = _arguments(section, lanes, held)
         inputs = dict(zip((name for name, _ in section.inputs), arguments, strict=False))
         for name, each in inputs.items():
             each.requires_grad_(others or name == section.wrt)
@@ -94,7 +130,7 @@ def _called(section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes
     if surrogate is not None:
         told = _told(surrogate, new_tensor(lanes, [size], positions(()), out.dtype))
         with torch.no_grad():
-            out = section.output(told(*_arguments(section, lanes)))
+            out = section.output(told(*_arguments(section, lanes, held)))
     return _element(section, out, lanes), replace(gradient, degree=gradient.degree - 1)
 
 
@@ -105,15 +141,18 @@ def _told(surrogate: Callable[..., Any], grad_output: Any) -> Callable[..., Any]
     return surrogate
 
 
-def _arguments(section: Section, lanes: Lanes) -> list[Any]:
-    """Inputs, of which one is swept, and parameters."""
+def _arguments(section: Section, lanes: Lanes, held: Held | None) -> list[Any]:
+    """Inputs, of which one element is swept, and parameters; one of all is held in a range."""
     arguments: list[Any] = []
     for name, values in section.inputs:
-        columns = list(map(lanes.constant, values))
+        columns, shape = list(map(lanes.constant, values)), section.shape(name)
         if name == section.wrt:
-            columns[_place(section.shape(name), section.wrt_index)] = lanes.swept()
-        arguments.append(new_tensor(lanes, columns, positions(section.shape(name)), section.dtype))
-    return [*arguments, *(value for _, value in section.parameters)]
+            columns[_place(shape, section.wrt_index)] = lanes.swept()
+        if held is not None and name == held.name:
+            columns[_place(shape, held.index)] = lanes.ranging()
+        arguments.append(new_tensor(lanes, columns, positions(shape), section.dtype))
+    ranging = held and held.name
+    return [*arguments, *(Ranging(lanes.ranging()) if each == ranging else v for each, v in section.parameters)]
 
 
 def _place(shape: tuple[int, ...], index: tuple[int, ...]) -> int:

@@ -111,10 +111,14 @@ def section_of(certificate: Certificate, op: Any) -> Section:
     if not known or [name for name, _ in certificate.parameters] != [each.name for each in op.parameters]:
         raise BadCertificate("the Function has other inputs now")
     (wrt, wrt_index), (of, of_index) = certificate.wrt, certificate.of
-    if wrt not in inputs or of not in op.outputs:
+    held = certificate.proof.held
+    others = {each.name: each.shape for each in op.inputs} | {
+        each.name: () for each in op.parameters if each.kind == "float"
+    }
+    if wrt not in inputs or of not in op.outputs or (held and not held.is_in(others, (wrt, wrt_index))):
         raise BadCertificate("the Function has other inputs now")
-    held = (certificate.inputs, certificate.parameters)
-    return Section(op, op, wrt, wrt_index, of, of_index, *held, getattr(torch, certificate.dtype))
+    given = (certificate.inputs, certificate.parameters)
+    return Section(op, op, wrt, wrt_index, of, of_index, *given, getattr(torch, certificate.dtype))
 
 
 def fault_of(certificate: Certificate, section: Section, surrogate: Callable[..., Any] | None) -> str:

@@ -47,34 +47,53 @@ class Parted(ProofSignal):
         self.ways = ways
 
 
+@dataclass(frozen=True)
+class Axis:
+    """A number: its ball in each lane, the centres of these, and how far it goes along the direction of the lane."""
+
+    balls: list[arb]
+    centres: list[arb]
+    steps: list[arb]
+
+    @cached_property
+    def series(self) -> list[Value]:
+        """It, as series along the directions: first of the balls, then of the centres."""
+        return [arb_series(list(each), TERMS) for each in zip(self.balls + self.centres, self.steps * 2, strict=True)]
+
+
 @dataclass
 class Lanes:
     """The boxes of one run as balls, then their centres in the same order; and what is noted while it lasts.
 
-    ``size`` is that of grad_output. At an ``end`` of the line, 1 or -1, the boxes are of u > 0, and x = end / u. Where
-    they are ``tight``, what is computed is enclosed more narrowly, which costs time. ``turns`` are the places in each
-    box at which a comparison may change; ``computed`` is how many values were. ``signed`` says that a comparison asked
-    for the sign of grad_output, ``mixed`` that something is not proportional to it; ``thresholds`` are sizes at which a
-    comparison with it changes.
+    Of what is swept there is an ``axis``, and one of what is ``held`` in a range: then each box has as many lanes as
+    there are ``lines`` through it, in one direction each. ``size`` is that of grad_output. At an ``end`` of the line, 1
+    or -1, the boxes are of u > 0, and x = end / u. Where they are ``tight``, what is computed is enclosed more
+    narrowly, which costs time. ``turns`` are the places in each box at which a comparison may change; where its place
+    moves over all of a box, that is ``moving``. ``computed`` is how many values were. ``signed`` says that a comparison
+    asked for the sign of grad_output, ``mixed`` that something is not proportional to it; ``thresholds`` are sizes at
+    which a comparison with it changes.
     """
 
-    balls: list[arb]
-    centres: list[arb]
+    axis: Axis
     size: arb
     tight: bool = False
     end: int = 0
+    held: Axis | None = None
+    lines: int = 1
     turns: list[list[arb]] = field(init=False)
+    moving: set[int] = field(default_factory=set)
     computed: int = 0
     signed: bool = False
     mixed: bool = False
     thresholds: set[float] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.turns = [[] for _ in self.balls]
+        self.balls = self.axis.balls
+        self.turns = [[] for _ in self.balls[:: self.lines]]
 
     @property
     def count(self) -> int:
-        """Boxes and centres."""
+        """Lanes of boxes and of their centres."""
         return 2 * len(self.balls)
 
     def constant(self, number: float) -> Column:
@@ -83,12 +102,12 @@ class Lanes:
 
     def swept(self) -> Column:
         """The number that is swept."""
-        return self.constant(self.end).times_u(-1) if self.end else Column(self, list(self.variable))
+        return self.constant(self.end).times_u(-1) if self.end else Column(self, list(self.axis.series))
 
-    @cached_property
-    def variable(self) -> list[Value]:
-        """t, or u, as series."""
-        return [arb_series([each, 1], TERMS) for each in (*self.balls, *self.centres)]
+    def ranging(self) -> Column:
+        """The number that is held in a range."""
+        assert self.held is not None
+        return Column(self, list(self.held.series))
 
     def same(self, ways: list[Any]) -> Any:
         """What is the same in all boxes. Raises ``Parted``, if it is not, or None in one."""
@@ -98,26 +117,34 @@ class Lanes:
 
     def signs(self, differences: list[Value]) -> list[int | None]:
         """1 or −1 where the difference is so for all t of a lane, 0 where it is 0 for all; else None."""
-        return [self._sign(lane, each, differences) for lane, each in enumerate(differences)]
+        found: list[int | None] = []
+        for lane, each in enumerate(differences):
+            number, first = head(each), lane - lane % self.lines
+            if number > 0 or number < 0 or number.is_zero():
+                found.append((number > 0) - (number < 0))
+            elif lane > first:
+                found.append(found[first])
+            else:
+                found.append(self._newton(lane, differences) if lane < len(self.balls) else None)
+        return found
 
-    def _sign(self, lane: int, difference: Value, differences: list[Value]) -> int | None:
-        number = head(difference)
-        if number > 0 or number < 0 or number.is_zero():
-            return (number > 0) - (number < 0)
-        if lane >= len(self.balls) or not isinstance(difference, arb_series):
-            return None
-        return self._newton(lane, difference[1], head(differences[lane + len(self.balls)]))
-
-    def _newton(self, lane: int, slope: arb, at_centre: arb) -> int | None:
+    def _newton(self, lane: int, differences: list[Value]) -> int | None:
         """The sign where no zero is in the box; else None, and the one zero that may be there is noted.
 
-        By the mean value theorem: 0 = d(m) + d'(η)(ξ − m) for a zero ξ, with η in the box.
+        By the mean value theorem: 0 = d(m) + ∂d/∂ξ ξ + ∂d/∂η η for a zero, with the derivatives somewhere in the box.
         """
-        if not (slope > 0 or slope < 0) or not at_centre.is_finite():
+        along, across = differences[lane], differences[lane + self.lines // 2] if self.held else constant(0.0)
+        at_centre = head(differences[lane + len(self.balls)])
+        if not (isinstance(along, arb_series) and isinstance(across, arb_series)) or not at_centre.is_finite():
             return None
-        zero = self.centres[lane] - at_centre / slope
+        slope = along[1]
+        if not (slope > 0 or slope < 0):
+            return None
+        zero = self.axis.centres[lane] - self.axis.steps[lane] * (at_centre + across[1] * arb(0, 1)) / slope
+        if across[1].abs_lower() > slope.abs_upper() + at_centre.abs_upper():
+            self.moving.add(lane // self.lines)
         if zero.overlaps(self.balls[lane]):
-            self.turns[lane].append(zero)
+            self.turns[lane // self.lines].append(zero)
             return None
         return 1 if at_centre > 0 else -1 if at_centre < 0 else None
 
@@ -180,7 +207,7 @@ class Column:
         """With a smaller power of u, and the rest of it in its values."""
         values = self.values
         for _ in range(self.order - order):
-            values = list(map(multiply, values, self.lanes.variable))
+            values = list(map(multiply, values, self.lanes.axis.series))
         return Column(self.lanes, values, self.degree, order)
 
     def derivative(self) -> Column:
@@ -198,7 +225,7 @@ class Column:
     def tightened(self) -> Column:
         """The same with less around it in the boxes, by Taylor's theorem at their centres."""
         half = len(self.lanes.balls)
-        lanes = zip(self.values[:half], self.values[half:], self.lanes.balls, self.lanes.centres, strict=True)
+        lanes = zip(self.values[:half], self.values[half:], self.lanes.balls, self.lanes.axis.centres, strict=True)
         found = [
             narrowed(each, middle, ball - centre) if isinstance(each, arb_series) and each.length() > 2 else each
             for each, middle, ball, centre in lanes

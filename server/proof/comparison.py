@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 from flint import arb, arb_series
 
-from .call import Box, centre
+from .call import Enclosed
+from .column import Lanes
+from .directions import difference_along
 from .enclosure import TERMS, Value, head, narrowed, subtract
 
 EPSILONS = (1e-12, 1e-9)  # bound: of the difference, relative to the slope at its place
@@ -16,53 +18,26 @@ EPSILONS = (1e-12, 1e-9)  # bound: of the difference, relative to the slope at i
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is known in a box and in the middle of it, of the ``slope`` and of the ``gradient``, both over grad_output.
+    """What is known in all of a box, of the ``slope``, of what ``backward`` returns and of their ``difference``.
 
-    Each is enclosed by its Taylor series at the middle.
+    The first two are over grad_output. In the middle the slope is no less than ``slope_middle`` in size, and the
+    difference is ``off``. What ``is_smooth`` is analytic in the box, as the slope is. A ``zero`` is where the
+    difference may change its sign, if that is one place; a box that ``leans`` is better cut in what is held in a range.
     """
 
-    slopes: Value
-    gradient: Value
-    slopes_middle: Value
-    gradient_middle: Value
-    box: Box
-
-    @cached_property
-    def is_smooth(self) -> bool:
-        """Whether backward is analytic in the box, as the slope must be."""
-        return isinstance(self.gradient, arb_series) and isinstance(self.gradient_middle, arb_series)
-
-    @cached_property
-    def slope(self) -> arb:
-        """An enclosure of the slope in all of the box."""
-        return self._enclosed(self.slopes, self.slopes_middle)
-
-    @cached_property
-    def backward(self) -> arb:
-        """An enclosure of what backward returns in all of the box."""
-        return self._enclosed(self.gradient, self.gradient_middle)
-
-    @cached_property
-    def difference(self) -> arb:
-        """An enclosure of the difference of the two in all of the box."""
-        return self._enclosed(self._apart, subtract(self.gradient_middle, self.slopes_middle))
+    slope: arb
+    backward: arb
+    difference: arb
+    slope_middle: arb
+    off: arb
+    is_smooth: bool
+    zero: arb | None = None
+    leans: bool = False
 
     @property
     def is_finite(self) -> bool:
         """Whether anything is known in all of the box."""
-        of_curve = isinstance(self.slopes, arb_series) and isinstance(self.slopes_middle, arb_series)
-        if not of_curve or any(each.prec < TERMS - 1 for each in self._series()):
-            return False
         return bool(self.difference.is_finite() and self.slope.is_finite())
-
-    def _series(self) -> list[arb_series]:
-        values = (self.slopes, self.gradient, self.slopes_middle, self.gradient_middle)
-        return [each for each in values if isinstance(each, arb_series)]
-
-    @property
-    def is_finite_in_the_middle(self) -> bool:
-        """Whether anything is known in the middle."""
-        return bool(head(self.slopes_middle).is_finite() and head(self.gradient_middle).is_finite())
 
     def epsilon(self, wide: bool) -> float | None:
         """The share of the slope that the difference nowhere exceeds: 0, or one of ``EPSILONS``; else None.
@@ -72,12 +47,11 @@ class Comparison:
         """
         scale = self.slope.abs_lower()
         if not scale > 0 and not wide:
-            scale = self._middle_slope
+            scale = self.slope_middle
         size = self.difference.abs_upper()
         if size.is_zero():
             return 0.0
-        off = self._middle_off.abs_lower() if self.is_smooth else arb(0)
-        apart = bool(off > self._middle_slope * arb(EPSILONS[0]))
+        apart = bool(self.off.abs_lower() > self.slope_middle * arb(EPSILONS[0]))
         return next((each for each in EPSILONS[: 1 + apart] if size <= scale * arb(each)), None)
 
     def is_refuted(self, share: float) -> bool:
@@ -87,31 +61,61 @@ class Comparison:
     @property
     def is_blurred(self) -> bool:
         """Whether the middle alone is not known well enough to tell, for want of bits."""
-        off = self._middle_off if self.is_smooth else arb(0)
-        return bool(off.contains(0) and not off.abs_upper() <= self._middle_slope * arb(EPSILONS[0]) / 16)
+        return bool(self.off.contains(0) and not self.off.abs_upper() <= self.slope_middle * arb(EPSILONS[0]) / 16)
 
-    def zeros(self) -> list[arb]:
-        """Where the difference may change its sign, if that is one place."""
-        slope = self._apart[1] if isinstance(self._apart, arb_series) else arb(0)
-        if not (self.is_smooth and (slope > 0 or slope < 0)) or not self._middle_off.is_finite():
-            return []
-        zero = arb(centre(self.box)) - self._middle_off / slope
-        return [zero] if zero.overlaps(arb(self.box[0]).union(arb(self.box[1]))) else []
 
-    @cached_property
-    def _apart(self) -> Value:
-        return subtract(self.gradient, self.slopes)
+def compared(found: Enclosed, lanes: Lanes, number: int) -> Comparison | None:
+    """What is known in one of the boxes of a run; None where a curve may bend, or not enough is known of it."""
+    first = number * lanes.lines
+    parts = [slice(at, at + lanes.lines) for at in (first, first + len(lanes.balls))]
+    columns: list[list[list[Any]]] = [[each.values[part] for part in parts] for each in (found.slope, found.gradient)]
+    slopes, gradients = columns
+    if not all(map(_is_known, (*slopes[0], *slopes[1]))):
+        return None
+    is_smooth = all(isinstance(each, arb_series) for each in (*gradients[0], *gradients[1]))
+    if is_smooth and not all(map(_is_known, (*gradients[0], *gradients[1]))):
+        return None
+    (slope, slope_middle), (gradient, gradient_middle) = ([some[0] for some in each] for each in (slopes, gradients))
+    if lanes.held:
+        return _along_lines(slopes, gradients, lanes.axis.steps[first], is_smooth)
+    off = lanes.balls[number] - lanes.axis.centres[number]
+    apart: Any = subtract(gradient, slope)
+    apart_middle = subtract(gradient_middle, slope_middle)
+    zero = None
+    if is_smooth and (apart[1] > 0 or apart[1] < 0) and head(apart_middle).is_finite():
+        zero = lanes.axis.centres[number] - head(apart_middle) / apart[1]
+    return Comparison(
+        _enclosed(slope, slope_middle, off),
+        _enclosed(gradient, gradient_middle, off),
+        _enclosed(apart, apart_middle, off),
+        head(slope_middle).abs_lower(),
+        head(apart_middle) if is_smooth else arb(0),
+        is_smooth,
+        zero if zero is not None and zero.overlaps(lanes.balls[number]) else None,
+    )
 
-    @cached_property
-    def _middle_off(self) -> arb:
-        return head(subtract(self.gradient_middle, self.slopes_middle))
 
-    @cached_property
-    def _middle_slope(self) -> arb:
-        return head(self.slopes_middle).abs_lower()
+def _along_lines(slopes: list[list[Any]], gradients: list[list[Any]], step: arb, is_smooth: bool) -> Comparison:
+    (backward, backward_middle), (slope, slope_middle) = (
+        [head(each[0]) for each in gradients],
+        [head(each[0]) / step for each in slopes],
+    )
+    difference, leans = backward - slope, False
+    if is_smooth:
+        found = difference_along(slopes, gradients, step)
+        difference = found if found.is_finite() and not found.rad() >= difference.rad() else difference
+        last = [each[TERMS - 2].abs_upper() for each in gradients[0]]
+        leans = bool(last[len(last) // 2] > last[0])
+    off = backward_middle - slope_middle if is_smooth else arb(0)
+    return Comparison(slope, backward, difference, slope_middle.abs_lower(), off, is_smooth, leans=leans)
 
-    def _enclosed(self, value: Value, middle: Value) -> arb:
-        return head(narrowed(value, middle, arb(self.box[0]).union(arb(self.box[1])) - arb(centre(self.box))))
+
+def _is_known(value: Value) -> bool:
+    return isinstance(value, arb_series) and value.prec >= TERMS - 1
+
+
+def _enclosed(value: Value, middle: Value, off: arb) -> arb:
+    return head(narrowed(value, middle, off))
 
 
 def floats_around(ball: arb) -> tuple[float, float]:

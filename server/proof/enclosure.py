@@ -110,11 +110,15 @@ def _exp(s: arb_series) -> arb_series:
 
 
 def _sigmoid(s: arb_series) -> arb_series:
-    return 1 / (1 + (-s).exp())
+    """By the one of e⁻ˢ and eˢ that is small, so that of a wide one little is left beside 1."""
+    if s[0].mid() > 0:
+        return 1 / (1 + (-s).exp())
+    small = s.exp()
+    return small / (1 + small)
 
 
 def _tanh(s: arb_series) -> arb_series:
-    return 1 - 2 / (1 + (2 * s).exp())
+    return 2 / (1 + (-2 * s).exp()) - 1 if s[0].mid() > 0 else 1 - 2 / (1 + (2 * s).exp())
 
 
 def _ndtr(s: arb_series) -> arb_series:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, get_args
 
 import torch
@@ -14,12 +16,13 @@ from ..runtime.arrays import dtype_name
 from ..runtime.section import Section
 from .call import centre
 from .column import Undecided
-from .record import Dtype, Given, Piece, Proof, Stretch, Word, merged
+from .record import Dtype, Given, Held, Piece, Proof, Stretch, Word, merged
 from .search import MOST_EFFORT, Search
 from .trust import call_first, control, functions_of, refuse_what_tells, stateless
 
 _CONTROLS = 16  # sample: of the boxes that are decided
 _WIDEST_POINT = 2.0**-36  # bound: of what encloses a kink, or a jump
+_ALL = (0.0, 1.0)  # of nothing that is held in a range
 _OUTSIDE = 64  # budget: boxes of each part of the line outside of the range
 _WIDEST, _BESIDE = 64.0, 2.0**-16  # budget: of a range of grad_output, and how near it comes to where it changes
 
@@ -31,41 +34,46 @@ def searched(
     stop: float,
     grad_output: float,
     boxes: int,
+    held: Held | None = None,
 ) -> Proof:
     """The proof, as far as so many boxes go."""
     size = abs(grad_output)
-    search = Search(section, surrogate, grad_output, start, stop, boxes, (size, size))
+    search = Search(section, surrogate, grad_output, start, stop, boxes, (size, size), held=held)
     try:
         with _trusted(search):
             search.run()
             found = _found(search)
-            if search.mixed and size and found.word == "proved":
+            if held or found.word != "proved":
+                return found
+            if search.mixed and size:
                 found = _of_a_range(search, found, boxes)
-            return replace(found, everywhere=found.word == "proved" and _is_everywhere(search, found))
+            return replace(found, everywhere=_is_everywhere(search, found))
     except Undecided as refused:
         nothing = ((start, stop),)
-        return Proof("nothing", start, stop, reason=str(refused), undecided=nothing, boxes=search.boxes)
+        return Proof("nothing", start, stop, reason=str(refused), undecided=nothing, boxes=search.boxes, held=held)
 
 
 def _found(search: Search) -> Proof:
     rounding = torch.finfo(search.section.dtype).eps / 2 * search.largest
     refuted = [box for off, box in search.refuted if off > rounding]
     small = [box for off, box in search.refuted if not off > rounding]  # is rounding, and nobody is accused
-    left = merged([*(box for box, _ in search.todo), *search.unknown, *small])
+    left = _sides([*(box for box, _ in search.todo), *search.unknown, *small])
+    proved = _stretches(search.proved, search.held)
     return Proof(
-        _word(bool(refuted), bool(search.proved), bool(left)),
+        _word(bool(refuted), bool(proved), bool(left)),
         search.start,
         search.stop,
-        proved=_stretches(search.proved),
-        refuted=tuple(merged(refuted)),
+        proved=proved,
+        refuted=_sides(refuted),
         witness=search.witness() if refuted else None,
-        points=tuple(merged(search.points)),
-        undecided=tuple(left),
+        points=_sides(search.points),
+        undecided=left,
         epsilon=search.epsilon,
         grad_output=_given(search),
         boxes=search.boxes,
         bits=search.bits,
         pieces=tuple(sorted(search.proved)),
+        held=search.held,
     )
 
 
@@ -112,7 +120,9 @@ def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | No
     """What does not hold of a proof, in a sentence: empty where all of it does."""
     if proof.word not in ("proved", "refuted", "in part") or not proof.stop > proof.start:
         return "it says nothing that could be checked"
-    if _stretches(proof.pieces) != proof.proved or not all(0 <= each[2] < MOST_EFFORT for each in proof.pieces):
+    if _stretches(proof.pieces, proof.held) != proof.proved or not all(
+        0 <= each[2] < MOST_EFFORT for each in proof.pieces
+    ):
         return "its boxes are not what it says is proved"
     if not _is_covered(proof):
         return "it leaves out a part of the range"
@@ -120,11 +130,12 @@ def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | No
     if not (low <= grad_output <= high and low * high > 0):
         return "it holds for another grad_output"
     sizes = min(abs(low), abs(high)), max(abs(low), abs(high))
-    search = Search(section, surrogate, grad_output, proof.start, proof.stop, 0, sizes)
+    search = Search(section, surrogate, grad_output, proof.start, proof.stop, 0, sizes, held=proof.held)
     try:
         with _trusted(search):
             held = search.confirm(proof.pieces)
-            known = search.compare((proof.witness.start, proof.witness.stop)) if proof.witness else None
+            one = proof.witness
+            known = search.compare((one.start, one.stop), one.at) if one else None
             everywhere = not proof.everywhere or _is_everywhere(search, proof)
     except Undecided as refused:
         return f"it cannot be proved here: {refused}"
@@ -166,11 +177,27 @@ def _curve(search: Search) -> Section:
 
 def _control(search: Search) -> None:
     known = search.middles[:: 1 + len(search.middles) // _CONTROLS]
-    control(search.section, _curve(search), search.grad_output, known)
+    for at in {each[3] for each in known}:
+        held = (search.section, _curve(search))
+        if search.held and at is not None:
+            held = (search.held.at(held[0], at), search.held.at(held[1], at))
+        control(*held, search.grad_output, [each[:3] for each in known if each[3] == at])
 
 
-def _stretches(pieces: Iterable[Piece]) -> tuple[Stretch, ...]:
-    return tuple(merged((start, stop) for start, stop, _ in pieces))
+def _sides(boxes: Iterable[Sequence[float]]) -> tuple[Stretch, ...]:
+    """Where the swept number is in some of the boxes."""
+    return tuple(merged((each[0], each[1]) for each in boxes))
+
+
+def _stretches(pieces: Sequence[Piece], held: Held | None) -> tuple[Stretch, ...]:
+    """Where the swept number is in the boxes, if they have all that another is held at."""
+    edges = sorted({end for each in pieces for end in each[:2]})
+    parts: list[list[Stretch]] = [[] for _ in edges]
+    for start, stop, _, *part in pieces:
+        for place in range(bisect_left(edges, start), bisect_left(edges, stop)):
+            parts[place].append((part[0], part[1]) if part else _ALL)
+    whole = [(held.low, held.high) if held else _ALL]
+    return _sides(each for each, some in zip(pairwise(edges), parts, strict=False) if merged(some) == whole)
 
 
 def _is_covered(proof: Proof) -> bool:

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ..runtime.section import Section
 
 Stretch = tuple[float, float]
-Piece = tuple[float, float, int]
+Piece = tuple[float, float, int] | tuple[float, float, int, float, float]
 Word = Literal["proved", "refuted", "in part", "nothing", ""]
 Dtype = Literal["float64", "float32"]
 Given = Literal["every", "every positive", "every negative", "range", "this"]
 
 
 @dataclass(frozen=True)
+class Held:
+    """Another number that is held in a range, not swept: an element of an input, or a parameter."""
+
+    name: str
+    index: tuple[int, ...]
+    low: float
+    high: float
+
+    def is_in(self, shapes: Mapping[str, Sequence[int]], swept: tuple[str, tuple[int, ...]]) -> bool:
+        """Whether it is an element of one of these shapes, which is not the swept one, and its range is one."""
+        shape = shapes.get(self.name, (0,))
+        index = self.index or (0,) * len(shape)
+        inside = len(index) == len(shape) and all(0 <= i < size for i, size in zip(index, shape, strict=True))
+        return inside and (self.name, self.index) != swept and self.low < self.high
+
+    def at(self, section: Section, number: float) -> Section:
+        """The section with it held at a number."""
+        shape = section.shape(self.name)
+        place = sum(i * math.prod(shape[axis + 1 :]) for axis, i in enumerate(self.index))
+        return section.holding(self.name, number, place)
+
+
+@dataclass(frozen=True)
 class Witness:
-    """A box in all of which backward and the slope differ, and the ranges of both in it, which share no number."""
+    """A box in all of which backward and the slope differ, and the ranges of both in it, which share no number.
+
+    What is held in a range is held ``at`` a number in it.
+    """
 
     start: float
     stop: float
@@ -23,6 +53,7 @@ class Witness:
     backward_high: float
     slope_low: float
     slope_high: float
+    at: float | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +67,8 @@ class Proof:
     ``given`` from which to which where it is a range. ``everywhere`` says that outside of the range all is proved as
     well; ``of_forward`` that the curve is forward, though a surrogate is declared. ``reason`` is why nothing could be
     asked at all; the ``word`` is empty where there is no python-flint.
-    ``pieces`` are the boxes of ``proved``, each with the effort that it took.
+    ``pieces`` are the boxes of ``proved``, each with the effort that it took, and its part of what is ``held`` in a
+    range: all is proved for each number of that, and refuted for one.
     """
 
     word: Word
@@ -56,6 +88,7 @@ class Proof:
     bits: int = 0
     reason: str = ""
     pieces: tuple[Piece, ...] = ()
+    held: Held | None = None
 
     @property
     def share(self) -> float:

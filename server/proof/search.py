@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import torch
-from flint import arb, arb_series
+from flint import arb
 
 from ..runtime.section import Section
 from .call import Box, Enclosed, centre, enclose, lanes_of, precision
 from .column import Column, Lanes, Parted, Undecided
-from .comparison import Comparison, floats_around
+from .comparison import Comparison, compared, floats_around
+from .directions import LINES
 from .enclosure import head
-from .record import Piece, Witness, merged
+from .record import Held, Piece, Witness, merged
 
 NARROW = 2.0**-39  # bound: half of the width to which a kink, a jump or an edge is enclosed
 # budget: bits, and whether each step is tightened, which costs as much again
@@ -30,6 +31,8 @@ _WIDE = 1 / 16  # bound: of the range; a box with a zero of the slope in it is n
 _NARROWER = 1 / 64  # pattern: of the range; where such a box is not decided, each step is tightened
 _ROUNDINGS = 128.0  # ulps: constants of a backward may be off by so many
 _WITNESSES = (2.0**-10, 2.0**-15, 2.0**-25, 2.0**-35)  # sample: half of the width of one, of the range
+
+Middle = tuple[float, float, float, float | None]
 
 
 @dataclass
@@ -50,6 +53,7 @@ class Search:
     left: int
     sizes: Box
     end: int = 0
+    held: Held | None = None
     todo: list[tuple[Box, int]] = field(default_factory=list)
     proved: list[Piece] = field(default_factory=list)
     refuted: list[tuple[float, Box]] = field(default_factory=list)
@@ -63,19 +67,19 @@ class Search:
     mixed: bool = False
     thresholds: set[float] = field(default_factory=set)
     draws: tuple[tuple[float, ...], ...] | None = None
-    middles: list[tuple[float, float, float]] = field(default_factory=list)
+    middles: list[Middle] = field(default_factory=list)
 
     def run(self) -> None:
         """Look at boxes, many at once, until none is left or the budget is. Raises ``Undecided``."""
         width = self.stop - self.start
         parts = 1 if self.end else _FIRST_PARTS
         edges = [self.start + width * part / parts for part in range(parts)] + [self.stop]
-        self.todo = [(box, 0) for box in pairwise(edges)]
+        self.todo = [((*box, *self._range), 0) for box in pairwise(edges)]
         self._go_on()
 
     def confirm(self, pieces: Sequence[Piece]) -> bool:
         """Whether each of these boxes is found to be proved, with the same effort. Raises ``Undecided``."""
-        self.todo, self.left = [((start, stop), effort) for start, stop, effort in pieces], sys.maxsize
+        self.todo, self.left = [((start, stop, *part), effort) for start, stop, effort, *part in pieces], sys.maxsize
         self._go_on()
         return sorted(self.proved) == sorted(pieces)
 
@@ -94,9 +98,13 @@ class Search:
         return not (self.todo or self.unknown or self.points or self.refuted)
 
     @property
+    def _range(self) -> tuple[float, ...]:
+        return (self.held.low, self.held.high) if self.held else ()
+
+    @property
     def _at_once(self) -> int:
         elements = sum(len(values) for _, values in self.section.inputs)
-        return max(1, min(_AT_ONCE, _ELEMENTS_AT_ONCE // elements))
+        return max(1, min(_AT_ONCE, _ELEMENTS_AT_ONCE // elements) // (LINES if self.held else 1))
 
     def _look(self, boxes: list[Box], effort: int) -> None:
         lanes = lanes_of(boxes, _EFFORTS[effort][1], self.sizes, self.end)
@@ -107,7 +115,7 @@ class Search:
             self._part(boxes, effort, parted.ways, lanes)
             return
         finally:
-            self.left -= max(len(boxes), lanes.computed // _VALUES)
+            self.left -= max(len(boxes), lanes.computed // (_VALUES * lanes.lines))
         if self.draws not in (None, found.draws):
             raise Undecided("it draws other random numbers in each call")
         self.draws = found.draws
@@ -120,9 +128,9 @@ class Search:
     def _part(self, boxes: list[Box], effort: int, ways_of: list[Any], lanes: Lanes) -> None:
         """Boxes that go different ways are looked at again in groups; those that go no one way are cut."""
         ways: dict[Hashable, list[Box]] = {}
-        for lane, (box, way) in enumerate(zip(boxes, ways_of, strict=True)):
+        for number, (box, way) in enumerate(zip(boxes, ways_of[:: lanes.lines], strict=True)):
             if way is None:
-                self._cut(box, effort, lanes.turns[lane], bent=True)
+                self._cut(box, effort, lanes.turns[number], True, number in lanes.moving)
             else:
                 ways.setdefault(way, []).append(box)
         for group in ways.values():
@@ -131,12 +139,13 @@ class Search:
             else:
                 self.unknown += group
 
-    def _judge(self, found: Enclosed, lanes: Lanes, lane: int, box: Box, effort: int) -> None:
-        turns, middle = lanes.turns[lane], lane + len(lanes.balls)
-        curve, slope, gradient = found.curve.values[lane], found.slope.values, found.gradient.values
-        known = Comparison(slope[lane], gradient[lane], slope[middle], gradient[middle], box)
-        if not known.is_finite:
-            lost = not ((head(curve).is_finite() and head(gradient[lane]).is_finite()) or known.is_finite_in_the_middle)
+    def _judge(self, found: Enclosed, lanes: Lanes, number: int, box: Box, effort: int) -> None:
+        turns, lane = lanes.turns[number], number * lanes.lines
+        known, middle = compared(found, lanes, number), lane + len(lanes.balls)
+        if known is None or not known.is_finite:
+            lost = number in lanes.moving or not (
+                _are_finite(lane, found.curve, found.gradient) or _are_finite(middle, found.slope, found.gradient)
+            )
             self._cut(box, effort, turns, True, lost)
             return
         self.largest = max(self.largest, float(known.slope.abs_lower()))
@@ -144,7 +153,7 @@ class Search:
         epsilon = known.epsilon(wide)
         if epsilon is not None:
             self.epsilon, self.bits = max(self.epsilon, epsilon), max(self.bits, _EFFORTS[effort][0])
-            self.proved.append((*box, effort))
+            self.proved.append((*box[:2], effort, *box[2:]))  # type: ignore[arg-type]
             self.middles.append(self._middle(box, found, middle))
         elif known.is_refuted(_ROUNDINGS * torch.finfo(self.section.dtype).eps):
             self.middles.append(self._middle(box, found, middle))
@@ -152,12 +161,18 @@ class Search:
         elif known.is_blurred and effort + 1 < len(_EFFORTS):
             self.todo.append((box, max(effort + 1, 2)))
         else:
-            self._cut(box, effort, [*turns, *known.zeros()], not isinstance(gradient[lane], arb_series))
+            self._cut(
+                box,
+                effort,
+                [*turns, *([known.zero] if known.zero is not None else [])],
+                not known.is_smooth,
+                leans=known.leans,
+            )
 
     def _enclosed(self, lanes: Lanes) -> Enclosed:
-        return enclose(self.section, self.surrogate, lanes, -1 if self.grad_output < 0 else 1)
+        return enclose(self.section, self.surrogate, lanes, -1 if self.grad_output < 0 else 1, self.held)
 
-    def _middle(self, box: Box, found: Enclosed, lane: int) -> tuple[float, float, float]:
+    def _middle(self, box: Box, found: Enclosed, lane: int) -> Middle:
         at = centre(box)
 
         def number(column: Column) -> float:
@@ -165,59 +180,76 @@ class Search:
             return float(head(column.values[lane])) * powers
 
         t = self.end / at if self.end else at
-        return t, number(found.curve), number(found.gradient) * self.grad_output
+        held = centre(box[2:]) if self.held else None
+        return t, number(found.curve), number(found.gradient) * self.grad_output, held
 
     def repeat(self) -> None:
         """Raises ``Undecided`` if the first box that was decided has other numbers now."""
-        for t, curve, gradient in self.middles[:1]:
+        for known in self.middles[:1]:
+            t, *_, held = known
+            box = (t, t) if held is None else (t, t, held, held)
             with precision(_EFFORTS[0][0]):
-                again = self._enclosed(lanes_of([(t, t)], sizes=self.sizes, end=self.end))
-            if self._middle((t, t), again, 1) != (t, curve, gradient):
+                lanes = lanes_of([box], sizes=self.sizes, end=self.end)
+                again = self._enclosed(lanes)
+            if self._middle(box, again, lanes.lines) != known:
                 raise Undecided("it returns other numbers in each call")
 
     def witness(self) -> Witness | None:
         """A box around the middle of the one with the largest difference, narrow enough to tell the two apart."""
         if not self.refuted:
             return None
-        start, stop = max(self.refuted)[1]
+        start, stop, *part_of_held = max(self.refuted)[1]
+        at = centre(tuple(part_of_held)) if part_of_held else None
         for part in _WITNESSES:
             half = min((stop - start) / 2, (self.stop - self.start) * part)
             box = centre((start, stop)) - half, centre((start, stop)) + half
-            known = self.compare(box)
+            known = self.compare(box, at)
             if known and not known.backward.overlaps(known.slope):
                 given = arb(self.grad_output)
-                return Witness(*box, *floats_around(known.backward * given), *floats_around(known.slope * given))
+                return Witness(*box, *floats_around(known.backward * given), *floats_around(known.slope * given), at)
         return None
 
-    def compare(self, box: Box) -> Comparison | None:
-        """What is known of one box; None where that is nothing. Raises ``Undecided``."""
+    def compare(self, box: Box, at: float | None = None) -> Comparison | None:
+        """What is known of one box, held ``at`` a number; None where that is nothing. Raises ``Undecided``."""
+        section = self.section if self.held is None or at is None else self.held.at(self.section, at)
         with precision(_EFFORTS[0][0]):
-            found = self._enclosed(lanes_of([box], True, (abs(self.grad_output),) * 2))
-            slope, gradient = (
-                (each.times_size() if each.degree else each).values for each in (found.slope, found.gradient)
-            )
-            known = Comparison(slope[0], gradient[0], slope[1], gradient[1], box)
-            return known if known.is_finite and known.slope.is_finite() and known.backward.is_finite() else None
+            lanes = lanes_of([box], True, (abs(self.grad_output),) * 2)
+            found = enclose(section, self.surrogate, lanes, -1 if self.grad_output < 0 else 1)
+            slope, gradient = (each.times_size() if each.degree else each for each in (found.slope, found.gradient))
+            known = compared(replace(found, slope=slope, gradient=gradient), lanes, 0)
+            return known if known is not None and known.is_finite and known.backward.is_finite() else None
 
-    def _cut(self, box: Box, effort: int, turns: Iterable[arb], bent: bool, lost: bool = False) -> None:
-        """Cut a box at the turns in it, each enclosed narrowly, or in the middle; ``bent`` says that a curve may be."""
+    def _cut(
+        self, box: Box, effort: int, turns: Iterable[arb], bent: bool, lost: bool = False, leans: bool = False
+    ) -> None:
+        """Cut a box at the turns in it, each enclosed narrowly, or in the middle; ``bent`` says that a curve may be.
+
+        One that ``leans`` is cut in the middle of what is held in a range.
+        """
         width = min(NARROW, NARROW * (self.stop - self.start))
         around = []
-        for place in (float(turn.mid()) for turn in turns if turn.is_finite() and turn.rad() < width / 2):
+        known = [turn for turn in turns if turn.is_finite() and turn.rad() < width / 2]
+        for place in (float(turn.mid()) for turn in known):
             margin = max(width, 4 * math.ulp(place))
             around.append((max(box[0], place - margin), min(box[1], place + margin)))
         around = merged(each for each in around if each[0] < each[1])
         effort = max(effort, int(box[1] - box[0] <= (self.stop - self.start) * _NARROWER))
         if box[1] - box[0] <= 2.5 * max(width, 4 * math.ulp(box[0]), 4 * math.ulp(box[1])):
-            (self.points if bent else self.unknown).append(box)
+            (self.points if bent and (known or not self.held) else self.unknown).append(box)
         elif around:
             ends = sorted({box[0], *(end for each in around for end in each), box[1]})
-            self.todo += [(each, effort) for each in pairwise(ends)]
+            self.todo += [((*each, *box[2:]), effort) for each in pairwise(ends)]
         elif lost:
             self.unknown.append(box)
         else:
-            middle = centre(box)
-            self.todo += [((box[0], middle), effort), ((middle, box[1]), effort)]
+            first, second = (box[2:], box[:2]) if leans else (box[:2], box[2:])
+            middle = centre(first)
+            for half in ((first[0], middle), (middle, first[1])):
+                self.todo.append(((*second, *half) if leans else (*half, *second), effort))
+
+
+def _are_finite(lane: int, *columns: Column) -> bool:
+    return all(head(each.values[lane]).is_finite() for each in columns)
 
 
 def _power(base: float, exponent: int) -> float:

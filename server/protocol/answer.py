@@ -65,7 +65,7 @@ def empty_answer(
         header["sentence"] = sentence
     if header["view"] in ("step", "node"):
         header["at"] = question.place
-    elif header["view"] == "surface":
+    elif header["view"] in ("surface", "proof"):
         header["wrt2"] = None if question.wrt2 is None else str(question.wrt2)
         header["start2"], header["stop2"] = question.start2, question.stop2
     return header

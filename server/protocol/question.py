@@ -52,9 +52,12 @@ _AT = (
     "and where `descent` starts"
 )
 _STEPS = "how many steps the view `descent` takes"
-_PLACED, _DESCENT, _SURFACE = ("step", "jacobian", "node", "descent"), ("descent",), ("surface",)
-_WRT2 = "what the view `surface` sweeps beside `wrt`; the next element by default"
-_START2 = "the first value of `wrt2`; by default its domain"
+_PLACED, _DESCENT, _PLANE = ("step", "jacobian", "node", "descent"), ("descent",), ("surface", "proof")
+_WRT2 = (
+    "what the view `surface` sweeps beside `wrt`, the next element by default; or what the view `proof` holds in a "
+    "range, nothing by default"
+)
+_START2 = "the first value of `wrt2`; by default its domain, and for a proof a tenth less than what it is held at"
 _LR = "the learning rate of the view `descent`; chosen from the slopes by default"
 _BOXES = "into how many boxes the view `proof` may cut the range"
 _GOAL = "what the output is to reach in the view `descent`: one number, or one for each element"
@@ -83,9 +86,9 @@ class Question:
     ``node`` look at, None for the middle of the range, and ``compile`` says whether ``contract`` tries torch.compile,
     which takes seconds. ``descent`` starts at ``at``, with learning rate ``lr``, ``steps`` and ``goal``: one number for
     all of the output, or one for each element; None where it is to be chosen. ``proof`` looks at so many
-    ``boxes``. ``surface`` sweeps ``wrt2`` too, from ``start2`` to ``stop2``; None for another view, or where there is
-    no second. ``recipe`` says how a user's own
-    Function is called; empty for an op of the gallery, which declares it.
+    ``boxes``. ``surface`` sweeps ``wrt2`` too, from ``start2`` to ``stop2``, and ``proof`` is of each number in that
+    range; None for another view, or where there is no second. ``recipe`` says how a user's own Function is called;
+    empty for an op of the gallery, which declares it.
     """
 
     op: str
@@ -116,9 +119,9 @@ class Question:
     boxes: Annotated[int, of_view(Number(1, BOXES_AT_MOST, whole=True), _BOXES, ("proof",), "at most 8000")] = (
         BOXES_AT_FIRST
     )
-    wrt2: Annotated[Element | None, of_view(ElementName("swept"), _WRT2, _SURFACE)] = None
-    start2: Annotated[float | None, of_view(Number(), _START2, _SURFACE)] = None
-    stop2: Annotated[float | None, of_view(Number(), "the last value of `wrt2`; above `start2`", _SURFACE)] = None
+    wrt2: Annotated[Element | None, of_view(ElementName("swept"), _WRT2, _PLANE)] = None
+    start2: Annotated[float | None, of_view(Number(), _START2, _PLANE)] = None
+    stop2: Annotated[float | None, of_view(Number(), "the last value of `wrt2`; above `start2`", _PLANE)] = None
     recipe: Annotated[str, of_section(RecipeText(), _RECIPE, after="stop2")] = ""
     data: Annotated[str, of_section(WordChoice(("", "net")), _DATA, after="recipe")] = ""
 

@@ -258,15 +258,17 @@ class ContractRecord(LookRecord):
 class ProofRecord(LookRecord):
     """What is proved of backward for every real x of the range, not for some of them.
 
-    On what is proved it differs from grad_output times the slope by no more than ``epsilon`` of the slope at its place.
-    ``line`` is the sentence in short, ``meaning`` what it means; ``share`` is that of the range that is proved.
-    ``holds_for`` says for which grad_output, ``given`` from which to which where it is a range. It holds ``everywhere``
-    if for every real x beyond the range as well. Of each of the ``stretches`` it is ``known`` whether it is proved or
-    refuted, a curve may bend or jump there, or nothing is decided. ``witness`` is a box in all of which backward and
-    the slope lie in ranges that share no number. ``boxes`` were looked at with at most so many ``bits``. ``reason`` is
-    why nothing could be asked, empty where it could. ``certificate`` is the text of a file by which anybody can check
-    again what is proved, empty where nothing is. ``word`` and ``line`` are empty where forward fails, and where
-    python-flint is not installed; ``holds_for`` where forward fails.
+    On what is proved it differs from grad_output times the slope by no more than ``epsilon`` of the slope at its
+    place. ``line`` is the sentence in short, ``meaning`` what it means; ``share`` is that of the range that is
+    proved. ``holds_for`` says for which grad_output, ``given`` from which to which where it is a range. It holds
+    ``everywhere`` if for every real x beyond the range as well. Of each of the ``stretches`` it is ``known``
+    whether it is proved or refuted, a curve may bend or jump there, or nothing is decided. ``witness`` is a box in
+    all of which backward and the slope lie in ranges that share no number. All is said of each number of ``wrt2``
+    from ``start2`` to ``stop2``, null where nothing is held in a range; a witness is ``at`` one of them. ``boxes``
+    were looked at with at most so many ``bits``. ``reason`` is why nothing could be asked, empty where it could.
+    ``certificate`` is the text of a file by which anybody can check again what is proved, empty where nothing is.
+    ``word`` and ``line`` are empty where forward fails, and where python-flint is not installed; ``holds_for``
+    where forward fails.
     """
 
     view: ReadOnly[Literal["proof"]]
@@ -277,6 +279,9 @@ class ProofRecord(LookRecord):
     epsilon: float
     holds_for: Literal["every", "every positive", "every negative", "range", "this", ""]
     given: Ends | None
+    wrt2: str | None
+    start2: float | None
+    stop2: float | None
     everywhere: bool
     stretches: list[Sent]
     witness: Sent | None

@@ -1,5 +1,6 @@
 """Addresses of sections: the record ``Address``, its defaults, and its canonical (shortest) path and query."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
@@ -17,7 +18,7 @@ from ..protocol.parameter_kinds import (
     of_section,
     parameters_of,
 )
-from ..protocol.question import QUESTION_PARAMETERS, Element, ParameterValue, Question
+from ..protocol.question import QUESTION_PARAMETERS, Element, ParameterValue, Question, element_names
 from ..schema.op import NumberDescription, OpDescription, ParameterDescription
 from .numbers import write_number
 
@@ -34,6 +35,7 @@ _HIDE = f"what is left out, separated by commas: {', '.join(HIDEABLE_PARTS)}"
 _HEIGHT = "of a picture or an embed, in pixels"
 _SLIDERS = "what stays live in the `.html` file, with how many values: `min:9,grad_output:3`"
 GRAD_OUTPUT_RANGE = (-3.0, 3.0)  # of its slider
+_PROOF_REACH = 0.1  # of what is held: a proof holds it in a range so far to either side, if no other is said
 _DEFAULT_REACH = 3  # a parameter without a bound is swept this far to either side of its default
 
 
@@ -203,8 +205,23 @@ def _second_axis_defaults(op: OpDescription, asked: Question) -> dict[str, str]:
     """The defaults of a surface's second element and its range."""
     if asked.wrt2 is None:
         return {}
-    low, high = default_ranges(op)[asked.wrt2.name]
-    return {"wrt2": str(default_wrt2(op, asked.wrt)), "start2": write_number(low), "stop2": write_number(high)}
+    low, high = second_range(op, asked, asked.wrt2)
+    usual = default_wrt2(op, asked.wrt) if asked.view == "surface" else ""
+    return {"wrt2": str(usual), "start2": write_number(low), "stop2": write_number(high)}
+
+
+def second_range(op: OpDescription, asked: Question, wrt2: Element) -> tuple[float, float]:
+    """The default of ``start2`` and ``stop2``: all of its domain, or for a proof a tenth around what it is held at."""
+    if asked.view != "proof":
+        return default_ranges(op)[wrt2.name]
+    values = asked.inputs.get(wrt2.name, ())
+    shape = next((each["shape"] for each in op["inputs"] if each["name"] == wrt2.name), [])
+    at = element_names(wrt2.name, shape, range(len(values))).index(str(wrt2)) if values else 0
+    held = values[at] if values else float(asked.parameters[wrt2.name])
+    bounds = (value_bounds(each) for each in op["parameters"] if each["name"] == wrt2.name)
+    low, high = next(bounds, (-math.inf, math.inf))
+    reach = _PROOF_REACH * (abs(held) or 1.0)
+    return max(low, held - reach), min(high, held + reach)
 
 
 def _query_text(value: Any) -> str:

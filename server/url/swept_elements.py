@@ -10,7 +10,7 @@ from ..protocol.parameter_kinds import LARGEST
 from ..protocol.question import Element, Question
 from ..protocol.suggest import did_you_mean
 from ..schema.op import OpDescription, OutputDescription
-from .address import default_ranges, default_wrt2, value_bounds
+from .address import PARAMETERS, default_wrt2, second_range, value_bounds
 from .numbers import BadQuery, printable_excerpt, read_float
 
 _ELEMENT = re.compile(r"([^\[\]]+)(?:\[(\d{1,9}(?:,\d{1,9})*)\])?", re.ASCII)
@@ -70,12 +70,15 @@ def swept_bounds(op: OpDescription, swept: Element) -> tuple[float, float]:
 
 
 def with_second_axis(op: OpDescription, asked: Question) -> Question:
-    """The question with all of the second axis of a surface; raises ``BadQuery``.
+    """The question with all of the second axis of a surface, or of the range of a proof; raises ``BadQuery``.
 
-    It has none in another view, or where there is no other number to sweep.
+    It has none in another view, or where there is no other number to sweep, or none of a proof is named.
     """
     if asked.view != "surface" and (asked.wrt2, asked.start2, asked.stop2) == (None, None, None):
         return asked
+    if asked.view == "proof" and asked.wrt2 is None:
+        given = "start2" if asked.start2 is not None else "stop2"
+        raise BadQuery(f"{given} is of what wrt2 names; name it, or leave {given} out.", given)
     wrt2 = asked.wrt2 or default_wrt2(op, asked.wrt)
     if wrt2 is None:
         return replace(asked, start2=None, stop2=None)
@@ -83,7 +86,7 @@ def with_second_axis(op: OpDescription, asked: Question) -> Question:
         other = default_wrt2(op, asked.wrt)
         hint = f"choose another element, such as {other}" if other else "it is the only number that can be swept"
         raise BadQuery(f"wrt2={wrt2} is what wrt sweeps already; {hint}.", "wrt2")
-    low, high = default_ranges(op)[wrt2.name]
+    low, high = second_range(op, asked, wrt2)
     start = low if asked.start2 is None else asked.start2
     stop = high if asked.stop2 is None else asked.stop2
     beyond = outside(op, wrt2, {"start2": start, "stop2": stop})
@@ -95,6 +98,6 @@ def with_second_axis(op: OpDescription, asked: Question) -> Question:
         raise BadQuery(f"{culprit} is {reason}; start2 must be below stop2.", "start2")
     if stop - start < 512 * math.ulp(max(abs(start), abs(stop))):
         raise BadQuery(f"{culprit} is too narrow for different points; widen it.", "start2")
-    if asked.view != "surface":
+    if asked.view not in PARAMETERS["wrt2"].views:
         return replace(asked, wrt2=None, start2=None, stop2=None)
     return replace(asked, wrt2=wrt2, start2=start, stop2=stop)

@@ -14,7 +14,7 @@ from ..numerics.sentences.proof_sentence import (
     proof_meaning,
     proof_sentence,
 )
-from ..proof import Proof, prove
+from ..proof import Held, Proof, prove
 from ..proof.certificate import BadCertificate, certify, written
 from ..protocol.question import Question
 from ..runtime.section import Section
@@ -27,11 +27,12 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
     """The document: a header alone, with the stretches in order. Raises ``FunctionFailed``."""
     surrogate = section.op.surrogate_for(section.wrt, question.grad_output)
     start, stop = question.start, question.stop
-    found = prove(section, surrogate, start, stop, question.grad_output, question.boxes)
+    held = _held(question)
+    found = prove(section, surrogate, start, stop, question.grad_output, question.boxes, held)
     if found is None:
-        found = Proof("", start, stop, reason=NOT_INSTALLED)
+        found = Proof("", start, stop, reason=NOT_INSTALLED, held=held)
     elif question.grad_output == 0:
-        found = Proof("nothing", start, stop, reason=NOTHING_TO_PROVE, undecided=((start, stop),))
+        found = Proof("nothing", start, stop, reason=NOTHING_TO_PROVE, undecided=((start, stop),), held=held)
     if found.reason and not section.sweeps_parameter:
         section.backward(np.array([question.place]), question.grad_output)  # which tells of one that fails
     names = section_names(section)
@@ -42,10 +43,19 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
         sentence=proof_sentence(found, names, question.grad_output),
         meaning=proof_meaning(found, names, question.grad_output, question.dtype),
         holds_for=found.grad_output,
+        wrt2=None if held is None else str(question.wrt2),
+        start2=question.start2,
+        stop2=question.stop2,
         stretches=list(_stretches(found)),
         certificate=_certificate(found, section, question),
         failure=None,
     )
+
+
+def _held(question: Question) -> Held | None:
+    if question.wrt2 is None or question.start2 is None or question.stop2 is None:
+        return None
+    return Held(question.wrt2.name, question.wrt2.index, question.start2, question.stop2)
 
 
 def _certificate(proof: Proof, section: Section, question: Question) -> str:

@@ -38,6 +38,17 @@ def test_who_stays_is_told_more_and_what_is_not_decided_is_striped(page: Page) -
     assert all(start < 0 < stop for start, stop in page.evaluate(STRIPES))
 
 
+def test_another_number_is_held_in_a_range(page: Page) -> None:
+    opened(page, "/ops/swish?view=proof")
+    expect(page.locator("#companion-sentence")).to_contain_text("Proved for all x from −5 to 5: backward")
+    page.locator("#field-wrt2").select_option("beta")
+    expect(page.locator("#companion-sentence")).to_contain_text("from −5 to 5 and all beta from 0.9 to 1.1")
+    enter(page.locator("#field-stop2"), "1.2")
+    expect(page.locator("#companion-sentence")).to_contain_text("and all beta from 0.9 to 1.2")
+    page.locator("#field-wrt2").select_option("nothing")
+    expect(page.locator("#companion-sentence")).not_to_contain_text("beta")
+
+
 def test_of_the_second_derivative_nothing_is_said(page: Page) -> None:
     opened(page, "/ops/cube?order=2")
     expect(page.locator("#proof")).to_be_empty()

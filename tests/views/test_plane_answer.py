@@ -10,7 +10,7 @@ from support.documents import validate
 
 from gradloupe.server.catalogue import parse_element
 from gradloupe.server.protocol import Element
-from gradloupe.server.url import canonical_address, curves_only, default_wrt2, parse_query, read_address
+from gradloupe.server.url import BadQuery, canonical_address, curves_only, default_wrt2, parse_query, read_address
 
 
 def asked(op: str, query: str = "") -> Any:
@@ -55,6 +55,28 @@ def test_the_shortest_address_leaves_out_what_is_so_anyway() -> None:
 def test_another_view_does_not_mind_what_a_surface_would_sweep() -> None:
     address = read_address(OPS["image_alpha"], DEVICE, {"view": "area", "wrt2": "a", "stop2": "0.5"})
     assert canonical_address(OPS["image_alpha"], address) == "/ops/image_alpha?view=area"
+
+
+def test_a_proof_holds_what_is_named_a_tenth_to_either_side_of_its_number_if_no_range_is_said() -> None:
+    def held(op: str, query: str) -> tuple[str, str, float | None, float | None]:
+        address = read_address(OPS[op], DEVICE, {"view": "proof"} | parse_query(query))
+        found = address.question
+        return canonical_address(OPS[op], address), str(found.wrt2), found.start2, found.stop2
+
+    assert held("swish", "") == ("/ops/swish?view=proof", "None", None, None)
+    assert held("swish", "wrt2=beta&start2=0.9") == ("/ops/swish?view=proof&wrt2=beta", "beta", 0.9, 1.1)
+    assert held("swish", "wrt2=beta&beta=2")[2:] == (1.8, 2.2)
+    assert held("leaky_relu", "wrt2=slope&slope=0")[2:] == (0, 0.1)
+    assert held("matrix_product", "wrt2=B[1,0]")[1:] == ("B[1,0]", 0.45, 0.55)
+    for query, said in (
+        ("start2=1", "start2 is of what wrt2 names; name it, or leave start2 out."),
+        ("wrt2=x", "wrt2=x is what wrt sweeps already"),
+        ("wrt2=beta&start2=-1", "start2=-1.0 is out of bounds"),
+        ("wrt2=beta&start2=2&stop2=1", "The range from start2=2 to stop2=1 is reversed"),
+    ):
+        with pytest.raises(BadQuery) as refused:
+            held("swish", query)
+        assert said in str(refused.value)
 
 
 @pytest.mark.parametrize(

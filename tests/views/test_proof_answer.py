@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import json
 import math
 
 import pytest
@@ -30,6 +31,21 @@ def test_balls_never_say_equal_but_how_near(server: str) -> None:
     assert (found["word"], found["share"], found["epsilon"]) == ("proved", 1, 1e-12)
     assert "differ by less than 1e-12 of the slope at its place" in found["meaning"][0]
     assert "That they are equal no interval of numbers can say" in found["meaning"][0]
+
+
+def test_a_number_that_is_held_in_a_range_is_in_all_that_is_said(server: str) -> None:
+    found = http.get(f"{server}/ops/swish.json?view=proof&wrt2=beta&start2=0.9&stop2=1.1").json()
+    assert found["line"].startswith("Proved for all x from −5 to 5 and all beta from 0.9 to 1.1: backward is")
+    assert "and all beta from 0.9 to 1.1, not for some of them" in found["meaning"][0]
+    assert (found["wrt2"], found["start2"], found["stop2"]) == ("beta", 0.9, 1.1)
+    assert json.loads(found["certificate"])["proof"]["held"] == {"name": "beta", "index": [], "low": 0.9, "high": 1.1}
+    wrong = http.get(f"{server}/ops/incorrect_clipped_relu.json?view=proof&wrt2=clip").json()
+    assert wrong["line"].startswith("Refuted: at clip = 2 between input")
+    assert wrong["witness"]["at"] == 2
+    part = http.get(f"{server}/ops/clipped_relu.json?view=proof&wrt2=clip").json()
+    assert part["line"].startswith("Proved for 90 % of input from −1 to 3 and all clip from 1.8 to 2.2: backward is")
+    assert part["sentence"].endswith("Not decided from 1.8 to 2.2.")
+    assert "whose place moves with clip" in part["meaning"][1]
 
 
 def test_in_float32_it_is_said_that_what_is_rounded_off_is_not_in_it(server: str) -> None:

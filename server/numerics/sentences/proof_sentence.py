@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...proof.record import Proof, Stretch, Witness
+from ...proof.record import Held, Proof, Stretch, Witness
 from ...protocol.listed import listed
+from ...protocol.question import Element
 from ..formatting.numbers import format_number, simplest_number
 from .places import Names
 
@@ -61,14 +62,17 @@ def proof_meaning(proof: Proof, names: Names, grad_output: float, dtype: str) ->
         near = f"differ by less than {proof.epsilon:.0e} of the slope at its place"
         near += ", or beside a zero of the slope, of that nearby. That they are equal no interval of numbers can say"
         told.append(
-            f"For every real number {names.wrt} of what is proved, not for some of them, "
+            f"For every real number {names.wrt} of what is proved{_beside(proof)}, not for some of them, "
             f"what backward returns and {slope} {near if proof.epsilon else 'are equal, exactly'}."
         )
     if proof.refuted:
         told.append(
-            f"For every real number {names.wrt} of what is refuted, what backward returns is not {slope}: intervals"
-            " that hold the one and the other have no number in common."
+            f"For every real number {names.wrt} of what is refuted{_for_one(proof)}, what backward returns is not"
+            f" {slope}: intervals that hold the one and the other have no number in common."
         )
+    if proof.held and _wide(proof.undecided, proof):
+        moves = f"A kink or a jump whose place moves with {named(proof.held)} leaves undecided all that it passes."
+        told.append(moves)
     if proof.points:
         width = max(stop - start for start, stop in proof.points)
         told.append(
@@ -78,6 +82,10 @@ def proof_meaning(proof: Proof, names: Names, grad_output: float, dtype: str) ->
         )
     shorter = [f"What {dtype} rounds off is left out: that is measured."] if dtype != "float64" else []
     return [*told, _LIMITS, *shorter] if told else []
+
+
+def _for_one(proof: Proof) -> str:
+    return f", and some {named(proof.held)} that it is held at" if proof.held else ""
 
 
 def _given(proof: Proof, grad_output: float) -> str:
@@ -101,7 +109,8 @@ def _contradiction(one: Witness, proof: Proof, names: Names) -> str:
     start, stop = format_number(one.start, one.stop - one.start), format_number(one.stop, one.stop - one.start)
     above = one.backward_low > one.slope_high
     backward, slope = _apart((one.backward_low, one.backward_high), (one.slope_low, one.slope_high), above)
-    return f"between {names.wrt} = {start} and {stop} backward is {backward}, and the slope {slope}"
+    at = f"at {named(proof.held)} = {format_number(one.at)} " if proof.held and one.at is not None else ""
+    return f"{at}between {names.wrt} = {start} and {stop} backward is {backward}, and the slope {slope}"
 
 
 def _apart(backward: Stretch, slope: Stretch, above: bool) -> tuple[str, str]:
@@ -125,9 +134,19 @@ def _covered(proof: Proof, names: Names) -> str:
     if proof.everywhere and not _wide(proof.undecided, proof):
         return f"for every real {names.wrt}"
     whole = f"{names.wrt} from {_place(proof.start, proof)} to {_place(proof.stop, proof)}"
-    if not _wide(proof.undecided, proof):
-        return f"for all {whole}"
-    return f"for {format_number(100 * proof.share)} % of {whole}"
+    many = "all" if not _wide(proof.undecided, proof) else f"{format_number(100 * proof.share)} % of"
+    return f"for {many} {whole}{_beside(proof)}"
+
+
+def _beside(proof: Proof) -> str:
+    """What is held in a range, after what is swept."""
+    held = proof.held
+    return f" and all {named(held)} from {format_number(held.low)} to {format_number(held.high)}" if held else ""
+
+
+def named(held: Held) -> str:
+    """Its name, as an address has it."""
+    return str(Element(held.name, held.index))
 
 
 def _exceptions(proof: Proof) -> list[Stretch]:
