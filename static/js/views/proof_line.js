@@ -4,6 +4,7 @@ import { joinQueries } from "../state/address.js";
 import { askServer, latestOnly } from "../state/question.js";
 import { contentOf } from "../dom.js";
 
+const PAUSE = 300; // ms that somebody rests between two steps before what holds there is asked: a proof costs as much as curves
 const REST = 1500; // ms that somebody stays before more boxes are looked at
 const MOST = 8000; // boxes, as server/protocol/question.py has it
 
@@ -14,6 +15,7 @@ const MOST = 8000; // boxes, as server/protocol/question.py has it
 export function proofLine(place, session, figure) {
   let asked = "";
   let timer = 0;
+  let visited = false; // is this not the first section that is seen?
   let held = null; // what is said holds for each grad_output from `low` to `high`, of the address without it
   const ask = latestOnly(askServer, show, clear);
 
@@ -43,7 +45,9 @@ export function proofLine(place, session, figure) {
     clear();
     if (session.state.order !== "1") return; // it is about the first derivative
     asked = wanted;
-    ask(wanted);
+    if (visited) timer = setTimeout(ask, PAUSE, wanted);
+    else ask(wanted);
+    visited = true;
   }
 
   /** What stands there holds no longer; its room is kept. */
