@@ -111,6 +111,10 @@ class CandidateGrids:
         floor = invisible + _SIXTH_GAIN * self.precision * np.abs(y[3:-3]) + share * np.abs(y[4:-2] - y[2:-4])
         return self.sixth > floor
 
+    def loud_beside(self, known: Array, cells: int) -> bool:
+        """Whether that is so anywhere but so many cells around the places ``known``."""
+        return self.even and bool((self.loud & ~_near_known(known, self.x, cells)[3:-3]).any())
+
 
 def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidates:
     """The suspects on each column of the grids. The neighbourhoods of the places ``known`` are skipped."""
@@ -122,7 +126,8 @@ def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidate
     turn = np.abs(consecutive_differences(slope))
     suspect = np.zeros(x.shape, bool)
     suspect[1:-1] = turn > _PROMINENCE * largest_beside(turn, 3)
-    if not (suspect.any() or (grids.even and grids.loud.any())) and finite.all():
+    suspect &= ~_near_known(known, x, 1)
+    if finite.all() and not (suspect.any() or grids.loud_beside(known, 3)):
         return _NONE
     size, sharp = np.abs(slope), np.zeros(x.shape)
     rounding = precision * (np.abs(y[1:-1]) + np.abs(x[1:-1]) * np.fmin(size[1:], size[:-1]))
@@ -136,7 +141,6 @@ def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidate
             # The sixth difference of a kink between two nodes is largest at the neighbours of these nodes.
             for shift in (2, 3, 4):
                 suspect[shift : shift - 6] |= loud
-    suspect &= ~_near_known(known, x, 1)
     if finite.all():
         return _intervals(x, suspect, sharp)
     isolated = _isolated(finite)
@@ -147,7 +151,7 @@ def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidate
 
 def unresolved_range(grid: CandidateGrids, candidates: SingularityCandidates, known: Array) -> Array:
     """The part ``[low, high]`` of a single grid that is too coarse to resolve forward; empty if none is."""
-    if not (grid.even and (grid.loud.any() or candidates.low.size)):
+    if not (grid.even and (candidates.low.size or grid.loud_beside(known, 4))):
         return np.empty(0)
     x, run, sixth, loud = (each[:, 0] for each in (grid.x, grid.run, grid.sixth, grid.loud))
     second = np.abs(consecutive_differences(consecutive_differences(grid.y[:, 0])))
@@ -183,7 +187,7 @@ def _near_known(known: Array, x: Array, cells: int) -> Mask:
     near = np.zeros(x.shape, bool)
     if known.size and x.shape[1] == 1:
         at = np.searchsorted(x[:, 0], known)[:, None] + np.arange(-cells - 1, cells + 1)
-        near[np.clip(at, 0, x.shape[0] - 1)] = True
+        near[np.minimum(np.maximum(at, 0), x.shape[0] - 1)] = True
     return near
 
 
