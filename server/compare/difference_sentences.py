@@ -16,6 +16,7 @@ from ..schema.verdict_words import verdict_name
 
 _FEW_SHARED = 0.5  # of the x: where less are common to both (as with two dtypes), their number is mentioned
 _MAX_STRETCHES = 3  # stretches that are listed one by one
+_NOWHERE = 1e-9  # of the range: so near 0 a place is 0
 _TIED = 1 - 1e-6  # of the largest difference: from here on as large
 
 _Columns = tuple[dict[str, list[float]], dict[str, list[float]]]
@@ -215,7 +216,8 @@ class _Comparison:
         return f"{at} {left} {verb} {texts[0]}, {right} {texts[1]}"
 
     def _x(self, x: float) -> str:
-        return number_within_span(x, self.headers[0]["stop"] - self.headers[0]["start"])
+        span = self.headers[0]["stop"] - self.headers[0]["start"]
+        return number_within_span(x if abs(x) > _NOWHERE * span else 0.0, span)
 
 
 def _common(columns: _Columns, name: str, hidden: list[set[int]]) -> Iterator[_Row]:
