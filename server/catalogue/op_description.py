@@ -3,8 +3,9 @@
 import hashlib
 import inspect
 import math
+from dataclasses import asdict
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -15,6 +16,14 @@ from ..protocol.question import Element, element_names
 from ..schema.op import InputDescription, OpDescription, ParameterDescription
 
 _MAX_ELEMENTS = 256
+_OF_THE_OP = (  # what an op says of itself, under the same name
+    *("name", "title", "group", "doc", "forward", "backward", "surrogate_formula", "claim", "broken", "check"),
+    *("reference", "source", "dtype", "grad_output", "first_line"),
+)
+_OF_THE_GALLERY = {
+    **dict.fromkeys(("recipe", "usual_recipe", "passed_over", "doubt", "block"), ""),
+    **{"own": False, "declared": True, "like": False, "written": True, "bound": "op"},
+}
 Shape = tuple[int, ...]
 
 
@@ -71,37 +80,11 @@ def _described(op: Op, shapes: list[Shape]) -> OpDescription:
     outputs = list(zip(op.outputs, shapes, strict=True))
     wrt, of = default_elements(op, shapes)
     swept = [name for each in op.inputs for name in _elements(each.name, each.shape)][:_MAX_ELEMENTS]
-    return {
-        "name": op.name,
-        "title": op.title,
-        "group": op.group,
-        "doc": op.doc,
-        "forward": op.forward,
-        "backward": op.backward,
-        "surrogate_formula": op.surrogate_formula,
-        "claim": op.claim,
-        "broken": op.broken,
-        "check": op.check,
-        "reference": op.reference,
-        "source": op.source,
+    description: dict[str, Any] = {name: getattr(op, name) for name in _OF_THE_OP} | _OF_THE_GALLERY
+    description |= {
+        **{"assumed": [], "left": [], "made_up": []},
         "digest": _digest(op),
-        "own": False,
-        "declared": True,
-        "recipe": "",
-        "usual_recipe": "",
-        "assumed": [],
-        "left": [],
-        "passed_over": "",
-        "made_up": [],
-        "doubt": "",
-        "dtype": op.dtype,
-        "grad_output": op.grad_output,
-        "like": False,
-        "written": True,
-        "bound": "op",
         "import_line": f"from gradloupe.ops.{op.name} import op",
-        "block": "",
-        "first_line": op.first_line,
         "line": op.first_line,
         "file": f"ops/{op.name}.py",
         "inputs": [_input(each) for each in op.inputs],
@@ -114,6 +97,7 @@ def _described(op: Op, shapes: list[Shape]) -> OpDescription:
             "of": [name for output in outputs for name in _elements(*output)][:_MAX_ELEMENTS],
         },
     }
+    return cast(OpDescription, description)
 
 
 def _input(each: Input) -> InputDescription:
@@ -127,17 +111,10 @@ def _input(each: Input) -> InputDescription:
 
 
 def _parameter(each: Parameter) -> ParameterDescription:
-    described = {
-        "name": each.name,
-        "kind": each.kind,
-        "default": each.default,
-        "minimum": each.minimum if math.isfinite(each.minimum) else None,
-        "maximum": each.maximum if math.isfinite(each.maximum) else None,
-        "choices": list(each.choices),
-        "description": each.description,
-        "below": each.below,
-    }
-    return cast(ParameterDescription, described)  # a default is of its kind: a declaration is checked for that
+    bounds = {"minimum": each.minimum, "maximum": each.maximum}
+    described = asdict(each) | {name: end if math.isfinite(end) else None for name, end in bounds.items()}
+    # A default is of its kind: a declaration is checked for that.
+    return cast(ParameterDescription, described | {"choices": list(each.choices)})
 
 
 def _elements(name: str, shape: tuple[int, ...]) -> list[str]:

@@ -9,13 +9,14 @@ import orjson
 from markupsafe import Markup
 
 from ..protocol.answer import Answer, CurvesAnswer
-from ..schema.page import CompactRecord
-from ..schema.section import ColumnsRecord, JumpRecord, KinkRecord, SectionDocument
+from ..schema.page import CompactRecord, FoundRecord
+from ..schema.section import ColumnsRecord, JumpRecord, KinkRecord, SectionDocument, SectionRecord
 from .columns import document_columns, finite_numbers
 
 _DIGITS = 8  # significant digits of a value, beyond the leading ones that its column shares
 _FEW = 3  # of an error bound
 _MOST = 17
+_KEPT = [name for name in CompactRecord.__annotations__ if name in SectionRecord.__annotations__]
 _FINEST = 1e-9  # resolution of x, relative to the range
 
 
@@ -32,37 +33,15 @@ def exact_document(answer: CurvesAnswer, address: str) -> SectionDocument:
 
 def compact_document(answer: CurvesAnswer, address: str) -> CompactRecord:
     """The answer with rounded columns, to be dumped by orjson; the x of a mark is rounded as that of its row."""
-    header, columns = answer.header, document_columns(answer)
+    header, columns = cast(dict[str, Any], answer.header), document_columns(answer)
     exact = columns["x"] or []
     x = _apart(exact, _decimals(header["stop"] - header["start"]))
     seen = dict(zip(exact, x, strict=True))
     written = {name: _rounded(name, column) for name, column in columns.items()} | {"x": x}
-    verdict = header["verdict"]
-    return {
-        "address": address,
-        "view": "curves",
-        "op": header["op"],
-        "title": header["title"],
-        "wrt": header["wrt"],
-        "of": header["of"],
-        "order": header["order"],
-        "start": header["start"],
-        "stop": header["stop"],
-        "count": header["count"],
-        "grad_output": header["grad_output"],
-        "failure": header["failure"],
-        "notes": header["notes"],
-        "numerical": header["numerical"],
-        "tolerance": header["tolerance"],
-        "verdict": {
-            "word": verdict["word"],
-            "headline": verdict["headline"],
-            "sentence": verdict["sentence"],
-            "intervals": verdict["intervals"],
-        },
-        "marks": [_moved(mark, seen) for mark in header["marks"]],
-        "columns": cast(ColumnsRecord, written),  # of JSON
-    }
+    document = {name: header[name] for name in _KEPT} | {"address": address, "columns": written}
+    document["verdict"] = {name: header["verdict"][name] for name in FoundRecord.__annotations__}
+    document["marks"] = [_moved(mark, seen) for mark in header["marks"]]
+    return cast(CompactRecord, document)
 
 
 def _moved(mark: KinkRecord | JumpRecord, seen: Mapping[float, float]) -> KinkRecord | JumpRecord:

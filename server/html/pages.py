@@ -64,6 +64,7 @@ FRAGMENTS = {
     **{"verdict": "verdict", "summary": "summary", "marks": "marks", "method": "method"},
     **{"values": "rows", "notes": "notes", "linearity": "linearity", "seen": "seen"},
 }
+_SHOWN = ("op", "figure", "beside", "remark", "editable", "device", "base")  # of a page, under the same name
 _STARTING = "torch is still loading. This takes a few seconds after a start."
 
 
@@ -141,7 +142,8 @@ class Pages:
         context |= {"groups": cards_by_group(cards.values()), "notes": GROUP_NOTES, "hero": hero, "query": query}
         context |= {"found": [cards[name] for name in found]}
         context |= {"suggested": suggestions(query, searched) if query and not found else ()}
-        context |= {"torch": device["torch"], "device": _device_name(device), "social": social}
+        name = next(each["name"] for each in device["devices"] if each["kind"] == device["auto"])
+        context |= {"torch": device["torch"], "device": name, "social": social}
         context |= {"trouble": trouble, "file": file, "generation": generation, "editable": editable}
         return self._render("pages/gallery.html", context)
 
@@ -237,23 +239,15 @@ class Pages:
     def panel_document(self, answer: Answer, op: OpDescription, address: str) -> PagePanelRecord:
         """What a page needs to show a view that comes as HTML."""
         header: Any = answer.header
-        return {
-            "address": address,
-            "view": header["view"],
-            "op": header["op"],
-            "title": header["title"],
-            "sentence": header["sentence"],
-            "failure": header["failure"],
-            "at": header.get("at"),
-            "wrong": wrong_elsewhere(header) if header["view"] == "contract" else None,
-            "line": self._proof_line(header) if header["view"] == "proof" and header["line"] else "",
-            "undecided": undecided_stretches(header) if header["view"] == "proof" else [],
-            "holds": ends_of_grad_output(header) if header["view"] == "proof" else None,
-            "html": self._panel(answer, op, address),
-            "numbers": None
-            if header["view"] != "jacobian"
-            else {**exact_document(cast(CurvesAnswer, answer), address)},
-        }
+        view = header["view"]
+        told = {name: header[name] for name in ("view", "op", "title", "sentence", "failure")}
+        told |= {"address": address, "html": self._panel(answer, op, address), "at": header.get("at")}
+        told["wrong"] = wrong_elsewhere(header) if view == "contract" else None
+        told["line"] = self._proof_line(header) if view == "proof" and header["line"] else ""
+        told["undecided"] = undecided_stretches(header) if view == "proof" else []
+        told["holds"] = ends_of_grad_output(header) if view == "proof" else None
+        told["numbers"] = {**exact_document(cast(CurvesAnswer, answer), address)} if view == "jacobian" else None
+        return cast(PagePanelRecord, told)
 
     def play(
         self, base: str, indexed: bool, view: SectionPage | None = None, unsolved: UnsolvedOp | None = None
@@ -320,8 +314,8 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
     asked = address.question
     document = None if answer is None else exact_document(answer, view.figure)
     question: Any = asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": address.layout}
-    return {
-        "op": op,
+    shown: dict[str, Any] = {name: getattr(view, name) for name in _SHOWN}
+    return shown | {
         "question": question,
         "around": legend(answer, question),
         "values": query_values(address),
@@ -329,15 +323,9 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
         "extents": default_ranges(op),
         "address": canonical_address(op, address),
         "elsewhere": lambda span: canonical_address(op, with_range(address, span), place),
-        "figure": view.figure,
         "usually_called": canonical_address(op, _with_recipe(address, op["usual_recipe"])),
         "hide": address.hide,
-        "beside": view.beside,
-        "remark": view.remark,
-        "editable": view.editable,
         "theme": address.theme,
-        "device": view.device,
-        "base": view.base,
         "social": section_tags(view.base, op, address, None if answer is None else answer.header, view.indexed),
         "answer": document,
         "packed": "" if answer is None else script_json(page_document(answer, view.figure, view.held)),
@@ -354,7 +342,3 @@ def _with_recipe(address: Address, recipe: str) -> Address:
     """The address of the curves under another recipe, without display options."""
     figure = without_display_options(curves_only(address))
     return replace(figure, question=replace(figure.question, recipe=recipe))
-
-
-def _device_name(device: DeviceSummary) -> str:
-    return next(str(each["name"]) for each in device["devices"] if each["kind"] == device["auto"])

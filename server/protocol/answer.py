@@ -30,25 +30,11 @@ def asked_record(
     question: Question, title: str, claim: Claim, device: PlaceRecord, notes: list[str] | None = None
 ) -> AskedRecord:
     """The question as plain data, with title and claim of the op; ``device`` is the one used."""
-    return {
-        "op": question.op,
-        "wrt": str(question.wrt),
-        "of": str(question.of),
-        "start": question.start,
-        "stop": question.stop,
-        "count": question.count,
-        "grad_output": question.grad_output,
-        "dtype": question.dtype,
-        "device": device,
-        "parameters": question.parameters,
-        "inputs": {name: list(values) for name, values in question.inputs.items()},
-        "order": question.order,
-        "view": question.view,
-        "recipe": question.recipe,
-        "title": title,
-        "claim": claim,
-        "notes": notes or [],
-    }
+    own = {"title": title, "claim": claim, "device": device, "notes": notes or []}
+    own |= {"wrt": str(question.wrt), "of": str(question.of)}
+    own |= {"inputs": {name: list(values) for name, values in question.inputs.items()}}
+    names = AskedRecord.__annotations__
+    return cast(AskedRecord, {name: own[name] if name in own else getattr(question, name) for name in names})
 
 
 def empty_answer(
