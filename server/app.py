@@ -94,15 +94,8 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     app.state.bodies = bodies
     app.state.static_files = StaticFiles(site.assets, settings.root)
     app.state.collector = Collector(metrics, engine, site.answers, bodies, visitors)
-    app.include_router(sections.router)
-    app.include_router(compare.router)
-    app.include_router(oembed.router)
-    app.include_router(own.router)
-    app.include_router(play.router)
-    app.include_router(exercises.router)
-    app.include_router(gallery.router)
-    app.include_router(lessons.router)
-    app.include_router(system.router)
+    for group in (sections, compare, oembed, own, play, exercises, gallery, lessons, system):
+        app.include_router(group.router)
     if settings.targets or settings.play:
         framed = settings.frame_ancestors not in OWN_SITE_ANCESTORS
         whose = {"own": bool(settings.targets), "strangers": settings.public}

@@ -115,13 +115,13 @@ class Target:
     cwd: str
 
 
-def parse_target(text: str, cwd: str = "") -> Target:
+def parse_target(text: str) -> Target:
     """Parse a target: ``my_ops.py``, ``my_ops.py:Name``, ``package.module`` or ``package.module:Name``.
 
     A name that ends in ``.py``, has a slash or exists is a file, any other a module. Nothing is imported. Raises
     ``BadTarget`` where there is no such file or module, or it cannot be read.
     """
-    cwd = cwd or os.getcwd()
+    cwd = os.getcwd()
     place, attribute = _split(text, cwd)
     path = os.path.join(cwd, place)
     package = _is_dotted_name(place) and os.path.isfile(os.path.join(path, "__init__.py"))

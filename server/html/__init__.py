@@ -4,7 +4,7 @@ The templates are in ``templates``, figures in ``figure``; HTTP itself is in ``h
 """
 
 from ..numbered_files import word_count
-from .assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER, STYLE_SHEETS, Assets, bundle
+from .assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER, Assets, bundle
 from .example_inputs_code import example_inputs_code
 from .lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson
 from .pages import Pages
@@ -13,7 +13,6 @@ from .search import ranked
 __all__ = [
     "PLOTLY_BUNDLES",
     "PLOTLY_BUNDLES_FOLDER",
-    "STYLE_SHEETS",
     "WORD_BOUNDS",
     "Assets",
     "BadLesson",
