@@ -75,9 +75,11 @@ def other_calls_rows(
         return ()
     with quietly():
         others = _calls_of_inferred(op, wrong) if inferred else calls_of_declared(section, wrong)  # type: ignore[arg-type]
-        tried = list(_tried(others, allowance))
+        shown = Call.plain(section.at(torch.float64, "cpu"))
+        common = {"allowance": allowance, "known_precision": _precision(shown)}
+        tried = list(_tried(others, common))
         found = next((each for each in tried if each.result.wrong), None)
-        as_shown = bool(wrong) or (found is not None and _shown_is_wrong(section, allowance))
+        as_shown = bool(wrong) or (found is not None and _shown_is_wrong(shown, common))
     if not tried:
         return ()
     rows = (_wrong(found, tried, as_shown) if found else None, _raising(tried))
@@ -86,10 +88,17 @@ def other_calls_rows(
     return tuple(each for each in rows if each) or (fine,)
 
 
-def _shown_is_wrong(section: Section, allowance: Allowance) -> bool:
+def _precision(shown: Call) -> float | None:
+    try:
+        with time_limit(min(_CALL_SECONDS, seconds_left())):
+            return shown.precision
+    except TookTooLong:
+        return None
+
+
+def _shown_is_wrong(shown: Call, common: Mapping[str, Any]) -> bool:
     """Whether the call of the section, compared like the others, shows a wrong gradient as well."""
-    shown = OtherCall("", lambda: Call.plain(section.at(torch.float64, "cpu")), compare_along_directions)
-    return bool(_compared(shown, _CALL_SECONDS, allowance).wrong)
+    return bool(_compared(OtherCall("", lambda: shown, compare_along_directions), _CALL_SECONDS, common).wrong)
 
 
 def _wrong(found: _Tried, tried: list[_Tried], as_shown: bool) -> CheckRow:
@@ -131,18 +140,19 @@ def _sentence(compared: list[_Tried], tried: list[_Tried], wrong: Collection[str
     return f"{said} Not compared: {first_few(missed, _MOST_NAMED, '; ')}.".lstrip() if missed else said
 
 
-def _tried(others: Iterable[OtherCall], allowance: Allowance) -> Iterator[_Tried]:
+def _tried(others: Iterable[OtherCall], common: Mapping[str, Any]) -> Iterator[_Tried]:
     until = timing.now() + min(_TOTAL_SECONDS, seconds_left())
     for each in others:
-        yield _Tried(each, _compared(each, until - timing.now(), allowance))
+        yield _Tried(each, _compared(each, until - timing.now(), common))
 
 
-def _compared(other: OtherCall, left: float, allowance: Allowance) -> DirectionalResult:
+def _compared(other: OtherCall, left: float, common: Mapping[str, Any]) -> DirectionalResult:
+    """What a call shows that has these fields in ``common`` with the one that is shown."""
     if left <= 0:
         return DirectionalResult(unknown="there was no time left")
     try:
         with time_limit(min(left, _CALL_SECONDS)):
-            return other.compare(replace(other.call(), allowance=allowance))
+            return other.compare(replace(other.call(), **common))
     except TookTooLong as error:
         return DirectionalResult(unknown=f"it takes too long{error.place}")
     except Exception as error:  # noqa: BLE001 a call that cannot be made proves nothing

@@ -10,6 +10,7 @@ import torch
 
 from ..contract.examination.call import Call, TensorsByName, irregular_tensor
 from ..contract.examination.slopes import slopes_of_function, weighted_total
+from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..numerics.formatting.numbers import format_distinct, format_number
 from .directional_check import DirectionalResult, all_finite
 
@@ -42,7 +43,11 @@ def compare_at_ties(call: Call, slopes_of: Call | None = None) -> DirectionalRes
         return DirectionalResult(unknown="forward has no slope there")
     right = float(slope.value[0])
     found, share = _along(call, directions, given, right)
-    if share <= _WRONG or not torch.isfinite(torch.tensor(found)):
+    if (
+        abs(found - right) <= EVIDENCE_BOUNDS * float(slope.error[0])
+        or share <= _WRONG
+        or not torch.isfinite(torch.tensor(found))
+    ):
         return DirectionalResult()
     beside = (_along(_untied(call, seed), directions, given, right)[1] for seed in _SEEDS)
     if not all(each <= _RIGHT for each in beside):

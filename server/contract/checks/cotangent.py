@@ -198,7 +198,8 @@ def _broken_law(session: CheckSession) -> tuple[str, str]:
     )
     for what, given, expected in laws:
         found = session.gradients(given)
-        name = next((name for name in found if not _near(found[name], expected[name])), None)
+        eps = 2 * session.call.precision
+        name = next((name for name in found if not _near(found[name], expected[name], eps)), None)
         if name is not None:
             numbers = f"{_largest(found[name])} where {_largest(expected[name])} is required"
             return name, f"backward {what}: for {name} it returned {numbers}."
@@ -221,12 +222,12 @@ def _sum(some: GradientsByName, others: GradientsByName) -> GradientsByName:
     return summed
 
 
-def _near(found: torch.Tensor | None, expected: torch.Tensor | None) -> bool:
+def _near(found: torch.Tensor | None, expected: torch.Tensor | None, eps: float) -> bool:
     """Close where both are finite: overflow and division by 0 are no violations."""
     if found is None or expected is None:
         return gradients_close(found, expected)
     finite = found.isfinite() & expected.isfinite()
-    return gradients_close(torch.where(finite, found, 0), torch.where(finite, expected, 0))
+    return gradients_close(torch.where(finite, found, 0), torch.where(finite, expected, 0), eps)
 
 
 def _largest(found: torch.Tensor | None) -> str:

@@ -27,9 +27,9 @@ from ...runtime.timeouts import note_call_start
 from ...runtime.user_call import call_user_code
 from ...runtime.vjp import float64_array, pull_back
 
-# sample: by this share numbers are moved, so that none has few bits, and none leaves a domain; and at so many times the
-# numbers forward is asked for values of other sizes.
-_UNROUND, _OTHER_SIZES = 1e-9, (3.0, 0.3, 0.1, 0.03, 0.01)
+# sample: by this share numbers are moved, so that none has few bits, and none leaves a domain; and forward is asked for
+# values of several sizes by numbers of these.
+_UNROUND, _SIZES = 1e-9, tuple(3.0**-power for power in range(-1, 7))
 TensorsByName = Mapping[str, torch.Tensor]
 GradientsByName = dict[str, torch.Tensor | None]
 
@@ -79,7 +79,7 @@ class Call:
 
     ``callee`` is what is called: the op, or the op rebound to a subclass of its Function. ``stacked`` names the inputs
     that hold several independent numbers; before every run all generators get the ``seed``. Its gradients are compared
-    with slopes within the ``allowance``.
+    with slopes within the ``allowance``. ``known_precision`` is that of another call of the same Function.
     """
 
     op: Op
@@ -89,6 +89,7 @@ class Call:
     stacked: tuple[str, ...] = ()
     seed: int = rng.SEED
     allowance: Allowance = USUAL
+    known_precision: float | None = None
 
     @classmethod
     def of(cls, section: Section, reach: tuple[float, float] | None = None) -> Call:
@@ -153,20 +154,22 @@ class Call:
 
         Forward may compute in float32 or less whatever it is given, as many a kernel does.
         """
-        values = self._values_at(1.0)
+        if self.known_precision is not None:
+            return self.known_precision
+        values = self._values_of(self.tensors)
         if all(mantissa_bits(each) > FLOAT32_BITS for each in values):
             return EPSILON
-        several = filter(None, (values, *map(self._values_at, _OTHER_SIZES)))
+        random = {name: irregular_tensor(one) for name, one in self.tensors.items()}
+        sizes = ({name: size * one for name, one in some.items()} for some in (self.tensors, random) for size in _SIZES)
+        several = filter(None, (values, *map(self._values_of, sizes)))
         return max(precision_of_values(np.unique(np.concatenate(each))) for each in zip(*several, strict=True))
 
-    def _values_at(self, share: float) -> list[Array]:
-        """The values of every floating output, flat, at so much of all tensors; none where forward refuses that."""
-        moved = {
-            name: share * (one - _UNROUND * one.abs() * irregular_tensor(one)) for name, one in self.tensors.items()
-        }
+    def _values_of(self, tensors: TensorsByName) -> list[Array]:
+        """The values of every floating output, flat, for tensors without round numbers; none where that fails."""
+        moved = {name: one - _UNROUND * one.abs() * irregular_tensor(one) for name, one in tensors.items()}
         try:
             outputs = self.value(**moved).values()
-        except Exception:  # noqa: BLE001 it may refuse numbers that are not round
+        except Exception:  # noqa: BLE001 it may take round numbers alone
             return []
         return [float64_array(each.detach()).ravel() for each in outputs if each.is_floating_point()]
 

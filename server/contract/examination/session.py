@@ -236,15 +236,18 @@ _ROUNDINGS, _SHORT = 4.0, (torch.float16, torch.bfloat16)
 _NONDETERMINISM = {"RANDOM-BACKWARD", "NONDET-BACKWARD", "STATEFUL-FORWARD", "GLOBAL-STATE"}
 
 
-def gradients_close(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
-    """Whether two gradients are equal up to rounding; None counts as zeros."""
+def gradients_close(a: torch.Tensor | None, b: torch.Tensor | None, eps: float = 0.0) -> bool:
+    """Whether two gradients are equal up to rounding, to this ``eps`` if that is coarser than it seems.
+
+    None counts as zeros.
+    """
     if a is None or b is None:
         return all(each is None or not bool(torch.nan_to_num(each).any()) for each in (a, b))
     if a.shape != b.shape:
         return False
     a, b = a.detach(), b.detach()
     rtol = _ROUNDING if b.dtype in _DOUBLE else _ROUNDING_IN_FLOAT
-    rtol = max(rtol, _ROUNDINGS * max(short_eps(a), short_eps(b)))
+    rtol = max(rtol, _ROUNDINGS * max(short_eps(a), short_eps(b), eps))
     largest = float(torch.where(b.isfinite(), b, 0.0).abs().max()) if b.numel() else 0.0
     return torch.allclose(a, b, rtol=rtol, atol=rtol * largest + 1e-12, equal_nan=True)
 

@@ -235,7 +235,7 @@ def differentiate(
     ends = 2 * LEVELS * x.size
     rise = finite_rise(y)
     above, below = values[:ends].reshape(2, LEVELS, x.size)
-    noise = noise_along(values[ends:], x, rise, precision)
+    noise = noise_along(values[ends:], x, rise if x.size > 1 else np.inf, precision)
     found = Ladder(x, y, above, below, at.steps, at.gaps, noise, precision).slopes(
         lambda rows: forward, lambda slopes: rise / span, neighbours=True
     )
