@@ -75,14 +75,13 @@ def _sentence(certificate: Certificate) -> str:
     but = f", but at {points} point{'s' * (points != 1)}" if points else ""
     where = f"for all {certificate.wrt[0]} from {proof.start:g} to {proof.stop:g}"
     where = f"for every real {certificate.wrt[0]}" if proof.everywhere else where
-    held = proof.held
-    where += f" and all {named(held)} from {held.low:g} to {held.high:g}" if held else ""
+    held = f" and all {named(proof.held)} from {proof.held.low:g} to {proof.held.high:g}" if proof.held else ""
     said = {
-        "proved": f"backward of {certificate.op} is its derivative {where}{but}, to {proof.epsilon:g} of the slope",
-        "refuted": f"backward of {certificate.op} is not its derivative",
-        "in part": f"backward of {certificate.op} is its derivative in {proof.share:.1%} of the range",
+        "proved": f"is its derivative {where}{held}{but}, to {proof.epsilon:g} of the slope",
+        "refuted": "is not its derivative",
+        "in part": f"is its derivative in {proof.share:.1%} of the range{held}",
     }[proof.word]
-    return f"It holds: {said}. {len(proof.pieces)} boxes were checked again."
+    return f"It holds: backward of {certificate.op} {said}. {len(proof.pieces)} boxes were checked again."
 
 
 def _told(sentence: str, code: int) -> int:

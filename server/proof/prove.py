@@ -126,6 +126,8 @@ def confirmed(proof: Proof, section: Section, surrogate: Callable[..., Any] | No
         return "its boxes are not what it says is proved"
     if not _is_covered(proof):
         return "it leaves out a part of the range"
+    if not _is_inside(proof):
+        return "what refutes it lies elsewhere"
     low, high = proof.given or (grad_output, grad_output)
     if not (low <= grad_output <= high and low * high > 0):
         return "it holds for another grad_output"
@@ -206,6 +208,15 @@ def _is_covered(proof: Proof) -> bool:
     narrow = all(stop - start <= _WIDEST_POINT * max(1, abs(start)) for start, stop in proof.points)
     whole = proof.word != "proved" or not proof.undecided
     return parts == [(proof.start, proof.stop)] and narrow and whole
+
+
+def _is_inside(proof: Proof) -> bool:
+    """Whether the box that refutes it is in its range, and in that of what is held."""
+    one, held = proof.witness, proof.held
+    if one is None:
+        return True
+    at = one.at is None if held is None else one.at is not None and held.low <= one.at <= held.high
+    return at and proof.start <= one.start < one.stop <= proof.stop
 
 
 def _word(refuted: bool, proved: bool, undecided: bool) -> Word:

@@ -56,6 +56,12 @@ def test_a_certificate_that_was_changed_to_claim(change: str) -> None:
     assert sentence in fault(plain)
 
 
+def test_a_refutation_that_lies_elsewhere_is_none() -> None:
+    plain = certificate_of("incorrect_clipped_relu")
+    plain["proof"]["witness"] |= {"start": 7.0, "stop": 7.5}
+    assert fault(plain) == "what refutes it lies elsewhere"
+
+
 def test_what_is_no_certificate_is_refused_with_its_place() -> None:
     with pytest.raises(BadCertificate, match=r"proof\.pieces"):
         read(json.dumps(certificate_of("exp") | {"proof": certificate_of("exp")["proof"] | {"pieces": "all"}}).encode())

@@ -1,7 +1,9 @@
 """What is proved for each number of a range in which another is held: gallery, falsehoods, and random programs."""
 
+import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -14,7 +16,7 @@ from support.sections import op_of, section
 from gradloupe.ops import OPS, Input, Op, Parameter
 from gradloupe.server.proof import Held, Proof, prove
 from gradloupe.server.proof.call import enclose, lanes_of, precision
-from gradloupe.server.proof.certificate import certify, fault_of, read, section_of, written
+from gradloupe.server.proof.certificate import BadCertificate, certify, fault_of, read, section_of, written
 from gradloupe.server.proof.comparison import compared
 
 Formula = Callable[[Any, Any], Any]
@@ -89,6 +91,34 @@ def test_an_op_is_proved_for_all_that_another_number_is_held_at_and_its_certific
     certificate = read(written(certify(found, cut, 1.0)))
     assert certificate.proof == found
     assert fault_of(certificate, section_of(certificate, op), surrogate) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"held": {"name": "beta", "index": [], "low": 0.9, "high": 1.2}}, "its boxes are not what it says is proved"),
+        ({"held": {"name": "beta", "index": [], "low": 1.0, "high": 1.1}}, "its boxes are not what it says is proved"),
+        ({"held": None}, "its boxes are not what it says is proved"),
+    ],
+)
+def test_a_certificate_that_claims_another_range_does_not_hold(change: dict[str, Any], sentence: str) -> None:
+    op, cut = OPS["swish"], section("swish")
+    found = prove(cut, None, -1.0, 1.0, held=Held("beta", (), 0.9, 1.1))
+    assert found is not None
+    plain = json.loads(written(certify(found, cut, 1.0)))
+    plain["proof"] |= change
+    certificate = read(json.dumps(plain).encode())
+    assert fault_of(certificate, section_of(certificate, op), None) == sentence
+
+
+@pytest.mark.parametrize(("name", "index"), [("x", ()), ("gamma", ()), ("beta", (0,))])
+def test_a_certificate_that_holds_what_is_not_there_is_refused(name: str, index: tuple[int, ...]) -> None:
+    cut = section("swish")
+    found = prove(cut, None, -1.0, 1.0, held=Held("beta", (), 0.9, 1.1))
+    assert found is not None
+    other = replace(found, held=Held(name, index, 0.9, 1.1))
+    with pytest.raises(BadCertificate, match="other inputs"):
+        section_of(certify(other, cut, 1.0), OPS["swish"])
 
 
 def test_where_a_kink_moves_with_it_nothing_is_said_of_what_it_passes() -> None:
