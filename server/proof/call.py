@@ -20,7 +20,7 @@ from .enclosure import TERMS
 from .interpreter import Interpreter
 from .primitives import handler_of
 from .ranging import Ranging
-from .record import Held
+from .record import Held, place_of
 from .stand_in import StandIn, columns_of, new_tensor, positions
 
 Box = tuple[float, ...]  # from where to where the swept number goes in it, and one that is held in a range
@@ -109,7 +109,7 @@ def enclose(
 def _called(
     section: Section, surrogate: Callable[..., Any] | None, lanes: Lanes, sign: int, held: Held | None
 ) -> tuple[Column, Column]:
-    zero, place = lanes.constant(0.0), _place(section.shape(section.wrt), section.wrt_index)
+    zero, place = lanes.constant(0.0), place_of(section.wrt_index, section.shape(section.wrt))
     for others in (False, True):  # where None comes back, it is asked for beside those of the others
         arguments = _arguments(section, lanes, held)
         inputs = dict(zip((name for name, _ in section.inputs), arguments, strict=False))
@@ -121,7 +121,7 @@ def _called(
         shape = tuple(out.shape)
         columns = [replace(zero, degree=1)] * out.numel()
         size = replace(lanes.constant(sign), degree=1)
-        columns[_place(shape, section.of_index)] = size
+        columns[place_of(section.of_index, shape)] = size
         cotangent = new_tensor(lanes, columns, positions(shape), out.dtype)
         (found,) = pull_back((out,), (cotangent,), (inputs[section.wrt],))
         if found is not None or len(section.inputs) == 1:
@@ -147,19 +147,12 @@ def _arguments(section: Section, lanes: Lanes, held: Held | None) -> list[Any]:
     for name, values in section.inputs:
         columns, shape = list(map(lanes.constant, values)), section.shape(name)
         if name == section.wrt:
-            columns[_place(shape, section.wrt_index)] = lanes.swept()
+            columns[place_of(section.wrt_index, shape)] = lanes.swept()
         if held is not None and name == held.name:
-            columns[_place(shape, held.index)] = lanes.ranging()
+            columns[place_of(held.index, shape)] = lanes.ranging()
         arguments.append(new_tensor(lanes, columns, positions(shape), section.dtype))
     ranging = held and held.name
     return [*arguments, *(Ranging(lanes.ranging()) if each == ranging else v for each, v in section.parameters)]
-
-
-def _place(shape: tuple[int, ...], index: tuple[int, ...]) -> int:
-    place = 0
-    for size, each in zip(shape, index, strict=False):
-        place = place * size + each
-    return place
 
 
 def _element(section: Section, out: Any, lanes: Lanes) -> Column:
@@ -167,4 +160,4 @@ def _element(section: Section, out: Any, lanes: Lanes) -> Column:
         raise Undecided("an output of another shape")
     if not section.of_index and out.numel() != 1:
         raise Undecided("an output of several elements")
-    return columns_of(out, lanes)[_place(tuple(out.shape), section.of_index)]
+    return columns_of(out, lanes)[place_of(section.of_index, tuple(out.shape))]

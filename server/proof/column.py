@@ -315,9 +315,6 @@ def _thresholds(a: Column, b: Column) -> set[float]:
 
 def is_true(a: Column) -> Column:
     """Whether each is not 0."""
-    if all(truth(each) is not None or each is _UNKNOWN for each in a.values):
-        found = [each if each is _UNKNOWN else constant(float(bool(truth(each)))) for each in a.values]
-        return Column(a.lanes, found)
     return compare("ne", a, a.lanes.constant(0.0))
 
 
@@ -349,14 +346,18 @@ def where(condition: Column, yes: Column, no: Column) -> Column:
     return yes.with_values(hull(a, b) if known is None else a if known else b for known, a, b in lanes)
 
 
+def _within(found: Column, bounds: Iterable[arb]) -> Column:
+    """What was found, and where it may bend the bounds instead."""
+    return found.with_values(v if isinstance(v, arb_series) else b for v, b in zip(found.values, bounds, strict=True))
+
+
 def _extreme(name: str, bound: Callable[[arb, arb], arb]) -> Callable[[Column, Column], Column]:
     def of_two(a: Column, b: Column) -> Column:
         found = where(compare(name, a, b), a, b)
         if all(isinstance(each, arb_series) for each in found.values):
             return found
         a, b = alike(a, b)
-        lanes = zip(found.values, a.values, b.values, strict=True)
-        return a.with_values(v if isinstance(v, arb_series) else bound(head(x), head(y)) for v, x, y in lanes)
+        return _within(found, map(bound, map(head, a.values), map(head, b.values)))
 
     return of_two
 
@@ -372,9 +373,7 @@ def clamp(a: Column, low: Column | None = None, high: Column | None = None) -> C
 
 def absolute(a: Column) -> Column:
     """|a|."""
-    found = where(compare("ge", a, a.lanes.constant(0.0)), a, -a)
-    lanes = zip(found.values, a.values, strict=True)
-    return a.with_values(v if isinstance(v, arb_series) else abs(head(x)) for v, x in lanes)
+    return _within(where(compare("ge", a, a.lanes.constant(0.0)), a, -a), (abs(head(each)) for each in a.values))
 
 
 def signum(a: Column) -> Column:

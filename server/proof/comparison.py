@@ -11,7 +11,7 @@ from flint import arb, arb_series
 from .call import Enclosed
 from .column import Lanes
 from .directions import difference_along
-from .enclosure import TERMS, Value, head, narrowed, subtract
+from .enclosure import TERMS, Value, head, narrowed_head, subtract
 
 EPSILONS = (1e-12, 1e-9)  # bound: of the difference, relative to the slope at its place
 
@@ -85,9 +85,9 @@ def compared(found: Enclosed, lanes: Lanes, number: int) -> Comparison | None:
     if is_smooth and (apart[1] > 0 or apart[1] < 0) and head(apart_middle).is_finite():
         zero = lanes.axis.centres[number] - head(apart_middle) / apart[1]
     return Comparison(
-        _enclosed(slope, slope_middle, off),
-        _enclosed(gradient, gradient_middle, off),
-        _enclosed(apart, apart_middle, off),
+        narrowed_head(slope, slope_middle, off),
+        narrowed_head(gradient, gradient_middle, off),
+        narrowed_head(apart, apart_middle, off),
         head(slope_middle).abs_lower(),
         head(apart_middle) if is_smooth else arb(0),
         is_smooth,
@@ -112,10 +112,6 @@ def _along_lines(slopes: list[list[Any]], gradients: list[list[Any]], step: arb,
 
 def _is_known(value: Value) -> bool:
     return isinstance(value, arb_series) and value.prec >= TERMS - 1
-
-
-def _enclosed(value: Value, middle: Value, off: arb) -> arb:
-    return head(narrowed(value, middle, off))
 
 
 def floats_around(ball: arb) -> tuple[float, float]:

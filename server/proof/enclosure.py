@@ -38,6 +38,12 @@ def exact_number(value: Value) -> arb | None:
     return number if number is not None and number.is_exact() and number.is_finite() else None
 
 
+def float_of(value: Value) -> float | None:
+    """The one number that it is for each t, if a float holds it."""
+    number = exact_number(value)
+    return float(number) if number is not None and constant(float(number))[0] == number else None
+
+
 def hull(one: Value, other: Value) -> Value:
     """What holds of either."""
     return one if one is other else head(one).union(head(other))
@@ -185,10 +191,25 @@ def narrowed(value: Value, middle: Value, off: arb) -> Value:
     """
     if not isinstance(value, arb_series) or not isinstance(middle, arb_series) or middle.prec < value.prec:
         return value
+    found = _by_the_middle(value, middle)(_Polynomial([off, 1]))
+    return arb_series(found.coeffs(), value.prec) if _is_less(found[0], value[0]) else value
+
+
+def narrowed_head(value: Value, middle: Value, off: arb) -> arb:
+    """The numbers alone of what is narrowed."""
+    if not isinstance(value, arb_series) or not isinstance(middle, arb_series) or middle.prec < value.prec:
+        return head(value)
+    found = _by_the_middle(value, middle)(off)
+    return found if _is_less(found, value[0]) else value[0]
+
+
+def _by_the_middle(value: arb_series, middle: arb_series) -> Any:
     last = value.prec - 1
-    found = _Polynomial([*(middle[k] for k in range(last)), value[last]])(_Polynomial([off, 1]))
-    is_less = found[0].is_finite() and not found[0].rad() >= value[0].rad()
-    return arb_series(found.coeffs(), value.prec) if is_less else value
+    return _Polynomial([*(middle[k] for k in range(last)), value[last]])
+
+
+def _is_less(found: arb, known: arb) -> bool:
+    return bool(found.is_finite() and not found.rad() >= known.rad())
 
 
 # ---------------------------------------------------------------- steps

@@ -11,8 +11,8 @@ from flint import arb_series
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .column import Column, Lanes, Parted, ProofSignal, Undecided, is_true
-from .enclosure import constant, exact_number, head
-from .stand_in import StandIn, columns_of, new_tensor
+from .enclosure import constant, float_of, head
+from .stand_in import StandIn, columns_of, floats_of, new_tensor
 
 Handler = Callable[["Interpreter", Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -176,16 +176,11 @@ def rounded(lanes: Lanes, func: Any, args: Any, kwargs: Any, out: torch.Tensor) 
 
 def _exactly(lanes: Lanes, columns: list[Column]) -> list[tuple[float, ...]]:
     """The numbers of each lane. Raises ``Parted`` where a comparison is not decided."""
-    values = list(zip(*(each.plain().values for each in columns), strict=True))
-    exact = [[exact_number(each) for each in lane] for lane in values]
-    pairs = [pair for lane in zip(values, exact, strict=True) for pair in zip(*lane, strict=True)]
-    if any(isinstance(value, arb_series) and number is None for value, number in pairs):
+    plain = [each.plain() for each in columns]
+    unknown = [value for column in plain for value in column.values if float_of(value) is None]
+    if any(isinstance(each, arb_series) for each in unknown):
         raise Undecided("it computes with fewer digits")
-    if any(None in each for each in exact):
-        raise Parted([None if None in each else 0 for each in exact[: len(lanes.balls)]])
-    numbers = [tuple(float(each) for each in lane if each is not None) for lane in exact]
-    if any(
-        constant(a)[0] != b for one, other in zip(numbers, exact, strict=True) for a, b in zip(one, other, strict=True)
-    ):
-        raise Undecided("it computes with fewer digits")
-    return numbers
+    found = floats_of(plain, lanes)
+    if unknown:
+        raise Parted([None if each is None else 0 for each in found[: len(lanes.balls)]])
+    return [each for each in found if each is not None]

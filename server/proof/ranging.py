@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from operator import add, mul, neg, sub, truediv
 from typing import Any
 
@@ -58,39 +58,36 @@ class Ranging:
         return function(*map(tensor, args), **{name: tensor(value) for name, value in kwargs.items()})
 
 
-def _column(value: Any, like: Ranging) -> Column | None:
-    if type(value) is Ranging:
-        return value.store
-    return like.store.lanes.constant(value) if isinstance(value, int | float) else None
-
-
-def _arithmetic(kernel: Callable[[Column, Column], Column], turned: bool) -> Callable[[Ranging, Any], Any]:
+def _method(of_two: Callable[[Column, Column], Any]) -> Callable[[Ranging, Any], Any]:
     def method(self: Ranging, other: Any) -> Any:
-        column = _column(other, self)
-        if column is None:
-            return NotImplemented
-        return Ranging(kernel(column, self.store) if turned else kernel(self.store, column))
+        if type(other) is Ranging:
+            return of_two(self.store, other.store)
+        return (
+            of_two(self.store, self.store.lanes.constant(other)) if isinstance(other, int | float) else NotImplemented
+        )
 
     return method
 
 
-def _comparison(name: str) -> Callable[[Ranging, Any], Any]:
-    def method(self: Ranging, other: Any) -> Any:
-        column = _column(other, self)
-        if column is None:
-            return NotImplemented
-        lanes = self.store.lanes
-        return lanes.same([truth(each) for each in compare(name, self.store, column).values[: len(lanes.balls)]])
+def _reckoned(kernel: Callable[[Column, Column], Column], a: Column, b: Column) -> Ranging:
+    return Ranging(kernel(a, b))
 
-    return method
+
+def _turned(kernel: Callable[[Column, Column], Column], a: Column, b: Column) -> Ranging:
+    return Ranging(kernel(b, a))
+
+
+def _decided(name: str, a: Column, b: Column) -> bool:
+    found: bool = a.lanes.same([truth(each) for each in compare(name, a, b).values[: len(a.lanes.balls)]])
+    return found
 
 
 for _name, _kernel in _ARITHMETIC.items():
-    setattr(Ranging, f"__{_name}__", _arithmetic(_kernel, False))
-    setattr(Ranging, f"__r{_name}__", _arithmetic(_kernel, True))
+    setattr(Ranging, f"__{_name}__", _method(partial(_reckoned, _kernel)))
+    setattr(Ranging, f"__r{_name}__", _method(partial(_turned, _kernel)))
 for _name, _of_it in _OF_IT.items():
     setattr(Ranging, f"__{_name}__", lambda self, of_it=_of_it: Ranging(of_it(self.store)))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Ranging, f"__{_name}__", _comparison(_name))
+    setattr(Ranging, f"__{_name}__", _method(partial(_decided, _name)))
 for _name in _REFUSED:
     setattr(Ranging, f"__{_name}__", lambda *_, name=_name: refuse(f"{name} of a number that is held in a range"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 if TYPE_CHECKING:
     from ..runtime.section import Section
@@ -15,6 +16,11 @@ Piece = tuple[float, float, int] | tuple[float, float, int, float, float]
 Word = Literal["proved", "refuted", "in part", "nothing", ""]
 Dtype = Literal["float64", "float32"]
 Given = Literal["every", "every positive", "every negative", "range", "this"]
+
+
+def place_of(index: tuple[int, ...], shape: tuple[int, ...]) -> int:
+    """Where an element is in row-major order; a single number has no index."""
+    return int(np.ravel_multi_index(index, shape)) if index else 0
 
 
 @dataclass(frozen=True)
@@ -35,9 +41,7 @@ class Held:
 
     def at(self, section: Section, number: float) -> Section:
         """The section with it held at a number."""
-        shape = section.shape(self.name)
-        place = sum(i * math.prod(shape[axis + 1 :]) for axis, i in enumerate(self.index))
-        return section.holding(self.name, number, place)
+        return section.holding(self.name, number, place_of(self.index, section.shape(self.name)))
 
 
 @dataclass(frozen=True)

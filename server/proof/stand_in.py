@@ -16,7 +16,7 @@ import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from .column import Column, Lanes, Undecided
-from .enclosure import constant, exact_number
+from .enclosure import float_of
 
 MOST_ELEMENTS, MOST_VALUES = 4096, 1 << 17  # budget: of one tensor, and of it in all lanes
 
@@ -133,21 +133,23 @@ def concrete(tensor: Any, lanes: Lanes) -> Any:
         return tensor
     if tensor.is_floating_point():
         raise Undecided("a place that depends on a real number")
-    columns = tensor.elements()
-    found = [[exact_number(column.values[lane]) for column in columns] for lane in range(len(lanes.balls))]
-    ways = [None if None in each else tuple(int(float(one)) for one in each if one is not None) for each in found]
+    ways = floats_of(tensor.elements(), lanes)[: len(lanes.balls)]
     return torch.tensor(lanes.same(ways), dtype=tensor.dtype).reshape(tensor.shape)
+
+
+def floats_of(columns: list[Column], lanes: Lanes) -> list[tuple[float, ...] | None]:
+    """The numbers of each lane, if floats hold them; else None."""
+    found = [[float_of(each.values[lane]) for each in columns] for lane in range(lanes.count)]
+    return [None if None in each else tuple(each) for each in found]  # type: ignore[arg-type]
 
 
 def python_number(tensor: StandIn, lanes: Lanes) -> bool | int | float:
     """``item()``: a truth or a whole number that is the same in all lanes, or a constant that a float holds."""
-    (column,) = tensor.elements()
-    column = column.plain()  # what becomes of the number is not seen
     if not tensor.is_floating_point():
         return concrete(tensor, lanes).item()
-    exact = [exact_number(each) for each in column.values]
-    found = {float(each) if each is not None else None for each in exact}
-    value = found.pop()
-    if found or value is None or constant(value)[0] != exact[0]:
+    (first, *others) = {
+        *floats_of([each.plain() for each in tensor.elements()], lanes)
+    }  # what becomes of it is not seen
+    if first is None or others:
         raise Undecided("a number of it is asked for (item, float, a condition)")
-    return value
+    return first[0]

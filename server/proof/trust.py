@@ -9,7 +9,7 @@ import dis
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -66,10 +66,15 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(each)
 
 
-def _names(function: FunctionType, *operations: str) -> set[str]:
+def _names(function: FunctionType, operations: tuple[str, ...]) -> frozenset[str]:
     """The names that some operations of the byte code have."""
-    found = (each for code in _codes(function.__code__) for each in dis.get_instructions(code))
-    return {str(each.argval) for each in found if each.opname in operations}
+    return _names_in(function.__code__, operations)
+
+
+@lru_cache(maxsize=512)
+def _names_in(code: CodeType, operations: tuple[str, ...]) -> frozenset[str]:
+    found = (each for one in _codes(code) for each in dis.get_instructions(one))
+    return frozenset(str(each.argval) for each in found if each.opname in operations)
 
 
 def _reached(function: FunctionType) -> list[tuple[str, Any]]:
@@ -79,9 +84,9 @@ def _reached(function: FunctionType) -> list[tuple[str, Any]]:
     defaults = enumerate((*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()))
     named = [
         (name, function.__globals__[name])
-        for name in sorted(_names(function, *_OF_GLOBALS) & function.__globals__.keys())
+        for name in sorted(_names(function, _OF_GLOBALS) & function.__globals__.keys())
     ]
-    attributes = _names(function, *_OF_ATTRIBUTES)
+    attributes = _names(function, _OF_ATTRIBUTES)
     inside = [
         (f"{name}.{each}", vars(module)[each])
         for name, module in named
@@ -101,7 +106,7 @@ def _is_filled(cell: Any) -> bool:
 def refuse_what_tells(functions: list[FunctionType]) -> None:
     """Refuse names with which a Function could tell a stand-in from a tensor, or one call from the next."""
     for function in functions:
-        names = _names(function, *_OF_GLOBALS) & _TELLING | _names(function, *_OF_ATTRIBUTES) & _TELLING_OF_IT
+        names = _names(function, _OF_GLOBALS) & _TELLING | _names(function, _OF_ATTRIBUTES) & _TELLING_OF_IT
         reached = {each.__name__ for _, each in _reached(function) if isinstance(each, ModuleType)}
         for name in sorted(names | (reached & _ELSEWHERE)):
             raise Undecided(f"it asks for {name!r}, with which it may know that it is being proved")
