@@ -73,10 +73,12 @@ def _kind_schema(kind: Kind) -> dict[str, Any]:
     return {"type": "string"}
 
 
-QUERY_PARAMETERS = [
-    {"name": each.name, "in": "query", "required": False, "schema": _schema(each), "description": each.doc}
-    for each in PARAMETERS.values()
-]
+def query_parameter(name: str, schema: dict[str, Any], description: str, required: bool = False) -> dict[str, Any]:
+    """A parameter of a query."""
+    return {"name": name, "in": "query", "required": required, "schema": schema, "description": description}
+
+
+QUERY_PARAMETERS = [query_parameter(each.name, _schema(each), each.doc) for each in PARAMETERS.values()]
 NAME_PARAMETER = {
     "name": "name",
     "in": "path",
@@ -85,21 +87,10 @@ NAME_PARAMETER = {
     "description": "the op, as in the address of its page",
     "examples": {"clamp": {"value": "clamp_with_grad"}},
 }
+_WAIT = {"type": "string", "enum": ["0", "1"], "default": "0"}
 HEALTH_PARAMETERS = [
-    {
-        "name": "wait",
-        "in": "query",
-        "required": False,
-        "schema": {"type": "string", "enum": ["0", "1"], "default": "0"},
-        "description": "`1`: answer when torch is loaded, not before",
-    },
-    {
-        "name": "ready",
-        "in": "query",
-        "required": False,
-        "schema": {"type": "string", "enum": ["1"]},
-        "description": "`1`: answer at once, with 503 while torch is loading",
-    },
+    query_parameter("wait", _WAIT, "`1`: answer when torch is loaded, not before"),
+    query_parameter("ready", {"type": "string", "enum": ["1"]}, "`1`: answer at once, with 503 while torch is loading"),
 ]
 _STATUS_TEXTS = {
     403: "The server may not run code, or another site asks.",

@@ -11,7 +11,7 @@ import orjson
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from ..figure.sheet_svg import PREVIEW_SIZE
-from ..http.openapi import problem_responses
+from ..http.openapi import problem_responses, query_parameter
 from ..http.responses import reply
 from ..protocol.errors import UnknownOp
 from ..schema.op import OpDescription
@@ -40,10 +40,7 @@ _PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "format": ({"type": "string", "enum": ["json"], "default": "json"}, "the notation of the answer"),
 }
-_OPENAPI_PARAMETERS = [
-    {"name": name, "in": "query", "required": name == "url", "schema": schema, "description": text}
-    for name, (schema, text) in _PARAMETERS.items()
-]
+_OPENAPI_PARAMETERS = [query_parameter(name, *said, name == "url") for name, said in _PARAMETERS.items()]
 _ANSWER = {"description": "How to embed the figure.", "content": {_MEDIA_TYPE: {"schema": {"type": "object"}}}}
 
 router = APIRouter()
