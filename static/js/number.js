@@ -27,7 +27,7 @@ export function format(value, digits = 4) {
 export const power = (exponent) => `10${[...String(exponent)].map((sign) => RAISED[sign]).join("")}`;
 
 /** `value`, an end of a range as long as `span`, with the digits that tell it from the other end. */
-export function formatRangeEnd(value, span) {
+function formatRangeEnd(value, span) {
   const digits = 3 + Math.ceil(Math.log10(Math.abs(value) / span));
   return format(value, Number.isFinite(digits) ? Math.min(17, Math.max(4, digits)) : 4);
 }

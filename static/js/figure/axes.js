@@ -113,7 +113,7 @@ export function decades([low, high], count) {
 }
 
 /** Ten to the `exponent` as a label, 1 and 10 as people write them. */
-export const decade = (exponent) => (exponent === 0 ? "1" : exponent === 1 ? "10" : power(exponent));
+const decade = (exponent) => (exponent === 0 ? "1" : exponent === 1 ? "10" : power(exponent));
 
 /** As many ticks as stand beside each other on `room` rem, `count` at most. */
 export function fittingTicks(range, count, room) {

@@ -5,7 +5,7 @@ import { h } from "../dom.js";
 const AROUND = 2; // lines that are shown before and after a change
 
 /** The lines of both texts in order: [sign, line], the sign "-" for one of the old text alone, "+" of the new, " " of both. */
-export function diffLines(old, now) {
+function diffLines(old, now) {
   const [before, after] = [old, now].map((text) => text.replace(/\n$/, "").split("\n"));
   // common[i][j] is how many lines the ends from i and from j have in common.
   const common = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));

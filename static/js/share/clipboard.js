@@ -15,7 +15,7 @@ export async function copyArea(area, output) {
 }
 
 /** Whether the text is on the clipboard now, by the newer way or the older one. */
-export async function copyText(text) {
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -24,7 +24,7 @@ const encoded = (text) =>
     .replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** The query of `state`, "" where everything is as by default. */
-export function queryOf(usual, state) {
+function queryOf(usual, state) {
   const said = Object.keys(usual)
     .filter((name) => (state[name] ?? "") !== "" && state[name] !== usual[name])
     .map((name) => `${name}=${encoded(state[name])}`);
