@@ -200,12 +200,14 @@ def _comparison(op: InferredOp, variant: CallVariant, wrong: Collection[str]) ->
         return compare_at_ties
     if variant.compared == "dtypes":
         return _as_dtypes(op, variant, {each.name: getattr(torch, each.dtype) for each in variant.recipe.inputs})
-    if variant.compared != "slopes" or not wrong:
-        return _COMPARISONS[variant.compared]
     layout = variant.layout
+    if variant.compared != "slopes" or not (wrong or layout):
+        return _COMPARISONS[variant.compared]
     plainly = replace(variant, alone="", layout=layout and (lambda tensor: layout(tensor).contiguous()))
     assert op.called is not None
     like = _call(op, op.called, plainly) if variant.alone or layout else None
+    if not wrong:
+        return lambda call: compare_along_directions(call, plain=like)
     names = [name for name in _call(op, op.called, variant).tensors if name not in wrong]
     return lambda call: compare_along_directions(call, names=names, like=like)
 

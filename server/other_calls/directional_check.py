@@ -37,13 +37,18 @@ class DirectionalResult:
 
 
 def compare_along_directions(
-    call: Call, slopes_of: Call | None = None, names: Collection[str] | None = None, like: Call | None = None
+    call: Call,
+    slopes_of: Call | None = None,
+    names: Collection[str] | None = None,
+    like: Call | None = None,
+    plain: Call | None = None,
 ) -> DirectionalResult:
     """Compare the gradients of a call with the slopes of forward along directions that move every element.
 
     ``slopes_of`` is the same call of what backward should be the derivative of, by default of forward; ``names``
     are the tensors to look at, by default all. Of the others nothing is asked but that their gradients are numbers, and
-    the same as those of the call ``like`` this one. Raises whatever the Function raises.
+    the same as those of the call ``like`` this one. A gradient that is no number says nothing of a layout where it is
+    none in the ``plain`` call, either, of the same numbers. Raises whatever the Function raises.
     """
     ran, reference = call.run(), slopes_of or call
     if not ran.moved:
@@ -61,6 +66,9 @@ def compare_along_directions(
     found = {name: torch.zeros_like(call.tensors[name]) if one is None else one for name, one in delivered.items()}
     for name, gradient in found.items():
         if bool(gradient.isnan().any()):
+            usual = None if plain is None else plain.gradients({each: one.clone() for each, one in given.items()})
+            if usual and (other := usual.get(name)) is not None and bool(other.isnan().any()):
+                return DirectionalResult(unknown="for these numbers backward returns NaN in any layout")
             return _not_a_number(call, name, gradient)
     looked_at = call.tensors if names is None else names
     for name in looked_at:

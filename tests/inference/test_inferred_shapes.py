@@ -68,6 +68,60 @@ SHAPES = {
                 raise ValueError("The last dimension must be 32.")
             return x * 2
     """,
+    # One shape may be said of several names, and beside what the numbers are.
+    "q: float64[2,4,6,4]; k: float64[2,4,6,4]; freqs: float64[4,2] nograd": '''
+        def forward(ctx, q, k, freqs):
+            """q, k: [b, s, h, d]; freqs: [s, d // 2] angles."""
+            cos = freqs.cos()[:, None].repeat(1, 1, 2)
+            ctx.save_for_backward(cos)
+            return q * cos, k * 2
+        def backward(ctx, g, h):
+            return g * ctx.saved_tensors[0], h * 2, None
+    ''',
+    "c: float64[3,4]; a: float64[3]; b: float64[4]": '''
+        def forward(ctx, c, a, b):
+            """c: scores (m, n); a, b: weights (m,), (n,)."""
+            ctx.save_for_backward(c, a, b)
+            return c * a.unsqueeze(1) * b
+        def backward(ctx, g):
+            c, a, b = ctx.saved_tensors
+            return g * a.unsqueeze(1) * b, (g * c * b).sum(1), (g * c * a.unsqueeze(1)).sum(0)
+    ''',
+    "turns: float64[3,4]": '''
+        def forward(ctx, turns):
+            """Normalises turns (w, x, y, z), shape (N, 4)."""
+            return turns * 2
+        def backward(ctx, g):
+            return g * 2
+    ''',
+    "points: float64[2,3,3]; others: float64[2,5,3]": """
+        def forward(ctx, points, others):
+            # points: B x N x 3, others: B x M x 3
+            ctx.save_for_backward(points, others)
+            return torch.cdist(points, others).square()
+        def backward(ctx, g):
+            points, others = ctx.saved_tensors
+            apart = 2 * g.unsqueeze(-1) * (points.unsqueeze(2) - others.unsqueeze(1))
+            return apart.sum(2), -apart.sum(1)
+    """,
+    # The index of torch is an int64, also where an error names another dtype first.
+    "src: float64[3,4]; index: int64[3] < 2; nodes = 2": '''
+        def forward(ctx, src, index, nodes):
+            """src: (num_edges, heads), index: (num_edges,)"""
+            ctx.index = index.view(-1, 1).expand_as(src)
+            return src.new_zeros(nodes, src.shape[1]).scatter_add(0, ctx.index, src)
+        def backward(ctx, g):
+            return g.gather(0, ctx.index), None, None
+    ''',
+    # A matrix that is multiplied is none of the vectors that an error asks for.
+    "A: float64[3,4]; x: float64[4]": """
+        def forward(ctx, A, x):
+            ctx.save_for_backward(A, x)
+            return A @ x
+        def backward(ctx, g):
+            A, x = ctx.saved_tensors
+            return torch.outer(g, x), A.t() @ g
+    """,
     "x: float64[2,3,4]; target: float64[2,1,4] nograd": """
         def forward(ctx, x, target):
             B, _, T = x.shape

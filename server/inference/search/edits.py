@@ -111,7 +111,9 @@ def _other_numbers(failed: FailedCall) -> _Edits:
 
 
 def _index(failed: FailedCall) -> _Edits:
-    dtype = "int32" if re.search(r"\b(Int|int32)\b", failed.blame.message) else "int64"
+    message = failed.blame.message
+    short = re.search(r"\b(Int|int32)\b", message) and not re.search(r"int64|[Ll]ong", message)
+    dtype = "int32" if short else "int64"
     for step, (place, each) in enumerate(failed.tensors()):
         for turn, shape in enumerate(dict.fromkeys((each.shape, each.shape[:1]))):
             given = TensorArgument(each.name, shape, dtype, "index", 2)

@@ -221,8 +221,8 @@ class RecipeSearch:
 
     def _contradicted(self, recipe: Recipe) -> float:
         """What an edit costs more whose tensors have other ranks than the source says."""
-        said = ((len(each.shape), self.evidence.of(each.name).ranks) for each in _tensors(recipe))
-        return _CONTRADICTED * sum(bool(ranks) and rank not in ranks for rank, ranks in said)
+        said = ((len(each.shape), self.evidence.of(each.name)) for each in _tensors(recipe))
+        return _CONTRADICTED * sum((rank not in of.ranks if of.ranks else rank < of.least) for rank, of in said)
 
     def _try_with_limit(self, step: RecipeStep) -> tuple[Outcome, float]:
         """A trial within limits, and what it cost; repeated without them if the time went into compilation."""

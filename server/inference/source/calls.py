@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from contextlib import suppress
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -19,6 +20,7 @@ from .parts import read_parts
 from .torch_signatures import (
     KEYWORD_CHOICES,
     KINDS_BY_KEYWORD,
+    LEAST_RANKS,
     RANKS_BY_POSITION,
     TAKES_DIM,
     TAKES_SQUARE,
@@ -169,6 +171,9 @@ class CallReader:
             found = reader.evidence(given[place]) if place < len(given) else None
             if found:
                 found.has_rank(rank, f"it goes to {name}()")
+        for place, rank in LEAST_RANKS.get(name, {}).items():
+            if place < len(given) and (found := reader.evidence(given[place])):
+                found.at_least(rank, f"it goes to {name}()")
         first = reader.evidence(given[0]) if given else None
         if first and name in COMPLEX_USES:
             first.complex = first.complex or f"it goes to {name}()"
@@ -194,19 +199,18 @@ class CallReader:
             if kind and found:
                 self.reader.say(each.value, kind, 3, node, f"it is passed on as {each.arg}=")
                 found.strings += [word for word in KEYWORD_CHOICES.get(each.arg or "", ()) if kind == "text"]
-            if (
-                isinstance(each.value, ast.Constant)
-                and each.arg in ("dim", "axis")
-                and isinstance(node.func, ast.Attribute)
-            ):
+            if each.arg in ("dim", "axis") and isinstance(node.func, ast.Attribute):
                 self._dimensional(
                     node.func.value if not self.reader.resolved(node.func.value) else node.args[0:1], each.value
                 )
 
-    def _dimensional(self, node: Any, dim: ast.Constant) -> None:
+    def _dimensional(self, node: Any, dim: ast.expr) -> None:
+        place = None
         found = self.reader.evidence(node[0] if isinstance(node, list) and node else node if node else None)
-        if found and isinstance(dim.value, int) and dim.value > 0:
-            found.at_least(dim.value + 1, f"{self.reader.where} goes along its dim={dim.value}")
+        with suppress(ValueError):
+            place = ast.literal_eval(dim)
+        if found and type(place) is int:
+            found.at_least(place + 1 if place >= 0 else -place, f"{self.reader.where} goes along its dim={place}")
 
     def _relate_shapes(self, name: str, given: list[ast.expr], node: ast.Call) -> None:
         relations, arguments = self.reader.notes.relations, self.reader.notes.arguments
@@ -229,9 +233,8 @@ class CallReader:
             relations.tie((x, 1), (weight, 0), why)
         if name == "einsum" and given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
             self._read_einsum(given[0].value, [self.reader.subject(each) for each in given[1:]])
-        dims = [each.value for each in given[1:2] if isinstance(each, ast.Constant)]
-        if dims and name in TAKES_DIM:
-            self._dimensional(given[0], given[1])  # type: ignore[arg-type]
+        if name in TAKES_DIM and len(given) > 1:
+            self._dimensional(given[0], given[1])
         if name == "transpose" and all(isinstance(each, ast.Constant) for each in given[1:]) and len(given) == 3:
             found = self.reader.evidence(given[0])
             if found:

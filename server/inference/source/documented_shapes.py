@@ -16,7 +16,7 @@ from .written_values import Scope, written_value
 # A size: a letter or a name, a number, or a sum or product of those; and what stands for any number of them.
 _SIZE = r"(?:[A-Za-z]\w*|\d+)(?:\s*[-+*/]+\s*(?:[A-Za-z]\w*|\d+))*"
 _ANY = r"\*|\.\.\.|…"
-_SHAPE = rf"[\[(]\s*((?:{_SIZE}|{_ANY})(?:\s*,\s*(?:{_SIZE}|{_ANY}))*)\s*,?\s*[\])]"
+_SHAPE = rf"[\[(]\s*((?:{_SIZE}|{_ANY})(?:\s*,\s*(?:{_SIZE}|{_ANY}))*\s*,?)\s*[\])]"
 # Words in brackets that are no sizes.
 _NO_SIZE = re.compile(
     r"\b(tensor|optional|default|float\d*|int\d*|bool|str|callable|torch|list|tuple|none)\b", re.IGNORECASE
@@ -24,6 +24,12 @@ _NO_SIZE = re.compile(
 _SHORT = re.compile(r"[A-Z]\w{0,3}$|[a-z]$|\d+$|[*….]+$")
 _EXPECTED = re.compile(
     rf"(?i:expect\w*|required?|has to have|must have|of)\s+(?i:an?\s+)?(?i:input\s+)?(?i:shape)\W*{_SHAPE}"
+)
+_CROSS = r"\s*[x×]\s*"
+# Sizes with a cross between them, as ``B x N x 3`` or ``BxNx3``, of which one is a letter.
+_CROSSED = re.compile(
+    r"[\[(]?(?<![\w.])(?=[\dx×\s]*[A-Z])"
+    r"((?:[A-Z]\w{0,3}|\d+)(?:\s+[x×]\s+(?:[A-Z]\w{0,3}|\d+))+|[A-Z\d](?:[x×][A-Z\d])+)(?![\w.])[\])]?"
 )
 _ANNOTATED = re.compile(r"""\[\s*[\w.]+\s*,\s*['"]([^'"]+)['"]\s*\]""")
 
@@ -57,8 +63,8 @@ def note_documented_shapes(signature: Signature, notes: ReadingState) -> None:
 
 def _settle(size: str, place: tuple[str, int], sizes: dict[str, tuple[str, int]], notes: ReadingState) -> None:
     """Fix what a size such as ``W - 1`` is made of, and so that size."""
-    fixed = notes.relations.fixed
-    known = {each: fixed.setdefault(sizes[each], 5) for each in re.findall(r"[A-Za-z]\w*", size)}
+    fixed, usual = notes.relations.fixed, 4 if "/" in size else 5  # so that it can be halved
+    known = {each: fixed.setdefault(sizes[each], usual) for each in re.findall(r"[A-Za-z]\w*", size)}
     number = written_value(ast.parse(size, mode="eval").body, Scope(ast.Module([], []), given=known))
     if isinstance(number, int) and number > 0:
         fixed.setdefault(place, number)
@@ -69,18 +75,22 @@ def _said(signature: Signature, names: list[str]) -> Iterator[tuple[str, list[st
     for each in signature.arguments:
         if each.name in names and (written := _ANNOTATED.search(each.annotation)):
             yield each.name, written[1].split(), f"its annotation is {each.annotation}"
-    for text in texts_of(signature):
+    # Several names may stand before one shape, and before the shape what the numbers are, as in "(x, y), shape (N, 2)".
+    others = rf"((?:\s*(?:,|/|&|\band\b)\s*`?(?:{'|'.join(map(re.escape, names))})\b`?)*)"
+    between = r"((?:[^.;\n]|\.(?=\w)){0,60}?)"
+    for text in map(_with_brackets, texts_of(signature)):
         for name in names:
-            named = rf"(?<![\w.]){re.escape(name)}`?(?![\w.(\[])((?:[^.;\n]|\.(?=\w)){{0,60}}?){_SHAPE}"
-            for found in re.finditer(named, text):
-                sizes = _sizes(found[2])
-                spoken = "shape" in found[1] or re.fullmatch(
-                    r"[\s:=`]*(?:is|are|has)?\s*(?:\([^)]*\)\s*:?)?\s*(?:(?<=: )(?:[a-z-]+ ){1,3})?", found[1]
+            named = rf"(?<![\w.]){re.escape(name)}`?(?![\w.(\[]){others}{between}"
+            spoken_of = (rf"{named}(?<=\)), (?:of )?shape:? {_SHAPE}", named + _SHAPE)
+            for found in (each for pattern in spoken_of for each in re.finditer(pattern, text)):
+                sizes = _own_sizes(name, found, text)
+                spoken = "shape" in found[0].rpartition(found[3])[0] or re.fullmatch(
+                    r"[\s:=`]*(?:is|are|has)?\s*(?:\([^)]*\)\s*:?)?\s*(?:(?<=: )(?:[a-z-]+ ){1,3})?", found[2]
                 )
                 if (
                     sizes
                     and spoken
-                    and not any(re.search(rf"\b{re.escape(one)}\b", found[1]) for one in names if one != name)
+                    and not any(re.search(rf"\b{re.escape(one)}\b", found[2]) for one in names if one != name)
                 ):
                     yield name, sizes, f"“{' '.join(found[0].split())}” is said of it"
                     break
@@ -92,10 +102,28 @@ def _said(signature: Signature, names: list[str]) -> Iterator[tuple[str, list[st
                 yield names[0], sizes, f"“{' '.join(found[0].split())}” is said"
 
 
+def _with_brackets(text: str) -> str:
+    """The text with shapes in brackets that are written with crosses."""
+    return _CROSSED.sub(lambda found: f"({', '.join(re.split(_CROSS, found[1]))})", text)
+
+
+def _own_sizes(name: str, found: re.Match[str], text: str) -> list[str]:
+    """The sizes of a name before some shapes: each its own, where there are as many as names, or all the first."""
+    before = re.search(r"((?:[A-Za-z_]\w*`?\s*(?:,|/|&|\band\b)\s*`?)*)$", text[: found.start()])
+    place = len(re.findall(r"[A-Za-z_]\w*`?\s*(?:,|/|&|\band\b)", before[1])) if before else 0
+    count = place + 1 + len(re.findall(r",|/|&|\band\b", found[1]))
+    shapes = [found[3]]
+    end = found.end()
+    while following := re.compile(rf"\s*(?:,|/|&|and)\s*{_SHAPE}").match(text, end):
+        shapes.append(following[1])
+        end = following.end()
+    return _sizes(shapes[place] if len(shapes) == count else shapes[0])
+
+
 def _sizes(text: str) -> list[str]:
     """The sizes of a shape; none where these are other words in brackets."""
-    sizes = [each.strip() for each in text.split(",")]
-    plain = all(_SHORT.match(each.split()[0]) for each in sizes) or len(sizes) > 1
+    sizes = [each.strip() for each in text.rstrip(" ,").split(",")]
+    plain = all(_SHORT.match(each.split()[0]) for each in sizes) or "," in text
     return sizes if plain and not _NO_SIZE.search(text) else []
 
 

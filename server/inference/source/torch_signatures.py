@@ -83,15 +83,17 @@ RANKS_BY_POSITION: dict[str, dict[int, int]] = {
     **{f"{kind}_pool{n}d": {0: n + 2} for n in (1, 2, 3) for kind in ("max", "avg", "adaptive_avg", "adaptive_max")},
     **{"mm": {0: 2, 1: 2}, "bmm": {0: 3, 1: 3}, "addmm": {1: 2, 2: 2}, "mv": {0: 2, 1: 1}, "dot": {0: 1, 1: 1}},
     **{"t": {0: 2}, "outer": {0: 1, 1: 1}, "ger": {0: 1, 1: 1}, "grid_sample": {0: 4, 1: 4}, "pixel_shuffle": {0: 4}},
-    **{"embedding": {1: 2}, "baddbmm": {0: 3, 1: 3, 2: 3}, "linear": {1: 2, 2: 1}, "cdist": {0: 2, 1: 2}},
+    **{"embedding": {1: 2}, "baddbmm": {0: 3, 1: 3, 2: 3}, "linear": {1: 2, 2: 1}},
     **{"sparse_coo_tensor": {0: 2, 1: 1}, "unfold": {}, "batch_norm": {1: 1, 2: 1, 3: 1, 4: 1}},
 }
+# The same of those that take batches of such tensors, too.
+LEAST_RANKS = {"cdist": {0: 2, 1: 2}}
 TAKES_SQUARE = {
     *("inverse", "inv", "cholesky", "eigh", "eigvalsh", "eig", "slogdet", "logdet", "det", "matrix_exp", "trace"),
     *("matrix_power", "expm", "symeig", "cholesky_ex", "sqrtm"),
 }
 # Functions whose second argument, or dim=, is a dimension.
-TAKES_DIM = {"sum", "mean", "softmax", "cumsum", "sort", "flip", "norm", "max", "min", "unbind", "size"}
+TAKES_DIM = {"sum", "mean", "softmax", "cumsum", "sort", "flip", "max", "min", "unbind", "size"}
 KINDS_BY_KEYWORD = {
     **dict.fromkeys(("dim", "axis", "dims"), "dim"),
     **dict.fromkeys(("min", "max", "eps", "value", "alpha", "beta", "p", "negative_slope", "threshold"), "number"),
