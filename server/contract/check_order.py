@@ -57,18 +57,18 @@ def run_checks(session: CheckSession) -> tuple[CheckRow, ...]:
 
 @dataclass(frozen=True)
 class _Omission:
-    """A check that could not be made, why, whether for lack of ``time``, and the last line of the user's that ran if it
-    was interrupted.
+    """A check that could not be made, why, whether that is ``grave``, as the Function is slow or hangs, and not only
+    the check takes long; and the last line of the user's that ran if it was interrupted.
     """
 
     id: str
     why: str
-    time: bool
+    grave: bool
     place: str = ""
 
 
 def _not_made(why: str, omitted: list[_Omission], first: float) -> CheckRow:
-    level: Level = "warning" if any(each.time for each in omitted) else "note"
+    level: Level = "warning" if any(each.grave for each in omitted) else "note"
     place = next((each.place for each in omitted if each.place), "")
     count, ids = sum(len(checks) for _, checks in _FAMILIES), ", ".join(each.id for each in omitted)
     took = f"; the first call took {first:.1g} s" if why == _OUT_OF_TIME and first > _SLOW else ""
@@ -106,7 +106,7 @@ def _findings(session: CheckSession, check: ContractCheck, until: float) -> list
             return _Omission(check.id, _OUT_OF_TIME, True)
         stuck = error.running > max(most / 2, _HUNG_RATIO * first.seconds)
         why = f"the Function did not return within {most:.2g} s" if stuck else f"more than {most:.2g} s would be needed"
-        return _Omission(check.id, why, True, error.place)
+        return _Omission(check.id, why, stuck, error.place)
     except Exception as error:  # noqa: BLE001 a Function may raise anything here
         seen = f"During this check the Function raised {describe_exception(error)}."
         return [CheckFinding("warning", seen, line=session.source.line_of(error))]

@@ -236,6 +236,24 @@ class Gathers(F):
         return grad_output.new_zeros(ctx.count).index_add(0, index, grad_output), None
 
 
+@keeper(inputs=SQUARE, outputs=("q", "r"))
+class Factors(F):
+    """Where all of a matrix is 0 its factors jump, and their gradient is no number, as that of torch's own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        q, r = torch.linalg.qr(x)
+        ctx.save_for_backward(q, r)
+        return q, r
+
+    @staticmethod
+    def backward(ctx, grad_q, grad_r):
+        q, r = ctx.saved_tensors
+        m = r @ grad_r.t() - grad_q.t() @ q
+        m = m.tril() + m.tril(-1).t()
+        return torch.linalg.solve_triangular(r, (grad_q + q @ m).t(), upper=True).t()
+
+
 @keeper(inputs=TWO)
 class AsksWhatIsNeeded(F):
     @staticmethod

@@ -279,6 +279,22 @@ def test_what_differs_anyhow_is_called_in_other_ways_too(methods: str, seen: str
     assert rows[0].seen.startswith(seen)
 
 
+def test_numbers_that_a_layout_makes_equal_are_no_fault_of_the_layout() -> None:
+    factors = """
+        def forward(ctx, x):
+            q, r = torch.linalg.qr(x)
+            ctx.save_for_backward(q, r)
+            return r
+        def backward(ctx, g):
+            q, r = ctx.saved_tensors
+            m = (r @ g.mT).tril()
+            return torch.linalg.solve_triangular(r, (q @ (m + m.tril(-1).mT)).mT, upper=True).mT
+    """
+    row = row_of(factors, "x: float64[3,3]")
+    assert row.level == "fine"
+    assert "for these numbers backward returns NaN in any layout" in row.seen
+
+
 def test_what_is_drawn_in_another_order_where_the_input_is_laid_out_otherwise_is_no_difference() -> None:
     dropped = """
         def forward(ctx, x):

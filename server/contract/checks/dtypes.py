@@ -12,7 +12,7 @@ from ...inference.recipe.recipe import TensorArgument
 from ...numerics.formatting.numbers import format_number
 from ...runtime.arrays import dtype_name
 from ...runtime.failure import describe_exception
-from ..examination.call import Call
+from ..examination.call import Call, ForwardRun, irregular_tensor
 from ..examination.contract_check import MECHANICS, PRECISION, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession
@@ -22,6 +22,8 @@ _TOLERANCES = {torch.float32: 1e-3, torch.float16: 5e-2, torch.bfloat16: 2e-1}
 # sample: inputs tried in addition to the ends of the range: 0 and numbers close to it …
 _CRITICAL = (0.0, 1e-12, -1e-12)
 _LARGE = (1e2, -1e2, 1e4, -1e4)  # sample: … and large ones, in the range or not
+# sample: how far off 0 a whole tensor is moved; bound: by what share outputs that do not jump may move with it.
+_TINY, _JUMP = 1e-12, 1e-3
 _MODERATE = 1e2  # bound: an input without a domain is not surprised by numbers up to this
 _ADVICE_NEAR_0 = (
     "Replace unsafe values before dividing or taking a root: torch.where(x == 0, 1, x) on the input, not a mask on the "
@@ -141,6 +143,7 @@ def _scan(
             try:
                 ran = session.call.holding({name: moved}).run(dtype=dtype)
                 finite = all(bool(out.isfinite().all()) for out in ran.outputs.values())
+                finite &= not (several and everywhere and _jumps(session, name, moved, ran))
                 found = ran.gradients({n: torch.ones_like(out) for n, out in ran.moved.items()}) if finite else {}
             except Exception:  # noqa: BLE001, S112 the Function refuses this input
                 continue
@@ -152,6 +155,14 @@ def _scan(
                     place = f"{place} = {format_number(x)}{f' in {dtype_name(dtype)}' if dtype else ''}"
                     yield place, name, x, float(value.real), float(bad[0].real)
                     break
+
+
+def _jumps(session: CheckSession, name: str, zeros: torch.Tensor, ran: ForwardRun) -> bool:
+    """Whether outputs jump where all elements move off 0, as the factors of a matrix do: no gradient is right there."""
+    near = session.call.value(**{name: zeros + _TINY * irregular_tensor(zeros)})
+    return any(
+        bool(((near[each] - out.detach()).abs() > _JUMP * (1 + out.abs())).any()) for each, out in ran.moved.items()
+    )
 
 
 @contract_check("EMPTY", "Tensors without elements", PRECISION, "Empty tensors work.")
