@@ -174,6 +174,12 @@ def test_what_is_chosen_is_in_every_text_and_what_is_open_below_is_in_none(page:
     width.fill("7")
     assert Tags(said(page)).only("iframe")["width"] == "100%"
     expect(width).to_have_attribute("aria-invalid", "true")
+    refusal = dialog(page).locator("output")
+    expect(refusal).to_have_text("width in pixels is a whole number from 200 to 2400.")
+    dialog(page).get_by_role("radio", name="Offline file", exact=True).press("Space")  # which has no width
+    expect(refusal).to_be_empty()
+    dialog(page).get_by_role("radio", name="Live figure", exact=True).press("Space")
+    expect(refusal).not_to_be_empty()
     dialog(page).get_by_role("checkbox", name="verdict").press("Space")
     pictures = {"Web component": "svg", "Markdown": "svg", "Sphinx": "png", "MyST": "png", "Quarto": "png"}
     for place, ending in pictures.items():

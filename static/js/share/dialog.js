@@ -98,9 +98,9 @@ export function shareDialog(dialog, query) {
   }
 
   form.addEventListener("input", () => {
+    refresh();
     const wrong = [...form.querySelectorAll("input.field:invalid")].find((field) => field.offsetParent !== null);
     find("output").textContent = wrong ? `${wrong.ariaLabel ?? wrong.name} is a whole number from ${wrong.min} to ${wrong.max}.` : "";
-    refresh();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   find(".copy").addEventListener("click", () => copyArea(find("textarea"), find("output")));
