@@ -20,7 +20,7 @@ _SCALES, _LEAST_RATIO, _MOST_RATIO = 26, 2.0, 10.0
 _MIN_SCALES = 4  # pattern: with fewer the dispute is hidden by rounding
 _BLUR_ULPS, _BLUR_POINTS = 8.0, 25  # ulps: a short dtype knows x to so many; budget: looked at in so many points
 _ULPS = 4.0  # ulps: forward's rounding, of its value and of what it makes of a rounded x
-_CLEAR = 16.0  # bound: at the least step, the two slopes are this many times as far apart as rounding explains
+CLEAR = 16.0  # bound: at the least step, the two slopes are this many times as far apart as rounding explains
 ALIKE = 0.25  # bound: slopes are alike that differ by at most this share of what is contested
 _APART = 2.0  # bound: what contradicts both by more than so many times that supports neither
 SHARE_SEEN = 1e-3  # bound: how precisely a slope is seen where nothing is known of it
@@ -137,7 +137,7 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     unit = _ULPS * closeness.precision  # of the largest numbers no sum is made that overflows
     rounding = unit * np.abs(y) + unit * np.abs(x) * (np.abs(dispute.returned) + dispute.distance)
     rounding += np.finfo(np.float64).tiny
-    least = np.maximum(_CLEAR * rounding / dispute.distance, _ULPS * np.spacing(np.abs(x)))
+    least = np.maximum(CLEAR * rounding / dispute.distance, _ULPS * np.spacing(np.abs(x)))
     ratio = np.clip((closeness.widest / least) ** (1 / (_SCALES - 1)), _LEAST_RATIO, _MOST_RATIO)
     steps = least * ratio ** np.arange(_SCALES)[:, None]
     steps[steps > 1.001 * closeness.widest] = np.nan
@@ -202,9 +202,8 @@ def _explained_by_blur(closeness: Closeness, dispute: Dispute) -> Mask:
     blurs = _BLUR_ULPS * closeness.eps * (2 * (np.arange(_BLUR_POINTS) / 1.618 % 1) - 1)  # in no step with a wave
     moved = closeness.moved(dispute.x) if closeness.moved else 0.0
     x = dispute.x + blurs[:, None] * np.maximum(np.abs(dispute.x), moved / (_BLUR_ULPS * closeness.eps))
-    others = Dispute(x.ravel(), *(np.tile(each, blurs.size) for each in (dispute.returned, dispute.distance)))
-    widest = np.tile(closeness.widest, blurs.size) if isinstance(closeness.widest, np.ndarray) else closeness.widest
-    slopes = _seen(replace(closeness, widest=widest), others).slopes
+    place = np.tile(np.arange(dispute.x.size), blurs.size)
+    slopes = _seen(closeness.at(place), replace(dispute.at(place), x=x.ravel())).slopes
     first = np.isfinite(slopes).all(axis=0).argmax(axis=0)
     low, high = (each[first, np.arange(x.size)].reshape(x.shape) for each in (slopes.min(axis=0), slopes.max(axis=0)))
     least, most = np.fmin.reduce(low), np.fmax.reduce(high)

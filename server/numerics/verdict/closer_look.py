@@ -22,6 +22,7 @@ from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation, differences_at_rows
 from ..differentiation.confirmation import (
+    CLEAR,
     SHARE_SEEN,
     Closeness,
     Dispute,
@@ -59,7 +60,7 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
     least[:] = allowed.tolerance.atol * allowed.share + allowed.rounding(evaluation.grad_output)
     area, explained = evaluation.area_under(curve), least + rtol * np.abs(evaluation.analytical)
     if area is not None:
-        explained[area.ends] += 2 * area.noise / curve.slopes.step  # of both ends
+        explained[area.ends] += CLEAR * area.noise / curve.slopes.step
     seen = status == Status.DIFFERS
     _look_at_rows(evaluation, curve, status, explained)
     if area is None or not cells.size:

@@ -39,6 +39,12 @@ WAVES_BENEATH_ROUNDING = 10111, 10591, 10747, 11035, 11467, 11527
 FINE_STRUCTURE = 18475, 18844, 14541, 14383, 81887, 81373
 
 
+def test_a_forward_that_is_straight_between_two_of_its_own_steps_has_not_that_slope():
+    """In the tail of GELU by tanh, where 1 + tanh has few last places left, and x makes each of them a slope."""
+    op = op_of(lambda x: torch.nn.functional.gelu(x, approximate="tanh"))
+    assert [look(op, -9.0, stop)[1].word for stop in (-5.0, -4.9, -5.1)] == ["matches"] * 3
+
+
 @pytest.mark.parametrize("number", [*range(0, 90, 5), *WAVES_BENEATH_ROUNDING, *FINE_STRUCTURE])
 def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(number):
     """Waves faster than the rows, steps, kinks by the thousand, float32 inside."""
