@@ -22,6 +22,7 @@ from .trust import call_first, control, functions_of, refuse_what_tells, statele
 
 _CONTROLS = 16  # sample: of the boxes that are decided
 _WIDEST_POINT = 2.0**-36  # bound: of what encloses a kink, or a jump
+_MOST_OF_A_RANGE = 800  # budget: boxes where another number is held in a range, of which each takes ten times as long
 _ALL = (0.0, 1.0)  # of nothing that is held in a range
 _OUTSIDE = 64  # budget: boxes of each part of the line outside of the range
 _WIDEST, _BESIDE = 64.0, 2.0**-16  # budget: of a range of grad_output, and how near it comes to where it changes
@@ -38,7 +39,8 @@ def searched(
 ) -> Proof:
     """The proof, as far as so many boxes go."""
     size = abs(grad_output)
-    search = Search(section, surrogate, grad_output, start, stop, boxes, (size, size), held=held)
+    most = min(boxes, _MOST_OF_A_RANGE) if held else boxes
+    search = Search(section, surrogate, grad_output, start, stop, most, (size, size), held=held)
     try:
         with _trusted(search):
             search.run()
