@@ -19,6 +19,8 @@ Interval = tuple[float, float]
 _Record = TypeVar("_Record", bound=Any)
 _Number = TypeVar("_Number", np.float64, np.intp)
 EPSILON = 2.0**-53  # unit: half a unit in the last place of 1.0
+# unit: the significant bits of float32; pattern: with at most so many bits values may be those of a staircase, too.
+FLOAT32_BITS, STAIRCASE_BITS = 24, 12
 
 
 def dtype_name(dtype: torch.dtype) -> str:
@@ -77,3 +79,10 @@ def unit_shares(parts: int) -> Array:
 def finite_numbers(values: Array, nan: float = 0.0, infinity: float | None = None) -> Array:
     """The values with numbers in the place of NaN and ∞, by default 0 and the largest there is."""
     return values if np.isfinite(values).all() else np.nan_to_num(values, nan=nan, posinf=infinity)
+
+
+def mantissa_bits(y: Array) -> int:
+    """The significant bits that the values ``y`` use: 53 for double, at most 24 where float32 was used inside."""
+    finite = y[np.isfinite(y)]
+    used = int(np.bitwise_or.reduce(finite.view(np.int64) & ((1 << 52) - 1))) if finite.size else 0
+    return 53 - ((used & -used).bit_length() - 1) if used else 1

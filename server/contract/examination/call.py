@@ -15,21 +15,17 @@ import numpy as np
 import torch
 
 from ....ops import Input, Op
-from ...numerics.differentiation.noise import FLOAT32_BITS, mantissa_bits, precision_of_values
+from ...numerics.differentiation.arithmetic import arithmetic_precision
 from ...numerics.tolerance import USUAL, Allowance
 from ...runtime import rng
 from ...runtime.arguments import input_shape, tensors_of
-from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import GOLDEN_RATIO
 from ...runtime.rng import GeneratorStates
 from ...runtime.section import Section
 from ...runtime.timeouts import note_call_start
 from ...runtime.user_call import call_user_code
-from ...runtime.vjp import float64_array, pull_back
+from ...runtime.vjp import pull_back
 
-# sample: by this share numbers are moved, so that none has few bits, and none leaves a domain; and forward is asked for
-# values of several sizes by numbers of these.
-_UNROUND, _SIZES = 1e-9, tuple(3.0**-power for power in range(-1, 7))
 TensorsByName = Mapping[str, torch.Tensor]
 GradientsByName = dict[str, torch.Tensor | None]
 
@@ -156,22 +152,7 @@ class Call:
         """
         if self.known_precision is not None:
             return self.known_precision
-        values = self._values_of(self.tensors)
-        if all(mantissa_bits(each) > FLOAT32_BITS for each in values):
-            return EPSILON
-        random = {name: irregular_tensor(one) for name, one in self.tensors.items()}
-        sizes = ({name: size * one for name, one in some.items()} for some in (self.tensors, random) for size in _SIZES)
-        several = filter(None, (values, *map(self._values_of, sizes)))
-        return max(precision_of_values(np.unique(np.concatenate(each))) for each in zip(*several, strict=True))
-
-    def _values_of(self, tensors: TensorsByName) -> list[Array]:
-        """The values of every floating output, flat, for tensors without round numbers; none where that fails."""
-        moved = {name: one - _UNROUND * one.abs() * irregular_tensor(one) for name, one in tensors.items()}
-        try:
-            outputs = self.value(**moved).values()
-        except Exception:  # noqa: BLE001 it may take round numbers alone
-            return []
-        return [float64_array(each.detach()).ravel() for each in outputs if each.is_floating_point()]
+        return arithmetic_precision(lambda moved: self.value(**moved).values(), self.tensors)
 
     def gradients(self, grad_outputs: TensorsByName) -> GradientsByName:
         """Run forward and backward once. Raises whatever the Function raises."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, largest_magnitude
-from ..differentiation.noise import mantissa_bits
+from ...runtime.arrays import Array, largest_magnitude, mantissa_bits
 from ..formatting.numbers import format_measured
 from ..tolerance import TOLERANCE_ULPS
 from .evidence import Evidence, Hypothesis

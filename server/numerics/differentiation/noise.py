@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, consecutive_differences
+from ...runtime.arrays import EPSILON, FLOAT32_BITS, Array, Forward, consecutive_differences, mantissa_bits
 
 PROBED_PLACES = 24  # budget: the most places that are probed
 # sample: the distance of the fine and of the coarse probes, as fractions of the visible range; and the least of both,
@@ -32,8 +32,6 @@ _JUMP, _JUMP_RATIO = 1e-4, 100.0
 # ulps: with noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
 EXACT_NOISE = 64 * EPSILON
 ROUNDING_STEP = 1e-12  # bound: steps up to this size may be the rounding of a larger intermediate result
-FLOAT32_BITS = 24  # unit: the significant bits of float32
-_STAIRCASE_BITS = 12  # pattern: with at most so many bits values may be those of a staircase, with more hardly
 _IRRATIONAL_SHIFT = 1 / math.pi  # sample: points are moved by this share of a cell, so that none has few bits
 _SMALL_BITS = 4  # pattern: values this many powers of two below the largest are small: a staircase has fewer bits there
 _MIN_VALUES = 4  # pattern: fewer small values than this say nothing against rounding
@@ -174,36 +172,19 @@ def moving_maximum(values: Array, reach: int) -> Array:
     return maximum
 
 
-def mantissa_bits(y: Array) -> int:
-    """The significant bits that the values ``y`` use: 53 for double, at most 24 where float32 was used inside."""
-    finite = y[np.isfinite(y)]
-    used = int(np.bitwise_or.reduce(finite.view(np.int64) & ((1 << 52) - 1))) if finite.size else 0
-    return 53 - ((used & -used).bit_length() - 1) if used else 1
-
-
-def precision_of_values(y: Array) -> float:
-    """Half a unit in the last place of what any values ``y``, of several sizes, were rounded to.
-
-    As few bits as those of half precision are those of a staircase, unless small values have as many.
-    """
-    bits = mantissa_bits(y)
-    rounded = _STAIRCASE_BITS < bits <= FLOAT32_BITS or (_looks_rounded(y) and _small(y).size >= _MIN_VALUES)
-    return math.ldexp(1.0, -bits) if rounded else EPSILON
-
-
 def relative_precision(forward: Forward, x: Array, y: Array) -> float:
     """Half a unit in the last place of the precision that ``forward``, with the values ``y`` at ``x``, really has.
 
     Larger than that of float64 where it rounds to float32 or less inside. Constant pieces do not count,
     nor do values with few bits because ``x`` has few: forward is evaluated again at irrational places.
     """
-    if not _looks_rounded(y):
+    if not looks_rounded(y):
         return EPSILON
     shifted = forward(x + _IRRATIONAL_SHIFT * (x[-1] - x[0]) / x.size)
-    return math.ldexp(1.0, -mantissa_bits(shifted)) if _looks_rounded(shifted) else EPSILON
+    return math.ldexp(1.0, -mantissa_bits(shifted)) if looks_rounded(shifted) else EPSILON
 
 
-def _looks_rounded(y: Array) -> bool:
+def looks_rounded(y: Array) -> bool:
     """Whether all values have a short mantissa, also the small ones; a staircase uses fewer bits for those."""
     bits = mantissa_bits(y)
     if not 1 < bits <= FLOAT32_BITS or int(np.count_nonzero(consecutive_differences(y))) <= y.size // 2:

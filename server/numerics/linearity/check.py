@@ -10,13 +10,13 @@ from functools import cache, lru_cache, partial
 import numpy as np
 import torch
 
-from ...runtime.arrays import Array, evenly_chosen
+from ...runtime.arrays import STAIRCASE_BITS, Array, evenly_chosen, mantissa_bits
 from ...runtime.batching import factors_of_all_sizes
 from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import remembered, stand_in
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
-from ..differentiation.noise import mantissa_bits
+from ..differentiation.arithmetic import function_precision
 from .trial import (
     Demand,
     Given,
@@ -38,9 +38,6 @@ _LARGE, _SPREAD_SCALE = 2.0**20, 10
 _LARGE_HALF, _SPREAD_SCALE_HALF = 2.0**5, 3  # sample: … and in half precision, or where a tensor adds its elements up
 _SPREAD = 3.0  # sample: random grad_outputs are drawn from this many powers of two on either side of 1
 _SHORT_DTYPES = ((11, torch.float16), (24, torch.float32))  # unit: the mantissa bits of shorter dtypes
-_STAIRCASE_BITS = (
-    12  # pattern: with at most so many bits, of a grad_output that is no random one, it may be a staircase
-)
 _FEW, _ROUNDS = 12, 3  # budget: so few points are each given so many grad_outputs of different sizes, others one
 _POINTS = 64  # budget: the points, even in number, at which an elementwise backward is asked for 0 and in other layouts
 # budget: the number of elements passed at once to a Function that is otherwise evaluated one number at a time.
@@ -58,7 +55,7 @@ def violations_at_points(
     if of_base is None:
         of_base = trial_of_points(section, x, base, x).ask(base, dense)
     trial = trial_of_points(section, x, base, of_base)
-    trial = replace(trial, inside=_dtype_inside(section.dtype, of_base, _STAIRCASE_BITS))
+    trial = replace(trial, inside=_shorter(_dtype_inside(section.dtype, of_base, STAIRCASE_BITS), section))
     yield trial.violation("repeats", Demand(base, of_base, layout=monitored))
     yield (written := violation_by_write(monitored, x, base))
     elementwise = bool(section.stacked) and monitored.size == x.size > 1
@@ -178,7 +175,7 @@ def violations_of_tensor(section: Section, x: Array, base: float, several: bool)
     if asked is None:
         return
     (trial, of_one), monitored = asked, MonitoredLayout()
-    trial = replace(trial, inside=_dtype_inside(section.dtype, of_one))
+    trial = replace(trial, inside=_shorter(_dtype_inside(section.dtype, of_one), section))
     if _combines(trial, of_one, one, other, monitored) and not monitored.written:
         return
     yield trial.violation("repeats", Demand(one, of_one, layout=(monitored := MonitoredLayout())))
@@ -217,7 +214,7 @@ def _each_law(trial: Trial, base: Given, of_base: Array, random: Array) -> Itera
         yield trial.violation("odd", Demand(-base, of_base, -1.0))
         raise
     if not trial.whole:
-        trial = replace(trial, inside=_dtype_inside(trial.dtype, of_random))
+        trial = replace(trial, inside=_dtype_inside(trial.inside, of_random))
     tolerance, half = _SUM_TOLERANCE[trial.inside.itemsize], trial.inside == torch.float16
     large = _LARGE_HALF if half or trial.whole else _LARGE
     yield trial.violation("scales", Demand(large * base, of_base, large, tolerance))
@@ -270,6 +267,12 @@ def _dtype_inside(dtype: torch.dtype, answer: Array, fewest: int = 1) -> torch.d
     """
     bits = mantissa_bits(answer) if dtype.itemsize > 2 else 0
     return next((short for most, short in _SHORT_DTYPES if fewest < bits <= most), dtype)
+
+
+def _shorter(dtype: torch.dtype, section: Section) -> torch.dtype:
+    """The dtype, or a shorter one that forward computes in: then backward may, too, and scale what it gets."""
+    bits = -math.log2(function_precision(section))
+    return next((short for most, short in _SHORT_DTYPES if bits <= most and short.itemsize < dtype.itemsize), dtype)
 
 
 @lru_cache(maxsize=16)

@@ -10,11 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Forward
+from ...runtime.arrays import Array, Forward, mantissa_bits
 from ...runtime.domain_reach import DomainReach
 from ...runtime.section import Section
 from ..differentiation.finite_differences import WIDEST_LOW_PRECISION, WIDEST_STEP, Ladder
-from ..differentiation.noise import mantissa_bits
 
 # sample: (from, to, points per decade) in powers of ten.
 _DENSITY = ((-10, -6, 1), (-6, -3, 3), (-3, 4, 10), (4, 16, 3))
