@@ -16,7 +16,6 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.remembered import remembered, stand_in
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
-from ..differentiation.arithmetic import function_precision
 from .trial import (
     Demand,
     Given,
@@ -45,9 +44,11 @@ _ELEMENTS = 7
 
 
 def violations_at_points(
-    section: Section, x: Array, base: float, of_base: Array | None, monitored: MonitoredLayout
+    section: Section, x: Array, base: float, of_base: Array | None, monitored: MonitoredLayout, arithmetic: torch.dtype
 ) -> Iterator[Violation | None]:
     """The violations at the points ``x``, where backward returned ``of_base`` for ``base``, if that is known.
+
+    ``arithmetic`` is the dtype that a section computes in, or a longer one.
 
     Repeatability comes first, because without it the other laws would seem broken too; ``monitored`` is the layout of
     that call. Raises ``FunctionFailed`` where backward fails for a random grad_output.
@@ -55,7 +56,7 @@ def violations_at_points(
     if of_base is None:
         of_base = trial_of_points(section, x, base, x).ask(base, dense)
     trial = trial_of_points(section, x, base, of_base)
-    trial = replace(trial, inside=_shorter(_dtype_inside(section.dtype, of_base, STAIRCASE_BITS), section))
+    trial = replace(trial, inside=_dtype_inside(arithmetic, of_base, STAIRCASE_BITS))
     yield trial.violation("repeats", Demand(base, of_base, layout=monitored))
     yield (written := violation_by_write(monitored, x, base))
     elementwise = bool(section.stacked) and monitored.size == x.size > 1
@@ -157,7 +158,9 @@ def _kept_everywhere(trial: Trial, of_base: Array, opposite: Array, equal: Layou
     )
 
 
-def violations_of_tensor(section: Section, x: Array, base: float, several: bool) -> Iterator[Violation | None]:
+def violations_of_tensor(
+    section: Section, x: Array, base: float, several: bool, arithmetic: torch.dtype
+) -> Iterator[Violation | None]:
     """The violations for a random grad_output over the whole output, about as large as ``base``.
 
     ``several`` says that one copy of the output has more than one element. Raises ``FunctionFailed``.
@@ -175,7 +178,7 @@ def violations_of_tensor(section: Section, x: Array, base: float, several: bool)
     if asked is None:
         return
     (trial, of_one), monitored = asked, MonitoredLayout()
-    trial = replace(trial, inside=_shorter(_dtype_inside(section.dtype, of_one), section))
+    trial = replace(trial, inside=_dtype_inside(arithmetic, of_one))
     if _combines(trial, of_one, one, other, monitored) and not monitored.written:
         return
     yield trial.violation("repeats", Demand(one, of_one, layout=(monitored := MonitoredLayout())))
@@ -269,9 +272,9 @@ def _dtype_inside(dtype: torch.dtype, answer: Array, fewest: int = 1) -> torch.d
     return next((short for most, short in _SHORT_DTYPES if fewest < bits <= most), dtype)
 
 
-def _shorter(dtype: torch.dtype, section: Section) -> torch.dtype:
-    """The dtype, or a shorter one that forward computes in: then backward may, too, and scale what it gets."""
-    bits = -math.log2(function_precision(section))
+def shorter(dtype: torch.dtype, precision: float) -> torch.dtype:
+    """The dtype, or a shorter one that has this precision, half a unit in the last place."""
+    bits = -math.log2(precision)
     return next((short for most, short in _SHORT_DTYPES if bits <= most and short.itemsize < dtype.itemsize), dtype)
 
 

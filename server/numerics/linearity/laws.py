@@ -15,7 +15,8 @@ from ...runtime.batching import WITNESS_SHARES, Batch, MixedGradient, batched_se
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import BackwardResult, Section
 from ...runtime.vjp import MonitoredLayout
-from .check import KERNEL_TOLERANCE, violations_at_points, violations_in_proportion, violations_of_tensor
+from ..differentiation.arithmetic import function_precision
+from .check import KERNEL_TOLERANCE, shorter, violations_at_points, violations_in_proportion, violations_of_tensor
 from .violation import Law, Violation, describe_violation, violation_by_exception
 
 __all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
@@ -73,7 +74,10 @@ def check_linearity(section: Section, x: Array, grad_output: float, returned: Ba
     """
     if returned.grad_input is None:
         return Linearity()
-    linearity = _check(section, x, grad_output, returned.grad_input)
+    linearity = _check(section, x, grad_output, returned.grad_input, section.dtype)
+    # What forward computes in half, backward may, too, and scale it in double precision.
+    if linearity.findings and (inside := shorter(section.dtype, function_precision(section))) is not section.dtype:
+        linearity = _check(section, x, grad_output, returned.grad_input, inside)
     if linearity.breaks(*_ROUNDED_LAWS) and section.dtype != torch.float64:
         linearity = linearity.but(*_ROUNDED_LAWS) if _holds_in_double(section, x, grad_output) else linearity
     if linearity.breaks("mixes"):
@@ -112,7 +116,7 @@ def _holds_in_double(section: Section, x: Array, grad_output: float) -> bool:
         returned = double.backward(x, grad_output).grad_input
     except FunctionFailed:
         return False
-    return returned is None or not _check(double, x, grad_output, returned).breaks(*_ROUNDED_LAWS)
+    return returned is None or not _check(double, x, grad_output, returned, double.dtype).breaks(*_ROUNDED_LAWS)
 
 
 def _elementwise_when_spread(section: Section, x: Array) -> bool:
@@ -123,10 +127,10 @@ def _elementwise_when_spread(section: Section, x: Array) -> bool:
 
 
 @np.errstate(all="ignore")
-def _check(section: Section, x: Array, grad_output: float, returned: Array) -> Linearity:
+def _check(section: Section, x: Array, grad_output: float, returned: Array, arithmetic: torch.dtype) -> Linearity:
     found: dict[Law, Violation] = {}
     try:
-        for finding in filter(None, _violations(section, x, grad_output, returned)):
+        for finding in filter(None, _violations(section, x, grad_output, returned, arithmetic)):
             if finding.law == "repeats":
                 return Linearity((finding,))
             found.setdefault(finding.law, finding)
@@ -136,15 +140,17 @@ def _check(section: Section, x: Array, grad_output: float, returned: Array) -> L
     return Linearity(tuple(found.values()))
 
 
-def _violations(section: Section, x: Array, grad_output: float, returned: Array) -> Iterator[Violation | None]:
+def _violations(
+    section: Section, x: Array, grad_output: float, returned: Array, arithmetic: torch.dtype
+) -> Iterator[Violation | None]:
     rows, base = _selection(section, x.size), _scalable(section, grad_output)
     at, known = x[rows], returned[rows] if base == grad_output else None
     other_points = np.roll(at, at.size // 3) if section.stacked else at[[at.size // 3]]
     monitored = MonitoredLayout(lambda: section.forward(other_points))
-    yield from violations_at_points(section, at, base, known, monitored)
+    yield from violations_at_points(section, at, base, known, monitored, arithmetic)
     several = monitored.size > (at.size if section.stacked else 1)
     if several or not section.stacked:
-        yield from violations_of_tensor(section, x, base, several)
+        yield from violations_of_tensor(section, x, base, several, arithmetic)
 
 
 def _scalable(section: Section, grad_output: float) -> float:
