@@ -21,6 +21,7 @@ from ...runtime.reference import double_precision
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
 from ...runtime.timeouts import finished_within, seconds_left
+from ..differentiation.arithmetic import precision_of_values
 from ..differentiation.finite_differences import LADDER, RATIO, Ladder, PointKind, Slopes, widest_step
 from ..formatting.numbers import format_number
 from ..linearity.laws import Linearity
@@ -36,8 +37,8 @@ _T = TypeVar("_T")
 _FIRST_SHARE, ALL_SHARE, _PLANNED, _BEGUN, _MOST_POINTS = 0.5, 0.5, 0.8, 0.4, 16
 # budget: a call may take so many times as long as the first, or such a share of the time where that did not return.
 _PATIENCE, _SHARE = 4.0, 1 / 16
-# budget: what took longer is not asked for again, unless it may have been compiled the first time.
-_ASKED_AGAIN, _COMPILERS = 1.0, {"torch._dynamo", "numba"}
+# budget: what took longer is not asked for again, unless it may have been compiled, or a GPU begun, the first time.
+_ASKED_AGAIN, _COMPILERS = 1.0, {"torch._dynamo", "numba", "triton"}
 # sample: the steps of the ladder that are used, and the heights that are asked for around a point, in the widest.
 _STEPS = LADDER[:2]
 _STENCIL = np.concatenate(([0.0], (_STEPS * [1.0, -1.0]).ravel()))
@@ -69,7 +70,8 @@ def first_call(alone: Section, grad_output: float) -> FirstCall:
             began = timing.now()
             returned = finished_within(_FIRST_SHARE * seconds_left(), partial(alone.backward, x, grad_output))
             seconds = timing.now() - began if returned else math.inf
-            if seconds <= SLOW or (seconds > _ASKED_AGAIN and not _COMPILERS & sys.modules.keys()):
+            begins = alone.device != "cpu" or _COMPILERS & sys.modules.keys()
+            if seconds <= SLOW or (seconds > _ASKED_AGAIN and not begins):
                 break
     except FunctionFailed:
         seconds = 0.0
@@ -200,7 +202,7 @@ def _slopes(section: Section, x: Array, heights: Array, width: float) -> Slopes:
     Its error bound is widened by what two second differences differ by, which holds kinks.
     """
     y, above, below = heights[0], heights[1::2], heights[2::2]
-    steps, precision = width * _STEPS, torch.finfo(section.dtype).eps / 2
+    steps, precision = width * _STEPS, max(torch.finfo(section.dtype).eps / 2, precision_of_values(heights))
     ladder = Ladder(x, y, above, below, steps, (x + steps) - (x - steps), 0.0, precision)
     (value, error, _), bends = ladder.central(), above + below - 2 * y
     error = error + (np.abs(bends[1] - bends[0] / RATIO**2) + 2 * ladder.rounding[1]) / steps[1]

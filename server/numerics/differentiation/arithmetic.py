@@ -49,7 +49,7 @@ def arithmetic_precision(ask: Callable[[TensorsByName], Iterable[torch.Tensor]],
     random = {name: _irregular(one) for name, one in tensors.items()}
     sizes = ({name: size * one for name, one in some.items()} for some in (tensors, random) for size in _SIZES)
     several = filter(None, (values, *(_values(ask, each) for each in sizes)))
-    return max(_precision_of(np.unique(np.concatenate(each))) for each in zip(*several, strict=True))
+    return max(precision_of_values(np.concatenate(each)) for each in zip(*several, strict=True))
 
 
 def _values(ask: Callable[[TensorsByName], Iterable[torch.Tensor]], tensors: TensorsByName) -> list[Array]:
@@ -70,12 +70,13 @@ def _irregular(like: torch.Tensor) -> torch.Tensor:
     return torch.as_tensor(size).to(like.device, like.dtype)
 
 
-def _precision_of(y: Array) -> float:
+def precision_of_values(y: Array) -> float:
     """Half a unit in the last place of what any values, of several sizes, were rounded to.
 
     As few bits as those of half precision are those of a staircase where small values have fewer, or where there are
     few values.
     """
+    y = np.unique(y)
     bits = mantissa_bits(y)
     rounded = bits in _SHORT_BITS and y.size >= _MIN_VALUES and looks_rounded(y)
     return math.ldexp(1.0, -bits) if rounded or STAIRCASE_BITS < bits <= FLOAT32_BITS else EPSILON
