@@ -34,7 +34,7 @@ from .row_values import backward_or_failure
 _T = TypeVar("_T")
 # budget: of the time that is left the share of the first call, that of all that is usually looked at, else that for
 # which points are planned; these are begun in so much of it, and there are at most so many.
-_FIRST_SHARE, ALL_SHARE, _PLANNED, _BEGUN, _MOST_POINTS = 0.5, 0.5, 0.8, 0.4, 16
+_FIRST_SHARE, ALL_SHARE, _PLANNED, _BEGUN, _MOST_POINTS = 0.5, 0.7, 0.8, 0.4, 16
 # budget: a call may take so many times as long as the first, or such a share of the time where that did not return.
 _PATIENCE, _SHARE = 4.0, 1 / 16
 # budget: what took longer is not asked for again, unless it may have been compiled, or a GPU begun, the first time.
