@@ -28,6 +28,7 @@ SUBJECTS = {
     "line_accuracy": "How far the drawn lines are off",
     "planted_bugs": "Planted bugs, and what gradcheck says of them",
     "census": "Random sums, right and wrong",
+    "layers": "Random layers, in float32 and in half, by --check",
     "false_alarms": "Right Functions, at three ranges and in two dtypes",
     "sensitivity": "How small an error is seen",
     "contract": "The contract X-ray",
