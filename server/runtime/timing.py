@@ -51,7 +51,8 @@ clock = Clock()
 
 
 def now() -> float:
-    """A monotonic clock of this thread, in seconds, without the time it waited for a processor.
+    """A clock of this thread, in seconds, without the time it waited for a processor: it runs back by no more than the two
+    clocks of the system differ in rate.
 
     Where the system does not report that time, it is included.
     """

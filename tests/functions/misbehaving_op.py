@@ -12,7 +12,8 @@ class Misbehaving(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, deed):
-        if deed in ("hang", "loop", "sleep") and x.abs().max() > 2:  # deaf to what ends a slow call within the process
+        if deed in ("hang", "loop", "match", "sleep") and x.abs().max() > 2:
+            # Deaf to what ends a slow call within the process.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
         if deed == "print":
             print("{}", flush=True)
