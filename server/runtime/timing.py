@@ -51,8 +51,9 @@ clock = Clock()
 
 
 def now() -> float:
-    """A clock of this thread, in seconds, without the time it waited for a processor: it runs back by no more than the two
-    clocks of the system differ in rate.
+    """A clock of this thread, in seconds, without the time it waited for a processor.
+
+    It runs back by no more than two clocks of the system differ in rate.
 
     Where the system does not report that time, it is included.
     """
