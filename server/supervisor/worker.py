@@ -211,7 +211,8 @@ class Worker:
             self._sends_noise = True
         except (EOFError, OSError):
             pass
-        writer.close()
+        finally:  # whose loop ends before it leaves no connection behind
+            writer.close()
         return await asyncio.to_thread(self._process.reap)
 
 
