@@ -8,13 +8,14 @@ import torch
 
 from ..contract.checks.gradient import wrong_element
 from ..contract.checks.state import random_sources
-from ..contract.examination.call import Call, GradientsByName, TensorsByName, irregular_tensor
+from ..contract.examination.call import Call, GradientsByName, TensorsByName
 from ..contract.examination.session import farthest_elements, gradients_close
 from ..contract.examination.slopes import slopes_of_function, tensor_slopes, weighted_total
 from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..numerics.formatting.numbers import format_number
 from ..numerics.tolerance import tolerance_for
 from ..runtime.failure import describe_exception
+from ..runtime.rng import irregular_tensor
 
 _DIRECTION_SEEDS = (11, 12)
 # Differences below this share of the gradient are no matter of another call: its slopes are measured coarsely.

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from ..contract.examination.call import Call, TensorsByName, irregular_tensor
+from ..contract.examination.call import Call, TensorsByName
 from ..contract.examination.slopes import slopes_of_function, weighted_total
 from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..numerics.formatting.numbers import format_distinct, format_number
+from ..runtime.rng import irregular_tensor
 from .directional_check import DirectionalResult, all_finite
 
 # How the numbers of a direction depend on those that it moves: they change fast, and are nowhere small.

@@ -5,9 +5,10 @@ from typing import Any
 import torch
 
 from ..contract.checks.state import random_sources
-from ..contract.examination.call import Call, TensorsByName, irregular_tensor, reset_seeds
+from ..contract.examination.call import Call, TensorsByName, reset_seeds
 from ..contract.examination.session import gradients_close
 from ..runtime.arguments import tensors_of
+from ..runtime.rng import irregular_tensor
 from ..runtime.user_call import call_user_code
 from ..runtime.vjp import pull_back
 from .directional_check import DirectionalResult

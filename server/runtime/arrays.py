@@ -86,3 +86,8 @@ def mantissa_bits(y: Array) -> int:
     finite = y[np.isfinite(y)]
     used = int(np.bitwise_or.reduce(finite.view(np.int64) & ((1 << 52) - 1))) if finite.size else 0
     return 53 - ((used & -used).bit_length() - 1) if used else 1
+
+
+def has_float32_digits(y: Array) -> bool:
+    """Whether the values ``y`` have as many significant bits as float32 leaves, and more than a staircase may have."""
+    return STAIRCASE_BITS < mantissa_bits(y) <= FLOAT32_BITS

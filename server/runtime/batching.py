@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .arrays import FLOAT32_BITS, STAIRCASE_BITS, Array, largest_magnitude, mantissa_bits
+from .arrays import Array, has_float32_digits, largest_magnitude
 from .call_cost import estimated_seconds
 from .failure import FunctionFailed, unless_backward_fails
 from .plane import Plane
@@ -312,15 +312,11 @@ def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> boo
         return found is wanted
     if np.array_equal(found, wanted):
         return True
-    tolerance = _TOLERANCE[4 if _is_float32(found, wanted) else dtype.itemsize]
+    tolerance = _TOLERANCE[4 if has_float32_digits(found) and has_float32_digits(wanted) else dtype.itemsize]
     with np.errstate(all="ignore"):  # as numpy.allclose, which takes ten times as long for a few numbers
         near = np.abs(found - wanted) <= tolerance * (np.abs(wanted) + largest_magnitude(wanted))
     same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
     return found.shape == wanted.shape and bool((near & np.isfinite(wanted) | same).all())
-
-
-def _is_float32(*values: Array) -> bool:
-    return all(STAIRCASE_BITS < mantissa_bits(each) <= FLOAT32_BITS for each in values)
 
 
 def _section_results(section: Section, t: Array, grad_output: float) -> BackwardResult:

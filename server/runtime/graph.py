@@ -75,9 +75,14 @@ class CallGraph:
         return pull_back(moved, (w.reshape(out.shape) for out, w in zip(moved, weights, strict=True)), self.leaves)
 
 
+def input_tensor(section: Section, name: str, values: tuple[float, ...]) -> torch.Tensor:
+    """A single copy of an input with these values, in the section's dtype and on its device."""
+    return torch.tensor(values, dtype=section.dtype, device=section.device).reshape(input_shape(section.op, name))
+
+
 def input_leaf(section: Section, name: str, values: tuple[float, ...], t: float) -> torch.Tensor:
     """An input at its held value, with the swept element at ``t``, as a leaf that requires grad."""
-    leaf = torch.tensor(values, dtype=section.dtype, device=section.device).reshape(input_shape(section.op, name))
+    leaf = input_tensor(section, name, values)
     if name == section.wrt:
         leaf[section.wrt_index or ...] = t
     return leaf.requires_grad_()

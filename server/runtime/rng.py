@@ -110,3 +110,14 @@ def _equal_states(some: Any, others: Any) -> bool:
     if isinstance(some, dict) and isinstance(others, dict):
         return some.keys() == others.keys() and all(_equal_states(some[name], others[name]) for name in some)
     return np.array_equal(some, others)
+
+
+def irregular_tensor(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
+    """A tensor like another one, of fixed pseudo-random numbers: either sign, magnitude between 0.5 and 2."""
+    draw = np.random.default_rng(seed)
+    shape = tuple(like.shape)
+    size = draw.uniform(0.5, 2.0, shape) * draw.choice((-1.0, 1.0), shape)
+    found = torch.as_tensor(size, dtype=torch.float64)
+    if like.is_complex():
+        found = torch.complex(found, torch.as_tensor(draw.uniform(0.5, 2.0, shape), dtype=torch.float64))
+    return found.to(like.device, like.dtype)

@@ -16,6 +16,7 @@ ARITHMETIC = {
     "torch.float16": "float16",
     "torch.bfloat16": "bfloat16",
 }
+BACKWARDS = {"": "right", "1.05 * ": "× 1.05", "-": "the other sign"}
 
 
 def measure() -> Report:
@@ -24,11 +25,11 @@ def measure() -> Report:
     with TemporaryDirectory() as folder:
         (Path(folder) / "layers.py").write_text(HEAD + "".join(each.text for each in layers))
         words = {each.checked.name: each.checked.word for each in checked_functions(Path(folder), "layers.py")}
-    counted = {(inside, factor): Counter() for inside in ARITHMETIC for factor in ("", "1.05 * ", "-")}
+    counted = {(inside, factor): Counter() for inside in ARITHMETIC for factor in BACKWARDS}
     for each in layers:
         counted[each.inside, each.factor][_outcome(words.get(each.name, "unsolved"))] += 1
     rows = [
-        (ARITHMETIC[inside], {"": "right", "-": "the other sign"}.get(factor, "× 1.05"), *map(str, _in_order(found)))
+        (ARITHMETIC[inside], BACKWARDS[factor], *map(str, _in_order(found)))
         for (inside, factor), found in counted.items()
     ]
     accused = sum(found["accused"] for (_, factor), found in counted.items() if not factor)

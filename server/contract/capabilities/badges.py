@@ -19,10 +19,11 @@ from ...runtime.arguments import result_tuple, tensors_of
 from ...runtime.arrays import Array, dtype_name
 from ...runtime.batching import batched_section
 from ...runtime.failure import exception_text
+from ...runtime.rng import irregular_tensor
 from ...runtime.section import Section
 from ...runtime.user_call import call_user_code
 from ..checks.state import random_sources
-from ..examination.call import Call, ForwardRun, irregular_tensor, reset_seeds
+from ..examination.call import Call, ForwardRun, reset_seeds
 from ..examination.slopes import weighted_total
 
 BadgeState = Literal["yes", "no", "wrong", "unknown"]

@@ -13,8 +13,9 @@ from ...numerics.linearity.violation import describe_violation
 from ...numerics.sentences.places import complex_part
 from ...protocol.listed import listed
 from ...runtime.failure import describe_exception
+from ...runtime.rng import irregular_tensor
 from ...runtime.vjp import Layout, expanded, strided, swapped, transposed
-from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor
+from ..examination.call import Call, GradientsByName, TensorsByName
 from ..examination.contract_check import EXTENDING, MECHANICS, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession, gradients_close
@@ -196,9 +197,9 @@ def _broken_law(session: CheckSession) -> tuple[str, str]:
             _sum(of_one, of_other),
         ),
     )
+    eps = 2 * session.call.precision
     for what, given, expected in laws:
         found = session.gradients(given)
-        eps = 2 * session.call.precision
         name = next((name for name in found if not _near(found[name], expected[name], eps)), None)
         if name is not None:
             numbers = f"{_largest(found[name])} where {_largest(expected[name])} is required"

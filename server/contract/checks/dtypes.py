@@ -12,7 +12,8 @@ from ...inference.recipe.recipe import TensorArgument
 from ...numerics.formatting.numbers import format_number
 from ...runtime.arrays import dtype_name
 from ...runtime.failure import describe_exception
-from ..examination.call import Call, ForwardRun, irregular_tensor
+from ...runtime.rng import irregular_tensor
+from ..examination.call import Call, ForwardRun
 from ..examination.contract_check import MECHANICS, PRECISION, CheckFinding, contract_check
 from ..examination.function_lines import BACKWARD_METHODS
 from ..examination.session import CheckSession

@@ -18,9 +18,10 @@ from ...numerics.formatting.numbers import describe_size, format_distinct, forma
 from ...runtime.arrays import EPSILON
 from ...runtime.failure import describe_exception
 from ...runtime.graph import declares_once
+from ...runtime.rng import irregular_tensor
 from ...runtime.timeouts import note_call_start
 from ...runtime.user_call import call_user_code
-from ..examination.call import Call, GradientsByName, TensorsByName, irregular_tensor, reset_seeds
+from ..examination.call import Call, GradientsByName, TensorsByName, reset_seeds
 from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, function_along, tensor_slopes, total_of

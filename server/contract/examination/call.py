@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 
 from ....ops import Input, Op
@@ -20,7 +19,7 @@ from ...numerics.tolerance import USUAL, Allowance
 from ...runtime import rng
 from ...runtime.arguments import input_shape, tensors_of
 from ...runtime.batching import GOLDEN_RATIO
-from ...runtime.rng import GeneratorStates
+from ...runtime.rng import GeneratorStates, irregular_tensor
 from ...runtime.section import Section
 from ...runtime.timeouts import note_call_start
 from ...runtime.user_call import call_user_code
@@ -170,17 +169,6 @@ class Call:
 
 def _tensor(section: Section, name: str, values: tuple[float, ...]) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64).reshape(input_shape(section.op, name))
-
-
-def irregular_tensor(like: torch.Tensor, seed: int = 5) -> torch.Tensor:
-    """A tensor like another one, of fixed pseudo-random numbers: either sign, magnitude between 0.5 and 2."""
-    draw = np.random.default_rng(seed)
-    shape = tuple(like.shape)
-    size = draw.uniform(0.5, 2.0, shape) * draw.choice((-1.0, 1.0), shape)
-    found = torch.as_tensor(size, dtype=torch.float64)
-    if like.is_complex():
-        found = torch.complex(found, torch.as_tensor(draw.uniform(0.5, 2.0, shape), dtype=torch.float64))
-    return found.to(like.device, like.dtype)
 
 
 def reset_seeds() -> None:

@@ -22,11 +22,7 @@ from ...runtime.timeouts import finished_within, seconds_left
 from ...runtime.vjp import MonitoredLayout
 from ..differentiation.arithmetic import function_precision
 from ..differentiation.finite_differences import LadderPoints, PointKind, ladder_points
-from ..differentiation.noise import (
-    STEEPNESS_QUANTILE,
-    moving_maximum,
-    relative_precision,
-)
+from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
 from ..differentiation.quadrature import NODES, gauss_nodes
 from ..linearity.laws import (
     Linearity,
@@ -209,9 +205,10 @@ def _asked(section: Section, grid: Grid, grad_output: float, step: float | None,
         section, reference, linearity = same_draw, same_draw, None
         y = section.forward(x)
         returned, failure = backward_or_failure(section, x, y, grad_output)
-    precision = relative_precision(nan_outside_domain(reference, x), x, y)
+    precision = EPSILON
     if mantissa_bits(y) <= FLOAT32_BITS:
-        precision = max(precision, function_precision(reference))
+        by_curve = relative_precision(nan_outside_domain(reference, x), x, y)
+        precision = max(by_curve, function_precision(reference))
     in_proportion = linearity is not None
     if linearity is None:
         linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
