@@ -17,6 +17,7 @@ from ...runtime.remembered import remembered, stand_in
 from ...runtime.section import Section
 from ...runtime.vjp import Layout, MonitoredLayout, dense, expanded, strided, transposed
 from .trial import (
+    KERNEL_TOLERANCE,
     Demand,
     Given,
     Trial,
@@ -28,10 +29,8 @@ from .trial import (
 )
 from .violation import Violation, violation_by_write
 
-# bound: the relative tolerance for sums and for other magnitudes of grad_output …
+# bound: the relative tolerance for sums and for other magnitudes of grad_output.
 _SUM_TOLERANCE = {8: 2.0**-20, 4: 2.0**-14, 2: 2.0**-4}
-# bound: … and for other memory layouts of grad_output, for which a different kernel may run.
-KERNEL_TOLERANCE = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
 # sample: the factor of all grad_outputs, and the powers of two by which the random one at each point is scaled …
 _LARGE, _SPREAD_SCALE = 2.0**20, 10
 _LARGE_HALF, _SPREAD_SCALE_HALF = 2.0**5, 3  # sample: … and in half precision, or where a tensor adds its elements up
@@ -186,8 +185,8 @@ def violations_of_tensor(
     yield from _each_law(trial, one, of_one, other)
     if not written:
         for layout in (strided, transposed):
-            yield from _layout(trial, one, of_one, layout)
-        yield from _layout(trial, base, trial.ask(base, dense), expanded)
+            yield trial.layout_violation(one, of_one, layout)
+        yield trial.layout_violation(base, trial.ask(base, dense), expanded)
 
 
 def _combines(trial: Trial, of_one: Array, one: Array, other: Array, monitored: MonitoredLayout) -> bool:
@@ -255,12 +254,8 @@ def _layouts_at_points(section: Section, trial: Trial, of_base: Array, random: A
         if matrix.holds(Demand(random[:count], of_random[:count], 1.0, places)):
             laid, any_ = matrix, transposed
     count = laid.x.size
-    yield from _layout(laid, trial.base, of_base[:count], expanded)
-    yield from _layout(laid, random[:count], of_random[:count], any_)
-
-
-def _layout(trial: Trial, given: Given, gradient: Array, layout: Layout) -> Iterator[Violation | None]:
-    yield trial.violation("layout", Demand(given, gradient, 1.0, KERNEL_TOLERANCE[trial.inside.itemsize], layout))
+    yield laid.layout_violation(trial.base, of_base[:count], expanded)
+    yield laid.layout_violation(random[:count], of_random[:count], any_)
 
 
 def _dtype_inside(dtype: torch.dtype, answer: Array, fewest: int = 1) -> torch.dtype:

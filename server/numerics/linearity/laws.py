@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, largest_magnitude
+from ...runtime.arrays import Array, evenly_chosen, largest_magnitude
 from ...runtime.batching import WITNESS_SHARES, Batch, MixedGradient, batched_section
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import BackwardResult, Section
 from ...runtime.vjp import MonitoredLayout
 from ..differentiation.arithmetic import function_precision
-from .check import KERNEL_TOLERANCE, shorter, violations_at_points, violations_in_proportion, violations_of_tensor
+from .check import shorter, violations_at_points, violations_in_proportion, violations_of_tensor
+from .trial import KERNEL_TOLERANCE
 from .violation import Law, Violation, describe_violation, violation_by_exception
 
 __all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
@@ -32,18 +32,7 @@ _RTOL = 1e-2
 
 @dataclass(frozen=True)
 class Linearity:
-    """The laws of linearity that a backward breaks, each at its worst point; none if it is linear.
-
-    * ``repeats``: a second identical call returns the same, whatever forward was called with in between;
-    * ``untouched``: grad_output is not modified;
-    * ``zero``: backward(0) = 0;
-    * ``scales``: backward(c · g) = c · backward(g);
-    * ``odd``: backward(−g) = −backward(g);
-    * ``adds``: backward(g + h) = backward(g) + backward(h);
-    * ``mixes``: in an elementwise Function, grad_input of one element does not depend on grad_output of the others;
-    * ``layout``: the memory layout of grad_output does not matter;
-    * ``batch``: where each element of forward depends on one alone, so does grad_input.
-    """
+    """The laws of linearity that a backward breaks (``BROKEN_LAWS``), each at its worst point; none if it is linear."""
 
     findings: tuple[Violation, ...] = ()
 
@@ -81,7 +70,11 @@ def check_linearity(section: Section, x: Array, grad_output: float, returned: Ba
     if linearity.breaks(*_ROUNDED_LAWS) and section.dtype != torch.float64:
         linearity = linearity.but(*_ROUNDED_LAWS) if _holds_in_double(section, x, grad_output) else linearity
     if linearity.breaks("mixes"):
-        linearity = linearity if _elementwise_when_spread(section, x) else linearity.but("mixes")
+        # Points that are nearly equal make many a forward seem elementwise.
+        centre, reach = (x[0] + x[-1]) / 2, max(float(x[-1] - x[0]), abs(float(x[0] + x[-1])))
+        spread = np.unique(section.snap(centre + reach * np.linspace(-0.5, 0.5, x.size)))
+        elementwise = batched_section(section, spread).stacked == section.stacked
+        linearity = linearity if elementwise else linearity.but("mixes")
     return linearity
 
 
@@ -119,13 +112,6 @@ def _holds_in_double(section: Section, x: Array, grad_output: float) -> bool:
     return returned is None or not _check(double, x, grad_output, returned, double.dtype).breaks(*_ROUNDED_LAWS)
 
 
-def _elementwise_when_spread(section: Section, x: Array) -> bool:
-    """Whether forward is elementwise over a wider range too, where the points are not nearly equal."""
-    centre, reach = (x[0] + x[-1]) / 2, max(float(x[-1] - x[0]), abs(float(x[0] + x[-1])))
-    t = np.unique(section.snap(centre + reach * np.linspace(-0.5, 0.5, x.size)))
-    return batched_section(section, t).stacked == section.stacked
-
-
 @np.errstate(all="ignore")
 def _check(section: Section, x: Array, grad_output: float, returned: Array, arithmetic: torch.dtype) -> Linearity:
     found: dict[Law, Violation] = {}
@@ -143,7 +129,8 @@ def _check(section: Section, x: Array, grad_output: float, returned: Array, arit
 def _violations(
     section: Section, x: Array, grad_output: float, returned: Array, arithmetic: torch.dtype
 ) -> Iterator[Violation | None]:
-    rows, base = _selection(section, x.size), _scalable(section, grad_output)
+    limit = max(_MAX_ALONE, _MAX_NUMBERS // section.copy_size) if section.stacked else _MAX_ALONE
+    base, rows = _scalable(section, grad_output), evenly_chosen(np.arange(x.size), limit)
     at, known = x[rows], returned[rows] if base == grad_output else None
     other_points = np.roll(at, at.size // 3) if section.stacked else at[[at.size // 3]]
     monitored = MonitoredLayout(lambda: section.forward(other_points))
@@ -157,12 +144,6 @@ def _scalable(section: Section, grad_output: float) -> float:
     """``grad_output``, or 1 where it is 0 or too large or small to be scaled further."""
     far = math.sqrt(torch.finfo(section.dtype).max)
     return grad_output if 1 / far < abs(grad_output) < far else 1.0
-
-
-def _selection(section: Section, count: int) -> slice | NDArray[np.intp]:
-    """An index of the points to examine: all, or an evenly spaced selection."""
-    limit = max(_MAX_ALONE, _MAX_NUMBERS // section.copy_size) if section.stacked else _MAX_ALONE
-    return slice(None) if count <= limit else np.linspace(0, count - 1, limit).astype(np.intp)
 
 
 def above_rounding(linearity: Linearity, section: Section, returned: BackwardResult, span: float) -> Linearity:

@@ -25,6 +25,8 @@ Given = float | Array
 Ask = Callable[[Given, Layout], Array]
 # ulps: for a repeated call and for a change of sign, neither of which adds rounding; by the bytes of the dtype.
 _ULPS = {8: 16.0, 4: 16.0, 2: 4.0}
+# bound: the relative tolerance for other memory layouts of grad_output, for which a different kernel may run.
+KERNEL_TOLERANCE = {8: 2.0**-20, 4: 2.0**-8, 2: 2.0**-2}
 _OVERFLOW_ROOM = 16.0  # bound: within this factor of the largest number of the dtype, results may overflow on the way
 _TIED = 0.999  # pattern: deviations within this factor of the largest count as equally large
 # The laws whose terms are rounded in different ways; to repeat a call, or to change its sign, changes no rounding.
@@ -71,10 +73,9 @@ class Trial:
     def holds(self, demand: Demand) -> bool:
         """Whether backward returns the required gradient."""
         try:
-            returned = self.ask(demand.given, demand.layout)
+            return not self._exceeds(self.ask(demand.given, demand.layout), demand).any()
         except FunctionFailed:
             return False
-        return np.array_equal(returned, demand.gradient * demand.factor) or not self._exceeds(returned, demand).any()
 
     def violation(self, law: Law, demand: Demand) -> Violation | None:
         """The finding if backward does not return the required gradient.
@@ -85,13 +86,14 @@ class Trial:
         value = math.nan if self.whole and np.ndim(demand.given) else demand.given
         try:
             returned, expected = self.ask(demand.given, demand.layout), demand.gradient * demand.factor
-            if np.array_equal(returned, expected) or not (wrong := self._exceeds(returned, demand)).any():
+            wrong = self._exceeds(returned, demand)
+            if wrong.any() and law in _ROUNDED:
+                # The noise of this grad_output, and that of the known gradient it is compared with.
+                size, factor = np.abs(np.asarray(value) / self.base), np.abs(demand.factor)
+                noise = EVIDENCE_BOUNDS * self.noise() * (factor + np.where(np.isfinite(size), size, factor))
+                wrong &= np.abs(returned - expected) > noise
+            if not wrong.any():
                 return None
-            if law in _ROUNDED:
-                size = np.abs(np.asarray(value) / self.base)
-                wrong &= np.abs(returned - expected) > self._noise_of(size, np.abs(demand.factor))
-                if not wrong.any():
-                    return None
             second = self.ask(demand.given, demand.layout)
         except FunctionFailed as error:
             return violation_by_exception(law, error, value, layout)
@@ -102,13 +104,15 @@ class Trial:
         at = float(np.broadcast_to(value, returned.shape)[row])
         return Violation(law, float(self.x[row]), at, float(returned[row]), float(expected[row]), "", layout)
 
-    def _noise_of(self, size: Array, factor: Given) -> Given:
-        """The noise to expect for a grad_output of this size, and for the known gradient it is compared with."""
-        return EVIDENCE_BOUNDS * self.noise() * (factor + np.where(np.isfinite(size), size, factor))
+    def layout_violation(self, given: Given, gradient: Array, layout: Layout) -> Violation | None:
+        """The finding if backward does not return this gradient for a grad_output in another memory layout."""
+        return self.violation("layout", Demand(given, gradient, 1.0, KERNEL_TOLERANCE[self.inside.itemsize], layout))
 
     def _exceeds(self, returned: Array, demand: Demand) -> NDArray[np.bool_]:
         """Where ``returned`` is wrong by more than rounding, underflow or the overflow of larger numbers explain."""
         inside, gradient, factor = torch.finfo(self.inside), demand.gradient, demand.factor
+        if np.array_equal(returned, gradient * factor):
+            return np.zeros(returned.shape, bool)
         allowed = max(demand.rounding, _ULPS[self.inside.itemsize] * inside.eps)
         size, times = np.abs(gradient), np.abs(factor)
         tolerance = allowed * (size + largest_magnitude(gradient)) + inside.tiny / times
@@ -127,7 +131,6 @@ def _worst_row(distance: Array, wrong: NDArray[np.bool_]) -> int:
 
 def trial_of_points(section: Section, x: Array, base: float, of_base: Array) -> Trial:
     """The trial of a section's backward, which returned ``of_base`` for ``base``, at the points ``x``."""
-
     noise = cache(partial(noise_along_points, section, x, base, of_base))
     return Trial(partial(section.gradient, x), x, section.dtype, section.dtype, base, noise)
 
