@@ -12,17 +12,15 @@ from fastapi import FastAPI
 from .. import __version__
 from .config.settings import Settings
 from .http.access_log import AccessLog
-from .http.allowed_hosts import AllowedHosts
+from .http.allowed_hosts import AllowedHosts, SubPath
 from .http.connection_limits import Connections
 from .http.cross_site_guard import CrossSiteGuard
 from .http.error_handlers import ErrorHandlers
-from .http.instrumentation import Instrumentation
-from .http.metrics import Collector, Metrics
+from .http.metrics import Collector, Instrumentation, Metrics
 from .http.openapi import API_DESCRIPTION, response_schemas
 from .http.responses import ResponseCache
 from .http.security_headers import OWN_SITE_ANCESTORS, SecurityHeaders
 from .http.static_files import StaticFiles
-from .http.sub_path import SubPath
 from .protocol.errors import EngineBroken, EngineBusy
 from .reload.composite_engine import AnyEngine
 from .routes import compare, exercises, gallery, lessons, oembed, own, play, sections, system

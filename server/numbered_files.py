@@ -9,8 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from .protocol.listed import listed
-from .protocol.suggest import did_you_mean
+from .protocol.listed import did_you_mean, listed
 
 
 class Numbered(Protocol):

@@ -1,4 +1,4 @@
-"""The samples of a capture as numbers."""
+"""The samples of a capture as numbers, and their shares in words."""
 
 from dataclasses import dataclass
 
@@ -62,3 +62,13 @@ def sample_of(capture: Capture, sites: list[SiteRecord], role: Role, index: int 
     slots = [slot_of(site, role, index) for site in sites]
     found = [numbers(capture, each["values"]) for each in slots if each]
     return np.concatenate(found) if found else np.empty(0)
+
+
+def share_words(share: float) -> str:
+    """A share of a sample in percent: more digits would say what a sample does not know."""
+    percent = 100 * share
+    if 0 < percent < 0.1:
+        return "less than 0.1 %"
+    if 99.9 < percent < 100:
+        return "more than 99.9 %"
+    return f"{percent:.1f} %" if percent < 10 and percent != round(percent) else f"{percent:.0f} %"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ..protocol.errors import Refusal
-from ..protocol.suggest import did_you_mean
+from ..protocol.listed import did_you_mean
 from ..schema.op import DeviceSummary, OpDescription, OpStub
 from ..url.address import (
     Address,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from ..documents.typography import typeset_sentence
-from ..figure.axis_range import common_axis_ranges
+from ..figure.axes import common_axis_ranges
 from ..figure.curve_panels import curve_panels
 from ..figure.legend_keys import box_key
 from ..figure.panel import Canvas, Panel

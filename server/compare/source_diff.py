@@ -10,7 +10,7 @@ from itertools import zip_longest
 from markupsafe import Markup
 
 from ..html.op_markup import highlighted_lines
-from ..protocol.source_lines import source_lines
+from ..protocol.load_error import source_lines
 
 _DOCUMENTED = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 

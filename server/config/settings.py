@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-from ..protocol.suggest import closest_match
+from ..protocol.listed import closest_match
 from .options import (
     OPTION_GROUPS,
     BadSetting,

@@ -13,7 +13,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from ..numbered_files import NumberedFolders
-from ..protocol.suggest import closest_match
+from ..protocol.listed import closest_match
 
 _MAX_FILES, _MAX_BYTES = 300, 2**20
 _BASE, _REGISTERED = "Function", "register_autograd"

@@ -6,8 +6,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ..schema.answer_notes import SOLVED, note_of
-from .exercise import GOALS, Goal
-from .readings import READINGS, line_to_mend
+from .exercise import GOALS, READINGS, Goal, line_to_mend
 
 Document = dict[str, Any]  # an answer with its columns as lists
 _Column = list[float]

@@ -3,13 +3,12 @@
 Turning SVG into pixels is in ``png``, the numbers and sentences beside a figure are in ``documents``.
 """
 
-from .axis_range import common_axis_ranges
-from .axis_ticks import fitting_ticks, ticks
+from .axes import common_axis_ranges, fitting_ticks, ticks
 from .inline_svg import static_figure
 from .palette import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
 from .scene import scene_document
 from .sheet_svg import figure_svg, preview_svg, print_svg
-from .thumbnail_path import sparkline
+from .svg_paths import sparkline
 
 __all__ = [
     "DARK_PALETTE",

@@ -5,7 +5,7 @@ from itertools import chain
 
 from markupsafe import Markup
 
-from .axis_ticks import Tick
+from .axes import Tick
 from .legend_keys import LegendEntry, legend_entries
 from .palette import SEEN_OPACITY, draw_band, draw_curve, draw_mark
 from .panel import Canvas, Panel

@@ -1,7 +1,10 @@
-"""The data of a figure, taken from an answer: titles, marks, and columns with None at gaps and near poles."""
+"""The data of a figure, taken from an answer: titles, marks, and columns with None at gaps and near poles; and what it
+leaves out, so that its readers can predict what is measured before they look.
+"""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +16,7 @@ from ..documents.columns import finite_numbers, rows_beside, with_gaps
 from ..documents.typography import nouns
 from ..protocol.answer import CurvesAnswer
 from ..protocol.frames import Frame
-from ..schema.section import Nouns, SeenRecord
+from ..schema.section import JumpRecord, KinkRecord, Nouns, SeenRecord
 from ..schema.verdict_words import FORWARD_WORDS, verdict_mark, verdict_name
 
 Numbers = list[float | None]
@@ -167,3 +170,33 @@ def _without(section: DrawnSection, rows: Collection[int]) -> DrawnSection:
     if not rows:
         return section
     return replace(section, columns={name: with_gaps(column, rows) for name, column in section.columns.items()})
+
+
+_MEASURED = ("numerical", "error", "left", "right")  # columns
+
+
+def without_hidden(answer: CurvesAnswer, hide: Collection[str]) -> CurvesAnswer:
+    """The answer without what ``hide`` names: the numerical gradient, the implied curve, the intervals that are shaded.
+
+    Without the numerical gradient nothing in its columns, marks and statuses tells what it was.
+    """
+    header, columns = answer.header.copy(), dict(answer.columns)
+    header["verdict"] = header["verdict"].copy()
+    if "implied" in hide:
+        columns.pop("implied", None)
+    if "shading" in hide:
+        header["verdict"]["intervals"] = []
+    if "numerical" in hide and columns:
+        count = len(columns["x"])
+        columns |= {name: memoryview(array("d", [float("nan")]) * count) for name in _MEASURED}
+        columns["status"] = memoryview(bytes([header["statuses"].index("gap")]) * count)
+        columns.pop("surrogate_numerical", None)
+        header["marks"] = [_without_slopes(mark) for mark in header["marks"]]
+        header["numerical"] = header["verdict"]["worst"] = None
+    return replace(answer, header=header, columns=columns)
+
+
+def _without_slopes(mark: KinkRecord | JumpRecord) -> KinkRecord | JumpRecord:
+    if mark["kind"] == "kink" or mark["kind"] == "cusp":
+        return {**mark, "left": None, "right": None}
+    return mark

@@ -14,8 +14,7 @@ from markupsafe import Markup
 
 from ..documents.panel_tables import graph_words
 from ..schema.views import NodeRecord, Sent
-from .font_metrics import text_width
-from .svg_elements import AttributeValue, escape_xml, svg_element
+from .svg_elements import AttributeValue, escape_xml, svg_element, text_width
 
 _EDGE = 12  # pixels around the picture
 _HEAD = 5  # of an arrow

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from ..documents.typography import typeset_number
-from .font_metrics import text_width
 from .legend import bend_words, legend_curves, stripe_label
 from .palette import Pen, draw_curve, draw_mark
 from .scene import Scene
+from .svg_elements import text_width
 
 _LINE, _DOT, _GAP, _APART = 1.7, 0.8, 0.45, 1.2  # lengths in units of the size of the text
 _FAINTEST = 0.25  # a box

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from .font_metrics import Face
-from .svg_elements import AttributeValue, escape_xml, svg_element
+from .svg_elements import AttributeValue, Face, escape_xml, svg_element
 
 SEEN_OPACITY = 0.16  # of the bars of a step's numbers
 DIAMOND_RADIUS, END_RADIUS, OUTLINE_WIDTH = 5.85, 3.5, 1.6

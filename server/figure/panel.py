@@ -7,7 +7,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from .axis_ticks import Tick, ticks
+from .axes import Tick, ticks
 from .drawn_section import Numbers
 from .legend_keys import LegendEntry
 from .palette import Pen

@@ -9,8 +9,7 @@ from math import ceil, copysign
 
 from ..protocol.answer import CurvesAnswer
 from ..schema.page import AxesRecord, AxisRecord, SceneRecord
-from .axis_range import AxisRange, AxisRanges, axis_ranges
-from .axis_ticks import Tick, fitting_ticks, ticks, widest_label
+from .axes import AxisRange, AxisRanges, Tick, axis_ranges, fitting_ticks, ticks, widest_label
 from .drawn_section import DrawnSection, pole_rows, steep_places, without_poles
 from .legend import axis_words, bend_words, legend_curves, stripe_label
 from .traces import Layer, curves, layers, mark_layers

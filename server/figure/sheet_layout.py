@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..documents.typography import typeset_powers, typeset_sentence
-from .axis_ticks import fitting_labels
-from .font_metrics import text_width, wrapped_lines
+from .axes import fitting_labels
 from .legend_keys import LegendEntry, legend_rows
 from .panel import Panel
+from .svg_elements import text_width, wrapped_lines
 
 _UNIT = 10.0  # the font size: at least so many px
 _COLUMNS, _MORE, _ROWS = 50, 6, 26  # font sizes: the width of a sheet, more with each further column; its height

@@ -11,9 +11,7 @@ from ..protocol.views import VIEWS
 from ..schema.verdict_words import MARKS
 from ..url.address import HEIGHT_BOUNDS, WIDTH_BOUNDS, Address, value_text
 from .curve_panels import curve_panels
-from .drawn_section import DrawnSection
-from .font_metrics import text_width, truncated_text
-from .hidden_curves import without_hidden
+from .drawn_section import DrawnSection, without_hidden
 from .palette import FONT_FAMILIES, Pen, dark_scheme_rules, palette
 from .panel import Canvas, Panel
 from .scene import build_scene
@@ -30,7 +28,7 @@ from .sheet_layout import (
     Sheet,
     lay_out_sheet,
 )
-from .svg_elements import escape_xml
+from .svg_elements import escape_xml, text_width, truncated_text
 from .svg_paths import PathGrid
 from .view_picture import view_rows
 

@@ -9,8 +9,7 @@ from ..documents.typography import nouns
 from ..protocol.frames import Frame
 from ..schema.section import Ends
 from ..schema.views import AreaRecord, DescentRecord, PrecisionRecord, StepRecord, WideRecord
-from .axis_range import AxisRange
-from .axis_ticks import Tick, decade_label, decade_ticks, ticks
+from .axes import AxisRange, Tick, decade_label, decade_ticks, ticks
 from .drawn_section import RIGHT, Numbers, finite_column, words_of_status
 from .legend_keys import LegendEntry, box_key, dot_key, line_key, ring_key
 from .panel import Canvas, Labels, Panel

@@ -10,7 +10,7 @@ from ..documents.typography import typeset_number
 from ..protocol.frames import Frame
 from ..protocol.question import element_names
 from ..schema.views import JacobianRecord, MapRecord, SurfaceRecord
-from .axis_ticks import Tick
+from .axes import Tick
 from .drawn_section import RIGHT, Numbers, finite_column, words_of_status
 from .legend_keys import LegendEntry, box_key, line_key, ramp_key
 from .panel import CELLS_WITH_NUMBERS, Canvas, Panel

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeVar
 
 from ..exercises.exercise import BadExercise, Exercise, all_exercises, read_exercise
 from ..numbered_files import BadFile, NumberedFolders, line_of
+from ..protocol.listed import did_you_mean
 from ..protocol.load_error import excerpt_around, load_error
-from ..protocol.suggest import did_you_mean
 from ..schema.op import LoadError
 from .lessons import Lesson, LessonPlace, all_lessons, lesson_place, read_lesson
 

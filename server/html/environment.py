@@ -5,7 +5,7 @@ from functools import partial
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..documents import panel_tables
-from ..documents.shown_call import shown_call
+from ..documents.pytest_file import shown_call
 from ..documents.text_alternative import (
     code_markup,
     data_table,
@@ -18,7 +18,7 @@ from ..documents.typography import reworded_for_order, typeset_number
 from ..documents.typography import typeset_sentence as typeset
 from ..figure.graph_svg import graph_svg
 from ..figure.sheet_svg import PREVIEW_SIZE, SHEET_SIZE
-from ..figure.thumbnail_path import sparkline
+from ..figure.svg_paths import sparkline
 from ..paths import TEMPLATES
 from ..protocol.views import VIEWS
 from ..schema.verdict_words import MARKS, verdict_mark, verdict_name

@@ -2,7 +2,7 @@
 
 import re
 
-from ..documents.shown_call import RECIPE_PIECES
+from ..documents.pytest_file import RECIPE_PIECES
 
 _TENSOR = re.compile(r"(\w+)\s*:\s*(\w+)\s*\[([\d\s,]*)\]\s*(.*)", re.DOTALL)
 _VALUE = re.compile(r"(\w+)\s*=(?!=)\s*(.+)", re.DOTALL)

@@ -7,8 +7,7 @@ from urllib.parse import parse_qsl
 
 from ..numbered_files import BadFile, read_folder, read_numbered
 from ..paths import TEMPLATES
-from ..protocol.listed import listed
-from ..protocol.suggest import did_you_mean
+from ..protocol.listed import did_you_mean, listed
 from ..schema.op import OpDescription
 from ..schema.verdict_words import VERDICTS
 from ..url.address import GRAD_OUTPUT_RANGE, default_ranges

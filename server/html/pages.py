@@ -18,10 +18,9 @@ from ..documents.panel_tables import (
 )
 from ..documents.text_alternative import reading_words
 from ..exercises.exercise import Exercise
-from ..figure.axis_range import AxisRanges
-from ..figure.hidden_curves import without_hidden
-from ..figure.inline_svg import static_figure
-from ..figure.inline_view import inline_panels
+from ..figure.axes import AxisRanges
+from ..figure.drawn_section import without_hidden
+from ..figure.inline_svg import inline_panels, static_figure
 from ..figure.legend import legend
 from ..figure.scene import scene_document
 from ..protocol.answer import Answer, CurvesAnswer

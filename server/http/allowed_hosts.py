@@ -1,4 +1,6 @@
-"""ASGI middleware: rejects foreign names in the Host header, against DNS rebinding."""
+"""ASGI middleware on where the site is: rejects foreign names in the Host header, against DNS rebinding, and takes the
+path of the site off an address, for proxies that pass it on whole.
+"""
 
 import asyncio
 import re
@@ -92,3 +94,17 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+class SubPath:
+    """Answers at ``root`` what stands at the top; that too, as most proxies take the path off themselves."""
+
+    def __init__(self, app: ASGIApp, root: str) -> None:
+        self.app = app
+        self._root = root
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and f"{scope['path']}/".startswith(f"{self._root}/"):
+            scope["path"] = scope["path"].removeprefix(self._root) or "/"
+            scope["raw_path"] = scope["raw_path"].removeprefix(self._root.encode()) or b"/"
+        await self.app(scope, receive, send)

@@ -6,8 +6,7 @@ from functools import cache
 from fastapi import Request, Response
 
 from ..html.assets import Asset, Assets
-from .compression import compress_well
-from .responses import IMMUTABLE, NO_STORE, client_coding, etag, not_modified
+from .responses import IMMUTABLE, NO_STORE, client_coding, compress_well, etag, not_modified
 
 _EXACT = "x-exact"  # asked for by deploy/nginx/nginx.conf
 

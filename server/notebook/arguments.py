@@ -12,12 +12,12 @@ from ..capture.samples import FunctionData
 from ..inference.construction.op import free_names
 from ..inference.source.signature import Signature
 from ..protocol.errors import BadQuestion
-from ..protocol.suggest import did_you_mean
+from ..protocol.listed import did_you_mean
 from ..schema.op import OpDescription
 from ..url.address import PARAMETERS, Address, default_address, value_text
 from ..url.numbers import write_number
 from ..url.parse import read_address
-from ..user_code.antiderivative import antiderivative
+from ..user_code.surrogates import antiderivative
 from ..worker.answer import device_summary
 
 _MEANT = ("surrogate", "surrogate_gradient")

@@ -9,8 +9,7 @@ from ..report.examine import examine_function, with_advice
 from ..report.result import CheckResult, ExaminedFunction
 from ..report.summarize import summarize_uncalled
 from .arguments import CheckArguments
-from .subject import Subject, make_subject
-from .target import function_name, without_apply
+from .subject import Subject, function_name, make_subject, without_apply
 
 _T = TypeVar("_T")
 _ADVICE = 'Give that as recipe="...", or what you would pass as example_inputs=(...).'

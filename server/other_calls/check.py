@@ -18,8 +18,7 @@ from ..inference.source.collect import collect_evidence
 from ..inference.source.function_source import source_tree
 from ..inference.source.signature import signature_of
 from ..numerics.tolerance import USUAL, Allowance
-from ..protocol.listed import listed
-from ..protocol.suggest import first_few
+from ..protocol.listed import first_few, listed
 from ..runtime import timing
 from ..runtime.arguments import callable_of, copy_if_mutable, real_outputs
 from ..runtime.arrays import dtype_name

@@ -1,9 +1,13 @@
-"""The job of a worker: what it loads, and its limits of time and memory."""
+"""The job of a worker: what it loads, its limits of time and memory, and the command that starts its process."""
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 from typing import Any
+
+from ..paths import PACKAGE, ROOT
 
 # A question may take this many times its deadline while other processes use the CPU: where somebody waits for it, and
 # in a report, which is to say the same on a busy machine.
@@ -62,3 +66,13 @@ class Job:
         """The job from its plain JSON data."""
         recipes = tuple((name, recipe) for name, recipe in plain["recipes"])
         return cls(**{**plain, "targets": tuple(plain["targets"]), "recipes": recipes})
+
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def python_command(module: str, *arguments: str) -> list[str]:
+    """The command that runs a module of ``server``, and imports nothing from the working directory."""
+    # `-m` puts the working directory in front of the path, where a stranger's `torch.py` may lie.
+    found_here = os.path.dirname(ROOT) == os.getcwd()
+    return [sys.executable, *["-P"] * (not found_here), "-m", f"{PACKAGE}.server.{module}", *arguments]

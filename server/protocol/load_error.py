@@ -1,7 +1,14 @@
 """Load error as plain data: sentence, exception type, file, line, source excerpt and traceback."""
 
+from io import StringIO
+
 from ..schema.op import Excerpt, LoadError
-from .source_lines import source_lines
+
+
+def source_lines(text: str) -> list[str]:
+    """The lines of ``text`` without their ends; a form feed ends none, unlike in ``str.splitlines``."""
+    return [line.removesuffix("\n") for line in StringIO(text, newline=None)]
+
 
 _AROUND = 3  # lines of an excerpt before and after the culprit
 _MAX_COLUMNS = 200

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 
 import orjson
 
-from ..figure.axis_range import AxisRanges, common_axis_ranges
+from ..figure.axes import AxisRanges, common_axis_ranges
 from ..html.pages import Pages
 from ..protocol.answer import Answer, CurvesAnswer, curves_of
 from ..protocol.question import Question

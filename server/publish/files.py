@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
-from ..figure.hidden_curves import without_hidden
+from ..figure.drawn_section import without_hidden
 from ..figure.sheet_svg import figure_svg
 from ..html.assets import EMPTY_STYLE_HASH, Assets, style_sheet, without_comments
 from ..html.inline_bundle import build_bundle

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..documents.json_document import exact_document
 from ..figure.sheet_svg import figure_svg
-from ..figure.thumbnail_path import sparkline
+from ..figure.svg_paths import sparkline
 from ..html.pages import Pages, SectionPage
 from ..protocol.errors import BadQuestion, EngineFault
 from ..protocol.views import DRAWN_VIEWS, VIEWS

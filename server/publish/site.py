@@ -12,7 +12,7 @@ from ..html.course import Course
 from ..html.gallery import cards_by_group, searched_card
 from ..html.lessons import BadLesson, Lesson, control_positions
 from ..protocol.errors import BadQuestion, EngineBroken, EngineFault, Unsolved
-from ..protocol.suggest import did_you_mean
+from ..protocol.listed import did_you_mean
 from ..schema.op import DeviceSummary, OpDescription, OpStub
 from ..supervisor.edits import Edits
 from ..supervisor.engine import Engine

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ..protocol.suggest import no_such_function
+from ..protocol.listed import no_such_function
 from .findings import DIFFERENCE_IDS, VERDICT_ID, WARNING_IDS
 from .result import CheckResult
 

@@ -11,19 +11,18 @@ from rich.markup import escape
 
 from ..config.settings import Settings
 from ..protocol.errors import EngineBusy
+from ..protocol.listed import first_few
 from ..protocol.load_error import load_error
-from ..protocol.suggest import first_few
 from ..standard_streams import lead_stdout_nowhere, progress_bar
 from ..supervisor.worker_process import WorkerProcess
 from . import terminal
 from .allowlist import UnknownAllowance
 from .atomic_write import atomic_write
 from .baseline import Baseline, baseline_of, baseline_text, with_baseline
-from .json_report import json_report
+from .json_report import json_report, sarif_report
 from .junit import junit_report
 from .result import ExaminedFunction, Report
 from .runner import examine_targets, in_order
-from .sarif import sarif_report
 from .summarize import spared
 
 _MOST_NAMED = 2  # Functions, in the line of the progress

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeGuard
 
-from ..protocol.source_lines import source_lines
+from ..protocol.load_error import source_lines
 from ..schema.op import OpDescription, OpStub, is_described
 from ..schema.section import FailureRecord, SectionRecord
 from ..schema.verdict_words import FAILING_WORDS

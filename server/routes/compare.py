@@ -9,8 +9,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 
 from ..cache.visitor import Visitor
-from ..compare.chooser import chooser_context
-from ..compare.page import ComparedPair, pair_context
+from ..compare.page import ComparedPair, chooser_context, pair_context
 from ..compare.pair_query import SIDES, named_ops, pair_words, read_pair
 from ..compare.picture import pair_svg
 from ..figure.sheet_svg import printed_theme
@@ -21,8 +20,7 @@ from ..schema.op import DeviceSummary, OpDescription
 from ..url.numbers import BadQuery
 from ..url.parse import QueryWords
 from ..url.representations import PICTURES, REPRESENTATIONS
-from .context import Site, query_string
-from .reply import computed_once
+from .context import Site, computed_once, query_string
 
 _PATIENCE = 1.0  # seconds to wait for the answers before the page is sent without them
 

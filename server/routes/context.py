@@ -1,13 +1,15 @@
-"""The application state that the routes share: engine, caches, pages, assets, settings."""
+"""The application state that the routes share (engine, caches, pages, assets, settings), and the way of every request
+to a reply that is cached: its mark, what there is under it, else what is computed.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fastapi import Request
+from fastapi import Request, Response
 
 from ... import __version__
 from ..cache.answer_cache import AnswerCache, current_digest
@@ -20,19 +22,18 @@ from ..html.assets import Assets
 from ..html.course import Course, CourseFolders
 from ..html.pages import Pages
 from ..http.connection_limits import client_of_address
-from ..http.responses import EncodedBody
+from ..http.responses import EncodedBody, cached_reply, encoded, etag, reply_lasting
 from ..http.security_headers import OWN_SITE_ANCESTORS
 from ..paths import TEMPLATES
 from ..png import Rasterizer
 from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint, source_digest
-from ..protocol.listed import listed
-from ..protocol.suggest import closest_match, did_you_mean
+from ..protocol.listed import closest_match, did_you_mean, listed
 from ..publish.export import FileWriter
 from ..reload.composite_engine import AnyEngine
 from ..schema.op import OpDescription
 from ..supervisor.edits import EditLimits, Edits
-from ..supervisor.single_flight import SingleFlight
+from ..supervisor.single_flight import IsDisconnected, SingleFlight
 from ..url.numbers import printable_excerpt
 from ..url.representations import REPRESENTATIONS
 
@@ -130,3 +131,52 @@ def _missing(name: str, ops: Collection[str]) -> UnknownOp:
         return UnknownOp(f"There is no format {printable_excerpt(ending)!r}; allowed are {allowed} after /ops/{stem}.")
     hint = did_you_mean(name, ops, "the gallery at / shows them all.")
     return UnknownOp(f"There is no op {printable_excerpt(name)!r}; {hint}", closest_match(name, ops))
+
+
+async def computed_once(
+    request: Request,
+    kind: str,
+    media_type: str,
+    ops: Sequence[OpDescription],
+    address: str,
+    body: Callable[[Visitor], Awaitable[tuple[bytes, bool]]],
+) -> Response:
+    """The reply to a request about these ``ops``, under its canonical ``address``.
+
+    ``body`` computes the bytes for the visitor who asks first, and tells whether they would be the same again, so that
+    they may be cached; that takes as well that the code of the ops is still what is loaded. ``kind`` is what they
+    depend on beside the address, the code of the ops and the devices.
+    """
+    site = Site.serving(request)
+    device = repr(await site.engine.device())
+    mark = fingerprint(site.build, *(op["digest"] for op in ops), address, device, kind)
+    response = cached_reply(request, mark, media_type)
+    if response is not None:
+        return response
+    visitor = site.visitor(request)
+
+    async def make(gone: IsDisconnected) -> tuple[bytes, bool]:
+        made, lasting = await body(replace(visitor, gone=gone))
+        return made, lasting and all([await site.is_current(op) for op in ops])
+
+    return await made_once(request, media_type, mark, make, visitor.gone)
+
+
+async def made_once(
+    request: Request,
+    media_type: str,
+    mark: str,
+    make: Callable[[IsDisconnected], Awaitable[tuple[bytes, bool]]],
+    gone: IsDisconnected | None = None,
+) -> Response:
+    """The reply with the body that ``make`` returns, and whether it lasts: made once for all who ask at the same time.
+
+    ``gone`` tells whether this client has disconnected, None where that makes no difference.
+    """
+
+    async def sent(deserted: IsDisconnected) -> tuple[EncodedBody, bool]:
+        body, lasting = await make(deserted)
+        return await encoded(request, body, media_type), lasting
+
+    reply, lasting = await asyncio.shield(Site.serving(request).replies.join(etag(request, mark), sent, gone))
+    return reply_lasting(request, reply, media_type, mark, lasting)

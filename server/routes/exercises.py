@@ -11,8 +11,7 @@ from ..html.course import Course
 from ..html.play_page import FrameDress
 from ..http.responses import reply, uncached_reply
 from ..protocol.errors import BadQuestion
-from ..protocol.listed import listed
-from ..protocol.suggest import did_you_mean
+from ..protocol.listed import did_you_mean, listed
 from ..url.address import FRAME_PARTS, encoded_query
 from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_dress

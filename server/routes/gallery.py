@@ -20,8 +20,7 @@ from ..schema.op import DeviceSummary, LoadError
 from ..supervisor.single_flight import IsDisconnected
 from ..url.address import canonical_address
 from ..url.parse import read_address
-from .context import Site
-from .reply import made_once
+from .context import Site, made_once
 
 WAIT_QUERY = "wait=1"  # the query that is answered once the gallery can be shown
 IMPORTING = "{} is still being imported; its Functions stand here as soon as that is done."

@@ -14,16 +14,15 @@ from ..html.lessons import BadLesson, Lesson, LessonPlace, control_positions
 from ..http.responses import cached_reply, uncached_reply
 from ..protocol.errors import BadQuestion, UnknownOp
 from ..protocol.fingerprint import fingerprint
+from ..protocol.listed import did_you_mean
 from ..protocol.question import Question
-from ..protocol.suggest import did_you_mean
 from ..schema.op import DeviceSummary, OpDescription
 from ..supervisor.single_flight import IsDisconnected
 from ..url.address import Address, canonical_address, curves_only
 from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_address, undressed_query
 from ..url.representations import EMBED
-from .context import Site, query_string
-from .reply import made_once
+from .context import Site, made_once, query_string
 from .sections import SectionPlace, section_page
 
 _PATIENCE = 4.0  # seconds that a page waits for its figure

@@ -15,7 +15,7 @@ from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_ending
 from ..exercises.exercise import OPEN_GOALS, Exercise, Goal
 from ..exercises.grade import graded_text
-from ..figure.hidden_curves import without_hidden
+from ..figure.drawn_section import without_hidden
 from ..html.op_markup import controls_digest
 from ..http.cross_site_guard import PLAY, PLAY_GRADE, PLAY_PAGE
 from ..http.openapi import EDIT_BODY, edit_response, problem_responses
@@ -23,8 +23,7 @@ from ..http.responses import reply, uncached_reply
 from ..protocol.answer import Answer, curves_of
 from ..protocol.errors import BadQuestion, EngineBroken, UnknownOp, Unsolved
 from ..protocol.job import EDITED
-from ..protocol.listed import listed
-from ..protocol.suggest import closest_match, did_you_mean
+from ..protocol.listed import closest_match, did_you_mean, listed
 from ..schema.op import DeviceSummary, OpDescription
 from ..supervisor.engine import Engine
 from ..url.address import Address, canonical_address, encoded_query

@@ -15,8 +15,8 @@ from ..cache.visitor import Visitor
 from ..documents.csv_table import csv_table
 from ..documents.json_document import json_document
 from ..documents.pytest_file import pytest_source
-from ..figure.axis_range import common_axis_ranges
-from ..figure.hidden_curves import without_hidden
+from ..figure.axes import common_axis_ranges
+from ..figure.drawn_section import without_hidden
 from ..figure.sheet_svg import figure_svg, preview_svg, print_svg
 from ..html.pages import Pages, SectionPage
 from ..http.openapi import (
@@ -40,8 +40,7 @@ from ..url.address import Address, canonical_address, curves_only, without_displ
 from ..url.numbers import BadQuery, printable_excerpt
 from ..url.parse import parse_query, read_address, undressed_query
 from ..url.representations import EMBED, PAGE, REPRESENTATIONS, Representation, check_representation
-from .context import Site, query_string
-from .reply import computed_once
+from .context import Site, computed_once, query_string
 
 _Write = Callable[["_Asked"], Awaitable[tuple[bytes, bool]]]
 _Render = Callable[[Pages, SectionPage], bytes]

@@ -15,8 +15,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+from ..protocol.job import python_command
 from ..protocol.listed import listed
-from ..protocol.python_command import python_command
 from .layers import CannotConfine, confine
 
 _MUCH = 2**36  # bytes, of address space alone

@@ -9,10 +9,9 @@ from pathlib import Path
 from ..protocol.answer import Answer, asked_record, empty_answer
 from ..protocol.frames import Frame
 from ..protocol.job import Job
-from ..protocol.load_error import excerpt_around, load_error
+from ..protocol.load_error import excerpt_around, load_error, source_lines
 from ..protocol.messages import BrokenMessage
 from ..protocol.question import Question
-from ..protocol.source_lines import source_lines
 from ..protocol.stack_dump import MAX_FORKS, StackFrame, innermost_user_frame, last_line
 from ..schema.op import DeviceSummary, Excerpt, LoadError, OpStub, UnsolvedOp
 from ..schema.section import FailureRecord

@@ -17,8 +17,7 @@ from queue import SimpleQueue
 from typing import IO
 
 from ..paths import source_files, working_directory
-from ..protocol.job import Job
-from ..protocol.python_command import ONE_THREAD, python_command
+from ..protocol.job import ONE_THREAD, Job, python_command
 
 _KILLED = -int(signal.SIGKILL)
 _MAX_MESSAGE = 4096  # bytes of a message from the fork server

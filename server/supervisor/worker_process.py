@@ -11,8 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from ..protocol.job import Job
-from ..protocol.python_command import ONE_THREAD, python_command
+from ..protocol.job import ONE_THREAD, Job, python_command
 from ..protocol.stack_dump import DUMP_SIGNAL, TOO_MANY_FORKS, StackFrame, parse_stack_dump
 from . import forkserver_client
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..protocol.errors import Refusal
+from ..protocol.listed import did_you_mean
 from ..protocol.parameter_kinds import LARGEST
 from ..protocol.question import Element, Question
-from ..protocol.suggest import did_you_mean
 from ..schema.op import OpDescription, OutputDescription
 from .address import PARAMETERS, default_wrt2, second_range, value_bounds
 from .numbers import BadQuery, printable_excerpt, read_float

@@ -21,7 +21,7 @@ from ..inference.recipe.recipe import (
     Recipe,
     TensorArgument,
 )
-from ..protocol.suggest import closest_match
+from ..protocol.listed import closest_match
 from ..runtime.arguments import unsupported
 from ..runtime.arrays import dtype_name
 from .discover import EXAMPLES, is_user_function

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from ..config.target import BadTarget, Target
 from ..paths import ROOT
-from ..protocol.suggest import closest_match
+from ..protocol.listed import closest_match
 from ..runtime.settings import DEFAULT_DTYPE, SETTINGS, SavedSettings
 from .source_loader import UserFileFinder
 

@@ -20,8 +20,8 @@ from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..inference.recipe.grammar import DOCSTRING_LINE
 from ..protocol.errors import LoadFailed
+from ..protocol.listed import no_such_function
 from ..protocol.load_error import load_error
-from ..protocol.suggest import no_such_function
 from ..sandbox.edited_module import edited_module
 from ..sandbox.guest import FILE, Claims
 from ..sandbox.guest_process import GuestLost, GuestProcess

@@ -9,7 +9,7 @@ from torch import nn
 from torch.autograd import Function
 
 from ..config.target import file_with_functions
-from ..protocol.suggest import closest_match, first_few
+from ..protocol.listed import closest_match, first_few
 from .definition_lines import SourceFile
 
 _MAX_NAMED = 5  # names in a message

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from ..paths import OPS, SERVER
-from ..protocol.source_lines import source_lines
+from ..protocol.load_error import source_lines
 
 _OURS = (Path(OPS).resolve(), Path(SERVER).resolve())
 _INSTALLED = frozenset(("site-packages", "dist-packages"))

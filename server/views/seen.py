@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..capture.samples import data_of, sample_of
-from ..capture.words import share_words
+from ..capture.samples import data_of, sample_of, share_words
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.formatting.numbers import format_number
 from ..numerics.sentences.places import describe_intervals, section_names

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -16,7 +19,6 @@ from ..protocol.listed import listed
 from ..report.atomic_write import atomic_write
 from ..report.result import CheckResult
 from . import hooks
-from .block import block_of
 from .judged import SeenResults, check_seen, look_at_seen, summary_of_seen
 from .recorder import BEFORE, Recorder
 from .replay import Replay, Step, names_of, replay
@@ -186,3 +188,29 @@ def _graph_breaks() -> dict[str, int]:
     """The reasons for which torch.compile has broken a graph in this process."""
     counters = sys.modules["torch._dynamo"].utils.counters
     return {" ".join(str(reason).split()): count for reason, count in counters.get("graph_break", {}).items()}
+
+
+def block_of(frame: FrameType) -> tuple[Callable[[], None], dict[str, Any]] | None:
+    """The body of the block that this frame enters, and the names that it sees; None where its code is not to be had.
+
+    That is so at a prompt that keeps no lines, and where the body returns, yields or awaits.
+    """
+    code = frame.f_code
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename, frame.f_globals)))
+        node = _entered(tree, frame.f_lineno)
+        if node is None:
+            return None
+        body = compile(ast.Module(node.body, []), code.co_filename, "exec")
+    except (SyntaxError, ValueError):
+        return None
+    # One space for both, as functions inside of the body look names up there.
+    names = {**frame.f_globals, **frame.f_locals}
+    return (lambda: exec(body, dict(names))), names  # noqa: S102 - the user's own code, once more
+
+
+def _entered(tree: ast.AST, line: int) -> ast.With | None:
+    """The innermost ``with`` whose items stand at this line."""
+    withs = [node for node in ast.walk(tree) if isinstance(node, ast.With)]
+    found = [node for node in withs if node.lineno <= line <= (node.items[-1].context_expr.end_lineno or 0)]
+    return max(found, key=lambda node: node.lineno, default=None)

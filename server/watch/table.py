@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..capture.record import Capture, SiteRecord
-from ..capture.samples import sample_of
-from ..capture.words import share_words
+from ..capture.samples import sample_of, share_words
 from ..documents.typography import typeset_number
 from ..report.terminal import plain_text
 from ..schema.section import SeenRecord, SeenSiteRecord

@@ -16,8 +16,7 @@ from ..inference.source.signature import signature_of
 from ..runtime.arrays import dtype_name
 from ..user_code.captured_calls import source_digest
 from ..user_code.definition_lines import SourceFile
-from .recorder import Held, Recorder, Site
-from .sampler import Slot
+from .recorder import Held, Recorder, Site, Slot
 
 _SAMPLE = 4096  # budget: numbers of one place, of all calls together
 _QUANTILES = 101  # of a place, where its numbers are to stay at home

@@ -3,8 +3,13 @@
 import pytest
 from support.edits import edited
 
-from gradloupe.server.exercises.exercise import BadExercise, all_exercises, read_exercise
-from gradloupe.server.exercises.readings import line_to_mend, unused_saved_line
+from gradloupe.server.exercises.exercise import (
+    BadExercise,
+    all_exercises,
+    line_to_mend,
+    read_exercise,
+    unused_saved_line,
+)
 
 TASK = "word " * 30
 PLAIN = {"title": '"A"', "goal": '"matches"', "task": f'"{TASK}"', "start": '"a"', "solution": '"b"'}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gradloupe.server.publish.folder import MANIFEST, FolderRefused, Written, write_folder
+from gradloupe.server.publish.command import MANIFEST, FolderRefused, Written, write_folder
 
 FILES = {"index.html": b"first", "a/b.html": b"b", "a/c.html": b"c"}
 

@@ -6,7 +6,7 @@ from support.command_line import Ran, ran
 from support.written_functions import class_source, formula, function_of
 
 from gradloupe import check
-from gradloupe.server.user_code.antiderivative import antiderivative
+from gradloupe.server.user_code.surrogates import antiderivative
 
 ROUND = "def forward(ctx, x, scale=1.0):\n    return torch.round(x * scale) / scale"
 IMPORTS = "import torch\nfrom gradloupe.ops import Op\n\n"

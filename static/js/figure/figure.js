@@ -6,7 +6,7 @@ import { traces } from "./traces.js";
 
 const SEEN_OPACITY = 0.16; // as in server/figure/palette.py
 const LABELS = { stacked: 4, overlaid: 7 }; // about so many beside a panel whose axis is held, however high it is
-const SPARE = 0.08; // of the air that server/figure/axis_range.py leaves around the curves
+const SPARE = 0.08; // of the air that server/figure/axes.py leaves around the curves
 // The margins in rem: those of the grid in figure.css, and of server/figure, which draws the same figure.
 const MARGIN = { left: 3.6, right: 0.9, top: 0.5, bottom: 3 };
 
