@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ...protocol.listed import listed
 from ...runtime.arrays import Array
 from ...runtime.batching import batched_section
 from ...runtime.devices import TORCH_DTYPES, Device, devices
-from ...runtime.failure import NOT_REPRESENTABLE, Failure, FunctionFailed
+from ...runtime.failure import NOT_REPRESENTABLE, Failure, FunctionFailed, unless_backward_fails
 from ...runtime.reference import double_precision
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.noise import relative_precision
@@ -43,13 +44,10 @@ class UlpErrors:
     x: float = math.nan
 
 
-def no_ulp_errors(x: Array) -> UlpErrors:
-    """Errors that are all NaN, for values that cannot be compared."""
-    return UlpErrors(np.full(x.size, np.nan))
-
-
-def ulp_errors(values: Array, true: Array, x: Array, dtype: torch.dtype) -> UlpErrors:
+def ulp_errors(values: Array | None, true: Array | None, x: Array, dtype: torch.dtype) -> UlpErrors:
     """How far the ``values`` at ``x`` are from the ``true`` ones: ½ is as near as the dtype can hold."""
+    if values is None or true is None:
+        return UlpErrors(np.full(x.size, np.nan))
     with np.errstate(all="ignore"):
         each = np.abs(values - true) / ulp_size(true, dtype)
     each[~np.isfinite(each)] = np.nan
@@ -155,7 +153,7 @@ def study_dtypes(
 
 
 def _row(section: Section, x: Array, grad_output: float, name: str, device: Device) -> DtypeErrors:
-    no_errors = no_ulp_errors(x)
+    no_errors = UlpErrors(np.full(x.size, np.nan))
     reason = _out_of_range(name, x, grad_output) if name in device.dtypes else f"{device.name} has no {name}"
     if reason:
         return DtypeErrors(name, device.kind, Failure("forward", NOT_REPRESENTABLE, reason), no_errors, no_errors)
@@ -165,35 +163,24 @@ def _row(section: Section, x: Array, grad_output: float, name: str, device: Devi
     result, failure = _run(converted, t, grad_output)
     if result is None:
         return DtypeErrors(name, device.kind, failure, no_errors, no_errors)
-    yardstick, true = _yardstick(converted, t, grad_output, result)
+    # Double precision is given the rounded numbers: what rounding them does is not the Function's error.
+    exact = double_precision(converted)
+    true = _run(exact, t, float(converted.snap(np.array([grad_output]))[0]))[0] if exact != converted else result
+    forward = gradient = no_errors
+    if exact != converted and true is not None:
+        forward = ulp_errors(result.values, true.values, x, converted.dtype)
+        gradient = ulp_errors(result.grad_input, true.grad_input, x, converted.dtype)
     return DtypeErrors(
         name,
         device.kind,
         failure,
-        no_errors if yardstick or true is None else ulp_errors(result.values, true.values, x, converted.dtype),
-        no_errors if yardstick or true is None else _gradient_errors(result, true, x, converted.dtype),
+        forward,
+        gradient,
         overflow=_overflow(converted, t, result, true),
-        yardstick=yardstick,
+        yardstick=exact == converted,
         **_nonfinite_gradients(x, result),
         **(_computes_in(converted, t, result, grad_output) if name == "float64" else {}),
     )
-
-
-def _yardstick(cut: Section, t: Array, grad_output: float, own: BackwardResult) -> tuple[bool, BackwardResult | None]:
-    """Whether ``cut`` is in double precision on the CPU, and what that says; None where the Function refuses it.
-
-    It is given the rounded numbers: what rounding them does is not the Function's error.
-    """
-    exact = double_precision(cut)
-    if exact == cut:
-        return True, own
-    return False, _run(exact, t, float(cut.snap(np.array([grad_output]))[0]))[0]
-
-
-def _gradient_errors(result: BackwardResult, true: BackwardResult, x: Array, dtype: torch.dtype) -> UlpErrors:
-    if result.grad_input is None or true.grad_input is None:
-        return no_ulp_errors(x)
-    return ulp_errors(result.grad_input, true.grad_input, x, dtype)
 
 
 def _nonfinite_gradients(x: Array, result: BackwardResult) -> dict[str, Any]:
@@ -222,11 +209,9 @@ def _out_of_range(name: str, x: Array, grad_output: float) -> str:
 def _run(section: Section, x: Array, grad_output: float) -> tuple[BackwardResult | None, Failure | None]:
     """What backward returned, what forward did where that fails, and None where both do, with the first failure."""
     try:
-        return section.backward(x, grad_output), None
-    except FunctionFailed as error:
-        failure = error.failure
-    try:
-        return BackwardResult(section.forward(x), None, False), failure
+        return unless_backward_fails(
+            lambda: section.backward(x, grad_output), lambda: BackwardResult(section.forward(x), None, False)
+        )
     except FunctionFailed as error:
         return None, error.failure
 
@@ -266,9 +251,7 @@ def _overflow_point(section: Section, inner: float, outer: float) -> float:
 
 def _computes_in(section: Section, x: Array, result: BackwardResult, grad_output: float) -> dict[str, Any]:
     """The narrower dtypes whose few bits the values and the gradients for grad_output 1 carry."""
-
-    def gradient(t: Array) -> Array:
-        return section.gradient(t, 1.0)
+    gradient = partial(section.gradient, grad_output=1.0)
 
     def narrow(function: Callable[[Array], Array], values: Array) -> str | None:
         try:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...runtime.arrays import Array
+from ...runtime.arrays import Array, Mask
 from ..curve.evaluation import Evaluation
 from ..status import Status
 from ..verdict.point_judge import longest_run
@@ -32,32 +31,24 @@ def implied_forward(evaluation: Evaluation, verdict: Verdict) -> Array | None:
     for cell in np.flatnonzero(~integrable):
         inside[area.ends[cell] + 1 : area.ends[cell + 1]] = False
     pieces = np.searchsorted(area.ends[:-1][~integrable], np.arange(implied.size), side="left")
-    forward, status = evaluation.numerical.values, verdict.forward.status
+    meant, agrees = evaluation.numerical.values, np.isin(verdict.forward.status, _AGREEING)
+    agrees &= np.isfinite(meant)
+    if verdict.word == "matches its surrogate":
+        meant, agrees = judged_curve(evaluation, verdict).values, np.zeros_like(agrees)
     for piece in np.unique(pieces):
         rows = np.flatnonzero((pieces == piece) & inside)
         if rows.size < 2:
             inside[rows] = False
             continue
-        implied[rows] += _offset(implied[rows], forward[rows], status[rows], _surrogate(evaluation, verdict, rows))
+        implied[rows] += _offset(implied[rows], meant[rows], agrees[rows])
     return np.where(inside, implied, np.nan)
 
 
-def _surrogate(evaluation: Evaluation, verdict: Verdict, rows: NDArray[np.intp]) -> Array | None:
-    """The surrogate's values, if backward is its gradient."""
-    return judged_curve(evaluation, verdict).values[rows] if verdict.word == "matches its surrogate" else None
-
-
-def _offset(piece: Array, forward: Array, status: NDArray[np.int8], surrogate: Array | None) -> float:
-    """What has to be added to a piece."""
-    if surrogate is not None:
-        return _mean(surrogate - piece)
-    agrees = np.isin(status, _AGREEING) & np.isfinite(forward)
+def _offset(piece: Array, meant: Array, agrees: Mask) -> float:
+    """What has to be added to a piece, to lie on what is ``meant`` where that ``agrees`` for longest, or anywhere."""
+    distance = meant - piece
     if agrees.any():
         first, last = longest_run(agrees)
-        return _mean((forward - piece)[first : last + 1])
-    return _mean(forward - piece)
-
-
-def _mean(distance: Array) -> float:
+        distance = distance[first : last + 1]
     finite = distance[np.isfinite(distance)]
     return float(finite.mean()) if finite.size else 0.0

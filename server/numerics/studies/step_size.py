@@ -10,15 +10,7 @@ import numpy as np
 
 from ...runtime.arrays import EPSILON, Array, Forward
 from ..differentiation import finite_differences as ladder
-from ..differentiation.finite_differences import (
-    FINE_LEVELS,
-    FINE_RATIO,
-    FINE_WIDEST_STEP,
-    LADDER,
-    PointKind,
-    Slopes,
-    remeasure,
-)
+from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.noise import moving_maximum
 
 # pattern: the number of steps over which a law is fitted, and the least ratio of error to noise (a bound).
@@ -28,7 +20,7 @@ _MAX_DEVIATION, _MIN_ORDER = 0.15, 0.5
 _Kind = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", "no value"]
 # sample: each fourth step is an eighth, as in the finer ladder: 65 of them lead from 0.3 of the range to 1e-15 of it.
 _WIDEST, _EVERY, _COUNT = 0.3, 4, 65
-_STEP_SHARES = FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
+_STEP_SHARES = ladder.FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
 # sample: the places, as shares of the range, that show the ladder how tall the picture is, and x itself among them.
 _NEIGHBOURS = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
 _HERE = 4  # unit: where x itself stands among them
@@ -38,8 +30,7 @@ _MAX_VARIATION = 0.1  # pattern: over those smallest steps the height of a jump 
 # sample: from each of these steps to the next a pole gains about as much as before; a bounded function does not.
 _POLE_STEPS = np.array([12, 24, 36, 48])
 _MIN_GAIN, _MIN_RISE = 0.5, 1e-6  # pattern: least later gain over the first gain, least first gain over the height
-# In the order of ``Kind``.
-_KINDS: tuple[_Kind, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")
+_KINDS: tuple[_Kind, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")  # in the order of PointKind
 
 
 @dataclass(frozen=True)
@@ -126,8 +117,8 @@ class StepSizeStudy:
     analytical: float | None
     chosen: tuple[float, ...]
     errors: StepErrors
-    central_order: float | None
     least: LeastError | None
+    central_order: float | None
     taylor_order: float | None
 
 
@@ -158,41 +149,29 @@ def study_step_size(
     central = (above - below) / (run_ahead + run_behind)
     ahead, behind = (above - y) / run_ahead, (y - below) / run_behind
     height = np.fmax(np.fmax(np.abs(above), np.abs(below)), abs(y))
-
     slopes = _slopes_at(forward, x, span, step, precision)
     kind = _point_kind(slopes, above, below)
     best, left, right = _bounded_slopes(slopes, kind)
     off = np.abs(central - best.value)
     rounding = np.fmax(precision * height, _floor(off * steps)) / steps
     law = fit_power_law(steps, off, np.fmax(rounding, best.error))
-    error = _not_below(off, best.error)
-
     remains = np.full(_COUNT, np.nan)
     if derivative is not None and math.isfinite(y):
         remains = np.fmax(np.abs(above - y - run_ahead * derivative), np.abs(y - below - run_behind * derivative))
     noise = 2 * precision * (height + np.abs(steps * (derivative or 0.0)))
     fall = fit_power_law(steps, remains, np.fmax(noise, _floor(remains))) if kind == "smooth" else None
-    return StepSizeStudy(
-        at=x,
-        kind=kind,
-        best=best,
-        left=left,
-        right=right,
-        analytical=derivative,
-        chosen=_ladder_steps(slopes),
-        errors=StepErrors(
-            step=steps,
-            central=error,
-            left=_not_below(np.abs(behind - left.value), left.error),
-            right=_not_below(np.abs(ahead - right.value), right.error),
-            truncation=law.at(steps) if law else np.full(_COUNT, np.nan),
-            rounding=rounding,
-            taylor=np.maximum(remains, noise),
-        ),
-        central_order=law.order if law else None,
-        least=_smallest_error(steps, error, rounding),
-        taylor_order=fall.order if fall else None,
+    errors = StepErrors(
+        step=steps,
+        central=_not_below(off, best.error),
+        left=_not_below(np.abs(behind - left.value), left.error),
+        right=_not_below(np.abs(ahead - right.value), right.error),
+        truncation=law.at(steps) if law else np.full(_COUNT, np.nan),
+        rounding=rounding,
+        taylor=np.maximum(remains, noise),
     )
+    orders = law.order if law else None, fall.order if fall else None
+    least = _smallest_error(steps, errors.central, rounding)
+    return StepSizeStudy(x, kind, best, left, right, derivative, _ladder_steps(slopes), errors, least, *orders)
 
 
 def _slopes_at(forward: Forward, x: float, span: float, step: float | None, precision: float) -> Slopes:
@@ -210,7 +189,7 @@ def _slopes_at(forward: Forward, x: float, span: float, step: float | None, prec
     slopes = ladder.differentiate(once, x_around, y, span, step, precision)
     if slopes.kind[_HERE] != PointKind.SMOOTH:
         return slopes
-    again = remeasure(once, x_around, y, replace(slopes, noise=2 * precision * np.abs(y)), np.array([_HERE]))
+    again = ladder.remeasure(once, x_around, y, replace(slopes, noise=2 * precision * np.abs(y)), np.array([_HERE]))
     return slopes if again.value[_HERE] == slopes.value[_HERE] else again
 
 
@@ -236,11 +215,12 @@ def _bounded_slopes(slopes: Slopes, kind: _Kind) -> tuple[BoundedSlope, BoundedS
 
 def _ladder_steps(slopes: Slopes) -> tuple[float, ...]:
     """The steps of the ladders that the slope comes from, widest first."""
-    steps = slopes.step * LADDER.ravel()
+    steps = slopes.step * ladder.LADDER.ravel()
     # A point that the first ladder settles has one slope, the same on both sides.
     if slopes.kind[_HERE] != PointKind.SMOOTH or not slopes.left[_HERE] == slopes.value[_HERE] == slopes.right[_HERE]:
-        ratio = FINE_RATIO if slopes.precision == EPSILON else ladder.FINE_RATIO_LOW_PRECISION
-        steps = np.concatenate((steps, FINE_WIDEST_STEP * slopes.step * ratio ** -np.arange(FINE_LEVELS)))
+        ratio = ladder.FINE_RATIO if slopes.precision == EPSILON else ladder.FINE_RATIO_LOW_PRECISION
+        finer = ladder.FINE_WIDEST_STEP * slopes.step * ratio ** -np.arange(ladder.FINE_LEVELS)
+        steps = np.concatenate((steps, finer))
     return tuple(sorted(steps.tolist(), reverse=True))
 
 
