@@ -23,7 +23,7 @@ from .http.security_headers import OWN_SITE_ANCESTORS, SecurityHeaders
 from .http.static_files import StaticFiles
 from .protocol.errors import EngineBroken, EngineBusy
 from .reload.composite_engine import AnyEngine
-from .routes import compare, exercises, gallery, lessons, oembed, own, play, sections, system
+from .routes import compare, gallery, lessons, oembed, own, play, sections, system
 from .routes.context import Site
 
 _USUAL = Settings()
@@ -92,7 +92,7 @@ def create_app(engine: AnyEngine, settings: Settings = _USUAL, visitors: Connect
     app.state.bodies = bodies
     app.state.static_files = StaticFiles(site.assets, settings.root)
     app.state.collector = Collector(metrics, engine, site.answers, bodies, visitors)
-    for group in (sections, compare, oembed, own, play, exercises, gallery, lessons, system):
+    for group in (sections, compare, oembed, own, play, gallery, lessons, system):
         app.include_router(group.router)
     if settings.targets or settings.play:
         framed = settings.frame_ancestors not in OWN_SITE_ANCESTORS

@@ -16,7 +16,7 @@ from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, NoReturn
 
 from .. import __version__
-from .capture.file import SUFFIX, BadCapture, read_capture
+from .capture.record import SUFFIX, BadCapture, read_capture
 from .config.settings import Settings, end_with, parse_settings
 from .config.target import BadTarget, course_folders, defines_function, expand_folders, parse_target
 from .protocol.job import Job

@@ -60,7 +60,7 @@ def check(
     """
     with process_restored():
         from .arguments import CheckArguments
-        from .run import run_check
+        from .subject import run_check
 
         meant = (surrogate, surrogate_gradient)
         return run_check(

@@ -10,8 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..publish.figure import Figure, measured_figure
-from ..publish.files import one_file
+from ..publish.figure import Figure, measured_figure, one_file
 from ..publish.sliders import SliderAxis, section_count, slider_axis
 from ..report.atomic_write import atomic_write
 from ..report.result import CheckResult, ExaminedFunction
@@ -21,8 +20,7 @@ from ..url.address import MOST_SECTIONS, Address
 from ..worker.answer import device_summary
 from . import process_restored
 from .arguments import CheckArguments
-from .run import examine_subject, run_to_end, subject_or_error
-from .subject import Subject
+from .subject import Subject, examine_subject, run_to_end, subject_or_error
 from .widget import is_watched, kernel_widget
 
 _HEIGHT = 560  # pixels

@@ -1,13 +1,13 @@
 """The subject of a check: the Function that is meant by what was passed, the op made from it, its description, and the
-section asked for.
+section asked for; and the check of it in this process, where errors become results.
 """
 
 import inspect
 import os
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.autograd import Function
@@ -15,18 +15,21 @@ from torch.autograd import Function
 from ...ops import Op
 from ..catalogue.op_description import describe_op, measured_shapes
 from ..inference.construction.op import InferredOp, free_names, op_of
-from ..inference.recipe.recipe import Recipe
+from ..inference.recipe.recipe import BadRecipe, NotInferred, Recipe
 from ..inference.source.signature import signature_of
 from ..protocol.answer import Answer
 from ..protocol.errors import BadQuestion
 from ..protocol.frames import Frame
 from ..protocol.question import Question
+from ..report.examine import examine_function, with_advice
+from ..report.result import CheckResult, ExaminedFunction
+from ..report.summarize import summarize_uncalled
 from ..schema.op import OpDescription, OpStub
 from ..user_code.captured_calls import with_data
 from ..user_code.definition_lines import SourceFile, code_of
 from ..user_code.discover import as_function, declaration_of, is_user_function
-from ..user_code.scalar_inputs import with_scalar_inputs
 from ..user_code.surrogates import claimed_in_docstring, with_declared, with_surrogate
+from ..user_code.usual_call import with_scalar_inputs
 from ..worker.answer import answer_question
 from .arguments import CheckArguments, check_names
 from .call import call_of, recipe_with_values
@@ -196,3 +199,53 @@ def _source_of(op: Op) -> tuple[str, int, str]:
         return "", 0, ""
     file = os.path.relpath(code.co_filename) if os.path.exists(code.co_filename) else ""
     return file, lines.first, source_file.text(lines)
+
+
+_T = TypeVar("_T")
+_ADVICE = 'Give that as recipe="...", or what you would pass as example_inputs=(...).'
+
+
+def run_check(function: Any, wanted: CheckArguments) -> ExaminedFunction:
+    """The result of the check; raises nothing but ``KeyboardInterrupt``."""
+    subject = subject_or_error(function, wanted)
+    return subject if isinstance(subject, ExaminedFunction) else examine_subject(subject)
+
+
+def subject_or_error(function: Any, wanted: CheckArguments) -> Subject | ExaminedFunction:
+    """The subject of the check; or a result that says why the Function cannot be called."""
+    function = without_apply(function)
+    name = function_name(function)
+    try:
+        return make_subject(function, wanted)
+    except NotInferred as problem:
+        sentence = f"{problem.sentence} {_ADVICE}" if problem.sayable else problem.sentence
+        return ExaminedFunction(CheckResult(name, "unsolved", sentence), tried=problem.tried)
+    except (BadRecipe, BadQuestion) as problem:
+        return ExaminedFunction(CheckResult(name, "unsolved", str(problem)))
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 a Function may raise anything, and so may its description
+        return ExaminedFunction(CheckResult(name, "failed", _error_sentence(problem)))
+
+
+def examine_subject(subject: Subject) -> ExaminedFunction:
+    """The sweeps and the contract X-ray of a subject."""
+    description, chosen = subject.told, subject.wanted.address if subject.wanted.somewhere else None
+    try:
+        return with_advice(run_to_end(examine_function(subject, description["name"], chosen=chosen)), _ADVICE)
+    except (Exception, SystemExit) as problem:  # noqa: BLE001 in this process there is no supervisor to report it
+        return ExaminedFunction(summarize_uncalled(description, _error_sentence(problem), "failed"), description)
+
+
+def _error_sentence(problem: BaseException) -> str:
+    kind = type(problem).__name__
+    return f"Looking at it raised {kind}: {problem}" if str(problem) else f"Looking at it raised {kind}."
+
+
+def run_to_end(work: Coroutine[Any, Any, _T]) -> _T:
+    """The result of a coroutine that never suspends."""
+    try:
+        work.send(None)
+    except StopIteration as end:
+        result: _T = end.value
+        return result
+    work.close()
+    raise RuntimeError("what answers here and now has waited")

@@ -11,8 +11,7 @@ from ..protocol.question import Question
 from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import Address
 from ..url.numbers import BadQuery
-from .figure import measured_figure
-from .files import one_file
+from .figure import measured_figure, one_file
 
 _PAUSE = 0.1  # unit: seconds before a retry when the engine is busy
 CONCURRENT_FILES = 2  # budget: files that are written at the same time

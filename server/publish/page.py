@@ -14,8 +14,7 @@ from ..protocol.views import DRAWN_VIEWS, VIEWS
 from ..schema.op import DeviceSummary, OpDescription
 from ..url.address import Address, canonical_address, without_display_options
 from ..url.representations import pictured_address
-from .figure import Ask, Figure, measured_figure, proof_line
-from .files import SITE_POLICY, figure_files
+from .figure import SITE_POLICY, Ask, Figure, figure_files, measured_figure, proof_line
 from .sliders import SliderAxis, section_count
 
 _VIEWS = tuple(name for name in DRAWN_VIEWS if name != "curves")

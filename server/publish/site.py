@@ -19,7 +19,7 @@ from ..supervisor.engine import Engine
 from ..supervisor.helpers import helper_count
 from ..url.address import Address, default_address
 from ..url.parse import parse_query, read_address
-from .files import file_names, shared_files
+from .figure import file_names, shared_files
 from .page import Done, Planned, Published, published, site_page, undrawn
 from .sliders import SliderAxis, slider_axes, slider_axis, usual_sliders, worded_axis
 

@@ -16,9 +16,8 @@ from ..protocol.load_error import load_error
 from ..standard_streams import lead_stdout_nowhere, progress_bar
 from ..supervisor.worker_process import WorkerProcess
 from . import terminal
-from .allowlist import UnknownAllowance
 from .atomic_write import atomic_write
-from .baseline import Baseline, baseline_of, baseline_text, with_baseline
+from .baseline import Baseline, UnknownAllowance, baseline_of, baseline_text, with_baseline
 from .json_report import json_report, sarif_report
 from .junit import junit_report
 from .result import ExaminedFunction, Report

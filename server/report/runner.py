@@ -18,7 +18,7 @@ from ..supervisor.crash_report import WorkerLost
 from ..supervisor.engine import Catalogue, Engine
 from ..supervisor.helpers import helper_count
 from ..supervisor.worker_process import WorkerProcess
-from .allowlist import absent_allowances, check_allowed_ids, parse_allowlist
+from .baseline import absent_allowances, check_allowed_ids, parse_allowlist
 from .examine import examine_function, with_advice
 from .result import ExaminedFunction, Report
 from .summarize import asked_twice

@@ -1,5 +1,6 @@
-"""Routes of the lessons: ``/lessons``, ``/lessons/{lesson}``, and ``/embed/lessons/{lesson}`` for other pages; and
-``/glossary``.
+"""Routes of a course: ``/lessons``, ``/lessons/{lesson}``, ``/exercises``, ``/exercises/{exercise}``, ``/glossary``;
+for the frames of other pages ``/embed/lessons/{lesson}``, ``/embed/exercises/{exercise}`` and ``/embed/play/edit``.
+Edits are graded by a route of ``play``.
 """
 
 import asyncio
@@ -8,21 +9,24 @@ from functools import partial
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from ..exercises.exercise import OPEN_GOALS, Exercise, Goal
 from ..html.course import Course, trouble_of
 from ..html.glossary import glossary_entries
 from ..html.lessons import BadLesson, Lesson, LessonPlace, control_positions
-from ..http.responses import cached_reply, uncached_reply
+from ..html.play_page import FrameDress
+from ..http.responses import cached_reply, reply, uncached_reply
 from ..protocol.errors import BadQuestion, UnknownOp
 from ..protocol.fingerprint import fingerprint
-from ..protocol.listed import did_you_mean
+from ..protocol.listed import did_you_mean, listed
 from ..protocol.question import Question
 from ..schema.op import DeviceSummary, OpDescription
 from ..supervisor.single_flight import IsDisconnected
-from ..url.address import Address, canonical_address, curves_only
+from ..url.address import FRAME_PARTS, Address, canonical_address, curves_only, encoded_query
 from ..url.numbers import printable_excerpt
-from ..url.parse import parse_query, read_address, undressed_query
+from ..url.parse import parse_query, read_address, read_dress, undressed_query
 from ..url.representations import EMBED
 from .context import Site, made_once, query_string
+from .play import check_allowed
 from .sections import SectionPlace, section_page
 
 _PATIENCE = 4.0  # seconds that a page waits for its figure
@@ -126,3 +130,66 @@ def _place(name: str, course: Course) -> LessonPlace:
         hint = did_you_mean(name, (each.name for each in course.lessons), "/lessons lists them all.")
         raise HTTPException(404, f"There is no lesson {printable_excerpt(name)!r}; {hint}")
     return place
+
+
+DRESS = ("theme", "hide", "height")  # words of a frame
+
+
+@router.get("/exercises", include_in_schema=False)
+async def exercise_list(request: Request) -> Response:
+    """All exercises, in order."""
+    site = Site.serving(request)
+    await check_allowed(site)
+    course = await site.course()
+    body = await asyncio.to_thread(site.pages.exercises, course, site.base(request), site.settings.public)
+    return reply(request, body, "text/html")
+
+
+@router.get("/exercises/{exercise}", include_in_schema=False)
+async def exercise_page(request: Request) -> Response:
+    """One exercise: its task, its code, its curves."""
+    return await _named(request)
+
+
+@router.get("/embed/exercises/{exercise}", include_in_schema=False)
+async def framed_exercise(request: Request) -> Response:
+    """One exercise for the frame of another page."""
+    return await _named(request, parse_query(query_string(request)))
+
+
+@router.get("/embed/play/edit", include_in_schema=False)
+async def framed_edit(request: Request) -> Response:
+    """Code to edit for the frame of another page, which gives it in the fragment; with a ``goal`` it is graded."""
+    words = parse_query(query_string(request))
+    goal = words.pop("goal", "")
+    if goal and goal not in OPEN_GOALS:
+        raise BadQuestion(f"goal={printable_excerpt(goal)} is none; it may be {listed(OPEN_GOALS, 'or')}.", "goal")
+    dress = {name: words.pop(name) for name in DRESS if name in words}
+    asks = (encoded_query(words),)
+    return await _page(request, Exercise("", 0, "Code to edit", "", "", "", Goal(goal, "", asks)), dress)
+
+
+async def _named(request: Request, words: dict[str, str] | None = None) -> Response:
+    site, name = Site.serving(request), request.path_params["exercise"]
+    course = await site.course()
+    trouble = course.trouble("exercises", name)
+    if trouble is not None:
+        page = site.pages.broken_file(trouble, course.digest, words is not None)
+        return uncached_reply(request, page, "text/html", 422)
+    return await _page(request, _exercise(name, course), words)
+
+
+async def _page(request: Request, exercise: Exercise, words: dict[str, str] | None = None) -> Response:
+    site = Site.serving(request)
+    await check_allowed(site)
+    dress = None if words is None else FrameDress(**read_dress(words, DRESS, FRAME_PARTS))
+    around = await site.course(), site.base(request), site.settings.public, dress
+    return reply(request, await asyncio.to_thread(site.pages.exercise, exercise, *around), "text/html")
+
+
+def _exercise(name: str, course: Course) -> Exercise:
+    exercises = course.exercises
+    if name not in exercises:
+        hint = did_you_mean(name, exercises, "/exercises lists them all.")
+        raise HTTPException(404, f"There is no exercise {printable_excerpt(name)!r}; {hint}")
+    return exercises[name]

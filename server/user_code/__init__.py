@@ -5,6 +5,6 @@ files for changes is ``reload``.
 """
 
 from .codegen import declaration_source
-from .scalar_inputs import with_scalar_inputs
+from .usual_call import with_scalar_inputs
 
 __all__ = ["declaration_source", "with_scalar_inputs"]

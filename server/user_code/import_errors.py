@@ -16,8 +16,8 @@ from ..paths import SERVER
 from ..protocol import load_error
 from ..runtime.user_call import is_plain, plain_exception
 from ..schema.op import LoadError
+from .importer import UserFileFinder
 from .not_found import NoFunction
-from .source_loader import UserFileFinder
 
 _MAX_MESSAGE, _MAX_TRACEBACK = 400, 8000
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -14,8 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ...ops import OPS, BadDeclaration
-from ..capture.file import BadCapture, read_capture
-from ..capture.record import Capture
+from ..capture.record import BadCapture, Capture, read_capture
 from ..catalogue.op_description import code_digest
 from ..config.target import BadTarget, Target, parse_target, target_path
 from ..inference.recipe.grammar import DOCSTRING_LINE
@@ -31,9 +30,8 @@ from .captured_calls import capture_notes, source_digest
 from .discover import FoundFunction, abstract_method, find_functions, is_abstract_base
 from .example_inputs import unknown_example_names
 from .import_errors import display_path, encodable, import_error_report
-from .importer import import_target
+from .importer import UserFileFinder, import_target
 from .not_found import NoFunction, abstract_base_message
-from .source_loader import UserFileFinder
 from .surrogates import claimed_in_docstring
 
 _MAX_FILES = 500

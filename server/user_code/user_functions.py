@@ -26,11 +26,10 @@ from .captured_calls import captured_override, data_of_function, with_data
 from .codegen import declaration_source
 from .example_inputs import Override, has_example, override_for, reasons
 from .import_errors import encodable, exception_message, import_error_report
+from .importer import UserFileFinder
 from .load import CatalogueEntry, Load, files_to_watch, load_text
-from .scalar_inputs import with_scalar_inputs
-from .source_loader import UserFileFinder
 from .surrogates import claimed_in_docstring, with_declared
-from .usual_call import UsualCall, found_call, written_call
+from .usual_call import UsualCall, found_call, with_scalar_inputs, written_call
 
 _CACHE_SIZE = 128  # ops in the LRU cache, by name and recipe
 _MAX_TRIED = 5

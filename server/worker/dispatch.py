@@ -33,7 +33,7 @@ from ..schema.op import OpDescription
 from ..views.common import ViewAnswer
 from . import answer
 from .attributes import ATTRIBUTES
-from .child_processes import child_pids, end_children, referenced_children
+from .sandbox import child_pids, end_children, referenced_children
 
 if TYPE_CHECKING:
     from ..user_code.user_functions import UserFunctions

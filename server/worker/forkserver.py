@@ -17,8 +17,7 @@ from typing import Any, NoReturn
 from ..paths import PACKAGE
 from ..protocol.fingerprint import source_digest
 from ..protocol.job import Job
-from .child_processes import end_children
-from .sandbox import Sandbox, become_subreaper, die_with_parent
+from .sandbox import Sandbox, become_subreaper, die_with_parent, end_children
 
 _NAMES = ("worker.dispatch", "user_code.user_functions", "worker.main")
 MODULES = (*(f"{PACKAGE}.server.{name}" for name in _NAMES), "numpy.ma")

@@ -9,7 +9,7 @@ import torch
 from support.watched_functions import STORED
 
 import gradloupe
-from gradloupe.server.capture.file import BadCapture, read_capture
+from gradloupe.server.capture.record import BadCapture, read_capture
 from gradloupe.server.capture.samples import numbers, sample_of
 
 

@@ -8,7 +8,7 @@ from support import http
 from support.seen_step import functions_of, seen_step
 from support.servers import serving_in_thread
 
-from gradloupe.server.capture.file import read_capture
+from gradloupe.server.capture.record import read_capture
 from gradloupe.server.documents.csv_table import csv_table
 from gradloupe.server.figure.scene import scene_document
 from gradloupe.server.notebook.arguments import CheckArguments
@@ -16,7 +16,7 @@ from gradloupe.server.notebook.subject import make_subject
 from gradloupe.server.protocol.answer import curves_of
 from gradloupe.server.url import default_address
 from gradloupe.server.user_code.captured_calls import data_of_function
-from gradloupe.server.watch.judged import _call_seen
+from gradloupe.server.watch.seen import _call_seen
 
 
 @pytest.fixture(scope="module")
