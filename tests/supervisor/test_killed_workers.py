@@ -57,20 +57,23 @@ async def killed(engine: Engine, name: str, kills: int, forkservers: bool) -> Cr
     """A crowd that has asked the engine while so many of its workers were killed, and what they are copies of."""
     chance = random.Random(kills)
     crowd = Crowd(engine, await question_of(engine, name))
-    clients = [asyncio.create_task(crowd.client(seed)) for seed in range(CLIENTS)]
-    for _ in range(kills):
-        await crowd.one_more()
-        for _ in range(chance.randrange(30)):  # in the middle of the next question, or before it
-            await asyncio.sleep(0)
-        restarts = engine.restarts
-        if forkservers:
-            kill_forkservers()
-        with suppress(ProcessLookupError, IndexError):
-            os.kill(chance.choice(engine.workers), signal.SIGKILL)
-        while engine.restarts == restarts:
+    async with asyncio.TaskGroup() as clients:  # whose first fault ends the test, with its cause
+        for seed in range(CLIENTS):
+            clients.create_task(crowd.client(seed))
+        for _ in range(kills):
             await crowd.one_more()
-    crowd.stop = True
-    await asyncio.gather(*clients)
+            for _ in range(chance.randrange(30)):  # in the middle of the next question, or before it
+                await asyncio.sleep(0)
+            while not (workers := engine.workers):  # the answer was the last one of a worker that is being replaced
+                await crowd.one_more()
+            restarts = engine.restarts
+            if forkservers:
+                kill_forkservers()
+            with suppress(ProcessLookupError):
+                os.kill(chance.choice(workers), signal.SIGKILL)
+            while engine.restarts == restarts:
+                await crowd.one_more()
+        crowd.stop = True
     return crowd
 
 
