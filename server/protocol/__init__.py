@@ -10,9 +10,8 @@ _NAMES = {
     "answer": ("Answer", "asked_record", "empty_answer"),
     "errors": ("BadQuestion", "EngineBroken", "EngineBusy", "EngineFault", "Unsolved"),
     "frames": ("FRAME_PREFIX", "Frame", "pack", "parse_prefix", "unpack"),
-    "job": ("Job",),
+    "job": ("ONE_THREAD", "Job"),
     "listed": ("counted",),
-    "python_command": ("ONE_THREAD",),
     "question": ("Element", "Question"),
     "views": ("DRAWN_VIEWS", "VIEWS", "VIEW_NAMES", "WRITTEN_VIEWS"),
 }
