@@ -5,7 +5,6 @@ The templates are in ``templates``, figures in ``figure``; HTTP itself is in ``h
 
 from ..numbered_files import word_count
 from .assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER, Assets, bundle
-from .example_inputs_code import example_inputs_code
 from .lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson
 from .pages import Pages
 from .search import ranked
@@ -19,7 +18,6 @@ __all__ = [
     "Pages",
     "all_lessons",
     "bundle",
-    "example_inputs_code",
     "ranked",
     "read_lesson",
     "word_count",

@@ -41,7 +41,6 @@ from ..url.address import (
 from .assets import Assets
 from .course import Course
 from .environment import page_environment
-from .example_inputs_code import example_inputs_code
 from .gallery import GROUP_NOTES, GalleryCard, cards_by_group, searched_card
 from .glossary import GlossaryEntry, unlinked
 from .lessons import LessonPlace
@@ -284,8 +283,7 @@ class Pages:
 
     def unsolved(self, problem: UnsolvedOp, editable: bool) -> bytes:
         """A visitor's Function whose arguments could not be inferred: why, and how to declare them."""
-        examples = example_inputs_code(problem["title"], problem["recipe"], problem["argument"])
-        return self._render("pages/own_function.html", {"op": problem, "examples": examples, "editable": editable})
+        return self._render("pages/own_function.html", {"op": problem, "editable": editable})
 
     def error(self, status: int, title: str, detail: str, op: str | None, place: str = "") -> bytes:
         """The page of an HTTP error; ``op`` is an op to link to, ``place`` the first segment of the path."""

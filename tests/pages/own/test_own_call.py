@@ -281,7 +281,7 @@ def test_what_no_recipe_can_say_is_asked_for_in_the_file_alone(called_by_hand: P
         expect(page.locator(".unsolved")).to_contain_text(why)
         assert page.get_by_label("Recipe").count() == 0
         assert page.locator("#docstring").count() == 0
-    given = page.get_by_label("The arguments").input_value().replace("...", "Router()")
+    given = page.get_by_label("The arguments").input_value().replace("x, router", "torch.randn(7), Router()")
     file.write_text(f"{file.read_text()}\n\n{given}\n")
     page.locator("html[data-ready]").wait_for()
     expect(page.locator("#verdict .word")).to_have_text("matches")
