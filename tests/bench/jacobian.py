@@ -18,7 +18,7 @@ from support.sections import op_of, section
 from timing import Times, interleave
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.numerics.differentiation.map_slopes import BasePoint, jacobian_slopes
+from gradloupe.server.numerics.differentiation.map_slopes import BasePoint
 from gradloupe.server.numerics.jacobian.cell_status import judge_jacobian_cells
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.jacobian.scan import JacobianScan, ScanResult, column_batches, single_differences
@@ -89,7 +89,7 @@ class Case:
         rows, columns = np.arange(copies.size), np.arange(copies.here.size)
         returned, ground = copies.rows(rows, 1.0).gradients, BasePoint.of(copies, SPAN)
         assert returned is not None
-        judge_jacobian_cells(ground, (rows, columns), jacobian_slopes(ground, rows, columns), returned.ravel(), USUAL)
+        judge_jacobian_cells(ground, rows, columns, returned.ravel(), USUAL)
 
     def both(self) -> tuple[Array, Array | None]:
         """Both Jacobians: a central difference a column, as gradcheck takes, and what backward returns for each row."""

@@ -13,7 +13,13 @@ from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices
 from ...runtime.symmetric_inputs import mirrored_index, swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, remeasure
-from ..differentiation.map_slopes import BasePoint, forward_of_cells, partials_add_up, steepest_per_output
+from ..differentiation.map_slopes import (
+    BasePoint,
+    forward_of_cells,
+    jacobian_slopes,
+    partials_add_up,
+    steepest_per_output,
+)
 from ..status import Status
 from ..tolerance import Allowance, Allowed, Tolerance
 from ..verdict.slope_judge import judge_slopes, without_remarks
@@ -61,19 +67,15 @@ class JudgedCells:
 
 @np.errstate(all="ignore")
 def judge_jacobian_cells(
-    ground: BasePoint,
-    cells: tuple[Indices, Indices],
-    slopes: Slopes,
-    returned: Array | None,
-    allowance: Allowance,
+    ground: BasePoint, rows: Indices, columns: Indices, returned: Array | None, allowance: Allowance
 ) -> JudgedCells:
-    """Judge backward against the ``slopes`` in ``cells``, the elements of all rows and of all columns.
+    """Judge backward against the slopes of forward in the cells of these ``rows`` and ``columns``.
 
-    The cells that seem to contradict them are first measured again, and no verdict is given where forward is not
+    The cells that seem to contradict them are measured again, and no verdict is given where forward is not
     deterministic.
     ``returned`` is per unit of ``grad_output``, one for each cell; None where nothing was.
     """
-    rows, columns = cells
+    slopes = jacobian_slopes(ground, rows, columns)
     height = largest_magnitude(ground.y) / ground.span
     tolerance = allowance.tolerance(max(largest_magnitude(slopes.value), height))
     if returned is None or not ground.deterministic:
@@ -82,14 +84,10 @@ def judge_jacobian_cells(
     doubtful = slopes.doubted_by(returned)
     if doubtful.size:
         by, at = np.tile(ground.copies.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
-        forward, visible = (
-            forward_of_cells(ground.copies, rows, columns, doubtful),
-            steepest_per_output(slopes.value, columns.size),
-        )
-        slopes = remeasure(forward, by, at, slopes, doubtful, visible[doubtful])
-    status = judge_slopes(
-        returned, slopes, 1.0, Allowed(tolerance), allowance.dtype, largest_magnitude(slopes.value) + height
-    )
+        forward = forward_of_cells(ground.copies, rows, columns, doubtful)
+        slopes = remeasure(forward, by, at, slopes, doubtful, steepest_per_output(slopes.value, columns.size)[doubtful])
+    largest = largest_magnitude(slopes.value) + height
+    status = judge_slopes(returned, slopes, 1.0, Allowed(tolerance), allowance.dtype, largest)
     if allowance.remarks:
         status = without_remarks(status, np.abs(returned - slopes.value), slopes.value)
     _acquit(ground, rows, columns, slopes, status)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...protocol.listed import listed
-from ...runtime.arrays import Array, Mask, largest_magnitude
+from ...runtime.arrays import Array, largest_magnitude
 from ...runtime.batching import batched_copies
 from ...runtime.failure import FunctionFailed
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
@@ -36,16 +36,13 @@ def diagnose_jacobian(jacobian: Jacobian, span: float) -> str:
 def _candidates(jacobian: Jacobian, span: float) -> Iterator[tuple[Array, str]]:
     """What backward may return instead, from the simplest on, each with the sentence that says so."""
     assert jacobian.returned is not None
-    value, depends, (row, column) = _slopes(jacobian), dependence_mask(jacobian), element_positions(jacobian)
-    cells = depends & _smooth(jacobian)
+    slopes, depends, (row, column) = jacobian.numerical.slopes, dependence_mask(jacobian), element_positions(jacobian)
+    value = slopes.value.reshape(jacobian.shape)
+    cells = depends & (slopes.kind == PointKind.SMOOTH).reshape(jacobian.shape)
     if np.count_nonzero(cells) > 1 and (factor := float(np.median(jacobian.returned[cells] / value[cells]))):
         times = format_measured(factor, _RTOL * abs(factor))
-        yield (
-            factor * value,
-            "backward returns every slope with its sign reversed."
-            if times == "−1"
-            else f"backward returns {times} times every slope.",
-        )
+        said = f"{times} times every slope" if times != "−1" else "every slope with its sign reversed"
+        yield factor * value, f"backward returns {said}."
     if (row == column).any() and (depends & (row != column)).any():
         diagonal = np.where(row == column, value, 0.0)
         yield diagonal, "backward returns the diagonal alone: what every element does to the others is left out."
@@ -75,20 +72,11 @@ def _rows_or_columns(jacobian: Jacobian) -> str:
     return ""
 
 
-def _slopes(jacobian: Jacobian) -> Array:
-    return jacobian.numerical.slopes.value.reshape(jacobian.shape)
-
-
-def _smooth(jacobian: Jacobian) -> Mask:
-    known: Mask = jacobian.numerical.slopes.kind.reshape(jacobian.shape) == PointKind.SMOOTH
-    return known
-
-
 def _matches(jacobian: Jacobian, expected: Array) -> bool:
     """Whether backward returns this, wherever the slopes are known."""
     assert jacobian.returned is not None
-    value, error = _slopes(jacobian), jacobian.numerical.slopes.error.reshape(jacobian.shape)
-    smooth = _smooth(jacobian) & np.isfinite(expected)
+    slopes, expected, returned = jacobian.numerical.slopes, expected.ravel(), jacobian.returned.ravel()
+    smooth = (slopes.kind == PointKind.SMOOTH) & np.isfinite(expected)
     with np.errstate(all="ignore"):
-        off = np.abs(jacobian.returned - expected)[smooth]
-        return bool(smooth.any() and (off <= _RTOL * largest_magnitude(value) + EVIDENCE_BOUNDS * error[smooth]).all())
+        allowed = _RTOL * largest_magnitude(slopes.value) + EVIDENCE_BOUNDS * slopes.error
+        return bool(smooth.any() and (np.abs(returned - expected) <= allowed)[smooth].all())

@@ -17,7 +17,7 @@ from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
 from ...runtime.symmetric_inputs import swept_shape
 from ...runtime.vjp import Index
-from ..differentiation.map_slopes import BasePoint, jacobian_slopes
+from ..differentiation.map_slopes import BasePoint
 from ..tolerance import Allowance
 from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells
 from .scan import JacobianScan, ScanResult
@@ -25,7 +25,7 @@ from .scan import JacobianScan, ScanResult
 # budget: the sides that a block may have; taken is the largest that is estimated to stay within the seconds.
 _BLOCK_SIDES = (64, 16, 4, 1)
 _SECONDS = 1.5  # budget: for the block, for the probes at its base point, and for the scan of the rest: each so long
-_FORWARDS, _BACKWARDS, _PROBES = 12, 2, 121  # budget: calls for each row and column, and those of BasePoint.of
+_CALLS, _PROBES = 14, 121  # budget: calls for each row and column, forward and backward, and those of BasePoint.of
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ def jacobian(
     allowance = Allowance(section.dtype, None if atol is None else atol / abs(grad_output), rtol)
     copies = batched_copies(section, span)
     reference = reference_copies(copies, span)
-    side = _block_side(copies)
+    taken = _CALLS * seconds_per_copy(copies)
+    side = next((each for each in _BLOCK_SIDES if each * taken <= _SECONDS), _BLOCK_SIDES[-1])
     rows, columns = _block(section, copies, side)
     if not rows.count:
         raise copies.wrong(f"returned {section.of!r} of shape {list(rows.shape)}: it has no such element")
@@ -111,9 +112,13 @@ def jacobian(
     surrogate = _surrogate_copies(section, span, grad_output)
 
     def judged_against(one: InputCopies) -> tuple[BasePoint, JudgedCells]:
-        ground, cells = _base_point(one, rows, span), (np.arange(rows.count), columns.elements)
+        some = replace(one, only=(rows.first, rows.first + rows.count))
+        if _PROBES * seconds_per_copy(one) > _SECONDS:
+            ground = BasePoint.plain(some, span, max(EPSILON, torch.finfo(one.section.dtype).eps / 2))
+        else:
+            ground = BasePoint.of(some, span)
         flat = None if returned is None else returned.ravel()
-        judged = judge_jacobian_cells(ground, cells, jacobian_slopes(ground, *cells), flat, allowance)
+        judged = judge_jacobian_cells(ground, np.arange(rows.count), columns.elements, flat, allowance)
         return ground, judged if flat is None else accept_symmetric_pairs(section, columns.elements, flat, judged)
 
     ground, measured = judged_against(reference)
@@ -155,20 +160,6 @@ def _block(section: Section, copies: InputCopies, side: int) -> tuple[ElementRan
 def _block_range(name: str, shape: Index, place: int, side: int) -> ElementRange:
     first = side * (place // side)
     return ElementRange(name, shape, first, min(side, math.prod(shape) - first))
-
-
-def _block_side(copies: InputCopies) -> int:
-    calls = _FORWARDS + _BACKWARDS
-    taken = calls * seconds_per_copy(copies)
-    return next((each for each in _BLOCK_SIDES if each * taken <= _SECONDS), _BLOCK_SIDES[-1])
-
-
-def _base_point(copies: InputCopies, rows: ElementRange, span: float) -> BasePoint:
-    """What is known of the outputs of the block."""
-    some = replace(copies, only=(rows.first, rows.first + rows.count))
-    if _PROBES * seconds_per_copy(copies) > _SECONDS:
-        return BasePoint.plain(some, span, max(EPSILON, torch.finfo(copies.section.dtype).eps / 2))
-    return BasePoint.of(some, span)
 
 
 def _surrogate_copies(section: Section, span: float, grad_output: float) -> InputCopies | None:

@@ -12,7 +12,7 @@ from ...runtime.batching import seconds_per_copy
 from ...runtime.failure import FunctionFailed
 from ...runtime.stacked_inputs import BATCH_ELEMENTS, Indices, InputCopies
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
-from ..differentiation.map_slopes import BasePoint, jacobian_slopes, slopes_along
+from ..differentiation.map_slopes import BasePoint, slopes_along
 from ..status import Status
 from ..tolerance import Allowance, tolerance_for
 from .cell_status import DifferingCell, Labels, judge_jacobian_cells
@@ -89,23 +89,14 @@ class JacobianScan:
         flat = np.flatnonzero(suspect)
         worst_first = np.argsort(-np.nan_to_num(distance.ravel()[flat], nan=np.inf), kind="stable")
         rows, columns = (np.unique(each) for each in np.unravel_index(flat[worst_first[:_SUSPECTS]], off.shape))
-        result = self._judge_again(ground, rows, columns)
-        if result is None:
-            return right
-        remaining = count - int(np.count_nonzero(suspect[np.ix_(rows, columns)]))
-        return replace(right, differs=result[0], more=remaining > 0, worst=result[1])
-
-    def _judge_again(
-        self, ground: BasePoint, rows: Indices, columns: Indices
-    ) -> tuple[int, DifferingCell | None] | None:
         gradients = self.copies.rows(rows, self.grad_output).gradients
         if gradients is None:
-            return None
+            return right
         returned = (gradients[:, columns] / self.grad_output).ravel()
-        slopes = jacobian_slopes(ground, rows, columns)
-        judged = judge_jacobian_cells(ground, (rows, columns), slopes, returned, self.allowance)
-        worst = judged.worst(returned, (rows, columns), self.labels)
-        return int(judged.where(Status.DIFFERS).sum()), worst
+        again = judge_jacobian_cells(ground, rows, columns, returned, self.allowance)
+        differs, worst = int(again.where(Status.DIFFERS).sum()), again.worst(returned, (rows, columns), self.labels)
+        more = count > np.count_nonzero(suspect[np.ix_(rows, columns)])
+        return replace(right, differs=differs, more=bool(more), worst=worst)
 
 
 def single_differences(ground: BasePoint, some: Indices) -> Array:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Mask
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
-from .jacobian import ElementRange, Jacobian
+from .jacobian import Jacobian
 
 _ZERO = 1e-9  # bound: a slope counts as 0 below this share of the largest slope, or within its error band
 
@@ -75,9 +75,5 @@ def _same_row(jacobian: Jacobian, row: NDArray[np.intp], column: NDArray[np.intp
     of, wrt = jacobian.rows, jacobian.across
     if not (of.shape and wrt.shape) or of.shape[0] != wrt.shape[0] or wrt.shape[0] == 1:
         return None
-    same: Mask = row // _stride(of) == column // _stride(wrt)
+    same: Mask = row // (of.total // of.shape[0]) == column // (wrt.total // wrt.shape[0])
     return None if same.all() else same
-
-
-def _stride(side: ElementRange) -> int:
-    return side.total // side.shape[0]

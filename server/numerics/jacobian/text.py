@@ -14,7 +14,6 @@ from .cell_status import DifferingCell
 from .dependence import Dependence, LossLinks
 from .diagnosis import diagnose_jacobian
 from .jacobian import Jacobian
-from .scan import ScanResult
 from .sparsity import sparsity_sentence
 
 _AGREEING = (Status.AGREES, Status.SUBGRADIENT)
@@ -87,20 +86,15 @@ def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
 
 def _agrees(jacobian: Jacobian, right: int) -> str:
     cells = jacobian.numerical.status.size
-    where = "" if jacobian.whole else " of this block"
     if not right:
         return f"No derivative of {jacobian.rows.name} by {jacobian.across.name} could be measured here."
     if cells == 1:
         row, column = jacobian.rows.label(jacobian.rows.first), jacobian.across.label(jacobian.across.first)
         at = "" if jacobian.whole else f" for {row} by {column}"
         assert jacobian.returned is not None
-        returned = format_number(float(jacobian.returned[0, 0]))
-        return f"backward returns {returned}{at}, as measured."
-    if right == cells:
-        return f"backward agrees with finite differences in all {cells} cells{where}."
-    return (
-        f"backward agrees with finite differences in {right} of {cells} cells{where}; the others could not be checked."
-    )
+        return f"backward returns {format_number(float(jacobian.returned[0, 0]))}{at}, as measured."
+    others = "" if right == cells else "; the others could not be checked"
+    return f"backward agrees with finite differences {_count(right, cells, jacobian)}{others}."
 
 
 def _count(some: int, cells: int, jacobian: Jacobian) -> str:
@@ -114,54 +108,42 @@ def _example(jacobian: Jacobian) -> str:
     cell = worst_jacobian_cell(jacobian)
     if cell is None:
         return ""
-    returned = format_distinct(cell.returned, cell.numerical)
-    numerical = (
-        " to ".join(map(format_number, cell.sides)) if cell.sides else format_distinct(cell.numerical, cell.returned)
-    )
-    numbers = f"numerical {numerical}, returned {returned}"
-    if jacobian.numerical.status.size == 1:
-        return f": {numbers}"
-    return f", most at {cell.of} by {cell.wrt}: {numbers}"
+    single = format_distinct(cell.numerical, cell.returned)
+    numerical = " to ".join(map(format_number, cell.sides)) if cell.sides else single
+    most = "" if jacobian.numerical.status.size == 1 else f", most at {cell.of} by {cell.wrt}"
+    return f"{most}: numerical {numerical}, returned {format_distinct(cell.returned, cell.numerical)}"
 
 
 def _marked(jacobian: Jacobian) -> Iterator[str]:
     """The cells in which differences have no single number to show."""
     kinds = jacobian.numerical.slopes.kind
-    counts = [(int((kinds == kind).sum()), names) for kind, names in _KIND_NAMES.items()]
-    vague = int(
-        (jacobian.numerical.where(Status.UNDECIDED) & np.isin(kinds, (PointKind.SMOOTH, PointKind.UNRESOLVED))).sum()
-    )
-    parts = [f"{count} {names[count > 1]}" for count, names in counts if count]
-    if vague and jacobian.deterministic and jacobian.returned is not None:
-        parts.append(f"{vague} undecided {'cell' if vague == 1 else 'cells'}")
+    marked = [(kinds == kind, names) for kind, names in _KIND_NAMES.items()]
+    if jacobian.deterministic and jacobian.returned is not None:
+        unmarked = np.isin(kinds, (PointKind.SMOOTH, PointKind.UNRESOLVED))
+        marked.append((jacobian.numerical.where(Status.UNDECIDED) & unmarked, ("undecided cell", "undecided cells")))
+    parts = [f"{cells.sum()} {names[int(cells.sum() > 1)]}" for cells, names in marked if cells.any()]
     if parts:
         yield f"Marked: {listed(parts)}."
 
 
 def _scan_sentence(jacobian: Jacobian) -> Iterator[str]:
-    scan = jacobian.elsewhere
+    scan, shown = jacobian.elsewhere, worst_jacobian_cell(jacobian)
     if scan is None:
         return
-    rows, columns = jacobian.rows, jacobian.across
-    size = f"all {rows.total} × {columns.total} cells"
+    check = f"A quicker check of all {jacobian.rows.total} × {jacobian.across.total} cells"
+    differ = f"{check} found {'at least ' if scan.more else ''}{scan.differs} in which it differs"
     if not scan.judged:
-        yield f"A quicker check of {size} was inconclusive."
+        yield f"{check} was inconclusive."
     elif not scan.differs:
         judged = "" if scan.judged == scan.cells else f" of the {scan.judged} it could check"
-        yield f"A quicker check of {size} found backward right in every one{judged}."
+        yield f"{check} found backward right in every one{judged}."
+    elif (worst := scan.worst) is None:
+        yield f"{differ}."
+    elif shown is not None and (shown.of, shown.wrt) == (worst.of, worst.wrt):
+        yield f"{differ}, none of them by more."
     else:
-        yield _scan_differs(scan, size, worst_jacobian_cell(jacobian))
-
-
-def _scan_differs(scan: ScanResult, size: str, worst_shown: DifferingCell | None) -> str:
-    sentence = f"A quicker check of {size} found {'at least ' if scan.more else ''}{scan.differs} in which it differs"
-    worst = scan.worst
-    if worst is None:
-        return f"{sentence}."
-    if worst_shown is not None and (worst_shown.of, worst_shown.wrt) == (worst.of, worst.wrt):
-        return f"{sentence}, none of them by more."
-    numbers = f"numerical {format_number(worst.numerical)}, returned {format_number(worst.returned)}"
-    return f"{sentence}, most at {worst.of} by {worst.wrt}: {numbers}."
+        numbers = f"numerical {format_number(worst.numerical)}, returned {format_number(worst.returned)}"
+        yield f"{differ}, most at {worst.of} by {worst.wrt}: {numbers}."
 
 
 def other_tensors_sentence(influence: Dependence, of: str, wrt: str) -> str:

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Mask, evenly_chosen
 from ...runtime.batching import batched_plane
@@ -79,7 +78,10 @@ def run_curl_test(field: VectorField, x: Array, y: Array, expensive: bool, count
     ``FunctionFailed``. Source: the theorem of G. Green (1828).
     """
     count = count or (_CELLS_EXPENSIVE if expensive else _CELLS)
-    across, up = (np.linspace(*_inset(ends, off), count + 1) for ends, off in zip((x, y), _INSET, strict=True))
+    across, up = (
+        np.linspace(ends[0] + off / RECTANGLES_ACROSS, ends[-1] - off / (RECTANGLES_ACROSS + 1), count + 1)
+        for ends, off in ((x, _INSET[0] * (x[-1] - x[0])), (y, _INSET[1] * (y[-1] - y[0])))
+    )
     precision = _field_precision(field, across, up)
     cells = grid_rectangles(field, across, up, precision)
     whole = cells.area.sum()
@@ -91,24 +93,28 @@ def run_curl_test(field: VectorField, x: Array, y: Array, expensive: bool, count
     judgeable = _judgeable(cells)
     suspect = judgeable & (np.abs(cells.circulation) > cells.allowed)
     limit = _MAX_SUSPECTS_EXPENSIVE if expensive else _MAX_SUSPECTS
-    some = _select(cells, np.flatnonzero(suspect), limit if count >= _FEW_CELLS else 1)
+    limit, some = limit if count >= _FEW_CELLS else 1, np.flatnonzero(suspect)
+    if some.size > limit:  # those with the most circulation, and as many others from all over
+        worst_first = some[np.argsort(-np.abs(cells.circulation[some]), kind="stable")]
+        others = evenly_chosen(some, limit - limit // 2)
+        some = np.unique(np.concatenate((worst_first[: limit // 2], others)))
     real = some[cells_with_curl(field, cells, some, precision, expensive)] if some.size else some
     judged = float(cells.area[judgeable].sum() / whole)
     if not judged:
         return NOT_TESTED
-    turning = cells.area[real].sum() / cells.area[some].sum() * cells.area[suspect].sum() if real.size else 0.0
-    return CurlTest(not real.size, judged, float(turning / whole), _worst_rectangle(cells, real))
+    if not real.size:
+        return CurlTest(True, judged, 0.0, None)
+    turning = cells.area[real].sum() / cells.area[some].sum() * cells.area[suspect].sum()
+    row = real[np.abs(cells.circulation[real]).argmax()]
+    sides = cells.x0, cells.x1, cells.y0, cells.y1
+    worst = _WorstRectangle(*(float(each[row]) for each in (*sides, cells.circulation, cells.density)))
+    return CurlTest(False, judged, float(turning / whole), worst)
 
 
 def _judgeable(cells: Rectangles) -> Mask:
     """Which cells say something: what they may turn by rounding is little beside the field, or there is no field."""
     with np.errstate(invalid="ignore"):
         return np.isfinite(cells.circulation) & (cells.allowed <= _MAX_ROUNDING * cells.strength)
-
-
-def _inset(ends: Array, off: float) -> tuple[float, float]:
-    span = float(ends[-1] - ends[0])
-    return float(ends[0]) + off * span / RECTANGLES_ACROSS, float(ends[-1]) - off * span / (RECTANGLES_ACROSS + 1)
 
 
 def _field_precision(field: VectorField, x: Array, y: Array) -> float:
@@ -123,23 +129,6 @@ def _field_precision(field: VectorField, x: Array, y: Array) -> float:
         return relative_precision(ask, along, ask(along))
 
     return max(EPSILON, *(of(along, component) for along in (x, y) for component in (0, 1)))
-
-
-def _select(cells: Rectangles, suspects: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """Those with the most circulation, and as many others from all over."""
-    if suspects.size <= limit:
-        return suspects
-    worst = suspects[np.argsort(-np.abs(cells.circulation[suspects]), kind="stable")[: limit // 2]]
-    spread = evenly_chosen(suspects, limit - worst.size)
-    return np.unique(np.concatenate((worst, spread)))
-
-
-def _worst_rectangle(cells: Rectangles, real: NDArray[np.intp]) -> _WorstRectangle | None:
-    if not real.size:
-        return None
-    row = int(real[np.abs(cells.circulation[real]).argmax()])
-    x0, x1, y0, y1 = (float(each[row]) for each in (cells.x0, cells.x1, cells.y0, cells.y1))
-    return _WorstRectangle(x0, x1, y0, y1, float(cells.circulation[row]), float(cells.density[row]))
 
 
 def field_components(plane: Plane, grad_output: float, s: Array, t: Array) -> tuple[Array, Array]:

@@ -82,8 +82,7 @@ def accept_subgradients(
     scale = np.where(slopes.kind == PointKind.JUMP, np.nan, grad_output)
     sides = [scale * each for each in (slopes.value, slopes.left, slopes.right)]
     error = slopes.error_by_kind
-    measured = (slopes.kind == PointKind.KINK) | (slopes.kind == PointKind.SMOOTH)
-    measurable = measured & np.isfinite(error)
+    measurable = ((slopes.kind == PointKind.KINK) | (slopes.kind == PointKind.SMOOTH)) & np.isfinite(error)
     band = error_band(np.where(measurable, error, 0.0), grad_output)
     low = np.asarray(_with_neighbours(reduce(np.fmin, sides) - band, np.fmin, shape), np.float64)
     high = np.asarray(_with_neighbours(reduce(np.fmax, sides) + band, np.fmax, shape), np.float64)

@@ -14,6 +14,11 @@ from ..status import Status
 from .surface import GradientComponent, Surface
 
 _Owner = Literal["forward", "surrogate", "another", "none", "unknown"]
+_OWNERS = {
+    "forward": ", forward itself",
+    "surrogate": ", its surrogate, not forward",
+    "another": ", another function than forward",
+}
 
 _MAX_LINES = 4  # budget: more ridges than these are not listed
 _NEARLY_ALL = 0.995  # pattern: with less of the plane judged than this, the verdict says how much
@@ -60,28 +65,23 @@ def curl_test_sentence(area: Surface, wrt: str, wrt2: str) -> str:
         )
     if test.holds is None:
         return "Whether this field is the gradient of a function is undetermined."
-    of = {
-        "forward": "forward itself",
-        "surrogate": "its surrogate, not forward",
-        "another": "another function than forward",
-    }.get(owner)
-    return f"This field is the gradient of one function{f', {of}' if of else ''}: no circulation{reach or ' anywhere'}."
+    of = _OWNERS.get(owner, "")
+    return f"This field is the gradient of one function{of}: no circulation{reach or ' anywhere'}."
 
 
 def _differs(area: Surface, wrt: str, wrt2: str) -> list[str]:
-    missing = [name for name, part in ((wrt, area.first), (wrt2, area.second)) if part.returned is None]
+    both = (wrt, area.first), (wrt2, area.second)
+    missing = [name for name, part in both if part.returned is None]
     if not area.deterministic:
         return ["The Function is random: two equal calls differ, so there is nothing to compare."]
     if area.failure:
         return [f"backward raised {area.failure.kind}: {area.failure.message.splitlines()[0].rstrip('.')}."]
-    parts = (
-        [f"backward returns no gradient for {listed(missing)}: there, only differences are shown."] if missing else []
-    )
+    parts = []
+    if missing:
+        parts = [f"backward returns no gradient for {listed(missing)}: there, only differences are shown."]
     if len(missing) == 2:
         return parts
-    wrong = [
-        (name, part) for name, part in ((wrt, area.first), (wrt2, area.second)) if (part.status == Status.DIFFERS).any()
-    ]
+    wrong = [(name, part) for name, part in both if (part.status == Status.DIFFERS).any()]
     if area.swapped:
         return [*parts, f"The two gradients are swapped: what is returned for {wrt} is the derivative by {wrt2}."]
     if not wrong:
@@ -100,11 +100,8 @@ def _worst(area: Surface, name: str, part: GradientComponent, wrt: str, wrt2: st
     row = int(np.where(differs & ~np.isfinite(off), np.inf, off).argmax())
     where = _at(float(np.tile(area.x, area.y.size)[row]), float(np.repeat(area.y, area.x.size)[row]), area, wrt, wrt2)
     value, right = float(returned[row]), float(part.numerical[row])
-    expectation = (
-        f"the numerical gradient is {format_distinct(right, value)}"
-        if np.isfinite(right)
-        else "forward has a finite value"
-    )
+    expectation = f"the numerical gradient is {format_distinct(right, value)}"
+    expectation = expectation if np.isfinite(right) else "forward has a finite value"
     many = f"at all {differs.size}" if differs.all() else f"at {int(differs.sum())} of {differs.size}"
     return (
         f"With respect to {name} the returned gradient differs {many} points, most at {where}:"
@@ -119,9 +116,8 @@ def _singular_lines(area: Surface, wrt: str, wrt2: str) -> list[str]:
         return []
     verb = "jumps" if singular.jump.all() else "bends and jumps" if singular.jump.any() else "bends"
     span, span2 = _spans(area)
-    lines = [f"{wrt} = {format_number(x, span)}" for x in singular.columns] + [
-        f"{wrt2} = {format_number(y, span2)}" for y in singular.rows
-    ]
+    lines = [f"{wrt} = {format_number(x, span)}" for x in singular.columns]
+    lines += [f"{wrt2} = {format_number(y, span2)}" for y in singular.rows]
     whole = np.isin(singular.x, singular.columns) | np.isin(singular.y, singular.rows)
     if singular.x.size == 1:
         where = f"at {_at(float(singular.x[0]), float(singular.y[0]), area, wrt, wrt2)}"
