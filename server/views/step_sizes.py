@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from ..numerics.curve.curve import nan_outside_domain
+from ..numerics.differentiation.arithmetic import precision_of
 from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
-from ..numerics.differentiation.noise import relative_precision
 from ..numerics.formatting.numbers import format_number
 from ..numerics.studies.step_size import BoundedSlope, StepSizeStudy, study_step_size
 from ..protocol.question import Question
@@ -32,7 +32,7 @@ def step_sizes_view(section: Section, question: Question, asked: AskedRecord) ->
     grid = question_grid(question)
     x = np.unique(section.snap(grid.points()))
     reference = reference_of(batched_section(section, x, question.grad_output), x, question.grad_output)
-    precision = relative_precision(nan_outside_domain(reference, x), x, reference.forward(x))
+    precision = precision_of(reference, nan_outside_domain(reference, x), x, reference.forward(x))
     place = float(reference.snap(np.array([question.place]))[0])
     derivative, failure = _derivative(reference, place, question.grad_output or 1.0)
     # Outside the range the Function may raise; inside it, and at the point asked for, it must not.

@@ -1,4 +1,4 @@
-"""Formulas that are computed in float32 whatever they are given, and their derivatives."""
+"""Formulas that are computed in float32 or in half whatever they are given, and their derivatives."""
 
 from collections.abc import Callable
 
@@ -25,16 +25,16 @@ FORMULAS: dict[str, tuple[Formula, Formula]] = {
 
 
 class Rounded(torch.autograd.Function):
-    """A formula in float32, and ``factor`` times its derivative."""
+    """A formula ``inside`` a dtype, and ``factor`` times its derivative, in float32."""
 
     @staticmethod
-    def forward(ctx, x, formula, factor):
+    def forward(ctx, x, formula, factor, inside=torch.float32):
         ctx.save_for_backward(x)
         ctx.formula, ctx.factor = formula, factor
-        return torch.empty_like(x).copy_(FORMULAS[formula][0](x.float()))
+        return torch.empty_like(x).copy_(FORMULAS[formula][0](x.to(inside)))
 
     @staticmethod
     def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
         slope = FORMULAS[ctx.formula][1](x.float())
-        return torch.empty_like(x).copy_(ctx.factor * grad_output.float() * slope), None, None
+        return torch.empty_like(x).copy_(ctx.factor * grad_output.float() * slope), None, None, None

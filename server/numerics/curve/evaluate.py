@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ...runtime import timing
-from ...runtime.arrays import EPSILON, FLOAT32_BITS, Array, finite_numbers, largest_magnitude, mantissa_bits
+from ...runtime.arrays import EPSILON, Array, finite_numbers, largest_magnitude
 from ...runtime.batching import Batch, Known, alike_batch, find_batch
 from ...runtime.call_cost import SLOW
 from ...runtime.failure import Failure, FunctionFailed
@@ -20,9 +20,9 @@ from ...runtime.section import BackwardResult, Section
 from ...runtime.symmetric_inputs import with_mirrored_element
 from ...runtime.timeouts import finished_within, seconds_left
 from ...runtime.vjp import MonitoredLayout
-from ..differentiation.arithmetic import function_precision
+from ..differentiation.arithmetic import precision_of
 from ..differentiation.finite_differences import LadderPoints, PointKind, ladder_points
-from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum, relative_precision
+from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum
 from ..differentiation.quadrature import NODES, gauss_nodes
 from ..linearity.laws import (
     Linearity,
@@ -205,10 +205,7 @@ def _asked(section: Section, grid: Grid, grad_output: float, step: float | None,
         section, reference, linearity = same_draw, same_draw, None
         y = section.forward(x)
         returned, failure = backward_or_failure(section, x, y, grad_output)
-    precision = EPSILON
-    if mantissa_bits(y) <= FLOAT32_BITS:
-        by_curve = relative_precision(nan_outside_domain(reference, x), x, y)
-        precision = max(by_curve, function_precision(reference))
+    precision = precision_of(reference, nan_outside_domain(reference, x), x, y)
     in_proportion = linearity is not None
     if linearity is None:
         linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)

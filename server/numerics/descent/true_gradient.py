@@ -13,9 +13,9 @@ from ...runtime.reference import reference_copies
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import Indices, InputCopies
+from ..differentiation.arithmetic import precision_of
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.map_slopes import BasePoint, jacobian_slopes
-from ..differentiation.noise import relative_precision
 
 _NONSMOOTH = (PointKind.KINK, PointKind.JUMP)
 
@@ -77,7 +77,7 @@ class TrueForward:
         copies = reference_copies(batched_copies(section, stop - start), stop - start)
         x = section.snap(start + (stop - start) * np.sort(np.arange(_PROBES) * GOLDEN_RATIO % 1))
         try:
-            precision = relative_precision(copies.section.forward, x, copies.section.forward(x))
+            precision = precision_of(copies.section, copies.section.forward, x, copies.section.forward(x))
         except FunctionFailed:
             precision = EPSILON
         return cls(copies, stop - start, precision)

@@ -12,16 +12,14 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
 from ...runtime.reference import is_repeated
 from ...runtime.stacked_inputs import Indices, InputCopies
+from .arithmetic import precision_of
 from .finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
 from .noise import (
-    COARSE_DISTANCE,
-    COARSE_PROBES,
     EXACT_NOISE,
-    FINE_DISTANCE,
     FINE_PROBES,
     ROUNDING_STEP,
     noise_level,
-    relative_precision,
+    probe_distances,
 )
 
 _NOISE_LINES = 2  # budget: the number of random lines through all elements of ``wrt`` along which noise is probed
@@ -80,10 +78,12 @@ class BasePoint:
             points = np.concatenate((_on_line(copies.here, t), *probes))
             # All of them are asked again: in a shorter batch other lanes of the processor would round otherwise.
             values, again = copies.willing(points), copies.willing(points)[:_SAMPLES]
-            samples = values[:_SAMPLES]
+            samples, probed = values[:_SAMPLES], values[_SAMPLES:]
             deterministic = is_repeated(again, samples, copies.section.device)
             precision = _precision(copies, t, samples)
-            noise = _noise(values[_SAMPLES:], y) if precision == EPSILON else np.zeros(y.size)
+            if precision != EPSILON:
+                probed = copies.willing(np.concatenate(_probes(copies.here, span, precision)))
+            noise = _noise(probed, y, precision)
         return cls(copies, span, y, noise, precision, deterministic)
 
     @property
@@ -131,24 +131,22 @@ def forward_of_cells(copies: _Map, rows: Indices, columns: Indices, cells: Indic
     return forward
 
 
-def _probes(here: Array, span: float) -> list[Array]:
+def _probes(here: Array, span: float, precision: float = EPSILON) -> list[Array]:
     """The noise probes: points on random lines so near ``here`` that forward varies by noise only, at two distances."""
-    sides = [
-        np.concatenate((-np.arange(side, 0.0, -1), np.arange(1.0, side + 1))) for side in (FINE_PROBES, COARSE_PROBES)
-    ]
-    gaps = [np.maximum(share * span, 256 * np.spacing(np.abs(here))) for share in (FINE_DISTANCE, COARSE_DISTANCE)]
     lines = [random_direction(here.size, 1 + line) for line in range(_NOISE_LINES)]
-    return [here + side[:, None] * (gap * line) for side, gap in zip(sides, gaps, strict=True) for line in lines]
+    distances = probe_distances(here, span, precision)
+    return [here + side[:, None] * (gap * line) for gap, side in zip(*distances, strict=True) for line in lines]
 
 
-def _noise(values: Array, y: Array) -> Array:
-    """The root mean square noise of every output, from their values at the probes."""
+def _noise(values: Array, y: Array, precision: float) -> Array:
+    """The root mean square noise of every output, from their values at the probes, which are those of a precision."""
+    step = ROUNDING_STEP * precision / EPSILON
     close, less_close = np.split(values, [2 * FINE_PROBES * _NOISE_LINES])
     probes = [each.reshape(_NOISE_LINES, -1, y.size).swapaxes(1, 2).ravel() for each in (close, less_close)]
-    noise = noise_level(*probes).reshape(_NOISE_LINES, y.size).max(axis=0)
-    loud = noise > EXACT_NOISE * np.abs(y)
+    noise = noise_level(*probes, step=step).reshape(_NOISE_LINES, y.size).max(axis=0)
+    loud = noise > EXACT_NOISE * precision / EPSILON * np.abs(y)
     # With no more noise than that forward seems perfect, but may be rounded as coarsely as elsewhere.
-    return np.where(loud, noise, np.maximum(noise, min(largest_magnitude(noise[loud]), ROUNDING_STEP)))
+    return np.where(loud, noise, np.maximum(noise, min(largest_magnitude(noise[loud]), step)))
 
 
 def _on_line(here: Array, t: Array) -> Array:
@@ -156,10 +154,10 @@ def _on_line(here: Array, t: Array) -> Array:
     return here + t[:, None] * random_direction(here.size, 0)
 
 
-def _precision(copies: _Map, t: Array, values: Array) -> float:
+def _precision(copies: InputCopies, t: Array, values: Array) -> float:
     """The relative precision of forward (half an ulp), from the output that varies most along a random line."""
     most = int(np.nan_to_num(np.ptp(values, axis=0)).argmax())
-    return relative_precision(lambda s: copies.willing(_on_line(copies.here, s))[:, most], t, values[:, most])
+    return precision_of(copies.section, lambda s: copies.willing(_on_line(copies.here, s))[:, most], t, values[:, most])
 
 
 @lru_cache(maxsize=16)

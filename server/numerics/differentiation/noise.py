@@ -14,7 +14,7 @@ from ...runtime.arrays import EPSILON, FLOAT32_BITS, Array, Forward, consecutive
 PROBED_PLACES = 24  # budget: the most places that are probed
 # sample: the distance of the fine and of the coarse probes, as fractions of the visible range; and the least of both,
 # in ulps. In a short precision no whole number of them: at equal distances its staircases may look flat.
-FINE_DISTANCE, COARSE_DISTANCE, _LEAST_DISTANCES = 2e-10, 1e-6, (256.0, 256.0)
+_FINE_DISTANCE, _COARSE_DISTANCE, _LEAST_DISTANCES = 2e-10, 1e-6, (256.0, 256.0)
 _SHORT_DISTANCES, _SHORT_LEAST_DISTANCES = (1e-5, 1e-4), (13.7, 37.3)
 FINE_PROBES, COARSE_PROBES = 3, 6  # budget: their number on each side: second and fifth differences are taken
 _MIN_SEPARATION = 32.0  # sample: the next point is at least this many probe distances away
@@ -33,8 +33,7 @@ _JUMP, _JUMP_RATIO = 1e-4, 100.0
 EXACT_NOISE = 64 * EPSILON
 ROUNDING_STEP = 1e-12  # bound: steps up to this size may be the rounding of a larger intermediate result
 _IRRATIONAL_SHIFT = 1 / math.pi  # sample: points are moved by this share of a cell, so that none has few bits
-_SMALL_BITS = 4  # pattern: values this many powers of two below the largest are small: a staircase has fewer bits there
-_MIN_VALUES = 4  # pattern: fewer small values than this say nothing against rounding
+_MIN_VALUES = 4  # pattern: fewer values than this in other binades say nothing against rounding
 # bound: the quantile of slopes that sets a scale: next to a pole the steepest percent is not representative.
 STEEPNESS_QUANTILE = 0.99
 
@@ -45,9 +44,6 @@ def noise_probes(x: Array, span: float, precision: float = EPSILON) -> Array:
     They are nearer to their place than any other point of ``x``, and far enough apart for what computes in this
     ``precision`` to tell them apart.
     """
-    usual = precision == EPSILON
-    shares = (FINE_DISTANCE, COARSE_DISTANCE) if usual else _SHORT_DISTANCES
-    least = _LEAST_DISTANCES if usual else _SHORT_LEAST_DISTANCES
     indices = _indices(x.size)
     near, inner = x[indices], indices[1:-1]
     room = np.full(indices.size, np.inf)
@@ -56,12 +52,25 @@ def noise_probes(x: Array, span: float, precision: float = EPSILON) -> Array:
         room[0], room[-1] = (end or math.inf for end in ends)
         gaps = np.stack((x[inner] - x[inner - 1], x[inner + 1] - x[inner]))
         room[1:-1] = np.where(gaps == 0, np.inf, gaps).min(axis=0)
-    most, ulp = room / _MIN_SEPARATION, np.spacing(np.abs(near)) * (precision / EPSILON)
-    fine, coarse = (
-        (near[:, None] + np.maximum(np.minimum(share * span, most), ulps * ulp)[:, None] * _sides(side)).ravel()
-        for share, ulps, side in zip(shares, least, (FINE_PROBES, COARSE_PROBES), strict=True)
+    distances = probe_distances(near, span, precision, room / _MIN_SEPARATION)
+    return np.concatenate(
+        [(near[:, None] + gap[:, None] * sides).ravel() for gap, sides in zip(*distances, strict=True)]
     )
-    return np.concatenate((fine, coarse))
+
+
+def probe_distances(
+    near: Array, span: float, precision: float = EPSILON, most: Array | float = math.inf
+) -> tuple[list[Array], list[Array]]:
+    """How far apart the fine and the coarse probes ``near`` some places are, and how many such steps each is away.
+
+    These are shares of the ``span``, at ``most`` so far, but as far as what computes in ``precision`` can tell.
+    """
+    usual = precision == EPSILON
+    shares = (_FINE_DISTANCE, _COARSE_DISTANCE) if usual else _SHORT_DISTANCES
+    least = _LEAST_DISTANCES if usual else _SHORT_LEAST_DISTANCES
+    ulp = np.spacing(np.abs(near)) * (precision / EPSILON)
+    gaps = [np.maximum(np.minimum(share * span, most), ulps * ulp) for share, ulps in zip(shares, least, strict=True)]
+    return gaps, [_sides(FINE_PROBES), _sides(COARSE_PROBES)]
 
 
 @lru_cache(maxsize=8)
@@ -111,8 +120,8 @@ def noise_near(forward: Forward, places: Array, span: float) -> Array:
 
     As that of arcsin at 1. The fine probes alone tell; the coarse ones would take a kink nearby for noise.
     """
-    distance = np.maximum(FINE_DISTANCE * span, 256 * np.spacing(np.abs(places)))
-    points = places[:, None] + distance[:, None] * _sides(FINE_PROBES)
+    (distance, _), (sides, _) = probe_distances(places, span)
+    points = places[:, None] + distance[:, None] * sides
     return _rms(forward(points.ravel()), FINE_PROBES, math.inf, ROUNDING_STEP)
 
 
@@ -185,15 +194,15 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
 
 
 def looks_rounded(y: Array) -> bool:
-    """Whether all values have a short mantissa, also the small ones; a staircase uses fewer bits for those."""
+    """Whether all values have a short mantissa, and are no multiples of the last place of the largest that fill it.
+
+    Those of a staircase are; what cancels has few bits where it is small, too, but its last place is another there.
+    """
     bits = mantissa_bits(y)
     if not 1 < bits <= FLOAT32_BITS or int(np.count_nonzero(consecutive_differences(y))) <= y.size // 2:
         return False
-    small = _small(y)
-    return small.size < _MIN_VALUES or mantissa_bits(small) > bits - _SMALL_BITS + 1
-
-
-def _small(y: Array) -> Array:
-    magnitude = np.abs(y)
-    largest = np.nanmax(magnitude, initial=0.0, where=np.isfinite(y))
-    return y[(magnitude > 0) & (magnitude <= largest / 2**_SMALL_BITS)]
+    y = y[np.isfinite(y) & (y != 0)]
+    exponents = np.frexp(y)[1]
+    largest = exponents[(y.view(np.int64) & (1 << (53 - bits))) != 0].max()
+    steps = np.ldexp(y, bits - largest)
+    return bool((steps != np.rint(steps)).any() or np.count_nonzero(exponents != largest) < _MIN_VALUES)

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward, finite_rise, largest_magnitude
 from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
+from ..differentiation.arithmetic import precision_of
 from ..differentiation.finite_differences import Ladder, Slopes, remeasure, widest_step
-from ..differentiation.noise import noise_along, noise_probes, relative_precision
+from ..differentiation.noise import ROUNDING_STEP, noise_along, noise_probes
 
 # The values of a forward at points of its plane: where along one axis, and which row of the grid each belongs to.
 AxisForward = Callable[[Array, NDArray[np.intp]], Array]
@@ -71,7 +72,7 @@ class PlaneGrid:
     def slopes(self, which: int, expected: Array | None, step: float | None = None) -> Slopes:
         """The slopes along an axis, measured again where they are not as ``expected``; raises ``FunctionFailed``."""
         ask, at, values, ends = self.ask(which), self.points[which], self.values, self.axis(which)
-        noise, precision, span = *self._noise(which), float(ends[-1] - ends[0])
+        noise, precision, span = self._noise(which), self.precision, float(ends[-1] - ends[0])
         visible = finite_rise(values) / span
 
         def forward_at(rows: NDArray[np.intp]) -> Forward:
@@ -84,25 +85,38 @@ class PlaneGrid:
             return slopes
         return remeasure(forward_at(rows), at, values, slopes, rows, np.full(rows.size, visible))
 
-    def _noise(self, which: int) -> tuple[Array, float]:
-        """How noisy forward is at every point along an axis, and half a unit in the last place of what it carries.
+    @cached_property
+    def precision(self) -> float:
+        """Half a unit in the last place of what forward computes in, which may show along one axis alone."""
+        return max(
+            precision_of(self.plane.along, self._along(which, row), self.axis(which), self.values[row])
+            for which in (0, 1)
+            for row in self.lines(which)[self._sample(which)]
+        )
 
-        Heard on some of the lines, and taken for the others from the louder neighbour among these.
+    def _noise(self, which: int) -> Array:
+        """How noisy forward is at every point along an axis.
+
+        Heard on some of the lines, and taken for the others from the louder neighbour among these. A line on which
+        forward does not move at all may be rounded as coarsely as the others.
         """
-        lines, x, ask = self.lines(which), self.axis(which), self.ask(which)
+        lines, x, sample = self.lines(which), self.axis(which), self._sample(which)
+        rise, precision = finite_rise(self.values), self.precision
+        probes = noise_probes(x, float(x[-1] - x[0]), precision)
+        levels = np.array([noise_along(self._along(which, lines[line])(probes), x, rise, precision) for line in sample])
+        levels[~levels.any(axis=1)] = min(levels.max(), ROUNDING_STEP * precision / EPSILON)
+        after = np.minimum(np.searchsorted(sample, np.arange(len(lines))), sample.size - 1)
+        noise = np.zeros(self.values.size)
+        noise[lines] = np.maximum(levels[np.maximum(after - 1, 0)], levels[after])
+        return noise
+
+    def _sample(self, which: int) -> NDArray[np.intp]:
+        """Some of the lines along an axis, none at an end."""
+        lines = self.lines(which)
         count = min(_NOISE_LINES_EXPENSIVE if self.plane.expensive else _NOISE_LINES, len(lines))
-        sample = np.unique(np.linspace(0, len(lines) - 1, count + 2).round().astype(np.intp)[1:-1])
-        rise, span = finite_rise(self.values), float(x[-1] - x[0])
-        noises, precision = [], EPSILON
-        for line in sample:
+        return np.unique(np.linspace(0, len(lines) - 1, count + 2).round().astype(np.intp)[1:-1])
 
-            def forward(points: Array, row: int = int(lines[line, 0])) -> Array:
-                return ask(points, np.full(points.size, row))
-
-            precision = max(precision, relative_precision(forward, x, self.values[lines[line]]))
-            noises.append(noise_along(forward(noise_probes(x, span)), x, rise))
-        noise, levels = np.zeros(self.values.size), np.array(noises)
-        if precision == EPSILON:
-            after = np.minimum(np.searchsorted(sample, np.arange(len(lines))), sample.size - 1)
-            noise[lines] = np.maximum(levels[np.maximum(after - 1, 0)], levels[after])
-        return noise, precision
+    def _along(self, which: int, row: NDArray[np.intp]) -> Forward:
+        """Forward along an axis, on the line with these places."""
+        ask = self.ask(which)
+        return lambda points: ask(points, np.full(points.size, row[0]))

@@ -1,11 +1,15 @@
-"""What computes in float32, whatever it is given, is measured as precisely as that, and no more."""
+"""What computes in float32 or in half, whatever it is given, is measured as precisely as that, and no more."""
 
+import numpy as np
 import pytest
 import torch
 from functions.float32_inside import FORMULAS, Rounded
-from support.sections import look, op_of
+from support.sections import look, op_of, section
 
 from gradloupe.ops import Input
+from gradloupe.server.numerics.jacobian.jacobian import jacobian
+from gradloupe.server.numerics.status import Status
+from gradloupe.server.numerics.surface.surface import surface
 
 # Among them a tail, the place where forward cancels, and a range so short that float32 has few numbers in it.
 RANGES = (-3.0, 3.0, 401), (-7.0, 1.0, 1001), (-0.9, 0.2, 137), (-2.3023, -2.2615, 1001), (-0.4929, -0.4680, 1001)
@@ -27,3 +31,30 @@ def test_a_right_function_that_computes_in_float32_is_never_accused(formula):
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_one_that_is_off_by_a_hundredth_is_told_all_the_same(formula):
     assert {dtype: word(formula, RANGES[0], dtype, 1.01) for dtype in DTYPES} == dict.fromkeys(DTYPES, "differs")
+
+
+def differs_in_views(formula, inside, factor=1.0):
+    """Whether a Jacobian and a plane of a formula accuse so many times its derivative."""
+
+    def called(x):
+        return Rounded.apply(x, formula, factor, inside)
+
+    vector = op_of(called, Input("x", shape=(3,), value=(0.3, -1.7, 2.42), domain=(-3, 3)))
+    plane = op_of(lambda u, v: called(u + v / 2), Input("u", domain=(-3, 3)), Input("v", domain=(-3, 3)))
+    ends = np.linspace(-3, 3, 9)
+    found = surface(section(plane, "u"), section(plane, "v"), ends, ends, 1.0).status
+    statuses = jacobian(section(vector), 6).numerical.status, found
+    return tuple(bool((each == Status.DIFFERS).any()) for each in statuses)
+
+
+@pytest.mark.parametrize("inside", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_no_view_of_several_elements_accuses_what_rounds_inside(inside):
+    # In bfloat16 100 and what sin adds to it are but five numbers, as those of a staircase.
+    several = [each for each in FORMULAS if each != "sin + 100" or inside != torch.bfloat16]
+    assert {each: differs_in_views(each, inside) for each in several} == dict.fromkeys(several, (False, False))
+
+
+@pytest.mark.parametrize("inside", [torch.float32, torch.float16], ids=str)
+def test_both_tell_the_other_sign(inside):
+    bent = "gelu", "log(1 + x²)", "elu", "log cosh"
+    assert {each: differs_in_views(each, inside, -1.0) for each in bent} == dict.fromkeys(bent, (True, True))
