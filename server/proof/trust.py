@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..paths import PACKAGE
 from ..runtime import FunctionFailed, Section
 from .column import Undecided
 
@@ -25,6 +26,7 @@ _TELLING_OF_IT = {"__class__", "__dict__", "_getframe", "cache_info", "mro", "__
 _TELLING_OF_IT |= {"overrides", "_python_dispatch", "__torch_function__", "random", "store", "places"}
 _ELSEWHERE = frozenset(("random", "time", "os", "sys", "inspect", "secrets", "datetime", "threading", "ctypes", "gc"))
 _OF_GLOBALS, _OF_ATTRIBUTES = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_ATTR", "LOAD_METHOD")
+_OURS = f"{PACKAGE}.server."  # what passes the arguments on, and may look at them
 _DEEP, _MANY = 3, 1000  # budget: of what is compared before and after: levels, and elements of one
 # bound: of rounding in a control, relative to the number and to the largest
 _CLOSE = {torch.float64: (1e-7, 1e-9), torch.float32: (1e-3, 1e-5)}
@@ -56,7 +58,8 @@ def _own(function: type) -> list[type]:
 
 
 def _is_installed(function: FunctionType) -> bool:
-    return (function.__module__ or "").partition(".")[0] in ("torch", "numpy", "math", "functools")
+    module = function.__module__ or ""
+    return module.startswith(_OURS) or module.partition(".")[0] in ("torch", "numpy", "math", "functools")
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

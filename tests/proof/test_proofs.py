@@ -9,6 +9,8 @@ import torch
 from support.sections import op_of, section, written
 
 from gradloupe.ops import OPS, Op
+from gradloupe.server.inference.construction.op import op_of as called
+from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.proof import AT_FIRST, Proof, prove
 
 Curve = Callable[[torch.Tensor], torch.Tensor]
@@ -176,3 +178,27 @@ def test_a_backward_that_loses_the_sign_of_grad_output_is_not_proved_for_both(ho
     op = Op(Sized, inputs=op_of(torch.sin).inputs)
     assert proved(op).grad_output != "every"
     assert proved(op, grad_output=-1.0).word != "proved"
+
+
+class Scaled(torch.autograd.Function):
+    """A number in a tensor scales all of x, and a word chooses how."""
+
+    @staticmethod
+    def forward(ctx, x, scale, rule="sine"):
+        ctx.save_for_backward(x, scale)
+        ctx.rule = rule
+        return scale * (torch.sin(x) if rule == "sine" else torch.cos(x))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, scale = ctx.saved_tensors
+        value, slope = (torch.sin(x), torch.cos(x)) if ctx.rule == "sine" else (torch.cos(x), -torch.sin(x))
+        return grad_output * scale * slope, (grad_output * value).sum(), None
+
+
+@pytest.mark.parametrize(
+    "recipe", ["x: float64[7]; scale: float64[]", "x: float64[3]; scale: float64[1]; rule = 'cosine'"]
+)
+def test_how_a_function_is_called_keeps_nothing_from_being_proved(recipe: str) -> None:
+    op = called(Scaled, parse_recipe(recipe), "Scaled", "Scaled", "yours")
+    assert proved(op).word == "proved"
