@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .rng import seed_all_generators
+from .rng import seeding
 from .section import Section
 
 _T = TypeVar("_T")
@@ -42,13 +42,13 @@ def remembered(
             except TypeError:
                 found, key = None, ()
             if found is None:
-                seed_all_generators(_WITHIN)
+                seeding.due = _WITHIN
                 found = function(*arguments)
                 if key and worth(found):
                     kept[key] = found
                     if len(kept) > most:
                         del kept[next(iter(kept))]
-            seed_all_generators(_BEHIND)
+            seeding.due = _BEHIND
             return found
 
         return ask
