@@ -93,7 +93,7 @@ def extrapolate(
     off = value - value[table.finest]
     np.abs(off, out=off)
     off -= error
-    np.copyto(error, np.inf, where=off > reach)
+    np.putmask(error, off > reach, np.inf)
     best = error.argmin(axis=0)
     flat = best * best.size + np.arange(best.size)
     bound = error.ravel().take(flat)

@@ -16,6 +16,7 @@ from .slope_judge import Statuses
 # sample: cells are judged alone and in runs of these lengths: a small error everywhere adds up over a run, while
 # rounding enters only at its two ends.
 _RUNS = (1, 4, 16, 64)
+_SURELY = 0.99  # bound: a share that leaves room for the rounding of a sum
 # pattern: a factor is told by at least so many cells, and fits nearly all, each to this share of what it accounts for;
 # bound: it is this many times what the noise of all cells leaves unknown of it.
 _MIN_CELLS, _NEARLY_ALL, _SIMILAR, _CERTAIN = 8, 0.9, 0.25, 6.0
@@ -31,20 +32,29 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
         off, slack = area.residual, _slack(area, allowed, grad_output)
         finite = np.isfinite(off)
         whole = finite & ~area.leaps
+        steepest = width * largest_gradient
+        if whole.all() and _surely_agree(off, slack, area.noise, steepest):
+            return np.full(off.shape, Status.AGREES, np.int8)
         status = np.full(off.shape, Status.UNDECIDED, np.int8)
         if not whole.all():
             status[~finite], status[finite & area.leaps] = Status.GAP, Status.JUMP
             off = np.where(whole, off, 0.0)
         cells = np.zeros((3, off.size + 1))
-        cells[:, :-1] = off, slack, width * largest_gradient
+        cells[:, :-1] = off, slack, steepest
         _judge_runs(status, whole, cells, area.noise)
     return status
 
 
+def _surely_agree(off: Array, slack: Array, noise: Array, steepest: Array) -> bool:
+    """Whether all cells agree by themselves, and are off by less than their slack alone, and so is any run of them."""
+    allowed = slack + noise[:-1] + noise[1:]
+    return bool((np.abs(off) <= _SURELY * slack).all() and (allowed <= UNDECIDED_SHARE * steepest).all())
+
+
 def _slack(area: IntegralCheck, allowed: Allowed, grad_output: float) -> Array:
     """The largest residual that each cell may have, but for forward's noise at the two ends of a run of them."""
-    ends, shape = allowed.at(area.ends), area.ends.shape
-    share, rounding = (np.broadcast_to(each, shape) for each in (ends.share, ends.rounding(grad_output)))
+    ends = allowed.at(area.ends)
+    share, rounding = np.asarray(ends.share), np.asarray(ends.rounding(grad_output))
     atol = allowed.tolerance.atol * np.maximum(share[:-1], share[1:])
     off = atol + np.maximum(rounding[:-1], rounding[1:])
     slack: Array = (area.right - area.left) * off + allowed.tolerance.rtol * area.size + area.unsure

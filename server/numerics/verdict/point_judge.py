@@ -90,7 +90,9 @@ def judge_points(
         off = np.abs(analytical - evaluation.grad_output * slopes.value)
         allowed = allowed_along(evaluation, curve, allowed)
         status = judge_returned(evaluation, analytical, slopes, allowed)
-        status[~np.isfinite(evaluation.forward) & (slopes.kind != PointKind.JUMP)] = Status.GAP
+        finite = np.isfinite(evaluation.forward)
+        if not finite.all():
+            status[~finite & (slopes.kind != PointKind.JUMP)] = Status.GAP
         certain = (status == Status.DIFFERS) & _accused_by_range(evaluation)
         area, cells = evaluation.area_under(curve), _NO_CELLS
         if area is not None:
@@ -112,11 +114,11 @@ def judge_points(
             if small and (remark := _remark(evaluation, curve, status, cells)):
                 return _agreeing(status, cells, remark)
         differs = status == Status.DIFFERS
+        if not (differs.any() or (cells == Status.DIFFERS).any()):
+            return Comparison(status, cells, (), None, None)
         if area is not None:  # a rise that rounding hides confirms nothing between two slopes that contradict
             ends = differs[area.ends]
             cells[ends[:-1] & ends[1:] & (cells == Status.AGREES)] = Status.UNDECIDED
-        if not (differs.any() or (cells == Status.DIFFERS).any()):
-            return Comparison(status, cells, (), None, None)
         smooth = differs & (slopes.kind == PointKind.SMOOTH)
         worst = _worst_row(off, smooth if smooth.any() else differs)
         intervals = _union(_intervals(evaluation.rows.x, status), cell_intervals(area, cells))
