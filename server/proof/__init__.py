@@ -13,7 +13,7 @@ from typing import Any
 
 from ..protocol.question import BOXES_AT_FIRST as AT_FIRST
 from ..protocol.question import BOXES_AT_MOST as AT_MOST
-from ..runtime import Section
+from ..runtime.section import Section
 from .record import Held, Proof, Witness
 
 AVAILABLE = find_spec("flint") is not None  # python-flint, which not every machine has

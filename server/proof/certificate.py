@@ -14,8 +14,8 @@ import torch
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from ... import __version__
-from ..runtime import Section
 from ..runtime.arrays import dtype_name
+from ..runtime.section import Section
 from .record import Dtype, Proof
 
 FORMAT: Literal[1] = 1

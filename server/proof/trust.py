@@ -17,7 +17,8 @@ import numpy as np
 import torch
 
 from ..paths import PACKAGE
-from ..runtime import FunctionFailed, Section
+from ..runtime.failure import FunctionFailed
+from ..runtime.section import Section
 from .column import Undecided
 
 # What asks for more than numbers, shapes and dtypes.

@@ -120,8 +120,7 @@ class BoundFunction:
         return real_outputs(returned) if self.in_parts else returned
 
 
-# What follows the name of a complex tensor in the names of its two parts.
-PARTS = (".real", ".imag")
+PARTS = (".real", ".imag")  # what follows the name of a complex tensor in the names of its two parts
 
 
 def real_outputs(returned: Any) -> Any:

@@ -321,12 +321,7 @@ def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> boo
 
 def _section_results(section: Section, t: Array, grad_output: float) -> BackwardResult:
     """The results of backward; without gradients where it fails. Raises ``FunctionFailed`` where forward does."""
-
-    def without_gradients() -> BackwardResult:
-        values, elements = section.forward_and_size(t)
-        return BackwardResult(values, None, False, elements)
-
-    return unless_backward_fails(lambda: section.backward(t, grad_output), without_gradients)[0]
+    return unless_backward_fails(lambda: section.backward(t, grad_output), lambda: section.forward_alone(t))[0]
 
 
 def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_output: float) -> Plane:
@@ -342,8 +337,7 @@ def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_outp
     return Plane(batched_section(along, x, grad_output), batched_section(across, y, grad_output))
 
 
-# budget: the cost of one stacked copy, as a fraction of a call of its own.
-_STACKED_SHARE = 0.2
+_STACKED_SHARE = 0.2  # budget: the cost of one stacked copy, as a fraction of a call of its own
 
 
 def seconds_per_copy(copies: InputCopies) -> float:

@@ -18,8 +18,7 @@ from .arguments import BoundFunction, as_tensor_or_tuple, callable_of, tensors_o
 from .device_call import DeviceCall
 from .graph import function_nodes
 
-# budget: how deep objects are nested that are looked into, and how many there may be.
-_DEPTH, _OBJECTS = 6, 5000
+_DEPTH, _OBJECTS = 6, 5000  # budget: how deep objects are nested that are looked into, and how many there may be
 # What these packages define holds no tensors of the user's but in modules.
 _NOT_THE_USERS = frozenset(("torch", "numpy", "builtins", "functools", "collections", "typing", "types"))
 _OF_EVERY_MODULE = frozenset(vars(torch.nn.Module()))
@@ -124,11 +123,8 @@ def captured_tensors(function: Callable[..., Any], constants: Mapping[str, Any])
     """The tensors that require grad, of a function and of the objects among its arguments, by name; each once."""
     found: dict[int, tuple[str, torch.Tensor, list[_Place]]] = {}
     seen: dict[int, Any] = {}
-    roots = [
-        ("", function),
-        *((name, value) for name, value in constants.items() if not isinstance(value, torch.Tensor)),
-    ]
-    for root, value in roots:
+    roots = {name: value for name, value in constants.items() if not isinstance(value, torch.Tensor)}
+    for root, value in (("", function), *roots.items()):
         for name, tensor, place in _inside(root, value, None, _DEPTH, seen):
             _, _, places = found.setdefault(id(tensor), (name, tensor, []))
             places.extend([place] if place else [])

@@ -123,7 +123,8 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
     spent, reached, cautious = 0.0, 0.0, False
     usual = {True: math.inf, False: math.inf}
     while reached < top:
-        radius = min(reached * _SMALL_STEP, top) if cautious else _next_radius(reached, top)
+        radius = next((each for each in _RADII if reached < each < top), top)
+        radius = min(reached * _SMALL_STEP, top) if cautious else radius
         deep = cautious or radius in _BACKWARD or radius == top
         known = usual[True] if deep else min(usual.values())  # forward alone takes no longer than backward too
         too_long = max(_SLOW_RATIO * known, least)
@@ -133,7 +134,9 @@ def _walk(call: Callable[[float, bool], None], top: float, least: float) -> _End
             return _End(_last_callable(call, reached, radius), str(refused))
         seconds, spent = min(times), spent + sum(times)
         if seconds > too_long or spent > _BUDGET:
-            return _End(_power_of_ten_below(reached), "slow")
+            # Where a call becomes too slow is known to within its jitter only: so the radius is a rounded one.
+            power = math.floor(math.log10(reached / _IRREGULAR) + 1e-9) if reached else -math.inf
+            return _End(_IRREGULAR * 10.0**power, "slow")
         usual[deep] = min(usual[deep], seconds)
         cautious = seconds > _WARNING_RATIO * min(known, seconds) + _WARNING_SECONDS
         reached = radius
@@ -146,15 +149,6 @@ def _times(call: Callable[[], object], enough: float) -> list[float]:
     while not times or (len(times) < _REPEATS and min(times) > enough and sum(times) < _BUDGET):
         times.append(timing.time_of(call))
     return times
-
-
-def _next_radius(radius: float, top: float) -> float:
-    return next((each for each in _RADII if radius < each < top), top)
-
-
-def _power_of_ten_below(radius: float) -> float:
-    """A rounded radius: where a call becomes too slow is known to within its jitter only."""
-    return _IRREGULAR * 10.0 ** math.floor(math.log10(radius / _IRREGULAR) + 1e-9) if radius else 0.0
 
 
 def _last_callable(call: Callable[[float, bool], None], callable_at: float, refused: float) -> float:

@@ -117,18 +117,14 @@ def _place(error: Exception, op: Op) -> tuple[int | None, str]:
         name = frame.f_code.co_filename
         if name == file and op.first_line <= number < last:
             line, elsewhere = number - op.first_line + 1, ""
-        elif line is not None and _is_beside(Path(name), folder):
-            elsewhere = f"{Path(name).relative_to(folder)}, line {number}"
+        elif line is not None and Path(name).is_relative_to(folder):
+            helper = Path(name).relative_to(folder)
+            # Packages in an environment in that folder are not of the same program.
+            elsewhere = elsewhere if _INSTALLED & set(helper.parts) else f"{helper}, line {number}"
     return line, elsewhere
 
 
-def _is_beside(file: Path, folder: Path) -> bool:
-    """Whether a file belongs to the same program; packages installed in an environment in that folder do not."""
-    return file.is_relative_to(folder) and not _INSTALLED & set(file.relative_to(folder).parts)
-
-
-# budget: the maximum number of characters quoted from an exception.
-_MOST_QUOTED = 300
+_MOST_QUOTED = 300  # budget: the maximum number of characters quoted from an exception
 
 
 def describe_exception(error: BaseException) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-# pattern: each step squares the distance of the singular values from 1.
-_STEPS = 12
+_STEPS = 12  # pattern: each step squares the distance of the singular values from 1
 
 
 def keep_values(tensor: torch.Tensor, kind: str) -> torch.Tensor:
@@ -25,10 +24,6 @@ def spread_dim(shape: tuple[int, ...]) -> int:
     return next((place - len(shape) for place in reversed(range(len(shape))) if shape[place] > 1), -1)
 
 
-def _symmetric(tensor: torch.Tensor) -> torch.Tensor:
-    return (tensor + tensor.mT) / 2
-
-
 def _orthogonal(tensor: torch.Tensor) -> torch.Tensor:
     """By the iteration of Newton and Schulz, from singular values below 1."""
     found = tensor / torch.linalg.matrix_norm(tensor, keepdim=True)
@@ -37,18 +32,14 @@ def _orthogonal(tensor: torch.Tensor) -> torch.Tensor:
     return found
 
 
-def _unit(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor / torch.linalg.vector_norm(tensor, dim=-1, keepdim=True)
-
-
 def _marginal(tensor: torch.Tensor) -> torch.Tensor:
     dim = spread_dim(tuple(tensor.shape))
     return tensor + (1 - tensor.sum(dim, keepdim=True)) / tensor.shape[dim]
 
 
 KINDS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "symmetric": _symmetric,
+    "symmetric": lambda tensor: (tensor + tensor.mT) / 2,
     "orthogonal": _orthogonal,
-    "unit": _unit,
+    "unit": lambda tensor: tensor / torch.linalg.vector_norm(tensor, dim=-1, keepdim=True),
     "marginal": _marginal,
 }

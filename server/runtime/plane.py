@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from .arrays import Array
 from .section import Section
 
-# budget: a tensor with more elements than this is large: few points of a plane should be asked for.
-_LARGE = 1024
+_LARGE = 1024  # budget: a tensor with more elements than this is large: few points of a plane should be asked for
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,13 @@ class Plane:
         """The output element at every point (s, t), both 1-D, as float64. Raises ``FunctionFailed``."""
         if self.joint:
             return self.joint.forward(np.stack((s, t), -1))
-        return self._by_lines(s, t, lambda line, x: line.forward(x))
+        swept, held, here, there = self.along, self.across, s, t
+        if self.across.stacked and not self.along.stacked:
+            swept, held, here, there = self.across, self.along, t, s
+        found = np.empty(s.size)
+        for value, at in _groups(there):
+            found[at] = swept.holding(held.wrt, value, held.place).forward(here[at])
+        return found
 
     def backward(self, s: Array, t: Array, grad_output: float) -> GradientField:
         """The output element and both ``grad_input`` at every point (s, t). Raises ``FunctionFailed``."""
@@ -88,16 +93,6 @@ class Plane:
         if self.along.sweeps_parameter and self.across.sweeps_parameter:
             values = self.forward(s, t)
         return GradientField(values, (gradients[0], gradients[1]), (none[0], none[1]))
-
-    def _by_lines(self, s: Array, t: Array, ask: Callable[[Section, Array], Array]) -> Array:
-        """``ask`` for every line: along the first axis, unless only lines across it can be batched."""
-        swept, held, here, there = self.along, self.across, s, t
-        if self.across.stacked and not self.along.stacked:
-            swept, held, here, there = self.across, self.along, t, s
-        found = np.empty(s.size)
-        for value, at in _groups(there):
-            found[at] = ask(swept.holding(held.wrt, value, held.place), here[at])
-        return found
 
 
 def _groups(values: Array) -> Iterator[tuple[float, NDArray[np.intp]]]:

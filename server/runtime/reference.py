@@ -86,9 +86,7 @@ def is_deterministic(batch: Batch, x: Array, y: Array) -> bool:
 def is_repeated(again: Array, y: Array, device: str) -> bool:
     """Whether forward, asked ``again``, has answered as before, but for the last places of its ``device``."""
     share = _REPEAT_TOLERANCE.get(device, _REPEAT_TOLERANCE_ELSEWHERE)
-    return np.array_equal(again, y) or np.allclose(
-        again, y, rtol=share, atol=share * largest_magnitude(y), equal_nan=True
-    )
+    return np.array_equal(again, y) or np.allclose(again, y, share, share * largest_magnitude(y), equal_nan=True)
 
 
 def with_one_draw(section: Section, x: Array) -> Section | None:

@@ -14,8 +14,7 @@ _T = TypeVar("_T")
 
 # budget: at most this many points may be rejected, and at most one in this many.
 _MAX_REJECTED, _POINTS_PER_REJECTED = 8, 8
-# The value at a rejected point.
-MISSING_VALUE = np.array([np.nan])
+MISSING_VALUE = np.array([np.nan])  # at a rejected point
 
 
 def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> list[_T]:
@@ -32,11 +31,8 @@ def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blan
         try:
             return [evaluate(part)]
         except FunctionFailed as error:
-            if (
-                not left
-                or error.failure.phase in ("backward", "double backward")
-                or error.failure.kind in REJECTED_KINDS
-            ):
+            failure = error.failure
+            if not left or failure.phase in ("backward", "double backward") or failure.kind in REJECTED_KINDS:
                 raise
             if part.stop - part.start == 1:
                 left -= 1

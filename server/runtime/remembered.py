@@ -14,8 +14,7 @@ from .section import Section
 
 _T = TypeVar("_T")
 _MOST, A_FEW = 64, 16  # budget: the most results of one function that are kept, and of arrays along a grid
-# sample: the seeds of what is computed, and of what follows it, remembered or not.
-_WITHIN, _BEHIND = 4321, 5678
+_WITHIN, _BEHIND = 4321, 5678  # sample: the seeds of what is computed, and of what follows it, remembered or not
 _USUAL = 2.0**20  # sample: what is in proportion for grad_outputs up to this factor is asked for one of them
 _KEPT: list[dict[Hashable, Any]] = []
 

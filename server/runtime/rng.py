@@ -15,13 +15,12 @@ import torch
 # The stubs of NumPy lack some of these functions, and those of torch.cuda their types.
 _NUMPY: Any = np.random
 _CUDA: Any = torch.cuda
-# sample: the seed before every call that has to draw the same random numbers.
-SEED = 1234
+SEED = 1234  # sample: the seed before every call that has to draw the same random numbers
 
 
 @dataclass(frozen=True)
 class GeneratorStates:
-    """The states of all generators, one of torch for each device, and which bit generator NumPy uses."""
+    """The states of all generators, and which bit generator NumPy uses; torch has one for the CPU, then for CUDA's."""
 
     torch: tuple[torch.Tensor, ...]
     numpy: Any
@@ -33,7 +32,9 @@ class GeneratorStates:
         """The current states."""
         seeding.settle()
         generator = _NUMPY.get_bit_generator()
-        return cls(_torch_states(), np.random.get_state(legacy=False), random.getstate(), generator)
+        cuda = _CUDA.get_rng_state_all() if _CUDA.is_initialized() else ()
+        states = np.random.get_state(legacy=False), random.getstate()
+        return cls((torch.get_rng_state(), *cuda), *states, generator)
 
     def changed(self) -> tuple[str, ...]:
         """The generators that have been drawn from since: ``torch``, ``NumPy``, ``Python``."""
@@ -109,11 +110,6 @@ def seed_all_generators(seed: int) -> None:
 def _python_state(seed: int) -> Any:
     """The state after ``random.seed``, which takes half the time to set."""
     return random.Random(seed).getstate()  # noqa: S311 no secret depends on it
-
-
-def _torch_states() -> tuple[torch.Tensor, ...]:
-    """The state of torch's generator for the CPU, then those for the CUDA devices that are in use."""
-    return torch.get_rng_state(), *(_CUDA.get_rng_state_all() if _CUDA.is_initialized() else ())
 
 
 def _equal_states(some: Any, others: Any) -> bool:

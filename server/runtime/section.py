@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -164,8 +164,7 @@ class Section:
 
     def forward(self, t: Array) -> Array:
         """The output element at every ``t`` (1-D), NaN at a few rejected points. Raises ``FunctionFailed``."""
-        with torch.no_grad():
-            parts = skip_rejected(lambda part: self._values(t[part]), self._chunks(len(t)), MISSING_VALUE)
+        parts = skip_rejected(lambda part: self.in_one_call(t[part])[0], self._chunks(len(t)), MISSING_VALUE)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def forward_within(self, t: Array, within: Mask) -> Array:
@@ -203,7 +202,11 @@ class Section:
         values = float64_array(self.element(out, len(t)))
         if not out.requires_grad:
             return BackwardResult(values, None, False, out.numel())
-        cotangent = partial(self._cotangent, grad_output=grad_output, copies=values.size, layout=layout)
+
+        def cotangent(out: torch.Tensor) -> torch.Tensor:
+            place = place_of_copies(out.shape, values.size, self.of_index, self.copies_along[1])
+            return make_cotangent(out, grad_output, values.size, place, layout)
+
         found = self._pulled(leaves, out, cotangent)
         if self.across:
             columns, elements = np.zeros((values.size, 2)), ((self.wrt, self.wrt_index), self.across)
@@ -265,10 +268,6 @@ class Section:
         except Exception as error:
             raise failure_of(error, self.op, "backward" if self.order == 1 else "double backward") from error
 
-    def _cotangent(self, out: torch.Tensor, grad_output: float | Array, copies: int, layout: Layout) -> torch.Tensor:
-        place = place_of_copies(out.shape, copies, self.of_index, self.copies_along[1])
-        return make_cotangent(out, grad_output, copies, place, layout)
-
     def _picked(self, gradient: torch.Tensor, name: str, index: Index) -> Array:
         return float64_array(pick_element(gradient, self.shape(name), index, self.copies_along[0]))
 
@@ -280,22 +279,19 @@ class Section:
         for name in (leaves := self._swept(t)):
             leaves[name].requires_grad_()
         try:
-            return leaves, self.output(self._called(t, leaves))
+            return leaves, self._output_with(t, leaves)
         except FunctionFailed as error:
             if "a leaf Variable that requires grad" not in error.failure.message:
                 raise
         leaves = {name: each.requires_grad_() for name, each in self._swept(t).items()}
-        return leaves, self.output(self._called(t, {name: each.clone() for name, each in leaves.items()}))
-
-    def _values(self, t: Array) -> Array:
-        return float64_array(self.element(self.output(self._called(t, self._swept(t))), len(t)))
+        return leaves, self._output_with(t, {name: each.clone() for name, each in leaves.items()})
 
     def whole_output(self, t: Array, shared: bool = False) -> torch.Tensor:
         """The output of one call, with all copies of it; rows may be ``shared`` with it. Raises ``FunctionFailed``."""
-        return self.output(self.called_with(self._arguments(t, self._swept(t, shared))))
+        return self._output_with(t, self._swept(t, shared))
 
-    def _called(self, t: Array, swept: _Tensors) -> Any:
-        return self.called_with(self._arguments(t, swept))
+    def _output_with(self, t: Array, swept: _Tensors) -> torch.Tensor:
+        return self.output(self.called_with(self._arguments(t, swept)))
 
     def called_with(self, arguments: Iterable[Any]) -> Any:
         """What the Function returns for these arguments, inputs first. Raises ``FunctionFailed``."""
@@ -309,23 +305,19 @@ class Section:
         except Exception as error:
             raise failure_of(error, self.op, self.phase) from error
 
-    def forward_and_size(self, t: Array) -> tuple[Array, int]:
-        """The output element at every ``t``, and the number of elements of the output in all calls together.
-
-        NaN at a few rejected points, which add no elements. Raises ``FunctionFailed``.
-        """
+    def forward_alone(self, t: Array) -> BackwardResult:
+        """As ``backward``, of what forward says alone: at rejected points no element. Raises ``FunctionFailed``."""
         parts = skip_rejected(lambda part: self.in_one_call(t[part]), self._chunks(len(t)), (MISSING_VALUE, 0))
-        return np.concatenate([values for values, _ in parts]), sum(size for _, size in parts)
+        return BackwardResult(np.concatenate([each for each, _ in parts]), None, False, sum(size for _, size in parts))
 
     def in_one_call(self, t: Array) -> tuple[Array, int]:
-        """As ``forward_and_size``, in a single call, and with no point rejected. Raises ``FunctionFailed``."""
+        """The output element at every ``t`` and the size of the output of a single call; no point is rejected.
+
+        Raises ``FunctionFailed``.
+        """
         with torch.no_grad():
             out = self.whole_output(t)
             return float64_array(self.element(out, len(t))), out.numel()
-
-    @cached_property
-    def _sweeps_number(self) -> bool:
-        return math.prod(self.shape(self.wrt)) == 1
 
     @cached_property
     def copy_size(self) -> int:
@@ -341,8 +333,7 @@ class Section:
 
     def output(self, y: Any) -> torch.Tensor:
         """The tensor ``of`` in a call's result; raises ``FunctionFailed``."""
-        outputs = y if isinstance(y, tuple) else (y,)
-        position = self._output_position
+        outputs, position = y if isinstance(y, tuple) else (y,), self.op.outputs.index(self.of)
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
             found = describe_result(y, len(outputs))
             raise self._wrong(f"{self.phase} returned {found} where a tensor {self.of!r} was declared.")
@@ -351,10 +342,6 @@ class Section:
             parts = f"return {of}.real and {of}.imag from call, and declare both as outputs"
             raise self._wrong(f"{self.phase} returned complex numbers where real ones {of!r} were declared; {parts}.")
         return outputs[position]
-
-    @cached_property
-    def _output_position(self) -> int:
-        return self.op.outputs.index(self.of)
 
     def _fits(self, shape: Sequence[int]) -> bool:
         if not self.of_index:
@@ -375,7 +362,7 @@ class Section:
         if self.wrt not in self._shapes:
             return {}  # a parameter
         shape, along = self.shape(self.wrt), self.copies_along[0]
-        if self._sweeps_number if t.ndim == 1 else not self.across:
+        if math.prod(shape) == 1 if t.ndim == 1 else not self.across:
             flat = torch.from_numpy(t if shared else t.copy()).to(self.device, self.dtype)
             kept = t.ndim == len(shape) == 1 and along is not None
             return {self.wrt: flat if kept else flat.reshape(stacked_shape(shape, along, len(t)))}

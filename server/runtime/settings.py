@@ -96,14 +96,6 @@ def _default_device() -> torch.device:
         return torch.device("cpu")
 
 
-def _deterministic() -> tuple[bool, bool]:
-    return torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-
-
-def _anomalies() -> tuple[bool, bool] | None:
-    return (True, torch.is_anomaly_check_nan_enabled()) if torch.is_anomaly_enabled() else None
-
-
 def _set_handlers(handlers: list[Any]) -> None:
     for each, handler in zip(_SIGNALS, handlers, strict=True):
         with suppress(ValueError, TypeError):  # outside of the main thread, or one that Python did not set
@@ -127,7 +119,7 @@ SETTINGS = (
     Setting(torch._C._is_fwd_grad_enabled, torch._C._set_fwd_grad_enabled),
     Setting(torch._C._is_multithreading_enabled, torch._C._set_multithreading_enabled),
     Setting(
-        _anomalies,
+        lambda: (True, torch.is_anomaly_check_nan_enabled()) if torch.is_anomaly_enabled() else None,
         lambda value: torch.autograd.set_detect_anomaly(value is not None, value is None or value[1]),
         _switch("the detection of anomalies", "it is"),
     ),
@@ -145,7 +137,7 @@ SETTINGS = (
     Setting(torch.get_num_threads, torch.set_num_threads),
     # Even a call that changes nothing would import all of torch's compiler.
     Setting(
-        _deterministic,
+        lambda: (torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()),
         lambda value: torch.use_deterministic_algorithms(value[0], warn_only=value[1]),
         lambda before, after: _switch("deterministic algorithms", "they are")(before[0], after[0]),
     ),

@@ -18,8 +18,7 @@ from .vjp import float64_array
 
 Indices = NDArray[np.intp]
 
-# budget: the numbers in one batch (2 MiB of float64): bigger batches are slower.
-BATCH_ELEMENTS = 1 << 18
+BATCH_ELEMENTS = 1 << 18  # budget: the numbers in one batch (2 MiB of float64): bigger batches are slower
 
 
 @dataclass(frozen=True)

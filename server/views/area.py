@@ -17,8 +17,7 @@ from ..runtime.section import Section
 from ..schema.section import AskedRecord, CellRecord, CellsRecord
 from .common import ColumnArrays, ViewAnswer, evaluate_and_judge, record_at, view_answer
 
-# An end closer to 0 than this fraction of the range is the side of a jump at 0, and is written as 0.
-_NEAR_ZERO = 1e-9
+_NEAR_ZERO = 1e-9  # bound: an end closer to 0 than this share of the range is the side of a jump at 0
 
 
 def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -30,14 +29,8 @@ def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewA
         allowed = allowed_along(evaluation, judged_curve(evaluation, verdict), verdict.allowed)
         most = allowed_residual(area, allowed, evaluation.grad_output)
         judged = {"allowed": most, "status": cells.astype(np.uint8)}
-    return view_answer(
-        asked,
-        evaluation,
-        area,
-        judged,
-        sentence=_sentence(evaluation, verdict, str(question.wrt)),
-        intervals=cell_intervals(area, cells),
-    )
+    sentence = _sentence(evaluation, verdict, str(question.wrt))
+    return view_answer(asked, evaluation, area, judged, sentence=sentence, intervals=cell_intervals(area, cells))
 
 
 def _judged(evaluation: Evaluation, verdict: Verdict) -> tuple[IntegralCheck | None, Statuses]:

@@ -17,8 +17,7 @@ from ..schema.answer_notes import SOLVED, note_of
 from ..schema.section import AskedRecord
 from .common import ViewAnswer, view_answer
 
-# A range that is wider than the domain by more than this factor is not used.
-_MAX_RATIO = 100
+_MAX_RATIO = 100  # pattern: a range that is wider than the domain by more than this factor is not used
 _DTYPE_NOTE = "The contract is checked in float64 on the {}."
 
 
@@ -30,7 +29,9 @@ def contract_view(section: Section, question: Question, asked: AskedRecord) -> V
     checks = sorted(rows, key=lambda each: CHECK_LEVELS.index(each.level))
     double = question.dtype == "float64" and section.device == "cpu"
     notes = asked["notes"] + ([] if double else [_DTYPE_NOTE.format("GPU" if only_device(section.op) else "CPU")])
-    return view_answer(asked, xray, notes=notes, note=_note(checks), sentence=_sentence(checks), checks=checks)
+    gravest = next((each for each in checks if each.level in ("error", "warning")), None)
+    note = note_of(gravest.id) if gravest else SOLVED
+    return view_answer(asked, xray, notes=notes, note=note, sentence=_sentence(checks, gravest), checks=checks)
 
 
 def _swept_range(section: Section, question: Question) -> tuple[float, float] | None:
@@ -43,18 +44,12 @@ def _swept_range(section: Section, question: Question) -> tuple[float, float] | 
     return None if inside or far else (question.start, question.stop)
 
 
-def _note(checks: list[CheckRow]) -> str:
-    """The answer note of the gravest row that is an error or a warning."""
-    return next((note_of(each.id) for each in checks if each.level in ("error", "warning")), SOLVED)
-
-
-def _sentence(checks: list[CheckRow]) -> str:
-    """How many rows there are of each level, and the most serious one."""
+def _sentence(checks: list[CheckRow], gravest: CheckRow | None) -> str:
+    """How many rows there are of each level, and the gravest one."""
     if [each.id for each in checks] == [NO_FUNCTION]:
         return checks[0].seen
     count = Counter(each.level for each in checks)
     counts = [f"{count[level]} {level}{'s' * (count[level] > 1)}" for level in CHECK_LEVELS[:-1] if count[level]]
     passed = f"{count['fine']} check{'s' * (count['fine'] != 1)} passed"
-    worst = next((each for each in checks if each.level in ("error", "warning")), None)
     summary = f"{', '.join(counts)}; {passed}." if counts else f"{passed}."
-    return f"{summary} {worst.title}: {worst.seen}" if worst else summary
+    return f"{summary} {gravest.title}: {gravest.seen}" if gravest else summary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
@@ -228,26 +228,16 @@ def point_marks(evaluation: Evaluation) -> list[KinkRecord | JumpRecord]:
         np.isin(x, [place for place, kind in kinds.items() if kind in _BENT]) | (slopes.kind == PointKind.KINK)
     )
     vertical = np.isinf(slopes.left) | np.isinf(slopes.right)
-    kinks = [
-        _kink(evaluation, kinds.get(float(x[row]), "cusp" if vertical[row] else "kink"), int(row))
-        for row in np.flatnonzero(bent)
-    ]
-    jumps = [_jump(evaluation, kinds.get(float(x[row]), "jump"), int(row)) for row in np.flatnonzero(gap)]
-    return sorted([*kinks, *jumps], key=lambda mark: mark["x"])
-
-
-def _kink(evaluation: Evaluation, kind: str, row: int) -> KinkRecord:
-    slopes, scale = evaluation.numerical.slopes, evaluation.grad_output
-    sides = {"left": scale * slopes.left[row], "right": scale * slopes.right[row]}
-    return record_of(None, KinkRecord, kind="cusp" if kind == "cusp" else "kink", **_mark(evaluation, row), **sides)
-
-
-def _jump(evaluation: Evaluation, kind: str, row: int) -> JumpRecord:
-    jump, values = kind == "jump", evaluation.forward
-    sides = {"below": values[row - 1] if jump else None, "above": values[row + 1] if jump else None}
-    return record_of(None, JumpRecord, kind="jump" if jump else "pole", **_mark(evaluation, row), **sides)
-
-
-def _mark(evaluation: Evaluation, row: int) -> dict[str, Any]:
-    columns = {"x": evaluation.rows.x, "forward": evaluation.forward, "analytical": evaluation.analytical}
-    return {name: None if column is None else column[row] for name, column in columns.items()}
+    values, scale, marks = evaluation.forward, evaluation.grad_output, list[KinkRecord | JumpRecord]()
+    for row in np.flatnonzero(bent | gap):
+        analytical = None if evaluation.analytical is None else evaluation.analytical[row]
+        mark = partial(record_of, None, x=x[row], forward=values[row], analytical=analytical)
+        if gap[row]:
+            jump = kinds.get(float(x[row]), "jump") == "jump"
+            below, above = (values[row - 1], values[row + 1]) if jump else (None, None)
+            marks.append(mark(JumpRecord, kind="jump" if jump else "pole", below=below, above=above))
+        else:
+            cusp = kinds.get(float(x[row]), "cusp" if vertical[row] else "kink") == "cusp"
+            left, right = scale * slopes.left[row], scale * slopes.right[row]
+            marks.append(mark(KinkRecord, kind="cusp" if cusp else "kink", left=left, right=right))
+    return marks

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..numerics.descent.descent import DescentPair, TooLarge, descend
 from ..numerics.descent.plan import DescentRequest
-from ..numerics.descent.text import MovingNames, descent_sentence
+from ..numerics.descent.text import descent_sentence
 from ..protocol.answer import empty_answer
 from ..protocol.question import Question
 from ..runtime.arrays import Array
@@ -36,7 +36,7 @@ def descent_view(section: Section, question: Question, asked: AskedRecord) -> Vi
         asked,
         pair,
         also=_columns(pair, () if single else shape),
-        sentence=descent_sentence(pair, MovingNames(section.wrt, section.of, section.sweeps_parameter)),
+        sentence=descent_sentence(pair),
         shape=() if single else shape,
         lr=plan.lr,
         steps=plan.steps,

@@ -13,8 +13,7 @@ from ..runtime.section import Section
 from ..schema.section import AskedRecord, FindingRecord
 from .common import ViewAnswer, linearity_findings, question_grid, view_answer
 
-# How many points there are at most: if one call takes them all, and if each needs a call of its own.
-_MAX_POINTS, _MAX_ONE_BY_ONE = 201, 17
+_MAX_POINTS, _MAX_ONE_BY_ONE = 201, 17  # budget: points where one call takes them all, and where each needs its own
 
 
 def grad_output_map_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -31,18 +30,9 @@ def grad_output_map_view(section: Section, question: Question, asked: AskedRecor
     grad_outputs = grad_output_axis(question.grad_output)
     ratio = gradient_map(section, x, grad_outputs)
     findings = linearity_findings(check_linearity(section, x, question.grad_output, returned), str(question.wrt))
+    said = {"sentence": _sentence(findings, section.op.follows_sign), "notes": asked["notes"] + notes, "failure": None}
     columns = {"x": x, "grad_output": grad_outputs, "ratio": ratio.ravel()}
-    sentence = _sentence(findings, section.op.follows_sign)
-    return view_answer(
-        asked,
-        None,
-        also=columns,
-        notes=asked["notes"] + notes,
-        sentence=sentence,
-        shape=ratio.shape,
-        findings=findings,
-        failure=None,
-    )
+    return view_answer(asked, None, also=columns, shape=ratio.shape, findings=findings, **said)
 
 
 def _sentence(findings: list[FindingRecord], intended: bool) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..numerics.differentiation.finite_differences import PointKind
@@ -103,10 +101,10 @@ def _first_element(side: ElementRange) -> Sent:
 
 
 def _dependence(section: Section, question: Question, span: float) -> Dependence | None:
+    spans = {each.name: each.domain[1] - each.domain[0] for each in section.op.inputs} | {section.wrt: span}
+    asked = question.grad_output or 1.0, question.atol, question.rtol
     try:
-        return measure_dependence(
-            section, _spans(section, span), question.grad_output or 1.0, question.atol, question.rtol
-        )
+        return measure_dependence(section, spans, *asked)
     except FunctionFailed:  # it needs gradients for all inputs; the Jacobian by one of them may still exist
         return None
 
@@ -123,8 +121,3 @@ def _influence(dependence: Dependence) -> InfluenceRecord:
         for each in dependence.losses
     ]
     return record_of(dependence, InfluenceRecord, losses=losses)
-
-
-def _spans(section: Section, span: float) -> Callable[[str], float]:
-    domains = {each.name: each.domain[1] - each.domain[0] for each in section.op.inputs}
-    return lambda name: span if name == section.wrt else domains[name]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from ..numerics.sentences.places import section_names
@@ -46,7 +44,7 @@ def proof_view(section: Section, question: Question, asked: AskedRecord) -> View
         wrt2=None if held is None else str(question.wrt2),
         start2=question.start2,
         stop2=question.stop2,
-        stretches=list(_stretches(found)),
+        stretches=_stretches(found),
         certificate=_certificate(found, section, question),
         failure=None,
     )
@@ -67,14 +65,8 @@ def _certificate(proof: Proof, section: Section, question: Question) -> str:
         return ""
 
 
-def _stretches(proof: Proof) -> Iterator[Sent]:
+def _stretches(proof: Proof) -> list[Sent]:
     """All stretches from left to right, each with what is said of it."""
-    kinds = (
-        ("proved", proof.proved),
-        ("refuted", proof.refuted),
-        ("bends", proof.points),
-        ("undecided", proof.undecided),
-    )
-    rows = sorted((stretch, kind) for kind, stretches in kinds for stretch in stretches)
-    for (start, stop), kind in rows:
-        yield {"start": start, "stop": stop, "known": kind}
+    kinds = {"proved": proof.proved, "refuted": proof.refuted, "bends": proof.points, "undecided": proof.undecided}
+    rows = sorted((stretch, kind) for kind, stretches in kinds.items() for stretch in stretches)
+    return [{"start": start, "stop": stop, "known": kind} for (start, stop), kind in rows]

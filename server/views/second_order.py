@@ -96,11 +96,8 @@ def _curves(
     first = "unsupported" if verdict.word == "unsupported" else evaluate_and_judge(section, question)[1].word
     note = "" if question.grad_output else " That says little: with grad_output 0 every gradient is 0."
     sentence = second_order_sentence(evaluation, verdict, names, first) + note
-    words = curves.VerdictText(
-        headline(evaluation, verdict, names),
-        sentence,
-        explain_second_order(section, evaluation, verdict, names),
-    )
+    explanation = explain_second_order(section, evaluation, verdict, names)
+    words = curves.VerdictText(headline(evaluation, verdict, names), sentence, explanation)
     header, columns = curves.curves_answer(backward, further, asked, evaluation, verdict, words)
     opinion = gradgradcheck(section, _smooth_points(evaluation, verdict), str(question.wrt), evaluation.grid.span)
     if verdict.word == "unsupported" and opinion.passed is False:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +21,8 @@ from ..protocol.question import Question
 from ..runtime.arrays import Array, Interval, Mask
 from ..runtime.failure import FunctionFailed
 from ..runtime.section import Section
-from ..schema.section import Bins, SeenRecord
-from .common import ColumnArrays
+from ..schema.section import Bins, SeenRecord, SeenSiteRecord
+from .common import ColumnArrays, record_of
 from .small_net import NET, small_net_numbers
 
 _BINS, _FEW_BINS = 48, 24  # unit: of the inputs and of grad_output
@@ -35,7 +36,7 @@ _MOST_NAMED = 3
 class _Sample:
     """The numbers of an input at all sites, each with its grad_output and site; ``paired`` where those are known.
 
-    ``grads`` are all grad_outputs, ``passed`` is how many numbers went in, ``sites`` are path, line, calls and
+    ``grads`` are all grad_outputs, ``passed`` is how many numbers went in, ``sites`` have path, line, calls and
     backwards.
     """
 
@@ -46,7 +47,7 @@ class _Sample:
     grads: Array
     passed: int
     file: str
-    sites: tuple[tuple[str, str, int, int], ...]
+    sites: Sequence[Mapping[str, Any]]
 
 
 def seen_summary(
@@ -78,7 +79,8 @@ def _of_net(section: Section) -> _Sample:
     if found is None:
         raise BadQuestion("data=net is for a Function of one number that returns one; leave data out.", "data")
     x, given = found
-    return _Sample(x, given, np.zeros(x.size), True, given, x.size, "the small net", (("net", "", 1, 1),))
+    site = {"path": NET, "line": "", "calls": 1, "backwards": 1}
+    return _Sample(x, given, np.zeros(x.size), True, given, x.size, "the small net", [site])
 
 
 def _of_step(section: Section, question: Question, place: int) -> _Sample | None:
@@ -96,8 +98,7 @@ def _of_step(section: Section, question: Question, place: int) -> _Sample | None
     columns, own = [np.concatenate(each) for each in [*zip(*parts, strict=True)][:3]], all(part[3] for part in parts)
     grads = sample_of(data.capture, list(data.sites), "grad_output")
     passed = sum(slot["numel"] for slot in data.slots(name, place))
-    sites = tuple((each["path"], each["line"], each["calls"], each["backwards"]) for each in data.sites)
-    return _Sample(columns[0], columns[1], columns[2], own, grads, passed, data.capture.name, sites)
+    return _Sample(columns[0], columns[1], columns[2], own, grads, passed, data.capture.name, data.sites)
 
 
 def _record(sample: _Sample, points: SeenPoints | None, question: Question, inputs: Bins, on_kinks: Mask) -> SeenRecord:
@@ -107,32 +108,26 @@ def _record(sample: _Sample, points: SeenPoints | None, question: Question, inpu
     stopped = points.stopped if points else np.zeros(0, bool)
     signs = sample.given[points.which][differs] if points and sample.paired and differs.any() else grads
     bends = points.bends if points else ()
-    return {
-        "file": sample.file,
-        "sampled": int(x.size),
-        "passed": sample.passed,
-        "differs": _share(differs),
-        "negative": _share(signs < 0),
-        "stopped": _share(stopped),
-        "outside": float(((x < question.start) | (x > question.stop)).mean()),
-        "missing": float((~np.isfinite(x)).mean()),
-        "kinks": [(at, share) for at in bends if (share := float(_on_kinks(x, (at,)).mean()))],
-        "sites": [
-            {
-                "path": path,
-                "line": line,
-                "calls": calls,
-                "backwards": backwards,
-                "differs": _share(differs[site == number]),
-                "stopped": _share(stopped[site == number]),
-                "kinks": _share(on_kinks[sample.site == number]),
-            }
-            for number, (path, line, calls, backwards) in enumerate(sample.sites)
-        ],
-        "inputs": inputs,
-        "grad_outputs": _bins(grads, _reach(grads), _FEW_BINS, grads.size),
-        "sentences": [],
-    }
+    sites = []
+    for number, each in enumerate(sample.sites):
+        shares = {"differs": differs[site == number], "stopped": stopped[site == number]}
+        shares["kinks"] = on_kinks[sample.site == number]
+        sites.append(record_of(None, SeenSiteRecord, **each, **{name: _share(mask) for name, mask in shares.items()}))
+    return record_of(
+        sample,
+        SeenRecord,
+        sampled=x.size,
+        differs=_share(differs),
+        negative=_share(signs < 0),
+        stopped=_share(stopped),
+        outside=_share((x < question.start) | (x > question.stop)),
+        missing=_share(~np.isfinite(x)),
+        kinks=[(at, share) for at in bends if (share := _share(_on_kinks(x, (at,))))],
+        sites=sites,
+        inputs=inputs,
+        grad_outputs=_bins(grads, _reach(grads), _FEW_BINS, grads.size),
+        sentences=[],
+    )
 
 
 def _share(mask: Mask) -> float | None:

@@ -19,8 +19,7 @@ from ..runtime.section import Section
 from ..schema.section import AskedRecord
 from .common import ViewAnswer, question_grid, view_answer
 
-# Threshold between the orders 1 and 2 of the Taylor remainder: above it the line is a tangent.
-_TANGENT_ORDER = 1.5
+_TANGENT_ORDER = 1.5  # bound: between the orders 1 and 2 of the Taylor remainder: above it the line is a tangent
 
 
 def step_sizes_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -62,16 +61,10 @@ def _derivative(section: Section, x: float, grad_output: float) -> tuple[float |
 
 def _sentence(study: StepSizeStudy, wrt: str, span: float) -> str:
     """The slope, the best step or why none works, and the result of the Taylor test."""
-    slope = _SENTENCES[study.kind].format(
-        slope=_slope_text(study.best), left=_slope_text(study.left), right=_slope_text(study.right)
-    )
-    parts = [
-        f"At {wrt} = {format_number(study.at, span)} {slope}",
-        *_best_step(study),
-        *_taylor(study),
-        *_at_a_kink(study),
-    ]
-    return " ".join(parts)
+    best, left, right = map(_slope_text, (study.best, study.left, study.right))
+    slope = _SENTENCES[study.kind].format(slope=best, left=left, right=right)
+    at = f"At {wrt} = {format_number(study.at, span)}"
+    return " ".join([f"{at} {slope}", *_best_step(study), *_taylor(study), *_at_a_kink(study)])
 
 
 _SENTENCES = {

@@ -34,23 +34,20 @@ _SLOWEST = (
     "The curves show one element at a time."
 )
 _UNTESTED = "Whether what backward returns is the gradient of a function is not tried: that would take too long."
-# Total number of elements in all copies of the inputs that takes about a second.
-_MAX_NUMBERS = 5_000_000
+_MAX_NUMBERS = 5_000_000  # budget: elements in all copies of the inputs, which take about a second
 
 
 def surface_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document, its columns in row-major order (a row for each ``y``). Raises ``FunctionFailed``."""
     if question.wrt2 is None or question.start2 is None or question.stop2 is None:
         section.forward(np.array([question.start, question.stop]))  # a failure is reported first
-        return empty_answer(
-            question, asked, f"{question.wrt} is the only number that can be swept, and a surface takes two."
-        ), {}
+        only = f"{question.wrt} is the only number that can be swept, and a surface takes two."
+        return empty_answer(question, asked, only), {}
     across = replace(section, wrt=question.wrt2.name, wrt_index=question.wrt2.index)
     x, y, plan, notes = _points(section, across, question)
     if min(x.size, y.size) < 2:
-        return empty_answer(
-            question, asked, f"{question.dtype} cannot tell the ends of the range of {question.wrt2} apart; widen it."
-        ), {}
+        narrow = f"{question.dtype} cannot tell the ends of the range of {question.wrt2} apart; widen it."
+        return empty_answer(question, asked, narrow), {}
     if not plan.points:
         return empty_answer(question, asked, _SLOWEST.format(_milliseconds(plan))), {}
     asked_for = question.step, plan.cells, question.atol, question.rtol
@@ -58,9 +55,8 @@ def surface_view(section: Section, question: Question, asked: AskedRecord) -> Vi
     wrt, wrt2, owner = str(question.wrt), str(question.wrt2), gradient_owner(measured)
     implied = None
     if owner in ("surrogate", "another"):
-        field = partial(
-            field_components, batched_plane(section, across, x, y, question.grad_output), question.grad_output
-        )
+        plane = batched_plane(section, across, x, y, question.grad_output)
+        field = partial(field_components, plane, question.grad_output)
         implied = potential_function(field, x, y, question.grad_output, measured.values)
     test = measured.potential
     return view_answer(

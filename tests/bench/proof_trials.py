@@ -24,7 +24,7 @@ from torch.autograd import Function
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.infer import infer
 from gradloupe.server.proof import Proof, prove
-from gradloupe.server.runtime import Section
+from gradloupe.server.runtime.section import Section
 
 SECONDS = 300  # for an original and all of its mutants
 POINTS, STEP = 60, 1e-5  # of a proof, and for a difference of forward where the original's derivative is not proved

@@ -16,7 +16,7 @@ from support.sections import section
 
 from gradloupe.ops import Op
 from gradloupe.server.contract import contract_xray
-from gradloupe.server.runtime import GeneratorStates, preserve_rng
+from gradloupe.server.runtime.rng import GeneratorStates, preserve_rng
 
 
 def sleeping(when):

@@ -10,7 +10,7 @@ from gradloupe.ops import Op
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.infer import infer
 from gradloupe.server.inference.recipe import parse_recipe
-from gradloupe.server.runtime import BoundFunction
+from gradloupe.server.runtime.arguments import BoundFunction
 
 COPIED = "def forward(ctx, z):\n    return z * 1"
 RAISING = "def forward(ctx, z):\n    if {}:\n        raise TypeError('{}')\n    return z * 1"

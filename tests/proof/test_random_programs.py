@@ -13,7 +13,7 @@ from gradloupe.ops import Input
 from gradloupe.server.proof.call import enclose, lanes_of, precision
 from gradloupe.server.proof.column import Parted, Undecided
 from gradloupe.server.proof.enclosure import head
-from gradloupe.server.runtime import Section
+from gradloupe.server.runtime.section import Section
 
 HELD = (0.3071, -0.7103, 1.2039, 0.5077, -1.1011, 0.9029)  # at no place where rounding decides
 SHAPES = ((1,), (3,), (2, 3))

@@ -9,7 +9,7 @@ from support.written_functions import function_of
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.protocol import Element, Question
-from gradloupe.server.runtime import FunctionFailed
+from gradloupe.server.runtime.failure import FunctionFailed
 
 
 class RaisesInBackward(torch.autograd.Function):

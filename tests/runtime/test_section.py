@@ -10,17 +10,10 @@ from support.sections import look, op_of, section
 from support.written_functions import function_of
 
 from gradloupe.ops import Input, Parameter
-from gradloupe.server.runtime import (
-    FunctionFailed,
-    batched_copies,
-    batched_section,
-    dense,
-    expanded,
-    find_rejected,
-    strided,
-    structure_name,
-    transposed,
-)
+from gradloupe.server.runtime.batching import batched_copies, batched_section, structure_name
+from gradloupe.server.runtime.failure import FunctionFailed
+from gradloupe.server.runtime.rejected_points import find_rejected
+from gradloupe.server.runtime.vjp import dense, expanded, strided, transposed
 
 T = np.linspace(-2, 2, 9)
 
@@ -119,7 +112,7 @@ def test_a_single_point_that_is_refused_is_a_gap_and_many_are_a_failure():
 
 def test_an_outer_product_of_all_copies_is_not_taken_for_a_batch():
     cut = batched_section(section("functional_linear", wrt="input[0,1]", of="y[0,0]"), T)
-    assert cut.forward_and_size(T)[1] == 4 * len(T)
+    assert cut.forward_alone(T).elements == 4 * len(T)
 
 
 @pytest.mark.parametrize(("count", "grad_output"), [(5, 1.0), (401, 1.0), (9, 2.0)])

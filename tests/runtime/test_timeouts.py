@@ -10,7 +10,7 @@ from time import thread_time
 import pytest
 import torch
 
-from gradloupe.server.runtime import TookTooLong, time_limit
+from gradloupe.server.runtime.timeouts import TookTooLong, time_limit
 
 
 def for_ever():

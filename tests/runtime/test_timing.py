@@ -9,7 +9,8 @@ import torch
 from support.busy_cpu import crowded
 from support.sections import Counted
 
-from gradloupe.server.runtime import time_limit, timing
+from gradloupe.server.runtime import timing
+from gradloupe.server.runtime.timeouts import time_limit
 from gradloupe.server.runtime.timing import minimum_time
 
 COMPUTED = 0.2  # seconds

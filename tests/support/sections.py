@@ -9,7 +9,7 @@ from gradloupe.ops import OPS, Input, Op, Parameter
 from gradloupe.server.catalogue import default_elements, measured_shapes, parse_element
 from gradloupe.server.numerics.curve.evaluate import Evaluation, Grid, evaluate
 from gradloupe.server.numerics.verdict.verdict import Verdict, judge
-from gradloupe.server.runtime import Section
+from gradloupe.server.runtime.section import Section
 
 # What is measured of an op that claims this.
 WORD = {"exact": "matches", "surrogate": "matches its surrogate", "broken": "differs"}

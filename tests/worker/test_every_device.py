@@ -10,8 +10,8 @@ from support.own_worker import SQUARE
 from support.written_functions import class_source
 
 from gradloupe.server.protocol.errors import Unsolved
-from gradloupe.server.runtime import SEED, GeneratorStates, preserve_rng, seed_all_generators
 from gradloupe.server.runtime.devices import devices, gpu_error
+from gradloupe.server.runtime.rng import SEED, GeneratorStates, preserve_rng, seed_all_generators
 
 # The squares of 0 to 9, looked up. There is nothing beyond: on a GPU such an index ends the use of it.
 LOOKS_UP = """

@@ -42,7 +42,7 @@ class TooLarge(Exception):
 
 @dataclass(frozen=True)
 class DescentPair:
-    """Both runs. ``bent`` says that the true one met a kink or a jump, ``random`` that the Function draws lots.
+    """Both runs of a section. ``bent``: the true one met a kink or a jump; ``random``: the Function draws lots.
 
     ``there`` says of each element that it need not move, as what depends on it is on goal from the start, ``rounded``
     that forward rounds so coarsely that small slopes cannot be seen. ``flat`` says that forward does not change around
@@ -50,6 +50,7 @@ class DescentPair:
     ``landscape`` is None where more than one number moves.
     """
 
+    section: Section
     plan: DescentPlan
     returned: DescentRun
     true: DescentRun
@@ -85,14 +86,15 @@ def descend(section: Section, request: DescentRequest) -> DescentPair:
     left = _SECONDS - (timing.now() - began)
     kinks: list[int] = []
     true = run_descent(start, plan.lr, plan.steps, _true_gradient(truth, loss, random, kinks), max(_MIN_SECONDS, left))
-    paths = returned.positions[:, 0], true.positions[:, 0]
+    paths, unmoved = (returned.positions[:, 0], true.positions[:, 0]), np.ptp(returned.positions, axis=0) == 0
     return DescentPair(
+        section=section,
         plan=plan,
         returned=returned,
         true=true,
         bent=bool(kinks),
         random=random,
-        there=_on_goal(truth, loss, np.array(plan.start)) if _unmoved(returned).any() else _unmoved(returned),
+        there=_on_goal(truth, loss, np.array(plan.start)) if unmoved.any() else unmoved,
         rounded=truth.precision != EPSILON,
         flat=_is_flat(truth, np.array(plan.start), flat_array(y)),
         whole="" if y.is_floating_point() or y.is_complex() else dtype_name(y.dtype),
@@ -122,19 +124,14 @@ def _true_gradient(truth: TrueForward, loss: Loss, random: bool, kinks: list[int
 
 def _is_random(loss: Loss, start: torch.Tensor) -> bool:
     """Whether the Function answers differently when its random numbers are others."""
-    answers = []
-    for each in _SEEDS:
-        seed_all_generators(each)
-        answer = loss.pull(start)
-        answers.append((answer.loss, None if answer.gradient is None else flat_array(answer.gradient)))
-    losses = np.array([loss for loss, _ in answers])
-    gradients = [gradient for _, gradient in answers if gradient is not None]
-    same = np.array_equal(losses, np.full_like(losses, losses[0]), equal_nan=True)
-    return not same or any(not np.array_equal(gradients[0], each, equal_nan=True) for each in gradients[1:])
 
+    def answer(seed: int) -> Array:
+        seed_all_generators(seed)
+        pulled = loss.pull(start)
+        return np.append([] if pulled.gradient is None else flat_array(pulled.gradient), pulled.loss)
 
-def _unmoved(run: DescentRun) -> NDArray[np.bool_]:
-    return np.ptp(run.positions, axis=0) == 0
+    first, *others = map(answer, _SEEDS)
+    return not all(np.array_equal(first, each, equal_nan=True) for each in others)
 
 
 def _on_goal(truth: TrueForward, loss: Loss, start: Array) -> NDArray[np.bool_]:

@@ -16,8 +16,7 @@ from ...runtime.failure import Failure, FunctionFailed
 from ...runtime.rng import seed_all_generators
 from .loss import LossGradient, flat_array
 
-# The loss and its gradient at a position, in a step.
-GradientFunction = Callable[[torch.Tensor, int], LossGradient]
+GradientFunction = Callable[[torch.Tensor, int], LossGradient]  # the loss and its gradient at a position, in a step
 _MovingOutcome = Literal["falls", "rises", "level", "oscillates", "diverges"]
 _RestingOutcome = Literal["there", "reached", "stays", "stuck", "small", "settles"]
 _BrokenOutcome = Literal["infinite", "nan", "bare", "failed"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...runtime.arrays import Array
@@ -15,35 +13,28 @@ from .optimizer import REACHED, DescentOutcome, DescentRun
 _RTOL = 1e-6
 
 
-@dataclass(frozen=True)
-class MovingNames:
-    """What moves, by its ``name``, towards which output ``of``; ``parameter`` says that it is no tensor."""
-
-    name: str
-    of: str
-    parameter: bool = False
-
-
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
-def descent_sentence(pair: DescentPair, moving: MovingNames) -> str:
+def descent_sentence(pair: DescentPair) -> str:
     """What the descent with this backward leads to, compared with the one along the true derivative."""
-    mine, true = _run_text(pair, pair.returned, moving), _run_text(pair, pair.true, moving)
+    mine, true = _run_text(pair, pair.returned), _run_text(pair, pair.true)
     if _same_path(pair):
         parts = [f"With this backward, as with the true derivative, {true}."]
     elif mine == true:
         parts = [f"With this backward, much as with the true derivative, {true}."]
     else:
         parts = [f"With this backward {mine}; with the true derivative {true}."]
-    return " ".join([*parts, *_unmoved_elements(pair, moving), *_notes(pair)])
+    notes = ["At a kink the slope of the downhill side counts as the true derivative."] * pair.bent
+    notes += ["forward draws random numbers, in each step the same for both runs."] * pair.random
+    return " ".join([*parts, *_unmoved_elements(pair), *notes])
 
 
-def _run_text(pair: DescentPair, run: DescentRun, moving: MovingNames) -> str:
-    outcome = _outcome_text(pair, run, moving, run.ending)
+def _run_text(pair: DescentPair, run: DescentRun) -> str:
+    outcome = _outcome_text(pair, run, run.ending)
     return f"{outcome}, and there was time for {_steps(run.steps)} only" if run.late else outcome
 
 
-def _outcome_text(pair: DescentPair, run: DescentRun, moving: MovingNames, outcome: DescentOutcome) -> str:
-    name, last = moving.name, format_number(run.last)
+def _outcome_text(pair: DescentPair, run: DescentRun, outcome: DescentOutcome) -> str:
+    name, last = pair.section.wrt, format_number(run.last)
     match outcome:
         case "there":
             return "the loss is 0 from the start"
@@ -66,7 +57,9 @@ def _outcome_text(pair: DescentPair, run: DescentRun, moving: MovingNames, outco
         case "settles":
             return f"{name} settles{_position(run)}: {_loss_change(run)} in {_steps(run.steps)}"
         case "oscillates":
-            return f"{name} goes back and forth{_oscillation_range(run)}: {_loss_change(run)}, and does not settle"
+            half = run.positions[run.steps // 2 :]
+            between = _places(run, " between {} and {}", half.min(axis=0), half.max(axis=0))
+            return f"{name} goes back and forth{between}: {_loss_change(run)}, and does not settle"
         case "diverges":
             return f"{_loss_change(run)} in {_steps(run.steps)}: it diverges"
         case "infinite":
@@ -75,7 +68,7 @@ def _outcome_text(pair: DescentPair, run: DescentRun, moving: MovingNames, outco
             which = "gradient" if run.lost else "loss"
             return f"the descent ends in step {run.steps + run.lost}, where the {which} is NaN"
         case "bare":
-            return f"{name} does not move: {_no_gradient(pair, moving)}"
+            return f"{name} does not move: {_no_gradient(pair)}"
         case "failed":
             assert run.failure is not None
             message = run.failure.message.splitlines()[0].rstrip(".")
@@ -87,10 +80,8 @@ def _loss_change(run: DescentRun, step: int = -1) -> str:
     first, last = float(run.losses[0]), float(run.losses[step])
     if abs(last - first) <= _RTOL * abs(first):
         return f"the loss stays {format_number(first)}"
-    return (
-        f"the loss {'falls' if last < first else 'grows'} "
-        f"from {format_distinct(first, last)} to {format_distinct(last, first)}"
-    )
+    moves = "falls" if last < first else "grows"
+    return f"the loss {moves} from {format_distinct(first, last)} to {format_distinct(last, first)}"
 
 
 def _steps(count: int) -> str:
@@ -105,11 +96,6 @@ def _path(run: DescentRun) -> str:
     return _places(run, " from {} to {}", run.positions[0], run.positions[-1])
 
 
-def _oscillation_range(run: DescentRun) -> str:
-    half = run.positions[run.steps // 2 :]
-    return _places(run, " between {} and {}", half.min(axis=0), half.max(axis=0))
-
-
 def _places(run: DescentRun, words: str, *places: Array) -> str:
     """Where a single number is; a tensor has no place to be told."""
     return "" if run.positions.shape[1] > 1 else words.format(*(format_number(float(each[0])) for each in places))
@@ -121,11 +107,11 @@ def _zero_gradient(pair: DescentPair, run: DescentRun) -> str:
     return "the slope is too small to be measured" if pair.rounded else "the slope is 0"
 
 
-def _no_gradient(pair: DescentPair, moving: MovingNames) -> str:
-    if moving.parameter:
+def _no_gradient(pair: DescentPair) -> str:
+    if pair.section.sweeps_parameter:
         return "it is a parameter, for which backward returns no gradient"
     if pair.whole:
-        return f"{moving.of} holds whole numbers ({pair.whole}), which carry no gradient"
+        return f"{pair.section.of} holds whole numbers ({pair.whole}), which carry no gradient"
     return "no gradient arrives at it"
 
 
@@ -138,16 +124,9 @@ def _same_path(pair: DescentPair) -> bool:
     return bool(np.allclose(one.positions, other.positions, rtol=_RTOL, atol=_RTOL * length, equal_nan=True))
 
 
-def _unmoved_elements(pair: DescentPair, moving: MovingNames) -> list[str]:
-    still = ~pair.returned.moved.any(axis=0) if pair.returned.steps else np.zeros(0, bool)
-    if not still.any() or still.all():
+def _unmoved_elements(pair: DescentPair) -> list[str]:
+    still = ~pair.returned.moved.any(axis=0)
+    short = int((still & ~pair.there).sum())  # of the goal
+    if still.all() or not short:
         return []
-    still &= ~pair.there
-    if not still.any():
-        return []
-    return [f"{int(still.sum())} of {still.size} elements of {moving.name} never move."]
-
-
-def _notes(pair: DescentPair) -> list[str]:
-    notes = ["At a kink the slope of the downhill side counts as the true derivative."] * pair.bent
-    return notes + ["forward draws random numbers, in each step the same for both runs."] * pair.random
+    return [f"{short} of {still.size} elements of {pair.section.wrt} never move."]

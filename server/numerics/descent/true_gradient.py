@@ -49,8 +49,7 @@ def _loss_slopes(slope: Array, residual: Array) -> Array:
     return np.where(residual == 0, 0.0, slope * residual).sum(axis=1)
 
 
-# budget: the points along the range, no round numbers, that tell how finely forward rounds.
-_PROBES = 33
+_PROBES = 33  # budget: the points along the range, no round numbers, that tell how finely forward rounds
 # ulps: half ulps by which forward's values may be off, vector lanes of the processor differing among themselves.
 _ULPS = 8.0
 # sample: apparent kinks are measured again with steps these many times as wide; a smooth slope is accepted with a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -73,14 +73,14 @@ class _Effect:
 @np.errstate(all="ignore")
 def measure_dependence(
     section: Section,
-    span: Callable[[str], float],
+    spans: Mapping[str, float],
     grad_output: float = 1.0,
     atol: float | None = None,
     rtol: float | None = None,
 ) -> Dependence | None:
     """The dependence of every output on every input, by differences along a random line and by backward of every loss.
 
-    ``span`` gives the range of an input. None where that would take too long. Raises ``FunctionFailed`` where forward
+    ``spans`` are the ranges of the inputs. None where that would take too long. Raises ``FunctionFailed`` where forward
     fails.
     """
     outputs, precision = _tracked(section)[1], max(EPSILON, torch.finfo(section.dtype).eps / 2)
@@ -90,7 +90,7 @@ def measure_dependence(
         return None
     asked = _Asked(section, Allowance(section.dtype, atol, rtol), grad_output, weights)
     inputs, names = tuple(name for name, _ in section.inputs), section.op.outputs
-    effects = [_effect(asked, name, span(name), precision) for name in inputs]
+    effects = [_effect(asked, name, spans[name], precision) for name in inputs]
     singles = [_loss(asked, (name,), effects) for name in names]
     joint = [_loss(asked, names, effects)] if len(names) > 1 else []
     losses = (*singles, *(_with_single_losses(each, singles) for each in joint))

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import torch
 
 from ...protocol.listed import listed
+from ...runtime.arguments import tensors_of
 from ...runtime.graph import CallGraph
 from ...runtime.section import Section
 from ...schema.section import VerdictWord
 from ..curve.evaluation import Evaluation
 from ..diagnosis.diagnose import Diagnosis, diagnose
 from ..formatting.numbers import format_distinct, format_number
-from ..sentences.places import (
-    Names,
-    describe_intervals,
-    describe_point,
-    describe_range,
-    unbroken_stretches,
-)
+from ..sentences.places import Names, describe_intervals, describe_point, describe_range, unbroken_stretches
 from ..sentences.verdict_sentence import verdict_sentence
 from ..verdict.verdict import Verdict
 
-UNNAMED_TENSOR = "a saved tensor"
+_UNNAMED = "a saved tensor"
 _TERMS = re.compile(r"(?<!double )\b(forward|backward)\b|(?<!its own )\bgrad_output\b", re.ASCII)
-# What follows this word is quoted from the Function's exception.
-_RAISED = " raised "
+_RAISED = " raised "  # what follows this word is quoted from the Function's exception
 _REMEDY = "recompute it there from the inputs that were saved, or declare @once_differentiable"
 
 
@@ -41,22 +33,18 @@ def saved_intermediates(section: Section, t: float) -> tuple[str, ...]:
     try:
         graph = CallGraph.of(section, t)
         data = {tensor.data_ptr() for tensor in (*graph.given.values(), *graph.outputs.values())}
-        names = [name for name, tensor in _tensors_on_ctx(graph) if tensor.data_ptr() not in data]
+        found: list[tuple[str, Any]] = []
+        for node in graph.nodes():
+            found += [*((f"ctx.{name}", value) for name, value in vars(node).items()), (_UNNAMED, node.saved_tensors)]
+        names = [
+            name
+            for name, value in found
+            for each in tensors_of(value)
+            if each.is_floating_point() and each.data_ptr() not in data
+        ]
     except Exception:  # noqa: BLE001 what fails here is shown where the section itself is evaluated
         return ()
     return tuple(dict.fromkeys(names))
-
-
-def _tensors_on_ctx(graph: CallGraph) -> Iterator[tuple[str, torch.Tensor]]:
-    for node in graph.nodes():
-        for name, value in vars(node).items():
-            yield from ((f"ctx.{name}", each) for each in _float_tensors(value))
-        yield from ((UNNAMED_TENSOR, each) for each in _float_tensors(node.saved_tensors))
-
-
-def _float_tensors(value: Any) -> list[torch.Tensor]:
-    several = value if isinstance(value, tuple | list) else (value,)
-    return [each for each in several if isinstance(each, torch.Tensor) and each.is_floating_point()]
 
 
 def one_derivative_further(sentence: str, grad_input: str) -> str:
@@ -93,10 +81,8 @@ def explain_second_order(first: Section, evaluation: Evaluation, verdict: Verdic
         return Diagnosis("not differentiable", _not_differentiable(failure.message))
     if verdict.word != "differs":
         return None
-    kept = [
-        f"the {UNNAMED_TENSOR.removeprefix('a ')}" if each == UNNAMED_TENSOR else each
-        for each in _saved(first, evaluation)
-    ]
+    x = evaluation.rows.x
+    kept = [each.replace("a saved", "the saved") for each in saved_intermediates(first, float(x[x.size // 2]))]
     if _is_silent(evaluation):
         return Diagnosis("no history", _no_history(kept, names))
     story = diagnose(evaluation, verdict)
@@ -104,14 +90,9 @@ def explain_second_order(first: Section, evaluation: Evaluation, verdict: Verdic
         return None
     sentence = one_derivative_further(story.sentence, names.of)
     if kept:
-        sentence += (
-            f" Autograd does not see through {listed(kept)}, which forward computed and kept for backward: {_REMEDY}."
-        )
+        unseen = f"Autograd does not see through {listed(kept)}, which forward computed and kept for backward"
+        sentence += f" {unseen}: {_REMEDY}."
     return Diagnosis(story.kind, sentence)
-
-
-def _saved(first: Section, evaluation: Evaluation) -> tuple[str, ...]:
-    return saved_intermediates(first, float(evaluation.rows.x[evaluation.rows.x.size // 2]))
 
 
 def _is_silent(evaluation: Evaluation) -> bool:
@@ -157,17 +138,14 @@ def _with_first(sentence: str, first: VerdictWord) -> str:
 
 
 def _notes(evaluation: Evaluation, verdict: Verdict, names: Names, first: VerdictWord) -> list[str]:
-    notes = []
-    if verdict.word.startswith("matches"):
-        if _is_silent(evaluation):
-            notes.append(
-                f"Autograd sees no path from {names.of} to {names.wrt} and takes the derivative as 0, "
-                "which is right here."
-            )
-        if first == "differs":
-            notes.append(f"That says nothing about {names.of} itself: the first derivative differs.")
-        if first == "matches its surrogate":
-            notes.append(f"{names.of} itself is the derivative of the surrogate, by design.")
+    if not verdict.word.startswith("matches"):
+        return []
+    path = f"Autograd sees no path from {names.of} to {names.wrt} and takes the derivative as 0, which is right here."
+    notes = [path] if _is_silent(evaluation) else []
+    if first == "differs":
+        notes.append(f"That says nothing about {names.of} itself: the first derivative differs.")
+    if first == "matches its surrogate":
+        notes.append(f"{names.of} itself is the derivative of the surrogate, by design.")
     return notes
 
 

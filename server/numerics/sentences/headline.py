@@ -96,15 +96,21 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names, t
 def _numbers_by_design(evaluation: Evaluation, verdict: Verdict) -> str:
     """What backward returns where it is meant to differ, and what forward calls for, if each is one number."""
     rows, grad_output = verdict.forward.status == Status.DIFFERS, evaluation.grad_output
-    if evaluation.analytical is None or not rows.any():
+    if evaluation.analytical is None:
         return ""
     returned, right = evaluation.analytical[rows], grad_output * evaluation.numerical.slopes.value[rows]
-    if not (_constant(returned) and _constant(right)):
+    one, other = _one_number(returned), _one_number(right)
+    if not (one and other):
         return ""
-    one, other = format_number(float(returned[0])), format_number(float(right[0]))
     if grad_output == 1:
         return f"backward returns {one}, the slope of the dotted surrogate; forward’s slope is {other}"
     return f"backward returns {one}, as the dotted surrogate calls for; forward calls for {other}"
+
+
+def _one_number(values: np.ndarray) -> str:
+    """What is written of the values where that is the same of all; else empty."""
+    written = {format_number(float(each)) for each in values}
+    return written.pop() if len(written) == 1 else ""
 
 
 def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
@@ -134,7 +140,7 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Ter
         yield f"Differs {where}: {terms.backward} is off by {off}, more than rounding explains."
     numbers = f"{terms.backward} returns {format_distinct(returned, expected)}, {slope}"
     rows = compared.status == Status.DIFFERS
-    if _constant(evaluation.analytical[rows]) and _constant(right[rows]):
+    if _one_number(evaluation.analytical[rows]) and _one_number(right[rows]):
         yield f"Differs {where}: {numbers}."
     if compared.intervals != ((float(evaluation.rows.x[row]),) * 2,):
         yield f"Differs {where}: at {names.wrt} = {x} {numbers}."
@@ -153,11 +159,6 @@ def _differs_at_kink(
     if not np.isfinite(sides).all():
         yield f"{at}, where {terms.function} has a cusp."
     yield f"{at}, but gradients from {format_number(sides[0])} to {format_number(sides[1])} are right."
-
-
-def _constant(values: np.ndarray) -> bool:
-    """Whether all are one number, as far as that is written."""
-    return len({format_number(float(each)) for each in values}) == 1
 
 
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:

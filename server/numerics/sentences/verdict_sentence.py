@@ -16,11 +16,20 @@ from ..sampling.grid import Grid
 from ..status import STATUS_WORDS, Status
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
-from .places import Names, describe_finite_range, describe_intervals, describe_point, describe_range, few_points
+from .places import (
+    Names,
+    describe_finite_range,
+    describe_intervals,
+    describe_point,
+    describe_range,
+    element_name,
+    few_points,
+)
 
 _ONE_DRAW = "forward draws random numbers; this verdict is for one draw, with the same numbers at every point."
 _EXPLAINED_LAWS: tuple[Law, ...] = ("repeats", "untouched", "layout", "adds")  # of which the explanation says the rest
 _MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more the number is told
+_MAX_PLACES = 4  # budget: kinks, or jumps, that are named
 
 
 def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
@@ -31,7 +40,7 @@ def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> 
     if verdict.word.startswith("matches") or verdict.word == "differs":
         few = few_points(evaluation, verdict.against)
         parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + [f"{few} could be checked."] * bool(few)
-        parts += _remark(evaluation, verdict, names) + _mirrored_element(evaluation, names)
+        parts += _remark(evaluation, verdict, names) + _mirrored_element(evaluation)
     if verdict.word.startswith("matches") and evaluation.whole_range is not None:
         parts += whole_range_sentences(evaluation.whole_range, evaluation.grid, names)
     if evaluation.hurried:
@@ -209,32 +218,31 @@ def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     rows = np.flatnonzero(verdict.against.status == Status.SUBGRADIENT)
     if not rows.size or evaluation.analytical is None or evaluation.grad_output == 0:
         return []
+    places = [describe_point(x, evaluation) for x in evaluation.rows.x[rows]]
     if rows.size == 1:
         row = int(rows[0])
-        where, returned = describe_point(evaluation.rows.x[row], evaluation), format_number(evaluation.analytical[row])
         right = f"any gradient {_sides(evaluation, judged_curve(evaluation, verdict), row)} is right there."
-        return [f"At the kink at {where} it returns {returned}: {right}"]
-    places = listed(
-        [describe_point(x, evaluation) for x in evaluation.rows.x[rows][:4]] + (["others"] if rows.size > 4 else [])
-    )
-    return [f"At the kinks at {places} it returns a gradient between those of the two sides, which is right."]
+        return [f"At the kink at {places[0]} it returns {format_number(evaluation.analytical[row])}: {right}"]
+    where = _first(places, "others")
+    return [f"At the kinks at {where} it returns a gradient between those of the two sides, which is right."]
 
 
 def _at_jumps(evaluation: Evaluation) -> list[str]:
     places = [describe_point(each.x, evaluation) for each in evaluation.special if each.kind == "jump"]
     if not places:
         return []
-    many = [*places[:4], "other places"] if len(places) > 4 else places
-    return [f"forward jumps at {listed(many)}, where it has no slope to compare with."]
+    return [f"forward jumps at {_first(places, 'other places')}, where it has no slope to compare with."]
 
 
-def _mirrored_element(evaluation: Evaluation, names: Names) -> list[str]:
+def _first(places: list[str], others: str) -> str:
+    return listed([*places[:_MAX_PLACES], others] if len(places) > _MAX_PLACES else places)
+
+
+def _mirrored_element(evaluation: Evaluation) -> list[str]:
     """That two elements of a symmetric matrix were moved as one."""
-    if not evaluation.section.mirror:
-        return []
-    matrix = names.wrt.partition("[")[0]
-    other = f"{matrix}[{','.join(map(str, evaluation.section.mirror))}]"
-    return [f"forward reads one triangle of {matrix} only: {other} is moved too, and the gradients of both are added."]
+    matrix, mirror = evaluation.section.wrt, evaluation.section.mirror
+    also = f"{element_name(matrix, mirror)} is moved too, and the gradients of both are added"
+    return [f"forward reads one triangle of {matrix} only: {also}."] * bool(mirror)
 
 
 def whole_range_sentences(wide: WholeRangeCheck, grid: Grid, names: Names) -> list[str]:
@@ -255,31 +263,20 @@ def _agrees_beyond(wide: WholeRangeCheck, grid: Grid, names: Names) -> str:
     right = "follows its surrogate too" if names.claim == "surrogate" else "agrees with forward"
     if counts[Status.UNDECIDED]:
         return f"{where} backward {right} wherever differences of forward are precise enough."
-    extent = (
-        ", wherever forward is finite"
-        if counts[Status.GAP]
-        else ""
-        if any(wide.ends)
-        else ", up to the largest numbers of the dtype"
-    )
-    return f"{where} backward {right}{extent}."
+    extent = "" if any(wide.ends) else ", up to the largest numbers of the dtype"
+    return f"{where} backward {right}{', wherever forward is finite' if counts[Status.GAP] else extent}."
 
 
 def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: Grid, names: Names) -> str:
     intervals = [_interval(wide, each, names) for each in outside[:_MAX_INTERVALS]]
     more = len(outside) - len(intervals)
     where = listed([*intervals, f"on {more} more intervals"] if more else intervals)
-    row = _nearest_differing(wide, grid)
+    away = np.maximum(grid.start - wide.x, wide.x - grid.stop)
+    row = int(np.where((wide.status == Status.DIFFERS) & (away > 0), away, np.inf).argmin())
     returned, right = wide.analytical[row], wide.numerical[row]
     example = f"at {names.wrt} = {format_number(wide.x[row])} it returns {format_distinct(returned, right)}"
     example += f", where {format_distinct(right, returned)} is right{describe_size(abs(returned - right), right)}"
     return f"Outside this range backward differs {where}: {example}."
-
-
-def _nearest_differing(wide: WholeRangeCheck, grid: Grid) -> int:
-    """The accused point out of sight that is nearest to the visible range."""
-    away = np.maximum(grid.start - wide.x, wide.x - grid.stop)
-    return int(np.where((wide.status == Status.DIFFERS) & (away > 0), away, np.inf).argmin())
 
 
 def _interval(wide: WholeRangeCheck, interval: Interval, names: Names) -> str:
@@ -297,21 +294,9 @@ def _interval(wide: WholeRangeCheck, interval: Interval, names: Names) -> str:
 
 
 def _end_sentences(wide: WholeRangeCheck, names: Names) -> list[str]:
-    below, above = wide.ends
+    low, high = (format_number(float(f"{limit:.3g}")) for limit in wide.reach)  # known to three places
+    below, above = ("it takes too long" if why == "slow" else why and f"it raises {why}" for why in wide.ends)
     if below == above and below:
-        where = f"below {_three_digits(wide.reach[0])} and above {_three_digits(wide.reach[1])}"
-        return [f"Farther out, {where}, {_reason(below)}."]
-    sentences = []
-    for why, side, limit in ((below, "Below", wide.reach[0]), (above, "Above", wide.reach[1])):
-        if why:
-            sentences.append(f"{side} {names.wrt} = {_three_digits(limit)} {_reason(why)}.")
-    return sentences
-
-
-def _reason(why: str) -> str:
-    return "it takes too long" if why == "slow" else f"it raises {why}"
-
-
-def _three_digits(limit: float) -> str:
-    """A limit of the reach, which is not known to more than three places."""
-    return format_number(float(f"{limit:.3g}"))
+        return [f"Farther out, below {low} and above {high}, {below}."]
+    ends = (f"Below {names.wrt} = {low}", below), (f"Above {names.wrt} = {high}", above)
+    return [f"{where} {reason}." for where, reason in ends if reason]

@@ -13,7 +13,7 @@ from support.sections import Counted, Written, look, op_of, section, written
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.numerics.linearity.laws import Violation, check_linearity, describe_violation
-from gradloupe.server.runtime import batched_section
+from gradloupe.server.runtime.batching import batched_section
 
 F = torch.nn.functional
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)

@@ -11,7 +11,7 @@ from support.sections import op_of
 from torch.autograd.function import once_differentiable
 
 from gradloupe.ops import OPS, Input, Op
-from gradloupe.server.runtime import declares_once
+from gradloupe.server.runtime.graph import declares_once
 
 F = torch.nn.functional
 X = np.array([-1.2, 0.5, 2.0])

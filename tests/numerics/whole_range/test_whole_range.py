@@ -13,7 +13,8 @@ from gradloupe.ops import Input
 from gradloupe.server.numerics.curve.evaluate import Grid
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.numerics.whole_range.check import check_whole_range, outside_view
-from gradloupe.server.runtime import batched_section, reference_of
+from gradloupe.server.runtime.batching import batched_section
+from gradloupe.server.runtime.reference import reference_of
 
 F, S = torch.nn.functional, torch.special
 
