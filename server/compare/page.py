@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from ..documents.typography import with_minus_sign
 from ..figure.axes import common_axis_ranges
 from ..figure.inline_svg import static_figure
 from ..figure.legend import legend
+from ..figure.scene import Scene, build_scene
 from ..html.gallery import cards_by_group
 from ..html.pages import Pages, page_document
 from ..html.social_tags import SocialTags
@@ -56,7 +58,13 @@ class ComparedPair:
         left, right = (op["title"] for op in self.ops)
         return f"{left} vs. itself" if self.ops[0] is self.ops[1] else f"{left} vs. {right}"
 
-    @property
+    @cached_property
+    def scenes(self) -> tuple[Scene, ...]:
+        """Both figures, on common axes; none before both are measured."""
+        held, layout = common_axis_ranges(self.answers or ()), self.pair.left.layout
+        return tuple(build_scene(answer, layout, held) for answer in self.answers or ())
+
+    @cached_property
     def words(self) -> list[str]:
         """The differences, in sentences; none before both are measured."""
         if self.answers is None:
@@ -81,12 +89,12 @@ class ComparedPair:
         """
         if self.answers is None:
             return None
-        held = common_axis_ranges(self.answers)
         sides = dict[str, dict[str, Any]]()
-        for i, (side, answer) in enumerate(zip(SIDES, self.answers, strict=True)):
-            sides[side] = {**page_document(answer, self.alone(i), held), "own": self.own(side)}
+        for i, (side, answer, drawn) in enumerate(zip(SIDES, self.answers, self.scenes, strict=True)):
+            exact = exact_document(answer, self.alone(i))
+            sides[side] = {**page_document(answer, exact, drawn), "own": self.own(side)}
             if pages is not None:
-                sides[side]["words"] = pages.words(answer, self.alone(i), ("verdict",))
+                sides[side]["words"] = pages.words(exact, ("verdict",))
         shared = {
             "address": self.address,
             "swapped": self.swapped,
@@ -125,7 +133,7 @@ def pair_context(both: ComparedPair, device: DeviceSummary, base: str) -> dict[s
 
 def _side(both: ComparedPair, i: int) -> dict[str, Any]:
     name, layout, asked = SIDES[i], both.pair.left.layout, both.pair.both[i].question
-    still = both.answers and static_figure(both.answers[i], layout, common_axis_ranges(both.answers))
+    drawn = both.scenes[i] if both.scenes else None
     question: Any = asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": layout}
     return {
         "name": name,
@@ -133,8 +141,8 @@ def _side(both: ComparedPair, i: int) -> dict[str, Any]:
         "own": both.own(name),
         "answer": None if both.answers is None else exact_document(both.answers[i], both.alone(i)),
         "question": question,
-        "around": legend(None if both.answers is None else both.answers[i], question),
-        "still": still or "",
+        "around": legend(drawn.whole if drawn else None, question),
+        "still": static_figure(drawn) if drawn else "",
         "alone": both.alone(i),
         "elsewhere": lambda span: pair_address(*both.ops, _with_range(both.pair, span)),
         "source": _listings(both)[i],

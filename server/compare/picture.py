@@ -6,11 +6,9 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from ..documents.typography import typeset_sentence
-from ..figure.axes import common_axis_ranges
 from ..figure.curve_panels import curve_panels
 from ..figure.legend_keys import box_key
 from ..figure.panel import Canvas, Panel
-from ..figure.scene import build_scene
 from ..figure.sheet_layout import Picture
 from ..figure.sheet_svg import svg_of_picture
 from ..schema.section import Ends
@@ -28,8 +26,7 @@ def pair_svg(both: ComparedPair, theme: str) -> str:
     answers = both.answers
     if answers is None:
         raise ValueError("a pair is drawn when both are measured")
-    held, layout, said = common_axis_ranges(answers), both.pair.left.layout, " ".join(both.words)
-    scenes = [build_scene(answer, layout, held) for answer in answers]
+    scenes, said = both.scenes, " ".join(both.words)
     stretches = difference_stretches(*answers) if all(answer.columns for answer in answers) else ([], [])
     kinds = stretches if scenes[0].lower else ([*stretches[0], *stretches[1]],)
     columns = ([_striped(*each) for each in zip(curve_panels(scene), kinds, strict=True)] for scene in scenes)

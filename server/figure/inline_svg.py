@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from ..protocol.answer import Answer, CurvesAnswer
-from .axes import AxisRanges, Tick, fitting_labels, widest_label, without_shared_power
+from ..protocol.answer import Answer
+from .axes import Tick, fitting_labels, widest_label, without_shared_power
 from .legend_keys import LegendEntry
 from .palette import PAGE_PALETTE, Pen
 from .panel import CELLS_WITH_NUMBERS, Canvas, Panel
-from .scene import FEW, MANY, Axis, Scene, build_scene
+from .scene import FEW, MANY, Axis, Scene
 from .svg_elements import escape_xml, svg_element, text_width
 from .svg_paths import PathGrid, area_path, curve_path, mark_positions
 from .traces import Layer
@@ -32,9 +32,8 @@ _MARKS = {
 _CLASSES = {"surrogate slope": "surrogate", "subgradients": "upright"}
 
 
-def static_figure(answer: CurvesAnswer, layout: str, held: AxisRanges | None = None) -> Markup:
-    """The figure of ``answer``, for the element of class ``still``; ``held`` are the ranges of the y-axes, if given."""
-    drawn = build_scene(answer, layout, held)
+def static_figure(drawn: Scene) -> Markup:
+    """The figure of a scene, for the element of class ``still``."""
     gutter = svg_element("svg", {"class": "gutter", "width": f"{drawn.left:g}rem", "height": "1"})
     panels = [_panel(drawn, up, name) for up, name in ((drawn.upper, "upper"), (drawn.lower, "lower")) if up]
     return Markup("").join([gutter, *panels, labels_below(drawn.few, drawn.many)])

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..documents.typography import nouns
-from ..protocol.answer import CurvesAnswer
 from ..schema.section import Nouns, TermsRecord
 from ..schema.verdict_words import FAILING_WORDS, VERDICTS
 from .drawn_section import DrawnSection
@@ -30,12 +29,11 @@ class Legend:
     differing: str = "they differ"
 
 
-def legend(answer: CurvesAnswer | None, question: ShownQuestion) -> Legend:
-    """The legend of an answer; the usual one while there is none yet."""
+def legend(section: DrawnSection | None, question: ShownQuestion) -> Legend:
+    """The legend of a section; the usual one while there is none yet."""
     said, wrt, overlaid = nouns(question), question["wrt"], question["layout"] == "overlaid"
-    if answer is None:
+    if section is None:
         return Legend(*axis_words(said, wrt, "", overlaid), said)
-    section = DrawnSection.of_answer(answer)
     upper, lower = axis_words(said, wrt, section.word, overlaid)
     bends = bend_words(mark.kind for mark in section.marks) or "kink"
     return Legend(upper, lower, said, legend_curves(section), bends, stripe_label(section.word))

@@ -5,6 +5,7 @@ The pictures of the server are drawn from a ``Scene``, the figure of a page from
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, copysign
 
 from ..protocol.answer import CurvesAnswer
@@ -12,7 +13,7 @@ from ..schema.page import AxesRecord, AxisRecord, SceneRecord
 from .axes import AxisRange, AxisRanges, Tick, axis_ranges, fitting_ticks, ticks, widest_label
 from .drawn_section import DrawnSection, pole_rows, steep_places, without_poles
 from .legend import axis_words, bend_words, legend_curves, stripe_label
-from .traces import Layer, curves, layers, mark_layers
+from .traces import DrawnCurve, Layer, curves, layers, mark_layers
 
 _LABELS = {"stacked": 4, "overlaid": 7}
 FEW, MANY = (4, 14.0), (7, 25.0)  # how many labels, and their room in rem, below a narrow figure and a wide one
@@ -39,7 +40,7 @@ class Axis:
         """The positions of all ``values``, None of none."""
         low, high = self.span
         size = high - low
-        found = (None if value is None else (value - low) / size for value in values)
+        found = [None if value is None else (value - low) / size for value in values]
         return [share if share is None or -_FAR < share < _FAR else copysign(_FAR, share) for share in found]
 
     def inside(self, value: float) -> bool:
@@ -49,18 +50,51 @@ class Axis:
 
 @dataclass(frozen=True)
 class Scene:
-    """One figure. ``few`` and ``many`` are the x-axis below a narrow figure and a wide one; ``lower`` is None when
-    overlaid; ``left`` is the room before the panels in rem; ``stripes`` are from where to where slopes differ."""
+    """One figure. ``few`` and ``many`` are the x-axis below a narrow figure and a wide one; ``stripes`` are from where
+    to where slopes differ.
 
+    ``section`` is what is drawn of the ``whole``; ``ranges`` are those of its y-axes in either layout, ``least`` what
+    they were without the curve that is implied.
+    """
+
+    whole: DrawnSection
     section: DrawnSection
+    layout: str
+    ranges: AxisRanges
+    least: AxisRanges
     few: Axis
     many: Axis
-    upper: Axis
-    lower: Axis | None
-    left: float
     stripes: tuple[AxisRange, ...]
     opacity: float
-    layers: tuple[Layer, ...]
+
+    @cached_property
+    def axes(self) -> dict[str, tuple[Axis, Axis | None]]:
+        """The y-axes by layout: the upper one, and the lower, None when overlaid."""
+        return {layout: _y_axes(self.section, layout, self.ranges) for layout in _LABELS}
+
+    @property
+    def upper(self) -> Axis:
+        return self.axes[self.layout][0]
+
+    @property
+    def lower(self) -> Axis | None:
+        return self.axes[self.layout][1]
+
+    @property
+    def left(self) -> float:
+        """The room before the panels in rem."""
+        widest = widest_label(self.upper.ticks + (self.lower.ticks if self.lower else ()))
+        return ceil(4 * max(_LEFT, 0.7 + widest)) / 4
+
+    @cached_property
+    def curves(self) -> tuple[DrawnCurve, ...]:
+        """The curves, from back to front."""
+        return tuple(curves(self.section))
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """The curves, areas and marks, from back to front."""
+        return tuple(layers(self.section, self.curves))
 
     def axis(self, layer: Layer) -> Axis:
         return self.lower if layer.lower and self.lower else self.upper
@@ -69,20 +103,19 @@ class Scene:
 def build_scene(answer: CurvesAnswer, layout: str, held: AxisRanges | None = None) -> Scene:
     """The figure of ``answer``, panels "stacked" or "overlaid"; ``held`` are y-axes that it shares with another."""
     whole = DrawnSection.of_answer(answer)
-    section = without_poles(whole)
-    upper, lower = _y_axes(section, layout, held or axis_ranges(whole))
-    few, many = _x_axes(section)
-    widest = widest_label(upper.ticks + (lower.ticks if lower else ()))
+    section, ranges = without_poles(whole), held or axis_ranges(whole)
+    across = (section.start, section.stop)
+    few, many = (Axis(across, section.wrt, fitting_ticks(across, *room)) for room in (FEW, MANY))
     return Scene(
+        whole=whole,
         section=section,
+        layout=layout,
+        ranges=ranges,
+        least=ranges if held or section.visible_implied is None else axis_ranges(whole, implied=False),
         few=few,
         many=many,
-        upper=upper,
-        lower=lower,
-        left=ceil(4 * max(_LEFT, 0.7 + widest)) / 4,
         stripes=tuple(_stripe(section, interval) for interval in section.intervals),
-        opacity=_opacity(section),
-        layers=tuple(layers(section)),
+        opacity=0.15 if section.word == "differs" else 0.055,
     )
 
 
@@ -94,42 +127,29 @@ def _y_axes(section: DrawnSection, layout: str, ranges: AxisRanges) -> tuple[Axi
     return upper, None if layout == "overlaid" else lower
 
 
-def _x_axes(section: DrawnSection) -> tuple[Axis, Axis]:
-    across = (section.start, section.stop)
-    few, many = (Axis(across, section.wrt, fitting_ticks(across, *room)) for room in (FEW, MANY))
-    return few, many
-
-
-def _opacity(section: DrawnSection) -> float:
-    return 0.15 if section.word == "differs" else 0.055
-
-
 def _stripe(section: DrawnSection, interval: AxisRange) -> AxisRange:
     low, high = interval
     more = max(0.0, _LEAST * (section.stop - section.start) - (high - low)) / 2
     return low - more, high + more
 
 
-def scene_document(answer: CurvesAnswer, held: AxisRanges | None = None) -> SceneRecord:
-    """The scene in both layouts as plain data, its curves by the names of their columns.
+def scene_document(drawn: Scene) -> SceneRecord:
+    """A scene in both layouts as plain data, its curves by the names of their columns.
 
     ``gaps`` are rows in which nothing is drawn, beside poles; ``steep`` are the neighbourhoods of poles and cusps.
     """
-    whole = DrawnSection.of_answer(answer)
-    section, ranges = without_poles(whole), held or axis_ranges(whole)
-    least = ranges if held or section.visible_implied is None else axis_ranges(whole, implied=False)
-    few, many = _x_axes(section)
+    section = drawn.section
     return {
-        "axes": {layout: _axes_document(section, layout, ranges, least) for layout in ("stacked", "overlaid")},
-        "few": _ticks_document(few),
-        "many": _ticks_document(many),
-        "stripes": [_stripe(section, interval) for interval in section.intervals],
+        "axes": {layout: _axes_document(drawn, layout) for layout in ("stacked", "overlaid")},
+        "few": _ticks_document(drawn.few),
+        "many": _ticks_document(drawn.many),
+        "stripes": list(drawn.stripes),
         "seen": list(section.seen),
-        "opacity": _opacity(section),
-        "curves": [(curve.name, curve.column, curve.lower, curve.rows(section)) for curve in curves(section)],
+        "opacity": drawn.opacity,
+        "curves": [(curve.name, curve.column, curve.lower, curve.rows(section)) for curve in drawn.curves],
         "marks": [(layer.name, layer.lower, layer.x, layer.y) for layer in mark_layers(section)],
-        "gaps": sorted(pole_rows(whole)),
-        "steep": steep_places(whole),
+        "gaps": sorted(pole_rows(drawn.whole)),
+        "steep": steep_places(drawn.whole),
         "nouns": section.nouns,
         "legend": {
             "curves": sorted(legend_curves(section)),
@@ -139,11 +159,12 @@ def scene_document(answer: CurvesAnswer, held: AxisRanges | None = None) -> Scen
     }
 
 
-def _axes_document(section: DrawnSection, layout: str, ranges: AxisRanges, least: AxisRanges) -> AxesRecord:
-    upper, lower = _y_axes(section, layout, ranges)
+def _axes_document(drawn: Scene, layout: str) -> AxesRecord:
+    section, least = drawn.section, drawn.least.of(layout)
+    upper, lower = drawn.axes[layout]
     return {
-        "upper": _axis_document(upper, least.of(layout)[0]),
-        "lower": _axis_document(lower, least.of(layout)[1]) if lower else None,
+        "upper": _axis_document(upper, least[0]),
+        "lower": _axis_document(lower, least[1]) if lower else None,
         "words": axis_words(section.nouns, section.wrt, section.word, layout == "overlaid"),
     }
 

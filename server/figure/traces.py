@@ -1,6 +1,6 @@
 """The layers of a figure, from back to front: curves, each a column of the section, and marks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -89,12 +89,12 @@ def _steps(ys: Numbers) -> Iterator[int]:
             yield row
 
 
-def layers(section: DrawnSection) -> list[Layer]:
-    """The layers of a section from which ``without_poles`` has removed the poles."""
+def layers(section: DrawnSection, lines: Iterable[DrawnCurve]) -> list[Layer]:
+    """The layers of a section from which ``without_poles`` has removed the poles, with its ``curves`` as ``lines``."""
     outline = _band(section.x, section.column("numerical"), section.column("error"))
     return [
         Layer("error band", "area", True, *outline),
-        *(curve.layer(section) for curve in curves(section)),
+        *(curve.layer(section) for curve in lines),
         *mark_layers(section),
     ]
 

@@ -22,13 +22,15 @@ from ..figure.axes import AxisRanges
 from ..figure.drawn_section import without_hidden
 from ..figure.inline_svg import inline_panels, static_figure
 from ..figure.legend import legend
-from ..figure.scene import scene_document
+from ..figure.scene import Scene, build_scene, scene_document
 from ..protocol.answer import Answer, CurvesAnswer
 from ..protocol.views import VIEWS, WRITTEN_VIEWS
 from ..schema.op import DeviceSummary, LoadError, OpDescription, OpStub, ThumbnailCurves, UnsolvedOp
 from ..schema.page import DrawnRecord, PagePanelRecord, PageSectionRecord
+from ..schema.section import SectionDocument
 from ..schema.views import ProofRecord
 from ..url.address import (
+    LAYOUTS,
     Address,
     canonical_address,
     curves_only,
@@ -205,15 +207,15 @@ class Pages:
             shown["ranges"] = dict(zip(("upper", "lower"), view.held.of(view.address.layout), strict=True))
         return unlinked(self._render(f"published/{template}.html", shown | context).decode()).encode()
 
-    def words(self, answer: CurvesAnswer, address: str, names: Iterable[str] = FRAGMENTS) -> dict[str, str]:
-        """What is said of an answer, as HTML by the id of the element of a page that it fills."""
+    def words(self, document: SectionDocument, names: Iterable[str] = FRAGMENTS) -> dict[str, str]:
+        """What is said of an answer, from its exact ``document``: HTML by the id of the element that it fills."""
         said = self._environment.get_template("parts/fragments.html").module
-        document = exact_document(answer, address)
         return {FRAGMENTS[name]: str(getattr(said, name)(document)) for name in names}
 
     def document(self, answer: CurvesAnswer, address: str) -> PageSectionRecord:
         """What a page needs to draw ``answer`` and to say what was found, to be dumped by orjson."""
-        return {**page_document(answer, address), "words": self.words(answer, address)}
+        document = exact_document(answer, address)
+        return {**page_document(answer, document, build_scene(answer, LAYOUTS[0])), "words": self.words(document)}
 
     def controls(self, op: OpDescription, device: DeviceSummary, address: Address, answer: CurvesAnswer) -> Markup:
         """The form with the controls of a Function, set as in the address, as HTML."""
@@ -299,22 +301,22 @@ class Pages:
         return self._environment.get_template(template).render(context).encode("utf-8", "replace")
 
 
-def page_document(answer: CurvesAnswer, address: str, held: AxisRanges | None = None) -> DrawnRecord:
-    """The document of ``answer``, to be dumped by orjson; ``held`` are y-axes that its figure shares with another."""
-    scene = scene_document(answer, held)
-    readings = reading_words(exact_document(answer, address))
-    return {**compact_document(answer, address), "scene": scene, "readings": readings}
+def page_document(answer: CurvesAnswer, exact: SectionDocument, drawn: Scene) -> DrawnRecord:
+    """The document of ``answer``, to be dumped by orjson, from its ``exact`` one and its figure."""
+    compact = compact_document(answer, exact["address"])
+    return {**compact, "scene": scene_document(drawn), "readings": reading_words(exact)}
 
 
 def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
     op, address, answer = view.op, view.address, view.answer
     asked = address.question
     document = None if answer is None else exact_document(answer, view.figure)
+    drawn = None if answer is None else build_scene(answer, address.layout, view.held)
     question: Any = asdict(asked) | {"wrt": str(asked.wrt), "of": str(asked.of), "layout": address.layout}
     shown: dict[str, Any] = {name: getattr(view, name) for name in _SHOWN}
     return shown | {
         "question": question,
-        "around": legend(answer, question),
+        "around": legend(drawn.whole if drawn else None, question),
         "values": query_values(address),
         "defaults": default_query_values(op, asked.wrt),
         "extents": default_ranges(op),
@@ -325,8 +327,8 @@ def _context(view: SectionPage, place: str = "/ops/{name}") -> dict[str, Any]:
         "theme": address.theme,
         "social": section_tags(view.base, op, address, None if answer is None else answer.header, view.indexed),
         "answer": document,
-        "packed": "" if answer is None else script_json(page_document(answer, view.figure, view.held)),
-        "still": "" if answer is None else static_figure(answer, address.layout, view.held),
+        "packed": script_json(page_document(answer, document, drawn)) if answer and document and drawn else "",
+        "still": static_figure(drawn) if drawn else "",
     }
 
 

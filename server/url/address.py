@@ -125,7 +125,7 @@ def _usual_range(parameter: NumberDescription) -> tuple[float, float]:
 
 def default_address(op: OpDescription, wrt: Element | None = None) -> Address:
     """The address of an op without a query, or with nothing but ``wrt`` in it."""
-    wrt = wrt or Element(op["wrt"]["name"], tuple(op["wrt"]["index"]))
+    wrt = wrt or _usual_wrt(op)
     start, stop = default_ranges(op)[wrt.name]
     return Address(
         Question(
@@ -141,6 +141,10 @@ def default_address(op: OpDescription, wrt: Element | None = None) -> Address:
             recipe=op["usual_recipe"],
         )
     )
+
+
+def _usual_wrt(op: OpDescription) -> Element:
+    return Element(op["wrt"]["name"], tuple(op["wrt"]["index"]))
 
 
 def default_wrt2(op: OpDescription, wrt: Element) -> Element | None:
@@ -186,7 +190,7 @@ def query_values(address: Address) -> dict[str, str]:
 
 def default_query_values(op: OpDescription, wrt: Element) -> dict[str, str]:
     """The defaults of all query parameters as text, in order; ``start`` and ``stop`` are those of ``wrt``."""
-    return query_values(default_address(op, wrt)) | {"wrt": str(default_address(op).question.wrt)}
+    return query_values(default_address(op, wrt)) | {"wrt": str(_usual_wrt(op))}
 
 
 def canonical_address(op: OpDescription, address: Address, place: str = "/ops/{name}") -> str:

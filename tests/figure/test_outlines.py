@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.scenes import frame, made_up
 
-from gradloupe.server.figure import common_axis_ranges, scene_document, static_figure
+from gradloupe.server.figure import build_scene, common_axis_ranges, scene_document, static_figure
 
 XS = [row / 400 for row in range(401)]
 Pieces = list[list[tuple[float, float]]]
@@ -21,12 +21,12 @@ def section(ys: list[float | None], xs: list[float] = XS, **more: Any) -> Any:
 
 
 HELD = common_axis_ranges([section([row / 400 for row in range(401)])])  # whatever is drawn, y goes from 0 to 1
-LOW, HIGH = scene_document(section([0.5] * 401), HELD)["axes"]["stacked"]["upper"]["range"]
+LOW, HIGH = scene_document(build_scene(section([0.5] * 401), "stacked", HELD))["axes"]["stacked"]["upper"]["range"]
 
 
 def path(answer: Any, kind: str = "line forward") -> str:
     """The outline of this kind in the picture, empty where there is none."""
-    found = re.search(rf'<path class="{kind}" d="([^"]*)"', static_figure(answer, "stacked", HELD))
+    found = re.search(rf'<path class="{kind}" d="([^"]*)"', static_figure(build_scene(answer, "stacked", HELD)))
     return found[1] if found else ""
 
 
@@ -121,6 +121,6 @@ def test_marks_out_of_the_panel_are_left_out():
         {"kind": "kink", "x": x, "forward": y, "analytical": None, "left": 0.0, "right": 0.0}
         for x, y in ((0.1, 0.5), (0.2, 1.5), (0.3, None), (0.4, -1e300))
     ]
-    picture = static_figure(section([0.5] * 401, marks=marks), "stacked", HELD)
+    picture = static_figure(build_scene(section([0.5] * 401, marks=marks), "stacked", HELD))
     upper = picture.partition('class="labels upper"')[2].partition('class="panel lower"')[0]
     assert re.findall(r'<svg x="([\d.]+)%"', upper) == ["10"]

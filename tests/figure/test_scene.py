@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from support import http
 from support.scenes import MADE_UP, frame, made_up
 
-from gradloupe.server.figure import fitting_ticks, scene_document, ticks
+from gradloupe.server.figure import build_scene, fitting_ticks, scene_document, ticks
 
 TICKS = """async ([files, asked]) => {
   const { fittingTicks, ticks } = await import(`${files}/js/figure/axes.js`);
@@ -45,7 +45,7 @@ def test_any_range_has_the_same_labels(page: Page, files: str) -> None:
 
 def scene(**changed: Any) -> dict[str, Any]:
     """The scene of a parabola, with what is changed of it."""
-    return scene_document(frame(made_up(**changed)))
+    return scene_document(build_scene(frame(made_up(**changed)), "stacked"))
 
 
 def drawn(found: dict[str, Any]) -> list[str]:
@@ -80,7 +80,7 @@ def test_rounding_noise_is_not_zoomed_into() -> None:
 
 
 def test_a_pole_neither_flattens_the_rest_nor_is_drawn() -> None:
-    found = scene_document(frame(MADE_UP["hyperbola"]()))
+    found = scene_document(build_scene(frame(MADE_UP["hyperbola"]()), "stacked"))
     low, high = found["axes"]["stacked"]["upper"]["range"]
     assert -30 < low < high < 30
     assert found["gaps"] == [52, 53, 54]
@@ -104,7 +104,7 @@ def test_the_slopes_stop_at_a_kink_and_its_mark_says_what_backward_chose() -> No
 
 
 def test_a_jump_has_open_and_closed_ends_and_a_single_point_that_differs_is_seen() -> None:
-    found = scene_document(frame(MADE_UP["jumpy"]()))
+    found = scene_document(build_scene(frame(MADE_UP["jumpy"]()), "stacked"))
     assert drawn(found) == ["numerical", "implied", "surrogate", "forward", "surrogate slope", "analytical"]
     assert found["marks"] == [
         ("open ends", False, [0.52, 0.52], [0.0, 1.0]),
@@ -124,7 +124,7 @@ def test_what_backward_implies_is_drawn_only_where_an_eye_can_tell_it_from_forwa
 
 @pytest.mark.parametrize("name", MADE_UP)
 def test_every_axis_has_a_range_and_labels_within_it(name: str) -> None:
-    for axes in scene_document(frame(MADE_UP[name]()))["axes"].values():
+    for axes in scene_document(build_scene(frame(MADE_UP[name]()), "stacked"))["axes"].values():
         for axis in filter(None, (axes["upper"], axes["lower"])):
             low, high = axis["range"]
             assert low < high

@@ -11,7 +11,7 @@ from support.browser import opened
 from support.sampling import sampled
 from support.scenes import MADE_UP, document, frame, made_up
 
-from gradloupe.server.figure import static_figure
+from gradloupe.server.figure import build_scene, static_figure
 
 WINDOWS = ((360, 760), (768, 1024), (1440, 900), (2560, 1300))
 CLAMP, ROUND, HUGE = "/ops/clamp_with_grad?grad_output=-1", "/ops/round_straight_through", "/ops/exp?grad_output=1e200"
@@ -138,18 +138,18 @@ def distance(point: list[float], a: list[float], b: list[float]) -> float:
 
 def test_a_figure_weighs_next_to_nothing(server: str) -> None:
     for name, layout in product(("clamp_with_grad", "kill_head", "round_straight_through"), ("stacked", "overlaid")):
-        text = static_figure(frame(document(server, f"/ops/{name}.json")), layout).encode()
+        text = static_figure(build_scene(frame(document(server, f"/ops/{name}.json")), layout)).encode()
         assert len(gzip.compress(text)) < 2000
 
 
 def test_what_cannot_be_drawn_is_left_out_and_no_style_and_no_script_comes_with_it() -> None:
     for name, (layout, panels) in product(MADE_UP, (("stacked", 2), ("overlaid", 1))):
-        text = static_figure(frame(MADE_UP[name]()), layout)
+        text = static_figure(build_scene(frame(MADE_UP[name]()), layout))
         assert "nan" not in text, name
         assert "inf" not in text, name
         assert "style" not in text
         assert len(re.findall('<svg class="panel ', text)) == panels, name
     hostile = "</svg><script>alert(1)</script><b onclick='x' style=\"color:red\">\x00"
-    text = static_figure(frame(made_up(of=hostile, wrt=hostile, title=hostile)), "stacked")
+    text = static_figure(build_scene(frame(made_up(of=hostile, wrt=hostile, title=hostile)), "stacked"))
     assert "<script" not in text
     assert "<b " not in text

@@ -10,7 +10,7 @@ from support.servers import serving_in_thread
 
 from gradloupe.server.capture.record import read_capture
 from gradloupe.server.documents.csv_table import csv_table
-from gradloupe.server.figure.scene import scene_document
+from gradloupe.server.figure.scene import build_scene, scene_document
 from gradloupe.server.notebook.arguments import CheckArguments
 from gradloupe.server.notebook.subject import make_subject
 from gradloupe.server.protocol.answer import curves_of
@@ -66,7 +66,7 @@ def test_the_histogram_holds_every_number_in_sight(clamp):
     on_kinks = sum(share for _, share in seen["kinks"])
     assert sum(share for *_, share in seen["inputs"]) == pytest.approx(1 - on_kinks)
     assert sum(share for *_, share in seen["grad_outputs"]) == pytest.approx(1)
-    bars = scene_document(clamp)["seen"]
+    bars = scene_document(build_scene(clamp, "stacked"))["seen"]
     assert len(bars) == len([share for *_, share in seen["inputs"] if share]) + len(seen["kinks"])
     assert 0 < max(height for *_, height in bars) <= 0.5
 
