@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import EPSILON, Array, Forward, Mask, at_rows, consecutive_differences, finite_rise
+from ...runtime.arrays import EPSILON, Array, Forward, Mask, at_rows, consecutive_differences, finite_rise, median
 from .noise import moving_maximum, noise_along, noise_probes
 from .richardson import extrapolate, tableau
 
@@ -252,8 +252,8 @@ def _step_factors(x: Array) -> Array:
     gaps = consecutive_differences(x)
     if x.size < 3 or gaps.min() <= 0 or gaps.min() >= _DENSE_SPACING * gaps.max():
         return np.ones(x.size)
-    spacing = np.maximum(np.append(gaps, gaps[-1]), np.append(gaps[0], gaps))
-    share = spacing / np.median(spacing)
+    spacing = np.maximum(np.concatenate((gaps, gaps[-1:])), np.concatenate((gaps[:1], gaps)))
+    share = spacing / median(spacing)
     return np.where(share < _DENSE_SPACING, np.maximum(share / 2, _MIN_STEP_FACTOR), 1.0)
 
 
@@ -324,7 +324,9 @@ def differentiate_one_sided(
     jumps = _has_jump(np.abs(rises), _NOISE_FACTOR * rounding + 1e-9 * visible * widest)
     # A rise of some last places does not shrink with the step either: vectorised code differs by that much.
     audible = np.abs(quotients[-1] * runs[-1]) > _NOISE_FACTOR * precision * np.abs(y)
-    _mark_infinite(found, quotients[-1], jumps, _grows_without_bound(quotients) & audible & there)
+    grows = _grows_without_bound(quotients) & audible & there
+    if jumps.any() or grows.any():
+        _mark_infinite(found, quotients[-1], jumps, grows)
     undefined = ~np.isfinite(y) | ~there.any(axis=0)
     kind[undefined] = PointKind.NONFINITE
     value[undefined], error[undefined] = np.nan, np.inf
@@ -346,10 +348,10 @@ def _mark_kinks_and_edges(found: Slopes, quotients: Array, visible: float | Arra
     kink = has_left & has_right & persistent & (gap > floor)
     found.kind[kink] = PointKind.KINK
     found.error[kink] = gap[kink] / 2
-    edge = has_left ^ has_right
-    found.kind[edge] = PointKind.EDGE
-    found.value[edge] = np.where(has_right, found.right, found.left)[edge]
-    found.error[edge] = np.where(has_right, found.right_error, found.left_error)[edge]
+    if (edge := has_left ^ has_right).any():
+        found.kind[edge] = PointKind.EDGE
+        found.value[edge] = np.where(has_right, found.right, found.left)[edge]
+        found.error[edge] = np.where(has_right, found.right_error, found.left_error)[edge]
 
 
 def _mark_infinite(found: Slopes, finest: Array, jumps: Mask, grows: Mask) -> None:

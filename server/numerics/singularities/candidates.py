@@ -90,9 +90,8 @@ class CandidateGrids:
     def even(self) -> bool:
         """Whether there are sixth differences: many nodes, all the same distance apart."""
         run = np.ascontiguousarray(self.run.T).T  # many columns are slow to be reduced row by row
-        return len(run) >= 2 * _SIXTH and bool(
-            ((run.max(axis=0) - run.min(axis=0)) < EVEN_SPACING * run.max(axis=0)).all()
-        )
+        longest = run.max(axis=0)
+        return len(run) >= 2 * _SIXTH and bool(((longest - run.min(axis=0)) < EVEN_SPACING * longest).all())
 
     @cached_property
     def sixth(self) -> Array:
@@ -113,7 +112,7 @@ class CandidateGrids:
 
     def loud_beside(self, known: Array, cells: int) -> bool:
         """Whether that is so anywhere but so many cells around the places ``known``."""
-        return self.even and bool((self.loud & ~_near_known(known, self.x, cells)[3:-3]).any())
+        return self.even and bool(_unknown(self.loud, known, self.x, cells).any())
 
 
 def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidates:
@@ -126,7 +125,7 @@ def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidate
     turn = np.abs(consecutive_differences(slope))
     suspect = np.zeros(x.shape, bool)
     suspect[1:-1] = turn > _PROMINENCE * largest_beside(turn, 3)
-    suspect &= ~_near_known(known, x, 1)
+    suspect = _unknown(suspect, known, x, 1)
     if finite.all() and not (suspect.any() or grids.loud_beside(known, 3)):
         return _NONE
     size, sharp = np.abs(slope), np.zeros(x.shape)
@@ -137,7 +136,7 @@ def find_candidates(grids: CandidateGrids, known: Array) -> SingularityCandidate
         sixth, loud = grids.sixth, grids.loud
         np.copyto(sharp[3:-3], sixth / run[0], where=np.isfinite(sixth))
         if loud.any():
-            loud = loud & (sixth > _PROMINENCE * largest_beside(sixth, *_SIXTH_APART)) & ~_near_known(known, x, 3)[3:-3]
+            loud = _unknown(loud & (sixth > _PROMINENCE * largest_beside(sixth, *_SIXTH_APART)), known, x, 3)
             # The sixth difference of a kink between two nodes is largest at the neighbours of these nodes.
             for shift in (2, 3, 4):
                 suspect[shift : shift - 6] |= loud
@@ -159,8 +158,7 @@ def unresolved_range(grid: CandidateGrids, candidates: SingularityCandidates, kn
     inner = x[3:-3]
     for each in np.flatnonzero(candidates.high - candidates.low <= 16 * run[0]):
         coarse &= (inner < candidates.low[each] - 3 * run[0]) | (inner > candidates.high[each] + 3 * run[0])
-    coarse &= ~_near_known(known, grid.x, 4)[3:-3, 0]
-    nodes = np.flatnonzero(coarse) + 3
+    nodes = np.flatnonzero(_unknown(coarse[:, None], known, grid.x, 4)) + 3
     if candidates.low.size * _CROWD > x.size:
         nodes = np.concatenate((np.searchsorted(x, candidates.low), nodes, np.searchsorted(x, candidates.high)))
         nodes.sort()
@@ -182,13 +180,14 @@ def largest_beside(values: Array, *distances: int) -> Array:
     return largest
 
 
-def _near_known(known: Array, x: Array, cells: int) -> Mask:
-    """The nodes of each column within this many cells of a known place."""
-    near = np.zeros(x.shape, bool)
-    if known.size and x.shape[1] == 1:
-        at = np.searchsorted(x[:, 0], known)[:, None] + np.arange(-cells - 1, cells + 1)
-        near[np.minimum(np.maximum(at, 0), x.shape[0] - 1)] = True
-    return near
+def _unknown(suspect: Mask, known: Array, x: Array, cells: int) -> Mask:
+    """Those of the suspect nodes, in the middle of all, that are not within so many cells of a known place."""
+    if not known.size or x.shape[1] > 1:
+        return suspect
+    near, left_out = np.zeros(x.shape, bool), (len(x) - len(suspect)) // 2
+    at = np.searchsorted(x[:, 0], known)[:, None] + np.arange(-cells - 1, cells + 1)
+    near[np.minimum(np.maximum(at, 0), x.shape[0] - 1)] = True
+    return suspect & ~near[left_out : len(x) - left_out]
 
 
 def _intervals(x: Array, suspect: Mask, sharp: Array) -> SingularityCandidates:
@@ -301,10 +300,12 @@ class SingularitySearch:
                 break
             low = np.where(bent, points[at, column], low)
             high = np.where(bent, points[until, column], high)
-            crossing, width = self._crossing(points, values, at, until)
-            guessed = bent & ~tried & (crossing - width > low) & (crossing + width < high)
-            tried = tried | guessed
-            start, stop = np.where(guessed, crossing - width, low), np.where(guessed, crossing + width, high)
+            start, stop, guessed = low, high, bent & ~tried
+            if guessed.any():
+                crossing, width = self._crossing(points, values, at, until)
+                guessed &= (crossing - width > low) & (crossing + width < high)
+                tried = tried | guessed
+                start, stop = np.where(guessed, crossing - width, low), np.where(guessed, crossing + width, high)
         return SingularityCandidates(low, high, found.edge, found.sharp, found.column)
 
     def _sharpest(self, points: Array, values: Array, edge: Mask) -> tuple[NDArray[np.intp], NDArray[np.intp], Mask]:
