@@ -51,6 +51,7 @@ __all__ = ["Evaluation", "Grid", "evaluate"]
 # small differences by which the grid is refined.
 _JUMP_NOISE, _REFINEMENT_NOISE = 1e-5, 1e-11
 _NO_POINTS = np.empty(0)
+_FEW_TURNS = 8  # pattern: the points, about, at which second differences of a forward with kinks are large
 _SAFETY = 3.0  # bound: a safety factor on the noise estimated from a few samples
 # bound: what a short dtype has lost at a row, it may have lost within this many rows of it. That is a smooth bias, and
 # no noise, if it is _BIAS_RATIO times its own third difference and forward is no staircase.
@@ -191,7 +192,8 @@ def _asked(section: Section, grid: Grid, grad_output: float, step: float | None,
     reference = double.section
     # In a shorter dtype other code for single numbers may round otherwise.
     mixed = double.mixed if reference.dtype == torch.float64 else None
-    ladder = ladder_points(x, grid.span, step) if reference == section else None
+    usual = reference == section and not (batch.results and _turns_at_few(batch.results.values))
+    ladder = ladder_points(x, grid.span, step) if usual else None
     first = _first_returned(section, batch, x, grad_output, ladder)
     returned, failure, linearity = first.returned, first.failure, first.linearity
     y = reference.forward(x) if failure or reference != section else returned.values
@@ -215,6 +217,12 @@ def _asked(section: Section, grid: Grid, grad_output: float, step: float | None,
         linearity = above_rounding(linearity, section, returned, grid.span)
     last = failure, linearity, deterministic, in_proportion, first.inside, first.ladder
     return _Asked(section, reference, grid, grad_output, x, y, precision, returned, *last)
+
+
+def _turns_at_few(y: Array) -> bool:
+    """Whether forward turns at few points only, where there will be more rows, so that a ladder is asked for later."""
+    turn = np.abs(y[2:] - 2 * y[1:-1] + y[:-2])
+    return bool(0 < np.count_nonzero(turn > turn.max(initial=0.0) / 4) <= _FEW_TURNS)
 
 
 def _with_rows(asked: _Asked, special: tuple[SpecialPoint, ...], also: Array) -> RowValues:
