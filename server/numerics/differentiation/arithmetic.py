@@ -15,7 +15,7 @@ from ...runtime.remembered import remembered
 from ...runtime.rng import irregular_tensor
 from ...runtime.section import Section
 from ...runtime.vjp import float64_array
-from .noise import looks_rounded, relative_precision
+from .noise import irrational, looks_rounded, relative_precision
 
 TensorsByName = Mapping[str, torch.Tensor]
 # sample: by this share numbers are moved, so that none has few bits, and none leaves a domain; and forward is asked for
@@ -29,10 +29,10 @@ _MIN_VALUES = 8  # pattern: fewer values than this say nothing against a stairca
 def precision_of(section: Section, forward: Forward, x: Array, y: Array) -> float:
     """Half a unit in the last place of what a section's forward computes in: by its values ``y`` at ``x``, or asked.
 
-    ``forward`` gives them for other ``x``. Values with more digits than float32 leaves need no further call. Raises
-    ``FunctionFailed`` where ``forward`` does.
+    ``forward`` gives them for other ``x``. Values with more digits than float32 leaves need no further call, nor such
+    values where ``x`` has more. Raises ``FunctionFailed`` where ``forward`` does.
     """
-    if mantissa_bits(y) > FLOAT32_BITS:
+    if mantissa_bits(y) > FLOAT32_BITS or mantissa_bits(forward(irrational(x))) > FLOAT32_BITS:
         return EPSILON
     return max(relative_precision(forward, x, y), function_precision(section))
 

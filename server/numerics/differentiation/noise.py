@@ -32,7 +32,7 @@ _JUMP, _JUMP_RATIO = 1e-4, 100.0
 # ulps: with noise below this fraction of its value forward seems exact, but may be rounded too coarsely for the probes.
 EXACT_NOISE = 64 * EPSILON
 ROUNDING_STEP = 1e-12  # bound: steps up to this size may be the rounding of a larger intermediate result
-_IRRATIONAL_SHIFT = 1 / math.pi  # sample: points are moved by this share of a cell, so that none has few bits
+_IRRATIONAL_SHIFT = 1 / math.pi  # sample: the share of a cell by which points are moved
 _MIN_VALUES = 4  # pattern: fewer values than this in other binades say nothing against rounding
 # bound: the quantile of slopes that sets a scale: next to a pole the steepest percent is not representative.
 STEEPNESS_QUANTILE = 0.99
@@ -189,8 +189,13 @@ def relative_precision(forward: Forward, x: Array, y: Array) -> float:
     """
     if not looks_rounded(y):
         return EPSILON
-    shifted = forward(x + _IRRATIONAL_SHIFT * (x[-1] - x[0]) / x.size)
+    shifted = forward(irrational(x))
     return math.ldexp(1.0, -mantissa_bits(shifted)) if looks_rounded(shifted) else EPSILON
+
+
+def irrational(x: Array) -> Array:
+    """The points moved by a share of their distance, so that none has few bits."""
+    return x + _IRRATIONAL_SHIFT * (x[-1] - x[0]) / x.size
 
 
 def looks_rounded(y: Array) -> bool:

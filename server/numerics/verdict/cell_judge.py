@@ -47,8 +47,8 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
 
 def _surely_agree(off: Array, slack: Array, noise: Array, steepest: Array) -> bool:
     """Whether all cells agree by themselves, and are off by less than their slack alone, and so is any run of them."""
-    allowed = slack + noise[:-1] + noise[1:]
-    return bool((np.abs(off) <= _SURELY * slack).all() and (allowed <= UNDECIDED_SHARE * steepest).all())
+    little = np.abs(off) <= _SURELY * slack
+    return bool(little.all() and (slack + noise[:-1] + noise[1:] <= UNDECIDED_SHARE * steepest).all())
 
 
 def _slack(area: IntegralCheck, allowed: Allowed, grad_output: float) -> Array:
