@@ -133,50 +133,40 @@ def _missing(name: str, ops: Collection[str]) -> UnknownOp:
     return UnknownOp(f"There is no op {printable_excerpt(name)!r}; {hint}", closest_match(name, ops))
 
 
+Make = Callable[[Visitor], Awaitable[tuple[bytes, bool]]]
+
+
 async def computed_once(
-    request: Request,
-    kind: str,
-    media_type: str,
-    ops: Sequence[OpDescription],
-    address: str,
-    body: Callable[[Visitor], Awaitable[tuple[bytes, bool]]],
+    request: Request, kind: str, media_type: str, ops: Sequence[OpDescription], address: str, make: Make
 ) -> Response:
     """The reply to a request about these ``ops``, under its canonical ``address``.
 
-    ``body`` computes the bytes for the visitor who asks first, and tells whether they would be the same again, so that
-    they may be cached; that takes as well that the code of the ops is still what is loaded. ``kind`` is what they
-    depend on beside the address, the code of the ops and the devices.
+    ``kind`` is what it depends on beside the address, the code of the ops and the devices.
     """
     site = Site.serving(request)
     device = repr(await site.engine.device())
     mark = fingerprint(site.build, *(op["digest"] for op in ops), address, device, kind)
-    response = cached_reply(request, mark, media_type)
-    if response is not None:
-        return response
-    visitor = site.visitor(request)
-
-    async def make(gone: IsDisconnected) -> tuple[bytes, bool]:
-        made, lasting = await body(replace(visitor, gone=gone))
-        return made, lasting and all([await site.is_current(op) for op in ops])
-
-    return await made_once(request, media_type, mark, make, visitor.gone)
+    return await made_once(request, mark, media_type, make, ops)
 
 
 async def made_once(
-    request: Request,
-    media_type: str,
-    mark: str,
-    make: Callable[[IsDisconnected], Awaitable[tuple[bytes, bool]]],
-    gone: IsDisconnected | None = None,
+    request: Request, mark: str, media_type: str, make: Make, ops: Sequence[OpDescription] = ()
 ) -> Response:
-    """The reply with the body that ``make`` returns, and whether it lasts: made once for all who ask at the same time.
+    """The reply that is known under ``mark``, else what ``make`` returns: once for all who ask at the same time.
 
-    ``gone`` tells whether this client has disconnected, None where that makes no difference.
+    It makes the bytes for the visitor who asks first, and tells whether they would be the same again, so that they may
+    be cached; that takes as well that the code of the ``ops`` is still what is loaded.
     """
+    response = cached_reply(request, mark, media_type)
+    if response is not None:
+        return response
+    site = Site.serving(request)
+    visitor = site.visitor(request)
 
-    async def sent(deserted: IsDisconnected) -> tuple[EncodedBody, bool]:
-        body, lasting = await make(deserted)
+    async def sent(gone: IsDisconnected) -> tuple[EncodedBody, bool]:
+        body, lasting = await make(replace(visitor, gone=gone))
+        lasting = lasting and all([await site.is_current(op) for op in ops])
         return await encoded(request, body, media_type), lasting
 
-    reply, lasting = await asyncio.shield(Site.serving(request).replies.join(etag(request, mark), sent, gone))
+    reply, lasting = await asyncio.shield(site.replies.join(etag(request, mark), sent, visitor.gone))
     return reply_lasting(request, reply, media_type, mark, lasting)

@@ -10,14 +10,13 @@ from ..html.gallery import HERO
 from ..html.pages import SectionPage
 from ..html.search import LONGEST
 from ..html.social_tags import gallery_tags
-from ..http.responses import cached_reply, uncached_reply
+from ..http.responses import uncached_reply
 from ..protocol.answer import curves_of
 from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint
 from ..protocol.load_error import load_error as trouble_of
 from ..reload.composite_engine import AnyEngine, CompositeEngine
 from ..schema.op import DeviceSummary, LoadError
-from ..supervisor.single_flight import IsDisconnected
 from ..url.address import canonical_address
 from ..url.parse import read_address
 from .context import Site, made_once
@@ -47,20 +46,16 @@ async def gallery(request: Request) -> Response:
     drawn = await site.thumbnails.of(theirs) | await site.own_thumbnails.of(mine)
     lasting = trouble is None and all(each["word"] != MEASURING for each in drawn.values())
     cards = (f"{op['digest']} {drawn[name]['word']}" for name, op in ops.items())
-    around = (device, social, file, generation, query, site.editable)
+    around = (device, social, file, generation, query, site.editable, lasting)
     mark = fingerprint(site.build, site.assets.digest, *cards, repr(around), "gallery")
-    known = cached_reply(request, mark, "text/html") if lasting else None
-    if known is not None:
-        return known
-    base, visitor = site.base(request), site.visitor(request)
 
-    async def rendered(_: IsDisconnected) -> tuple[bytes, bool]:
-        hero = None if query or mine or file else await _hero(site, device, base, visitor)
+    async def rendered(visitor: Visitor) -> tuple[bytes, bool]:
+        hero = None if query or mine or file else await _hero(site, device, site.base(request), visitor)
         shown = (ops, drawn, device, social, trouble, file, generation, hero, query, site.editable)
         body = await asyncio.to_thread(site.pages.gallery, *shown)
         return body, lasting and (hero is None or hero.answer is not None)
 
-    return await made_once(request, "text/html", mark, rendered)
+    return await made_once(request, mark, "text/html", rendered)
 
 
 async def _hero(site: Site, device: DeviceSummary, base: str, visitor: Visitor) -> SectionPage | None:

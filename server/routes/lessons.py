@@ -9,18 +9,18 @@ from functools import partial
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
+from ..cache.visitor import Visitor
 from ..exercises.exercise import OPEN_GOALS, Exercise, Goal
 from ..html.course import Course, trouble_of
 from ..html.glossary import glossary_entries
 from ..html.lessons import BadLesson, Lesson, LessonPlace, control_positions
 from ..html.play_page import FrameDress
-from ..http.responses import cached_reply, reply, uncached_reply
+from ..http.responses import reply, uncached_reply
 from ..protocol.errors import BadQuestion, UnknownOp
 from ..protocol.fingerprint import fingerprint
 from ..protocol.listed import did_you_mean, listed
 from ..protocol.question import Question
 from ..schema.op import DeviceSummary, OpDescription
-from ..supervisor.single_flight import IsDisconnected
 from ..url.address import FRAME_PARTS, Address, canonical_address, curves_only, encoded_query
 from ..url.numbers import printable_excerpt
 from ..url.parse import parse_query, read_address, read_dress, undressed_query
@@ -67,14 +67,11 @@ async def _words(request: Request, kind: str, render: Callable[[str, bool], byte
     site = Site.serving(request)
     base, public = site.base(request), site.settings.public
     mark = fingerprint(site.build, site.assets.digest, base, repr(public), kind)
-    known = cached_reply(request, mark, "text/html")
-    if known is not None:
-        return known
 
-    async def rendered(_: IsDisconnected) -> tuple[bytes, bool]:
+    async def rendered(_: Visitor) -> tuple[bytes, bool]:
         return await asyncio.to_thread(render, base, public), True
 
-    return await made_once(request, "text/html", mark, rendered)
+    return await made_once(request, mark, "text/html", rendered)
 
 
 async def _lesson(request: Request, framed: bool) -> Response:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import cleandoc
 from typing import Any
 from urllib.parse import quote
@@ -56,13 +57,14 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class _Asked:
-    """The section that a request asks for; ``base`` is the address of the site."""
+    """The section that a request asks for; ``base`` is the address of the site, ``canonical`` that of the section."""
 
     site: Site
     base: str
     op: OpDescription
     device: DeviceSummary
     address: Address
+    canonical: str
     visitor: Visitor
 
     async def answer(self) -> tuple[Answer, bool]:
@@ -70,10 +72,6 @@ class _Asked:
         question = self.address.question
         answer = await self.site.answers.of(self.op, self.device, question, self.visitor)
         return answer, is_lasting(answer, question)
-
-    @property
-    def canonical(self) -> str:
-        return canonical_address(self.op, self.address)
 
 
 @dataclass(frozen=True)
@@ -97,12 +95,10 @@ async def _section(request: Request, place: SectionPlace, shown: Representation,
     op, device = await site.op(place.op, words.get("recipe", "")), await site.engine.device()
     base, address = site.base(request), read_address(op, device, words)
     check_representation(address, shown)
-
-    async def body(visitor: Visitor) -> tuple[bytes, bool]:
-        return await write(_Asked(site, base, op, device, address, visitor))
-
     kind = f"{kind} {base} {site.assets.digest}" if shown.of_site else kind
-    return await computed_once(request, kind, shown.media_type, (op,), canonical_address(op, address), body)
+    canonical = canonical_address(op, address)
+    asked = partial(_Asked, site, base, op, device, address, canonical)
+    return await computed_once(request, kind, shown.media_type, (op,), canonical, lambda visitor: write(asked(visitor)))
 
 
 def _represented(ending: str, summary: str, answer: dict[str, Any] | None = None) -> Callable[[_Write], _Write]:
