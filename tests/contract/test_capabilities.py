@@ -27,6 +27,16 @@ from gradloupe.server.contract import (
 from gradloupe.server.runtime import timing
 
 
+class DoubledInPlace(Doubled):
+    """Returns what it was given, where ``Doubled`` returns what the operation in place does."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        x.mul_(2)
+        return x
+
+
 def op_with(function, *inputs, **words):
     return Op(function, "a test", "tests", "", "", inputs or (Input("x", domain=(0.2, 2.0)),), **words)
 
@@ -190,7 +200,8 @@ COMPILED = [
     (op_with(SquaredError, Input("x"), Input("target")), "yes", "compiles as one graph"),
     pytest.param(OPS["functional_linear"], "yes", "compiles as one graph", marks=pytest.mark.nightly),
     pytest.param(op_with(new_style(jvp=times(3))), "no", "jvp", marks=pytest.mark.nightly),
-    pytest.param(op_with(Doubled), "wrong", "the gradients are different", marks=pytest.mark.nightly),
+    pytest.param(op_with(Doubled), "no", "mark_dirty", marks=pytest.mark.nightly),
+    pytest.param(op_with(DoubledInPlace), "wrong", "the gradients are different", marks=pytest.mark.nightly),
 ]
 
 
