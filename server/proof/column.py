@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from flint import arb, arb_series
@@ -45,6 +45,17 @@ class Parted(ProofSignal):
     def __init__(self, ways: list[object]) -> None:
         super().__init__()
         self.ways = ways
+
+
+class Uniform(list[Value]):
+    """The values of lanes that all have the same, as of what does not depend on t."""
+
+
+def lanewise(function: Callable[..., Any], *rows: Iterable[Any]) -> list[Any]:
+    """What a function makes of the values of each lane; once, where each row has the same in all."""
+    if all(type(row) is Uniform for row in rows):
+        return Uniform([function(*(row[0] for row in rows))] * len(rows[0]))  # type: ignore[arg-type, index]
+    return list(map(function, *rows))
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ class Lanes:
 
     def constant(self, number: float) -> Column:
         """The same number in each."""
-        return Column(self, [constant(number)] * self.count)
+        return Column(self, Uniform([constant(number)] * self.count))
 
     def swept(self) -> Column:
         """The number that is swept."""
@@ -117,15 +128,16 @@ class Lanes:
 
     def signs(self, differences: list[Value]) -> list[int | None]:
         """1 or −1 where the difference is so for all t of a lane, 0 where it is 0 for all; else None."""
-        found: list[int | None] = []
-        for lane, each in enumerate(differences):
-            number, first = head(each), lane - lane % self.lines
-            if number > 0 or number < 0 or number.is_zero():
-                found.append((number > 0) - (number < 0))
-            elif lane > first:
-                found.append(found[first])
-            else:
-                found.append(self._newton(lane, differences) if lane < len(self.balls) else None)
+        found: list[int | None] = lanewise(_sign, differences)
+        if None not in found:
+            return found
+        found = list(found)
+        for lane in (lane for lane, sign in enumerate(found) if sign is None):
+            first = lane - lane % self.lines
+            if lane > first:
+                found[lane] = found[first]
+            elif lane < len(self.balls):
+                found[lane] = self._newton(lane, differences)
         return found
 
     def _newton(self, lane: int, differences: list[Value]) -> int | None:
@@ -149,6 +161,11 @@ class Lanes:
         return 1 if at_centre > 0 else -1 if at_centre < 0 else None
 
 
+def _sign(value: Value) -> int | None:
+    number = head(value)
+    return (number > 0) - (number < 0) if number > 0 or number < 0 or number.is_zero() else None
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Column:
     """A value in each lane, times the size of grad_output to the power ``degree``, times u to the power ``order``."""
@@ -160,27 +177,33 @@ class Column:
 
     def __add__(self, other: Column) -> Column:
         a, b = alike(self, other)
-        return a.with_values(map(add, a.values, b.values))
+        return a.with_values(lanewise(add, a.values, b.values))
 
     def __sub__(self, other: Column) -> Column:
         a, b = alike(self, other)
-        return a.with_values(map(subtract, a.values, b.values))
+        return a.with_values(lanewise(subtract, a.values, b.values))
 
     def __mul__(self, other: Column) -> Column:
-        values = list(map(multiply, self.values, other.values))
+        values = next((a.values for a, b in ((self, other), (other, self)) if a.vanishes_beside(b)), None)
+        values = lanewise(multiply, self.values, other.values) if values is None else values
         return Column(self.lanes, values, self.degree + other.degree, self.order + other.order)
+
+    def vanishes_beside(self, other: Column) -> bool:
+        """Whether it is 0 by what it was made of, and so is its product with the other, which is finite."""
+        zero = type(self.values) is Uniform and truth(self.values[0]) is False
+        return zero and all(head(each).is_finite() for each in other.values)
 
     def __truediv__(self, other: Column) -> Column:
         self.lanes.signs(other.values)  # where it is 0 is noted
-        values = list(map(divide, self.values, other.values))
+        values = lanewise(divide, self.values, other.values)
         return Column(self.lanes, values, self.degree - other.degree, self.order - other.order)
 
     def __neg__(self) -> Column:
-        return self.with_values(-each for each in self.values)
+        return self.with_values(lanewise(operator.neg, self.values))
 
-    def with_values(self, values: Iterable[Value]) -> Column:
+    def with_values(self, values: list[Value]) -> Column:
         """Other values, times the same powers."""
-        return Column(self.lanes, list(values), self.degree, self.order)
+        return Column(self.lanes, values, self.degree, self.order)
 
     def scaled(self, number: float) -> Column:
         """Times a number."""
@@ -194,25 +217,25 @@ class Column:
         """The same as numbers alone."""
         if (not self.degree and not self.order) or self.is_zero():
             return Column(self.lanes, self.values)
-        found = self.lowered(0) if self.order >= 0 else self.with_values(arb.nan() for _ in self.values)
+        found = self.lowered(0) if self.order >= 0 else self.with_values(lanewise(_unknown, self.values))
         return replace(found.times_size() if self.degree else found, order=0)
 
     def times_size(self) -> Column:
         """With the size of grad_output in its values."""
         self.lanes.mixed = True
         size = arb_series([self.lanes.size**self.degree], TERMS)
-        return Column(self.lanes, [multiply(each, size) for each in self.values], 0, self.order)
+        return Column(self.lanes, lanewise(lambda each: multiply(each, size), self.values), 0, self.order)
 
     def lowered(self, order: int) -> Column:
         """With a smaller power of u, and the rest of it in its values."""
         values = self.values
         for _ in range(self.order - order):
-            values = list(map(multiply, values, self.lanes.axis.series))
+            values = lanewise(multiply, values, self.lanes.axis.series)
         return Column(self.lanes, values, self.degree, order)
 
     def derivative(self) -> Column:
         """That with respect to what is swept; unknown where it may bend."""
-        found = self.with_values(v.derivative() if isinstance(v, arb_series) else arb.nan() for v in self.values)
+        found = self.with_values(lanewise(_derivative, self.values))
         if not self.lanes.end:
             return found
         found = found.times_u(2)  # du/dx = -end · u²
@@ -220,10 +243,12 @@ class Column:
 
     def is_zero(self) -> bool:
         """Whether it is 0 in each lane."""
-        return all(truth(each) is False for each in self.values)
+        return not any(each is not False for each in lanewise(truth, self.values))
 
     def tightened(self) -> Column:
         """The same with less around it in the boxes, by Taylor's theorem at their centres."""
+        if type(self.values) is Uniform:
+            return self
         half = len(self.lanes.balls)
         lanes = zip(self.values[:half], self.values[half:], self.lanes.balls, self.lanes.axis.centres, strict=True)
         found = [
@@ -231,6 +256,14 @@ class Column:
             for each, middle, ball, centre in lanes
         ]
         return self.with_values(found + self.values[half:])
+
+
+def _unknown(_: Value) -> Value:
+    return arb.nan()
+
+
+def _derivative(value: Value) -> Value:
+    return value.derivative() if isinstance(value, arb_series) else arb.nan()
 
 
 def alike(a: Column, b: Column) -> tuple[Column, Column]:
@@ -246,14 +279,18 @@ def alike(a: Column, b: Column) -> tuple[Column, Column]:
     return a.lowered(order), b.lowered(order)
 
 
+def _less(a: Column, number: float) -> list[Value]:
+    return lanewise(lambda each: subtract(each, constant(number)), a.values)
+
+
 def smooth(formula: Callable[[arb_series], arb_series], *edges: float) -> Callable[[Column], Column]:
     """A function of a column from one of series, with a note of where its domain ends."""
 
     def of_column(a: Column) -> Column:
         a = a.plain()
         for edge in edges:
-            a.lanes.signs([subtract(each, constant(edge)) for each in a.values])
-        return Column(a.lanes, [applied(formula, each) for each in a.values])
+            a.lanes.signs(_less(a, edge))
+        return Column(a.lanes, lanewise(partial(applied, formula), a.values))
 
     return of_column
 
@@ -266,7 +303,7 @@ def raised(a: Column, b: Column) -> Column:
     if exponent is None:
         a = a.plain()
         a.lanes.signs(a.values)
-    values = list(map(power, a.values, b.values))
+    values = lanewise(power, a.values, b.values)
     return Column(a.lanes, values, a.degree * (exponent or 0), a.order * (exponent or 0))
 
 
@@ -275,7 +312,7 @@ def root(a: Column) -> Column:
     a = a if a.degree % 2 == a.order % 2 == 0 else a.plain()
     a.lanes.signed |= bool(a.degree)  # that of grad_output squared is its size
     a.lanes.signs(a.values)
-    return Column(a.lanes, [applied(arb_series.sqrt, each) for each in a.values], a.degree // 2, a.order // 2)
+    return Column(a.lanes, lanewise(partial(applied, arb_series.sqrt), a.values), a.degree // 2, a.order // 2)
 
 
 # ---------------------------------------------------------------- truths: 1, 0, or between them where it is not known
@@ -299,11 +336,12 @@ def compare(name: str, a: Column, b: Column) -> Column:
     if a.degree % 2 and name not in ("eq", "ne"):
         a.lanes.signed = True
     holds, fails = getattr(operator, name), getattr(operator, _OPPOSITE[name])
-    found: list[Value] = []
-    for sign, each in zip(a.lanes.signs(differences), differences, strict=True):
-        known = head(each) if sign is None else sign  # an undecided one may touch 0 alone
-        found.append(constant(1.0) if holds(known, 0) else constant(0.0) if fails(known, 0) else _UNKNOWN)
-    return Column(a.lanes, found)
+
+    def decided(sign: int | None, difference: Value) -> Value:
+        known = head(difference) if sign is None else sign  # an undecided one may touch 0 alone
+        return constant(1.0) if holds(known, 0) else constant(0.0) if fails(known, 0) else _UNKNOWN
+
+    return Column(a.lanes, lanewise(decided, a.lanes.signs(differences), differences))
 
 
 def _thresholds(a: Column, b: Column) -> set[float]:
@@ -330,7 +368,7 @@ def either(a: Column, b: Column) -> Column:
 
 def is_finite(a: Column) -> Column:
     """Whether each is a number."""
-    return Column(a.lanes, [constant(1.0) if head(each).is_finite() else _UNKNOWN for each in a.values])
+    return Column(a.lanes, lanewise(lambda each: constant(1.0) if head(each).is_finite() else _UNKNOWN, a.values))
 
 
 # ---------------------------------------------------------------- what bends or leaps
@@ -338,17 +376,20 @@ def is_finite(a: Column) -> Column:
 
 def where(condition: Column, yes: Column, no: Column) -> Column:
     """One of two, or what holds of both."""
-    truths = list(map(truth, condition.values))
+    truths = lanewise(truth, condition.values)
     if len(set(truths)) == 1 and truths[0] is not None:
         return yes if truths[0] else no
     yes, no = alike(yes, no)
-    lanes = zip(truths, yes.values, no.values, strict=True)
-    return yes.with_values(hull(a, b) if known is None else a if known else b for known, a, b in lanes)
+
+    def chosen(known: bool | None, a: Value, b: Value) -> Value:
+        return hull(a, b) if known is None else a if known else b
+
+    return yes.with_values(lanewise(chosen, truths, yes.values, no.values))
 
 
-def _within(found: Column, bounds: Iterable[arb]) -> Column:
+def _within(found: Column, bounds: list[arb]) -> Column:
     """What was found, and where it may bend the bounds instead."""
-    return found.with_values(v if isinstance(v, arb_series) else b for v, b in zip(found.values, bounds, strict=True))
+    return found.with_values(lanewise(lambda v, b: v if isinstance(v, arb_series) else b, found.values, bounds))
 
 
 def _extreme(name: str, bound: Callable[[arb, arb], arb]) -> Callable[[Column, Column], Column]:
@@ -357,7 +398,7 @@ def _extreme(name: str, bound: Callable[[arb, arb], arb]) -> Callable[[Column, C
         if all(isinstance(each, arb_series) for each in found.values):
             return found
         a, b = alike(a, b)
-        return _within(found, map(bound, map(head, a.values), map(head, b.values)))
+        return _within(found, lanewise(bound, lanewise(head, a.values), lanewise(head, b.values)))
 
     return of_two
 
@@ -373,7 +414,7 @@ def clamp(a: Column, low: Column | None = None, high: Column | None = None) -> C
 
 def absolute(a: Column) -> Column:
     """|a|."""
-    return _within(where(compare("ge", a, a.lanes.constant(0.0)), a, -a), (abs(head(each)) for each in a.values))
+    return _within(where(compare("ge", a, a.lanes.constant(0.0)), a, -a), lanewise(lambda v: abs(head(v)), a.values))
 
 
 def signum(a: Column) -> Column:
@@ -385,10 +426,10 @@ def signum(a: Column) -> Column:
 def stepped(name: str, a: Column) -> Column:
     """floor, ceil, trunc or round, with a note of where they leap."""
     a = a.plain()
-    found = [step(name, each) for each in a.values]
+    found = lanewise(partial(step, name), a.values)
     half = 0.5 if name == "round" else 0.0
     for place in sorted({place for each in found[: len(a.lanes.balls)] for place in _leaps(each, half)}):
-        a.lanes.signs([subtract(each, constant(place)) for each in a.values])
+        a.lanes.signs(_less(a, place))
     return Column(a.lanes, found)
 
 

@@ -13,7 +13,7 @@ import torch
 from torch._decomp import decomposition_table
 
 from . import column as of
-from .column import Column, Undecided
+from .column import Column, Undecided, Uniform
 from .enclosure import SMOOTH, STEPS
 from .formulas import FORMULAS
 from .interpreter import Handler, Interpreter, flat, name_of, rounded, shaped
@@ -173,6 +173,7 @@ def _reduction(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[
     dims = dims if isinstance(dims, list | tuple | None) else [dims]
     columns = list(map(of.is_true, columns)) if out.dtype == torch.bool else columns
     rows = [[columns[each] for each in group] for group in groups(args[0].shape, dims)]
+    rows = [sorted(row, key=lambda each: type(each.values) is not Uniform) for row in rows]  # those once for all lanes
     found = [reduce(kernel, row) if row else run.lanes.constant(of_none) for row in rows]
     return new_tensor(run.lanes, run.held(found, out.dtype), out)
 

@@ -26,6 +26,7 @@ _EFFORTS = ((128, False), (128, True), (320, True), (800, True))
 MOST_EFFORT = len(_EFFORTS)
 _FIRST_PARTS = 8  # budget: boxes that the range is cut into before anything is known
 _AT_ONCE, _ELEMENTS_AT_ONCE = 64, 1024  # budget: boxes in one call, and elements of inputs in all of them
+_OF_ANY_SIZE = 16  # budget: boxes in one call, of whatever tensors, where so many can be afforded
 _VALUES = 40  # budget: computed for one box, before it counts as more than one
 _WIDE = 1 / 16  # bound: of the range; a box with a zero of the slope in it is no wider
 _NARROWER = 1 / 64  # pattern: of the range; where such a box is not decided, each step is tightened
@@ -63,6 +64,7 @@ class Search:
     epsilon: float = 0.0
     bits: int = 0
     boxes: int = 0
+    cost: float = 0.0  # of a box, as last seen; what does not depend on t is computed once for all in a call
     signed: bool = False
     mixed: bool = False
     thresholds: set[float] = field(default_factory=set)
@@ -104,7 +106,8 @@ class Search:
     @property
     def _at_once(self) -> int:
         elements = sum(len(values) for _, values in self.section.inputs)
-        return max(1, min(_AT_ONCE, _ELEMENTS_AT_ONCE // elements) // (LINES if self.held else 1))
+        affordable = min(_OF_ANY_SIZE, int(self.left / self.cost)) if self.cost else 1
+        return max(1, min(_AT_ONCE, max(affordable, _ELEMENTS_AT_ONCE // elements)) // (LINES if self.held else 1))
 
     def _look(self, boxes: list[Box], effort: int) -> None:
         lanes = lanes_of(boxes, _EFFORTS[effort][1], self.sizes, self.end)
@@ -115,7 +118,8 @@ class Search:
             self._part(boxes, effort, parted.ways, lanes)
             return
         finally:
-            self.left -= max(len(boxes), lanes.computed // (_VALUES * lanes.lines))
+            spent = max(len(boxes), lanes.computed // (_VALUES * lanes.lines))
+            self.cost, self.left = spent / len(boxes), self.left - spent
         if self.draws not in (None, found.draws):
             raise Undecided("it draws other random numbers in each call")
         self.draws = found.draws

@@ -15,7 +15,7 @@ from typing import Any, Never
 import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
-from .column import Column, Lanes, Undecided
+from .column import Column, Lanes, Undecided, Uniform
 from .enclosure import float_of
 
 MOST_ELEMENTS, MOST_VALUES = 4096, 1 << 17  # budget: of one tensor, and of it in all lanes
@@ -106,8 +106,9 @@ def groups(shape: Sequence[int], dims: Any) -> list[list[int]]:
 def new_tensor(lanes: Lanes, columns: Sequence[Column], like: torch.Tensor, dtype: Any = None) -> StandIn:
     """A stand-in with memory of its own, of the shape, strides and dtype of a tensor of torch."""
     places = positions(tuple(like.shape), like.stride())
-    lanes.computed += len(columns) * lanes.count
-    if len(columns) != places.numel() or len(columns) * lanes.count > MOST_VALUES:
+    computed = sum(1 if type(each.values) is Uniform else lanes.count for each in columns)
+    lanes.computed += computed
+    if len(columns) != places.numel() or computed > MOST_VALUES:
         raise Undecided("a tensor has too many elements")
     return StandIn(Store(lanes, list(columns)), places, dtype or like.dtype)
 
