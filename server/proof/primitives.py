@@ -114,7 +114,9 @@ def _move(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
     name = name_of(func)
     if name == "index_put" and _is_mask(args):
         return _elementwise(run, torch.ops.aten.masked_fill.Tensor, (args[0], *args[1], args[2].reshape(())), {})
-    if kwargs.get("reduce") or (name == "index_put" and any(args[3:])) or (name == "constant_pad_nd" and any(args[2:])):
+    if name == "index_put" and any(args[3:]):
+        return _accumulate(run, func, args, kwargs)
+    if kwargs.get("reduce") or (name == "constant_pad_nd" and any(args[2:])):
         raise Undecided(f"{name} that does more than move")
     tensors = [each for i in _MOVED[name] for each in flat(args[i : i + 1]) if isinstance(each, torch.Tensor)]
     if len({each.dtype for each in tensors}) > 1:
@@ -130,6 +132,29 @@ def _move(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
     found = func(*(places(v) if i in _MOVED[name] else concrete(v, run.lanes) for i, v in enumerate(args)), **kwargs)
     return new_tensor(run.lanes, [columns[each] for each in found.reshape(-1).tolist()], found, tensors[0].dtype)
+
+
+# For each element that is added: where torch's own views and indices have it in the tensor that it is added to.
+_TARGETS: dict[str, Callable[..., torch.Tensor]] = {
+    "index_put": lambda places, indices, *_: places[tuple(slice(None) if each is None else each for each in indices)],
+    "index_add": lambda places, dim, index, *_: places.index_select(dim, index),
+    "scatter_add": lambda places, dim, index, *_: places.gather(dim, index),
+}
+
+
+def _accumulate(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``scatter_add`` and its like: elements are added to those of another tensor, several to one too."""
+    name, out, added = name_of(func), shaped(func, args, kwargs), args[2 if name_of(func) == "index_put" else 3]
+    where = [None if each is added else concrete(each, run.lanes) for each in args[1:]]
+    targets, sources = _TARGETS[name](positions(tuple(args[0].shape)), *where), positions(tuple(added.shape))
+    if name == "scatter_add":  # of whose source no more is read than the index is large
+        sources = sources[tuple(map(slice, targets.shape))]
+    columns, given = columns_of(args[0], run.lanes), columns_of(added, run.lanes)
+    for target, source in zip(
+        targets.reshape(-1).tolist(), sources.expand(targets.shape).reshape(-1).tolist(), strict=True
+    ):
+        columns[target] = columns[target] + given[source].scaled(kwargs.get("alpha", 1))
+    return new_tensor(run.lanes, run.held(columns, out.dtype), out)
 
 
 def _is_mask(args: tuple[Any, ...]) -> bool:
@@ -235,6 +260,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_REDUCTIONS, _reduction),
     **dict.fromkeys(_VIEWS, _view),
     **dict.fromkeys(_MOVED, _move),
+    **dict.fromkeys(("scatter_add", "index_add"), _accumulate),
     **dict.fromkeys(("zeros_like", "ones_like", "full_like", "empty_like"), _filled),
     **dict.fromkeys(("new_zeros", "new_ones", "new_full", "new_empty"), _filled),
     "_to_copy": _convert,

@@ -8,7 +8,7 @@ import pytest
 import torch
 from support.sections import op_of, section, written
 
-from gradloupe.ops import OPS, Op
+from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.inference.construction.op import op_of as called
 from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.proof import AT_FIRST, Proof, prove
@@ -201,4 +201,48 @@ class Scaled(torch.autograd.Function):
 )
 def test_how_a_function_is_called_keeps_nothing_from_being_proved(recipe: str) -> None:
     op = called(Scaled, parse_recipe(recipe), "Scaled", "Scaled", "yours")
+    assert proved(op).word == "proved"
+
+
+ROWS = torch.tensor([0, 1, 0, 2])  # of which one is read twice
+
+
+def gathered(returned: Callable[[torch.Tensor], torch.Tensor]) -> Op:
+    """What reads rows of x, one of them twice, and in backward returns this of grad_output."""
+
+    class Gathered(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[ROWS]
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return returned(grad_output)
+
+    return op_of(lambda x: Gathered.apply(x)[0] + 2 * Gathered.apply(x)[2], Input("x", shape=(4,)))
+
+
+def put(grad_output: torch.Tensor, accumulate: bool) -> torch.Tensor:
+    return torch.zeros(4, dtype=torch.float64).index_put_((ROWS,), grad_output, accumulate=accumulate)
+
+
+ADDED: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
+    "scatter_add": (lambda g: torch.zeros(4, dtype=g.dtype).scatter_add(0, ROWS, g), "proved"),
+    "scatter_add of more than is added": (lambda g: g.new_zeros(4).scatter_add_(0, ROWS, torch.cat([g, g])), "proved"),
+    "index_add": (lambda g: torch.zeros(4, dtype=g.dtype).index_add(0, ROWS, g / 2, alpha=2), "proved"),
+    "index_put": (lambda g: put(g, True), "proved"),
+    "index_put that forgets to add": (lambda g: put(g, False), "refuted"),
+    "scatter_add to the wrong rows": (lambda g: g.new_zeros(4).scatter_add_(0, ROWS.flip(0), g), "refuted"),
+}
+
+
+@pytest.mark.parametrize(("returned", "word"), ADDED.values(), ids=ADDED)
+def test_what_is_added_to_rows_is_enclosed_and_so_is_what_is_forgotten(
+    returned: Callable[[torch.Tensor], torch.Tensor], word: str
+) -> None:
+    assert proved(gathered(returned)).word == word
+
+
+def test_numbers_that_do_not_depend_on_what_is_swept_cost_nothing() -> None:
+    op = op_of(lambda x: torch.tanh(torch.sin(x) * x).sum(), Input("x", shape=(200,)))
     assert proved(op).word == "proved"
