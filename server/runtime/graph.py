@@ -16,7 +16,7 @@ from torch.autograd.function import BackwardCFunction, _SingleLevelFunction, onc
 from .arguments import input_shape
 from .section import Section
 from .user_call import call_user_code
-from .vjp import pull_back
+from .vjp import pull_back, uneven
 
 FunctionClass = type[torch.autograd.Function]
 
@@ -72,8 +72,7 @@ class CallGraph:
     def gradients(self) -> list[torch.Tensor | None]:
         """The gradients of all inputs for an irregular ``grad_output`` of every output. Raises what backward raises."""
         moved = [out for out in self.outputs.values() if out.requires_grad]
-        weights = [torch.cos(torch.arange(1.0, 1 + out.numel(), dtype=out.dtype, device=out.device)) for out in moved]
-        return pull_back(moved, (w.reshape(out.shape) for out, w in zip(moved, weights, strict=True)), self.leaves)
+        return pull_back(moved, map(uneven, moved), self.leaves)
 
 
 def input_tensor(section: Section, name: str, values: tuple[float, ...]) -> torch.Tensor:

@@ -126,6 +126,11 @@ def float64_array(tensor: torch.Tensor) -> Array:
     return cast(Array, double.numpy(force=True))
 
 
+def uneven(like: torch.Tensor) -> torch.Tensor:
+    """Numbers of a tensor's shape that do not cancel in any simple sum."""
+    return torch.cos(torch.arange(1.0, 1 + like.numel(), dtype=like.dtype, device=like.device)).reshape(like.shape)
+
+
 def dense(grad_output: torch.Tensor) -> torch.Tensor:
     """The contiguous layout."""
     return grad_output

@@ -79,13 +79,10 @@ def diagnose(evaluation: Evaluation, verdict: Verdict) -> Diagnosis | None:
         story = nonlinear(evaluation, verdict)
         if story is None or story[0] in _COMBINABLE:
             slope = _slope_hypothesis(evaluation, verdict)
-            story = _combine(story, slope) if story and slope else story or slope
+            if story and slope and slope[0] != "unexplained":
+                story = story[0], f"{story[1]} In addition, {slope[1][0].lower()}{slope[1][1:]}"
+            story = story or slope
     return Diagnosis(*story) if story else None
-
-
-def _combine(first: Hypothesis, second: Hypothesis) -> Hypothesis:
-    lowered = second[1][0].lower() + second[1][1:]
-    return first if second[0] == "unexplained" else (first[0], f"{first[1]} In addition, {lowered}")
 
 
 def _slope_hypothesis(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
@@ -96,7 +93,10 @@ def _slope_hypothesis(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | 
         curve = judged_curve(evaluation, verdict)
         data = gather_evidence(evaluation, verdict.against, curve, False)
         if not data.wrong.any():
-            return _wrong_between_points(evaluation, verdict, data) if verdict.against.intervals else None
+            if not verdict.against.intervals:
+                return None
+            at = describe_intervals(verdict.against.intervals, evaluation, data.names)
+            return "only in part", f"backward is right at every point that was judged, and wrong between them {at}."
         if verdict.against is verdict.forward:
             return _first_fit(data) or _unexplained(data)
         if explanation := _first_fit(data):
@@ -107,11 +107,6 @@ def _slope_hypothesis(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | 
 
 def _first_fit(data: Evidence) -> Hypothesis | None:
     return next((explanation for hypothesis in _HYPOTHESES if (explanation := hypothesis(data))), None)
-
-
-def _wrong_between_points(evaluation: Evaluation, verdict: Verdict, data: Evidence) -> Hypothesis:
-    at = describe_intervals(verdict.against.intervals, evaluation, data.names)
-    return "only in part", f"backward is right at every point that was judged, and wrong between them {at}."
 
 
 def _unexplained(data: Evidence) -> Hypothesis:

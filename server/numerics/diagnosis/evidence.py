@@ -19,8 +19,7 @@ from ..status import STATUS_WORDS, Status
 from ..tolerance import tolerance_for
 from ..verdict.point_judge import Comparison, conditioning
 
-# The kind of a story in a word or two, and the story in a sentence or two.
-Hypothesis = tuple[str, str]
+Hypothesis = tuple[str, str]  # the kind of a story in a word or two, and the story in a sentence or two
 
 JUDGED_STATUSES = np.isin(np.arange(len(STATUS_WORDS)), (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS))
 # The two shares of the wrong rows that decide whether a story is told.
@@ -103,8 +102,11 @@ class Evidence:
 
         None if they are more than a few, or if too little is known to tell.
         """
-        expected = _scaled(scale, self.slope) + shift
-        low, high = self._between(scale, shift, expected)
+        expected, kink = _scaled(scale, self.slope) + shift, self.kink
+        low = high = expected
+        if kink.any():  # at which any slope from the one on its left to that on its right is right
+            ends = _scaled(scale, self.left) + shift, _scaled(scale, self.right) + shift
+            low, high = np.where(kink, np.minimum(*ends), expected), np.where(kink, np.maximum(*ends), expected)
         off = np.maximum(low - self.returned, self.returned - high)
         largest = min(_robust_maximum(expected[self.judged]), _robust_maximum(self.returned[self.judged]))
         share = self.precision if np.ndim(scale) or scale else self.rounding
@@ -117,13 +119,6 @@ class Evidence:
         if np.count_nonzero(left_out) > EXCEPTIONS * wrong or np.count_nonzero(certain & self.wrong) < SURE * wrong:
             return None
         return left_out
-
-    def _between(self, scale: Array | float, shift: Array | float, expected: Array) -> tuple[Array, Array]:
-        """The least and the most that is right: at a kink any slope from the one on its left to that on its right."""
-        if not self.kink.any():
-            return expected, expected
-        ends = _scaled(scale, self.left) + shift, _scaled(scale, self.right) + shift
-        return np.where(self.kink, np.minimum(*ends), expected), np.where(self.kink, np.maximum(*ends), expected)
 
     def typical(self, values: Array) -> tuple[float, float]:
         """What most of the finite values are, and how far they scatter about it; NaN if too far."""

@@ -38,27 +38,21 @@ def wrong_mask(data: Evidence) -> Hypothesis | None:
     leap = np.abs(np.diff(data.returned[borders])).max(initial=0.0)
     continuous = bool(borders.size) and leap <= _MAX_LEAP * largest_magnitude(data.returned[data.judged])
     right = f"backward {data.agrees} where {'that' if data.designed else data.owner} moves"
-    if _fill_runs(data, leaks):
+    runs = [slice(first, last + 1) for first, last in runs_among(data.flat, data.judged)]
+    shares = [leaks[run][data.flat[run]].mean() for run in runs]
+    # Each stretch on which forward is flat leaks as a whole, or not at all.
+    if all(min(share, 1 - share) <= EXCEPTIONS for share in shares):
         sentence = f"{right}, but where it is flat, {data.where(leaks)}, backward {_answer_or_bounds(data, leaks)}"
         if not continuous:
             return "leaky mask", f"{sentence}{': the mask leaks' * (not data.designed)}."
-        return (
-            "mask missing",
-            f"{sentence}: {'it has no mask' if data.designed else 'the mask is missing'}.{_unused_sentence(data)}",
-        )
+        unused = unused_saved(data.section, data.x[data.judged])
+        them = "them" if len(unused) > 1 else "it"
+        saves = f" forward saves {listed(counted(unused))}, and backward never uses {them}." if unused else ""
+        return "mask missing", f"{sentence}: {'it has no mask' if data.designed else 'the mask is missing'}.{saves}"
     if not continuous or len(borders) < len(runs_among(leaks, data.judged)) or len(borders) > MOST_PLACES:
         return None
     sentence = f"{right}, but {_answer_or_bounds(data, leaks)} also {data.where(leaks)}, where {data.owner} is flat"
     return "mask misplaced", f"{sentence}{': the border of the mask is in the wrong place' * (not data.designed)}."
-
-
-def _fill_runs(data: Evidence, leaks: Mask) -> bool:
-    """Whether each stretch on which forward is flat leaks as a whole, or not at all."""
-    shares = [
-        leaks[first : last + 1][data.flat[first : last + 1]].mean()
-        for first, last in runs_among(data.flat, data.judged)
-    ]
-    return all(min(share, 1 - share) <= EXCEPTIONS for share in shares)
 
 
 def reversed_mask(data: Evidence) -> Hypothesis | None:
@@ -155,13 +149,5 @@ def _answer(data: Evidence, rows: Mask) -> str | None:
     ratio, within = data.typical((data.returned / data.slope)[rows & data.moving])
     off = np.abs(data.returned - ratio * data.slope)[rows]
     allowed = data.precision * largest_magnitude(returned) + abs(ratio) * data.band[rows]
-    return (
-        f"returns {format_measured(ratio, within)} times the slope of {data.owner}" if (off <= allowed).all() else None
-    )
-
-
-def _unused_sentence(data: Evidence) -> str:
-    """That a tensor is saved and never used, if so."""
-    names = unused_saved(data.section, data.x[data.judged])
-    them = "them" if len(names) > 1 else "it"
-    return f" forward saves {listed(counted(names))}, and backward never uses {them}." if names else ""
+    does = f"returns {format_measured(ratio, within)} times the slope of {data.owner}"
+    return does if (off <= allowed).all() else None

@@ -41,8 +41,7 @@ _KINDS: dict[Law, str] = {
     "untouched": "written to",
     "adds": "does not add",
 }
-# Those of which more can be told than their finding says.
-_EXPLAINED: tuple[Law, ...] = ("zero", "odd", "scales")
+_EXPLAINED: tuple[Law, ...] = ("zero", "odd", "scales")  # of which more can be told than their finding says
 _POWER = "What backward returns grows with grad_output to the power {}."
 _POWER_TOLERANCE = 1e-3  # bound: how far the measured power of grad_output may be from a multiple of one half
 
@@ -94,11 +93,9 @@ class Responses:
     def right(self, returned: Array) -> bool:
         """Whether these, per grad_output, are the slopes of forward wherever they could be judged."""
         error = self.evaluation.numerical.slopes.error[self.at]
-        known = np.isfinite(error) & (error <= 1e-3 * largest_magnitude(self.slope))
-        slack = (
-            tolerance_for(1.0, self.evaluation.section.dtype).rtol * largest_magnitude(self.slope)
-            + EVIDENCE_BOUNDS * error
-        )
+        largest = largest_magnitude(self.slope)
+        known = np.isfinite(error) & (error <= 1e-3 * largest)
+        slack = tolerance_for(1.0, self.evaluation.section.dtype).rtol * largest + EVIDENCE_BOUNDS * error
         return bool(known.any() and (np.abs(returned - self.slope) <= slack)[known].all())
 
 
@@ -106,12 +103,11 @@ def collect_responses(evaluation: Evaluation, compared: Comparison) -> Responses
     """Call backward at the rows that were judged, or some of them. Raises ``FunctionFailed``."""
     at = JUDGED_STATUSES[compared.status]
     at = at if at.any() else np.ones_like(at)
-    together = evaluation.structure == "together"
-    rows, limit = np.flatnonzero(at), _MAX_TOGETHER if together else _MAX_ALONE
+    rows, limit = np.flatnonzero(at), _MAX_TOGETHER if evaluation.structure == "together" else _MAX_ALONE
     at = np.zeros_like(at)
     at[evenly_chosen(rows, limit)] = True
-    x, grad_output, factor = evaluation.rows.x[at], evaluation.grad_output, _FACTOR[evaluation.section.dtype.itemsize]
-    section = evaluation.section
+    section, grad_output, x = evaluation.section, evaluation.grad_output, evaluation.rows.x[at]
+    factor = _FACTOR[section.dtype.itemsize]
     base = grad_output if _ORDINARY[0] <= abs(grad_output) <= _ORDINARY[1] else math.copysign(1.0, grad_output)
     answers = [section.gradient(x, value) for value in (base, -base, factor * base, base / factor, 0.0)]
     return Responses(evaluation, section_names(section), compared.intervals, at, base, factor, *answers)
@@ -176,26 +172,22 @@ def _depends_on_sign(to: Responses) -> Hypothesis | None:
     if to.same(to.opposite, to.plain):
         if (power := _power(to)) is not None:
             return "power of grad_output", _POWER.format(format_number(power))
-        given = [format_number(each) for each in (-to.base, to.base)]
-        return "sign of grad_output", (
-            f"backward loses the sign of grad_output: for {given[0]} it returns the same as for {given[1]}."
-        )
+        one, other = format_number(-to.base), format_number(to.base)
+        lost = f"backward loses the sign of grad_output: for {one} it returns the same as for {other}."
+        return "sign of grad_output", lost
     sentence = "What backward returns depends on the sign of grad_output"
     rows = np.zeros_like(to.at)
     rows[to.at] = differ
     runs = runs_among(rows, to.at)
     phrases = [_answers_by_sign(to, run) for run in runs] if to.evaluation.structure == "together" else []
+    none = "So this is not the gradient of any one function."
     if phrases and len(phrases) <= MOST_PLACES and all(phrases):
-        return (
-            "sign of grad_output",
-            f"{sentence}: {'; '.join(phrases)}. So this is not the gradient of any one function.",
-        )
+        return "sign of grad_output", f"{sentence}: {'; '.join(phrases)}. {none}"
     row = int(np.abs(np.where(differ, to.plain + to.opposite, 0.0)).argmax())
     return "sign of grad_output", (
         f"{sentence}: at {to.names.wrt} = {describe_point(to.x[row], to.evaluation)} it returns "
         f"{format_number(to.plain[row])} for grad_output {format_number(to.base)} and {format_number(to.opposite[row])}"
-        f" for {format_number(-to.base)}, which should differ in their sign alone. So this is not the "
-        "gradient of any one function."
+        f" for {format_number(-to.base)}, which should differ in their sign alone. {none}"
     )
 
 
@@ -217,11 +209,8 @@ def _answer(to: Responses, share: Array, here: Mask) -> str:
         return times_grad_output(format_measured(float(share[0]), to.slack * abs(float(share[0]))))
     error = EVIDENCE_BOUNDS * to.evaluation.numerical.slopes.error[to.at][here]
     off = np.abs(share - to.slope[here]) - error
-    return (
-        "grad_output times the slope of forward"
-        if (off <= tolerance_for(1.0, to.evaluation.section.dtype).rtol * largest_magnitude(share)).all()
-        else ""
-    )
+    allowed = tolerance_for(1.0, to.evaluation.section.dtype).rtol * largest_magnitude(share)
+    return "grad_output times the slope of forward" if (off <= allowed).all() else ""
 
 
 def _not_proportional(to: Responses) -> Hypothesis | None:

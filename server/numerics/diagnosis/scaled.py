@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from ...protocol.listed import listed
 from ...protocol.question import element_names
@@ -14,6 +13,7 @@ from ...runtime.arrays import Array, Mask, evenly_chosen
 from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
+from ...runtime.vjp import uneven
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
 from .evidence import Evidence, Hypothesis, describe_factor
@@ -40,7 +40,7 @@ _MAX_ELEMENTS = 64  # budget: in a tensor larger than this no element is looked 
 def zero_gradient(data: Evidence) -> Hypothesis | None:
     """Hypothesis: backward returns 0 everywhere, although the slope is not 0."""
     exceptions = data.exceptions(0.0) if data.moving.any() else None
-    if exceptions is None or _reaches_elsewhere(data):
+    if exceptions is None or (not data.evaluation.returned_none and _reaches_elsewhere(data)):
         return None
     what = "None, which autograd takes for 0," if data.evaluation.returned_none else "0"
     rows = data.everywhere(exceptions)
@@ -49,19 +49,12 @@ def zero_gradient(data: Evidence) -> Hypothesis | None:
 
 def _reaches_elsewhere(data: Evidence) -> bool:
     """Whether another element of the input gets a gradient, or this one does from another element of the output."""
-    if data.evaluation.returned_none:
-        return False
     rows = np.flatnonzero(data.moving)
     try:
-        found = data.section.alone().vjp(data.x[rows[rows.size // 2 :][:1]], _uneven)
+        found = data.section.alone().vjp(data.x[rows[rows.size // 2 :][:1]], uneven)
     except FunctionFailed:
         return False
     return found is not None and bool(found.any())
-
-
-def _uneven(like: torch.Tensor) -> torch.Tensor:
-    """Numbers of a tensor's shape that do not cancel in any simple sum."""
-    return torch.cos(torch.arange(1.0, 1 + like.numel(), dtype=like.dtype, device=like.device)).reshape(like.shape)
 
 
 def constant_factor(data: Evidence) -> Hypothesis | None:
@@ -143,8 +136,9 @@ def factor_of_x(data: Evidence) -> Hypothesis | None:
     table = np.stack(factors)
     ratio = np.log(np.abs(data.returned[rows] / data.slope[rows]))
     size = np.log(np.abs(table[:, rows]))
-    constant = _is_constant(np.stack((ratio + size, ratio - size), axis=1))
-    for which, missing in np.argwhere(constant):
+    ranked, few = np.sort(np.stack((ratio + size, ratio - size), axis=1), axis=-1), rows.size // 20
+    # Almost constant is what is so but for a twentieth at either end.
+    for which, missing in np.argwhere(ranked[..., -1 - few] - ranked[..., few] <= _MAX_SCATTER):
         if story := _factor_hypothesis(data, names[which], table[which], missing == 0):
             return story
     return None
@@ -229,13 +223,6 @@ def _factors(data: Evidence) -> Iterator[tuple[str, Array]]:
     yield f"{by}³", x**3
 
 
-def _is_constant(logarithms: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Whether the values along the last axis are almost equal, all but a twentieth at either end."""
-    ranked = np.sort(logarithms, axis=-1)
-    few = logarithms.shape[-1] // 20
-    return ranked[..., -1 - few] - ranked[..., few] <= _MAX_SCATTER
-
-
 def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool) -> Hypothesis | None:
     nonzero = np.abs(factor) > _MIN_FACTOR * np.nanmax(np.abs(factor[data.judged]))
     some = data.moving & nonzero
@@ -250,17 +237,15 @@ def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool
     at = data.everywhere(exceptions)
     response, error = data.typical(data.returned[data.judged])
     inverse = format_measured(*_inverse(constant, within))
-    is_constant = bool((np.abs(data.returned - response)[data.judged] <= data.precision * abs(response)).all())
-    if is_constant:
-        factor_ = _product(inverse, symbol) if missing else f"{inverse}/{symbol}"
+    lacks = _product(inverse, symbol) if missing else f"{inverse}/{symbol}"
+    if (np.abs(data.returned - response)[data.judged] <= data.precision * abs(response)).all():
         does = describe_factor(format_measured(response, error))
-        return "missing factor", f"backward {does} {at}{_missing(factor_, data)}."
+        return "missing factor", f"backward {does} {at}{_missing(lacks, data)}."
     if missing:
-        factor_ = _product(inverse, symbol)
-        sentence = f"Times {factor_}, what backward returns is the slope of {data.owner}"
-        return "missing factor", f"{sentence} {at}{_missing(factor_, data)}."
-    factor_ = _product(format_measured(constant, within), symbol)
-    return "extra factor", f"backward returns {factor_} times the slope of {data.owner} {at}."
+        sentence = f"Times {lacks}, what backward returns is the slope of {data.owner}"
+        return "missing factor", f"{sentence} {at}{_missing(lacks, data)}."
+    times = _product(format_measured(constant, within), symbol)
+    return "extra factor", f"backward returns {times} times the slope of {data.owner} {at}."
 
 
 def _missing(factor: str, data: Evidence) -> str:
@@ -273,27 +258,17 @@ def _product(constant: str, symbol: str) -> str:
     return {"1": bare, "−1": f"−{symbol}"}.get(constant, f"{constant} {symbol}")
 
 
-@dataclass(frozen=True)
-class _HeldValue:
-    """A held value and what it is called, and the section in which it has ``moved``."""
-
-    name: str
-    value: float
-    moved: float
-    section: Section
-
-
 def held_value_behind(data: Evidence, size: float) -> tuple[str, int] | None:
     """The name of a held value, and the power of it that a factor of this ``size`` is whatever the value; or None."""
-    tolerance = max(_RTOL, data.precision) * size
-    for each in _held_values(data.section):
-        if abs(each.value) in (0, 1):
+    share = max(_RTOL, data.precision)
+    for name, value, moved, section in _held_values(data.section):
+        if abs(value) in (0, 1):
             continue
-        powers = [power for power in _POWERS if abs(_power(each.value, power) - size) <= tolerance]
-        factor = _factor_in(data, each.section) if powers else None
+        powers = [power for power in _POWERS if abs(_power(value, power) - size) <= share * size]
+        factor = _factor_in(data, section) if powers else None
         for power in powers:
-            if factor is not None and abs(_power(each.moved, power) - factor) <= max(_RTOL, data.precision) * factor:
-                return each.name, power
+            if factor is not None and abs(_power(moved, power) - factor) <= share * factor:
+                return name, power
     return None
 
 
@@ -322,15 +297,16 @@ def _factor_in(data: Evidence, moved: Section) -> float | None:
     return float(np.median(factors)) if constant else None
 
 
-def _held_values(section: Section) -> Iterator[_HeldValue]:
+def _held_values(section: Section) -> Iterator[tuple[str, float, float, Section]]:
+    """The name and the value of what is held, another value, and the section in which it has that."""
     for called, name, place, value in held_elements(section):
         moved = value * _CHANGES[0]
-        yield _HeldValue(called, value, moved, section.holding(name, moved, place))
+        yield called, value, moved, section.holding(name, moved, place)
     for each in section.op.parameters:
         if each.kind == "float":
             held = float(dict(section.parameters)[each.name])
             for moved in [held * m for m in _CHANGES if each.minimum <= held * m <= each.maximum][:1]:
-                yield _HeldValue(each.name, held, moved, section.holding(each.name, moved))
+                yield each.name, held, moved, section.holding(each.name, moved)
 
 
 def held_elements(section: Section) -> Iterator[tuple[str, str, int, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, Mask, finite_rise
+from ...runtime.arrays import EPSILON, Array, finite_rise
 from ..formatting.numbers import format_measured
 from ..sentences.places import MOST_PLACES, runs_among
 from .evidence import Evidence, Hypothesis, describe_factor
@@ -33,7 +33,9 @@ def window(data: Evidence) -> Hypothesis | None:
     """Hypothesis: a rectangular window, a constant times ``grad_output`` on a few intervals, 0 or another elsewhere."""
     if not data.all_flat:
         return None
-    inside = _upper_level(data.returned, data.judged)
+    low, high = data.returned[data.judged].min(), data.returned[data.judged].max()
+    above = data.returned > (low + high) / 2
+    inside = data.judged & (above if high >= -low else ~above)  # of two levels that which is farther from 0
     (share, within), (rest, rest_within) = (
         data.typical(data.returned[data.judged & each]) for each in (inside, ~inside)
     )
@@ -51,13 +53,6 @@ def _named(data: Evidence, sentence: str, kind: str, name: str) -> Hypothesis:
     return (kind, f"{sentence}: {name}.") if _moves(data) else ("unfounded", f"{sentence}.")
 
 
-def _upper_level(returned: Array, judged: Mask) -> Mask:
-    """Of two levels the rows of the one that is farther from 0."""
-    low, high = returned[judged].min(), returned[judged].max()
-    above = returned > (low + high) / 2
-    return judged & (above if high >= -low else ~above)
-
-
 def bump(data: Evidence) -> Hypothesis | None:
     """Hypothesis: ``grad_output`` times a bump with one peak, and low lobes beside it at most."""
     known = np.isfinite(data.returned)
@@ -72,19 +67,17 @@ def bump(data: Evidence) -> Hypothesis | None:
     cell = data.evaluation.grid.span / data.evaluation.grid.count
     width = _width(_crossing(x, sign * share, peak, -1), at, _crossing(x, sign * share, peak, 1), cell, data)
     lobe = float((sign * share).min())
-    lobes = (
-        f", with lobes down to {_short(sign * lobe)}"
-        if lobe < -_MONOTONE_ULPS * data.precision * abs(share[peak])
-        else ""
-    )
+    deep = lobe < -_MONOTONE_ULPS * data.precision * abs(share[peak])
+    lobes = f", with lobes down to {_short(sign * lobe)}" if deep else ""
     area = _short(float(np.sum(np.diff(x) * (share[1:] + share[:-1]) / 2)))
     cut = max(abs(share[0]), abs(share[-1])) > _CUT * abs(share[peak])
     area += " in this range" if cut else ""
     place = f"{data.names.wrt} = {format_measured(at, cell / 2)}"
-    return "bump", (
-        f"{_flat(data)}, yet backward returns grad_output times a bump: {_short(share[peak])} high at {place}"
-        f"{width}{lobes}, with area {area}{_rise(data)}."
-    )
+    finite = data.values[np.isfinite(data.values)]
+    rise = float(finite[-1] - finite[0])
+    rises = f", where {data.owner} rises by {_short(rise)}" if rise else ""
+    sentence = f"{_flat(data)}, yet backward returns grad_output times a bump: {_short(share[peak])} high at {place}"
+    return "bump", f"{sentence}{width}{lobes}, with area {area}{rises}."
 
 
 def _width(left: float | None, at: float, right: float | None, cell: float, data: Evidence) -> str:
@@ -97,11 +90,8 @@ def _width(left: float | None, at: float, right: float | None, cell: float, data
 
 
 def _flat(data: Evidence) -> str:
-    return (
-        f"{data.owner} is flat between its jumps"
-        if _moves(data)
-        else f"{data.names.of} does not move with {data.names.wrt}"
-    )
+    still = f"{data.names.of} does not move with {data.names.wrt}"
+    return f"{data.owner} is flat between its jumps" if _moves(data) else still
 
 
 def _moves(data: Evidence) -> bool:
@@ -116,10 +106,8 @@ def _has_one_peak(share: Array, peak: int, precision: float) -> bool:
     last = int(zeros[zeros > peak].min(initial=share.size)) - 1
     lobe = share[first : last + 1]
     steps, top = np.diff(lobe), peak - first
-    monotone = (
-        bool((steps[:top] >= -tolerance).all() and (steps[top:] <= tolerance).all())
-        and np.unique(lobe).size > 2 * _MIN_ROWS
-    )
+    monotone = bool((steps[:top] >= -tolerance).all() and (steps[top:] <= tolerance).all())
+    monotone = monotone and np.unique(lobe).size > 2 * _MIN_ROWS
     lobes = np.abs(np.concatenate((share[:first], share[last + 1 :])))
     falls = max(share[0], share[-1]) < share[peak] * (1 - precision) and 0 < peak < share.size - 1
     return monotone and bool(falls) and float(lobes.max(initial=0.0)) <= _MAX_LOBE * share[peak]
@@ -134,13 +122,6 @@ def _crossing(x: Array, share: Array, peak: int, towards: int) -> float | None:
     far, near = peak + towards * int(below[0]), peak + towards * (int(below[0]) - 1)
     part = (share[near] - share[peak] / 2) / (share[near] - share[far])
     return float(x[near] + part * (x[far] - x[near]))
-
-
-def _rise(data: Evidence) -> str:
-    """What forward rises by, which the area may be compared with."""
-    finite = data.values[np.isfinite(data.values)]
-    rise = float(finite[-1] - finite[0])
-    return f", where {data.owner} rises by {_short(rise)}" if rise else ""
 
 
 def _short(value: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 import torch
@@ -44,15 +43,13 @@ def saved_tensor_usage(section: Section, x: Array) -> tuple[tuple[str, bool | No
 def _saved_names(graph: CallGraph) -> list[str]:
     """What each saved tensor is called; empty for those that cannot be poisoned."""
     names = {tensor.data_ptr(): name for name, tensor in (graph.outputs | graph.given).items()}
-    return [
-        names.get(each.data_ptr(), "a tensor") if isinstance(each, torch.Tensor) and _can_be_poisoned(each) else ""
-        for node in graph.nodes()
-        for each in node.saved_tensors
-    ]
 
+    def name_of(saved: torch.Tensor | None) -> str:
+        if saved is None or not (saved.is_floating_point() or saved.dtype == torch.bool):
+            return ""
+        return names.get(saved.data_ptr(), "a tensor")
 
-def _can_be_poisoned(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point() or tensor.dtype == torch.bool
+    return [name_of(each) for node in graph.nodes() for each in node.saved_tensors]
 
 
 def _unused(section: Section, tried: list[float], place: int) -> bool:
@@ -69,12 +66,12 @@ def _unused(section: Section, tried: list[float], place: int) -> bool:
 def _poisoned_gradients(section: Section, t: float, place: int, poison: float) -> list[torch.Tensor | None]:
     graph = CallGraph.of(section, t)
     slots = [slot for node in graph.nodes() for slot in node._raw_saved_tensors]
-    slots[place].register_hooks(torch.Tensor.detach, partial(_poison, poison=poison))
+
+    def poisoned(tensor: torch.Tensor) -> torch.Tensor:
+        return ~tensor if tensor.dtype == torch.bool else torch.full_like(tensor, poison)
+
+    slots[place].register_hooks(torch.Tensor.detach, poisoned)
     return graph.gradients()
-
-
-def _poison(tensor: torch.Tensor, poison: float) -> torch.Tensor:
-    return ~tensor if tensor.dtype == torch.bool else torch.full_like(tensor, poison)
 
 
 def _equal_gradients(some: list[torch.Tensor | None], others: list[torch.Tensor | None]) -> bool:
