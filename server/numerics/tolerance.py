@@ -19,6 +19,7 @@ TOLERANCE_ULPS = {8: 4096.0, 4: 1024.0, 2: 8.0}
 # bound: in float64 a difference of at most this share of the slope at its place is a remark: torch's trigamma is off
 # by 5e-10, a constant of ten digits by as much; what was held in float32, by 6e-8, has lost half of its digits.
 REMARK_SHARE = 1e-9
+ALIKE_SHARE = 1e-6  # bound: to a story or a study what differs by no more than this share is one and the same
 UNDECIDED_SHARE = 0.1  # bound: where an error band is wider than this share of the slopes in sight, nothing is decided
 
 

@@ -15,7 +15,7 @@ import torch
 
 from ...ops import Op
 from .arguments import BoundFunction, as_tensor_or_tuple, callable_of, tensors_of
-from .device_call import DeviceCall
+from .devices import DeviceCall
 from .graph import function_nodes
 
 _DEPTH, _OBJECTS = 6, 5000  # budget: how deep objects are nested that are looked into, and how many there may be

@@ -24,7 +24,7 @@ from ..runtime.arguments import (
     complex_parts,
 )
 from ..runtime.captured import only_device
-from ..runtime.device_call import without_device
+from ..runtime.devices import without_device
 
 _IDENTITY = "(lambda x: x)"
 # Optional fields of a declaration, in the order in which they are written where they differ from their default.

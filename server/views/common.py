@@ -13,7 +13,8 @@ from typing_extensions import get_type_hints, is_typeddict
 
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.curve.evaluation import Evaluation
-from ..numerics.linearity.laws import Linearity, describe_violation
+from ..numerics.linearity.laws import Linearity
+from ..numerics.linearity.violation import describe_violation
 from ..numerics.sampling.grid import Grid
 from ..numerics.status import STATUS_WORDS
 from ..numerics.verdict.verdict import Verdict, judge

@@ -108,7 +108,7 @@ def curves_answer(
         notes=asked["notes"] + _notes(evaluation, section, question),
         numerical=measured_by,
         tolerance=verdict.tolerance,
-        verdict=_verdict(section, evaluation, verdict, words),
+        verdict=_verdict(evaluation, verdict, words),
         linearity={"holds": holds, "findings": linearity_findings(evaluation.linearity, str(question.wrt))},
         wide=whole_range.whole_range_summary(evaluation, names),
         area=area.area_summary(evaluation, verdict),
@@ -119,7 +119,7 @@ def curves_answer(
     )
 
 
-def _verdict(section: Section, evaluation: Evaluation, verdict: Verdict, words: VerdictText) -> VerdictRecord:
+def _verdict(evaluation: Evaluation, verdict: Verdict, words: VerdictText) -> VerdictRecord:
     against, explanation = verdict.against, words.explanation
     return {
         "word": verdict.word,

@@ -114,7 +114,7 @@ def _influence(dependence: Dependence) -> InfluenceRecord:
         record_of(
             each,
             InfluenceLossRecord,
-            name=loss_name(dependence, each),
+            name=loss_name(each),
             sentence=" ".join(dependence_sentences(dependence, each)),
             failure=each.failure or None,
         )

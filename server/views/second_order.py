@@ -13,7 +13,6 @@ from ..numerics.second_order.gradgradcheck import gradgradcheck
 from ..numerics.second_order.text import explain_second_order, one_derivative_further, second_order_sentence
 from ..numerics.sentences.headline import headline
 from ..numerics.sentences.places import section_names
-from ..numerics.verdict.verdict import Verdict
 from ..protocol.answer import empty_answer
 from ..protocol.question import Element, Question
 from ..protocol.views import VIEWS, AnswerRecord
@@ -99,7 +98,7 @@ def _curves(
     explanation = explain_second_order(section, evaluation, verdict, names)
     words = curves.VerdictText(headline(evaluation, verdict, names), sentence, explanation)
     header, columns = curves.curves_answer(backward, further, asked, evaluation, verdict, words)
-    opinion = gradgradcheck(section, _smooth_points(evaluation, verdict), str(question.wrt), evaluation.grid.span)
+    opinion = gradgradcheck(section, _smooth_points(evaluation), str(question.wrt), evaluation.grid.span)
     if verdict.word == "unsupported" and opinion.passed is False:
         opinion = replace(opinion, sentence=f"{opinion.sentence} {_OF_THE_DECORATOR}")
     if header["view"] == "curves":
@@ -109,7 +108,7 @@ def _curves(
     return header, columns
 
 
-def _smooth_points(evaluation: Evaluation, verdict: Verdict) -> Array:
+def _smooth_points(evaluation: Evaluation) -> Array:
     """A few points at which the returned gradient is smooth."""
     at = evaluation.rows
     smooth = (evaluation.numerical.slopes.kind == PointKind.SMOOTH) & np.isfinite(evaluation.forward)

@@ -18,7 +18,7 @@ from torch.autograd.function import _SingleLevelFunction
 from ...runtime.arguments import BoundFunction, result_tuple
 from ...runtime.arrays import dtype_name
 from ...runtime.captured import CapturedFunction
-from ...runtime.device_call import DeviceCall
+from ...runtime.devices import DeviceCall
 from ...runtime.graph import FunctionClass, has_setup_context
 
 # budget: the depth of the call graph to which references to a Function are replaced.

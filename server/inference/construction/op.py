@@ -22,7 +22,7 @@ from ...runtime.arguments import (
     tensors_of,
     unsupported,
 )
-from ...runtime.device_call import without_device
+from ...runtime.devices import without_device
 from ...runtime.graph import function_nodes
 from ...runtime.isolation import quietly
 from ..recipe.recipe import OBJECT_TEXT, Constant, NotInferred, Recipe, TensorArgument

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ...runtime.device_call import on_gpu
+from ...runtime.devices import on_gpu
 from ..recipe.recipe import NotInferred
 from ..source.signature import Unfit
 

@@ -13,7 +13,7 @@ from torch.autograd import Function
 from torch.autograd.function import _SingleLevelFunction
 from torch.nn import Module
 
-from ...runtime.device_call import DeviceCall
+from ...runtime.devices import DeviceCall
 from ..recipe.recipe import NotInferred
 
 NO_DEFAULT: Any = inspect.Parameter.empty

@@ -11,6 +11,7 @@ import numpy as np
 from ....ops import Descent
 from ...runtime.arrays import Array
 from ...runtime.section import Section
+from ..tolerance import ALIKE_SHARE
 from .loss import Loss, moved_size, position_tensor
 from .true_gradient import TrueForward
 
@@ -22,8 +23,6 @@ _START_SHARES = (0.75, 0.25)  # sample: where to begin and what to reach, as sha
 _SAMPLES = np.linspace(1 / 8, 7 / 8, 7)  # sample: the places at which slopes, and another goal, are looked for
 # sample: the places on the way to where the goal is reached, as shares of it; not its middle, for that may be 0.
 _PATH = (0.0, 0.25, 0.75, 1.0)
-# bound: outputs nearer to each other than this share of their size are no goal; a rate may pass its limit by as much.
-_RTOL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def _other_position(section: Section, truth: TrueForward, request: DescentReques
     others = section.snap(others)
     away = np.abs(truth.outputs(others) - y).max(axis=1, initial=0.0)
     away = np.where(np.isfinite(away), away, 0.0)
-    least = _RTOL * float(np.abs(y).max(initial=0.0))
+    least = ALIKE_SHARE * float(np.abs(y).max(initial=0.0))
     first = 0 if start.size > 1 or away[0] > least else int(away.argmax())
     found = next((row for row in (first, int(away.argmax())) if away[row] > least), None)
     return start if found is None else np.asarray(others[found])
@@ -125,7 +124,7 @@ def _rate(truth: TrueForward, count: int, asked: DescentRequest, start: Array, o
     if not sys.float_info.min < largest < sys.float_info.max:
         return _STABLE_RATE * count
     decade = 10.0 ** math.floor(math.log10(largest))
-    return float(f"{next(each for each in _MANTISSAS if each * decade <= largest * (1 + _RTOL)) * decade:.2g}")
+    return float(f"{next(each for each in _MANTISSAS if each * decade <= largest * (1 + ALIKE_SHARE)) * decade:.2g}")
 
 
 def _steepness(truth: TrueForward, position: Array) -> float:

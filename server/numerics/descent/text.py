@@ -6,11 +6,9 @@ import numpy as np
 
 from ...runtime.arrays import Array
 from ..formatting.numbers import format_distinct, format_number
+from ..tolerance import ALIKE_SHARE
 from .descent import DescentPair
 from .optimizer import REACHED, DescentOutcome, DescentRun
-
-# bound: two descents are one where they are nowhere farther apart than this share of the way; for a loss, of itself.
-_RTOL = 1e-6
 
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
@@ -78,7 +76,7 @@ def _outcome_text(pair: DescentPair, run: DescentRun, outcome: DescentOutcome) -
 
 def _loss_change(run: DescentRun, step: int = -1) -> str:
     first, last = float(run.losses[0]), float(run.losses[step])
-    if abs(last - first) <= _RTOL * abs(first):
+    if abs(last - first) <= ALIKE_SHARE * abs(first):
         return f"the loss stays {format_number(first)}"
     moves = "falls" if last < first else "grows"
     return f"the loss {moves} from {format_distinct(first, last)} to {format_distinct(last, first)}"
@@ -121,7 +119,9 @@ def _same_path(pair: DescentPair) -> bool:
         return False
     away = np.abs(one.positions - one.positions[0])
     length = float(away.max(initial=0.0, where=np.isfinite(away)))
-    return bool(np.allclose(one.positions, other.positions, rtol=_RTOL, atol=_RTOL * length, equal_nan=True))
+    return bool(
+        np.allclose(one.positions, other.positions, rtol=ALIKE_SHARE, atol=ALIKE_SHARE * length, equal_nan=True)
+    )
 
 
 def _unmoved_elements(pair: DescentPair) -> list[str]:

@@ -27,8 +27,6 @@ _FACTOR = {8: 1024.0, 4: 1024.0, 2: 16.0}  # sample: how many times larger and s
 _ULPS = {8: 64.0, 4: 64.0, 2: 4.0}  # ulps: the last places by which two answers may differ
 # budget: the number of points evaluated where they share a call, and where each needs a call of its own.
 _MAX_TOGETHER, _MAX_ALONE = 1024, 12
-# bound: values that differ by no more than this share were computed alike, but for the order of vectorised code.
-_RTOL = 1e-2
 # sample: grad_output itself is the base if its size lies between these, neither huge nor tiny; else ±1 is.
 _ORDINARY = (0.03, 1000.0)
 # The laws, the gravest first, and what breaking them makes of backward.

@@ -16,6 +16,7 @@ from ...runtime.section import Section
 from ...runtime.vjp import uneven
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
+from ..tolerance import ALIKE_SHARE
 from .evidence import Evidence, Hypothesis, describe_factor
 from .swapped_inputs import conjugate_slope, swapped_inputs
 
@@ -29,8 +30,6 @@ _MAX_SCATTER = 1e-2  # pattern: ratios whose logarithms scatter by no more than 
 _MIN_FACTOR = 1e-6
 _LEAST_RISE = 0.1  # pattern: the logarithm of an exponential factor rises by at least so much along the range
 _POWERS = (1, -1, 2, -2)  # pattern: the powers of a held value that a factor may be
-# bound: two factors are one if they differ by less than this share; where the dtype is coarser, its tolerance counts.
-_RTOL = 1e-6
 # sample: a held value is multiplied by this, as no other is likely to be: up, or down where that is out of bounds.
 _CHANGES = (1.1875, 0.8125)
 _FACTOR_ROWS = 5  # budget: the rows at which the factor is measured again with the held value changed
@@ -94,7 +93,7 @@ def _depends_on_held(data: Evidence, size: float) -> bool:
     if tuple(moved) == section.inputs:
         return False
     factor = _factor_in(data, replace(section, inputs=tuple(moved)))
-    return factor is not None and abs(factor - size) > max(_RTOL, data.precision) * size
+    return factor is not None and abs(factor - size) > max(ALIKE_SHARE, data.precision) * size
 
 
 def _factor_names(data: Evidence, size: float, within: float, named: tuple[str, int] | None) -> list[str]:
@@ -149,7 +148,7 @@ def bare_exponential(data: Evidence) -> Hypothesis | None:
     found = _exponential(data)
     if found is None or found.constant != "1":
         return None
-    is_y = np.abs(data.values - np.exp(np.abs(found.rate) * data.x)) <= _RTOL * np.abs(data.values)
+    is_y = np.abs(data.values - np.exp(np.abs(found.rate) * data.x)) <= ALIKE_SHARE * np.abs(data.values)
     return None if is_y[data.judged].all() else found.story(data)
 
 
@@ -183,7 +182,7 @@ def _exponential(data: Evidence) -> _Exponential | None:
         return None
     x, ratio = data.x[rows], (data.returned / data.slope)[rows]
     rate, shift = np.polyfit(x, np.log(np.abs(ratio)), 1, w=np.abs(data.slope[rows]))
-    near = simplest_number(rate - _RTOL * abs(rate), rate + _RTOL * abs(rate))
+    near = simplest_number(rate - ALIKE_SHARE * abs(rate), rate + ALIKE_SHARE * abs(rate))
     if abs(near) * np.ptp(x) < _LEAST_RISE or near != float(f"{near:.3g}"):
         return None
     constant, within = data.typical(ratio * np.exp(-near * x))
@@ -260,7 +259,7 @@ def _product(constant: str, symbol: str) -> str:
 
 def held_value_behind(data: Evidence, size: float) -> tuple[str, int] | None:
     """The name of a held value, and the power of it that a factor of this ``size`` is whatever the value; or None."""
-    share = max(_RTOL, data.precision)
+    share = max(ALIKE_SHARE, data.precision)
     for name, value, moved, section in _held_values(data.section):
         if abs(value) in (0, 1):
             continue
@@ -293,7 +292,7 @@ def _factor_in(data: Evidence, moved: Section) -> float | None:
         return None
     factors = np.abs(returned / grad_output / slopes.value)[slopes.kind == PointKind.SMOOTH]
     factors = factors[np.isfinite(factors)]
-    constant = factors.size and np.ptp(factors) <= max(_RTOL, data.precision) * factors.max()
+    constant = factors.size and np.ptp(factors) <= max(ALIKE_SHARE, data.precision) * factors.max()
     return float(np.median(factors)) if constant else None
 
 

@@ -18,13 +18,11 @@ from ...runtime.stacked_inputs import InputCopies
 from ...runtime.vjp import Index, float64_array, pull_back
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.map_slopes import BasePoint, random_direction, slopes_along
-from ..tolerance import REMARK_SHARE, Allowance, tolerance_for
+from ..tolerance import ALIKE_SHARE, REMARK_SHARE, Allowance, tolerance_for
 
 _Link = Literal["arrives", "dropped", "unfounded", "nothing", "unknown"]
 _Links = tuple[tuple[_Link, ...], ...]
 _UNKNOWN: _Link = "unknown"
-# bound: a slope along a line counts as 0 below this share of the largest one plus the height over the range.
-_SLOPE_RTOL = 1e-6
 _SUM_RTOL = 100  # bound: the tolerance of a sum of gradients, in those of one
 # budget: the most output elements, the seconds for everything, and the estimated calls for each pair.
 _MAX_ELEMENTS, _SECONDS, _CALLS_PER_PAIR = 1 << 18, 1.5, 26
@@ -137,7 +135,7 @@ def _effect(asked: _Asked, name: str, span: float, precision: float) -> _Effect:
         except FunctionFailed:
             parts.append((None, np.nan, np.nan))
             continue
-        least = _SLOPE_RTOL * (largest_magnitude(slopes.value) + largest_magnitude(ground.y) / span)
+        least = ALIKE_SHARE * (largest_magnitude(slopes.value) + largest_magnitude(ground.y) / span)
         nonzero = np.abs(slopes.value) > EVIDENCE_BOUNDS * slopes.error + least
         kink, sides = slopes.kind == PointKind.KINK, np.abs(np.stack((slopes.left, slopes.right))) > least
         moving = np.where(kink, sides.all(axis=0), nonzero | (slopes.kind == PointKind.JUMP))

@@ -16,10 +16,9 @@ from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.map_slopes import BasePoint, jacobian_slopes
 from ..formatting.numbers import format_measured
 from ..status import Status
+from ..tolerance import ALIKE_SHARE
 from .jacobian import Jacobian
 from .sparsity import dependence_mask, element_positions
-
-_RTOL = 1e-6  # bound: a hypothesis has to fit within this share of the largest slope, besides the error bounds
 
 
 def diagnose_jacobian(jacobian: Jacobian, span: float) -> str:
@@ -40,7 +39,7 @@ def _candidates(jacobian: Jacobian, span: float) -> Iterator[tuple[Array, str]]:
     value = slopes.value.reshape(jacobian.shape)
     cells = depends & (slopes.kind == PointKind.SMOOTH).reshape(jacobian.shape)
     if np.count_nonzero(cells) > 1 and (factor := float(np.median(jacobian.returned[cells] / value[cells]))):
-        times = format_measured(factor, _RTOL * abs(factor))
+        times = format_measured(factor, ALIKE_SHARE * abs(factor))
         said = f"{times} times every slope" if times != "−1" else "every slope with its sign reversed"
         yield factor * value, f"backward returns {said}."
     if (row == column).any() and (depends & (row != column)).any():
@@ -78,5 +77,5 @@ def _matches(jacobian: Jacobian, expected: Array) -> bool:
     slopes, expected, returned = jacobian.numerical.slopes, expected.ravel(), jacobian.returned.ravel()
     smooth = (slopes.kind == PointKind.SMOOTH) & np.isfinite(expected)
     with np.errstate(all="ignore"):
-        allowed = _RTOL * largest_magnitude(slopes.value) + EVIDENCE_BOUNDS * slopes.error
+        allowed = ALIKE_SHARE * largest_magnitude(slopes.value) + EVIDENCE_BOUNDS * slopes.error
         return bool(smooth.any() and (np.abs(returned - expected) <= allowed)[smooth].all())

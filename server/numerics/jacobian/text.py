@@ -164,7 +164,7 @@ def other_tensors_sentence(influence: Dependence, of: str, wrt: str) -> str:
     return f"Wrong for other tensors: {listed(some)}; see below which input reaches which output."
 
 
-def loss_name(influence: Dependence, loss: LossLinks) -> str:
+def loss_name(loss: LossLinks) -> str:
     """The name of a loss: the output it looks at, or how many."""
     if len(loss.outputs) == 1:
         return loss.outputs[0]

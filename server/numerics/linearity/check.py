@@ -224,7 +224,7 @@ def _each_law(trial: Trial, base: Given, of_base: Array, random: Array) -> Itera
         spread = _SPREAD_SCALE_HALF if half else _SPREAD_SCALE
         powers = 2.0 ** np.round(spread * _random_numbers(random.size)[1])
         if finding := trial.violation("scales", Demand(powers * random, of_random, powers, tolerance)):
-            mixes = _mixes_elements(trial, random, of_random, powers * random)
+            mixes = _mixes_elements(trial, random, powers * random)
             yield replace(finding, law="mixes") if mixes else finding
     yield trial.violation("odd", Demand(-base, of_base, -1.0))
     yield trial.violation("scales", Demand(base / large, of_base, 1 / large, tolerance))
@@ -232,7 +232,7 @@ def _each_law(trial: Trial, base: Given, of_base: Array, random: Array) -> Itera
     yield trial.violation("adds", Demand(base + random, of_base + of_random, 1.0, tolerance))
 
 
-def _mixes_elements(trial: Trial, random: Array, of_random: Array, mixed: Array) -> bool:
+def _mixes_elements(trial: Trial, random: Array, mixed: Array) -> bool:
     """Whether the gradient at every other point depends on the ``mixed`` grad_output at the points between."""
     try:
         gradient = trial.ask(mixed, dense)

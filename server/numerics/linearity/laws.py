@@ -17,9 +17,8 @@ from ...runtime.vjp import MonitoredLayout
 from ..differentiation.arithmetic import function_precision
 from .check import shorter, violations_at_points, violations_in_proportion, violations_of_tensor
 from .trial import KERNEL_TOLERANCE
-from .violation import Law, Violation, describe_violation, violation_by_exception
+from .violation import Law, Violation, violation_by_exception
 
-__all__ = ["Law", "Linearity", "Violation", "check_linearity", "describe_violation"]
 _MAX_ALONE = 12  # budget: the most points examined where each needs a call of its own
 _MAX_NUMBERS = 1 << 15  # budget: the most numbers in one call
 # The laws that a linear backward may seem to break through rounding or underflow.

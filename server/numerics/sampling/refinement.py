@@ -23,9 +23,7 @@ _MIN_CELL = 1e-4  # sample: in cells: a narrower one only separates the two side
 _ULPS = 32.0  # ulps: errors below this many units of rounding do not justify a point
 
 
-def _tolerances(
-    at: Rows, lines: Array, special: tuple[SpecialPoint, ...], rounding: Array | float, noise: Array | float
-) -> Array:
+def _tolerances(at: Rows, lines: Array, special: tuple[SpecialPoint, ...], rounding: Array, noise: Array) -> Array:
     """A quarter of a pixel in each line's panel, which shows everything but the neighbourhood of poles.
 
     It is more where that is less than the ``rounding`` of a line, relative to its size, and its ``noise``.
@@ -57,7 +55,9 @@ def _curved_cells(at: Rows, lines: Array, allowed: Array, special: tuple[Special
     with np.errstate(all="ignore"):
         slope = (lines[:, 1:] - lines[:, :-1]) / run
         curvature = 2 * np.abs(slope[:, 1:] - slope[:, :-1]) / (run[1:] + run[:-1])
-    special_rows = _at_special(at, special)
+    special_rows = at.gap | at.below | at.above  # where second differences do not measure curvature
+    if special:
+        special_rows[np.isin(at.x, [each.x for each in special])] = True
     measured = np.isfinite(curvature) & ~special_rows[1:-1] & divisible[1:] & divisible[:-1]
     # The gradient jumps at a kink, so the rows next to one have a smooth neighbour on one side only.
     measured[1:] &= ~special_rows[2:] & ~special_rows[:-2]
@@ -70,14 +70,6 @@ def _curved_cells(at: Rows, lines: Array, allowed: Array, special: tuple[Special
     finite = np.isfinite(lines)
     bent |= (finite[:, 1:] != finite[:, :-1])[0] | _next_to(at.x, special, "cusp")
     return bent & divisible
-
-
-def _at_special(at: Rows, special: tuple[SpecialPoint, ...]) -> Mask:
-    """The rows at special points, where second differences do not measure curvature."""
-    rows = at.gap | at.below | at.above
-    if special:
-        rows[np.isin(at.x, [each.x for each in special])] = True
-    return rows
 
 
 def _slopes_near(x: Array, values: Array) -> Array:
@@ -129,15 +121,14 @@ def refinement_points(
             lines.append(section.gradient(section.snap(t), grad_output))
         return np.stack(lines)
 
-    lines, rounding, noise = [values], [0.0], [0.0]
+    known = [(values, 0.0, 0.0)]
     if with_slope:
         # Else the rounding of a difference is taken for bends of the slope, where that is the same everywhere.
-        lost = EPSILON * largest_magnitude(values) / step
-        lines, rounding, noise = [*lines, _slopes_near(at.x, values)], [*rounding, 0.0], [*noise, lost]
+        known.append((_slopes_near(at.x, values), 0.0, EPSILON * largest_magnitude(values) / step))
     if gradient is not None:
-        lines, rounding, noise = [*lines, gradient], [*rounding, torch.finfo(section.dtype).eps], [*noise, 0.0]
+        known.append((gradient, torch.finfo(section.dtype).eps, 0.0))
     try:
-        inner = _refine(at, np.stack(lines), curves, special, np.array(rounding), np.array(noise))
+        inner = _refine(at, curves, special, *map(np.array, zip(*known, strict=True)))
     except FunctionFailed:  # forward accepts the rows but not the points between them
         inner = np.empty(0)
     return _new_points(section, at, inner)
@@ -164,12 +155,7 @@ def _new_points(section: Section, at: Rows, points: Array) -> Array:
 
 
 def _refine(
-    at: Rows,
-    lines: Array,
-    curves: _Curves,
-    special: tuple[SpecialPoint, ...] = (),
-    rounding: Array | float = 0.0,
-    noise: Array | float = 0.0,
+    at: Rows, curves: _Curves, special: tuple[SpecialPoint, ...], lines: Array, rounding: Array, noise: Array
 ) -> Array:
     """Points between the rows ``at`` with which no straight line is off by more than a quarter of a pixel.
 

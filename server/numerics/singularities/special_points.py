@@ -163,19 +163,16 @@ def kink_position(x: float, width: float, around: Approaches, place: int, scale:
     Each side is extended linearly with its slope at ``scale``.
     """
     other = place + around.rounding.size // 2
-    (left, at_left), (right, at_right) = (_extension(around, x, each, scale) for each in (place, other))
+    sides = [place, other]
+    left, right = (float(each) for each in around.slopes[scale, sides])
+    off = around.points[scale + 1, sides] - x
+    at_left, at_right = (float(each) for each in around.values[scale + 1, sides] - (left, right) * off)
     shift = (at_right - at_left) / (left - right)
     doubt = 2 * _NOISE_FACTOR * float(around.rounding[place] + around.rounding[other]) / abs(right - left)
     doubt += 2 * float(np.spacing(np.abs(around.points[0, other])))
     if not (abs(shift) <= width and doubt < width):
         return x, width
     return simplest_number(x + shift - doubt, x + shift + doubt), 2 * doubt
-
-
-def _extension(around: Approaches, x: float, side: int, scale: int) -> tuple[float, float]:
-    """The slope of a side at a scale, and the value of its linear extension at ``x``."""
-    slope = float(around.slopes[scale, side])
-    return slope, float(around.values[scale + 1, side] - slope * (around.points[scale + 1, side] - x))
 
 
 @dataclass(frozen=True)

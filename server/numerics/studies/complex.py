@@ -18,7 +18,7 @@ from ...runtime.section import Section
 from ..curve.curve import measure_curve, remeasure_doubtful
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes
 from ..sampling.grid import Grid, grid_rows
-from ..tolerance import UNDECIDED_SHARE
+from ..tolerance import ALIKE_SHARE, UNDECIDED_SHARE
 
 _Outcome = Literal["matches", "conjugate missing", "conjugated", "differs", "undecided", "not supported"]
 
@@ -26,7 +26,6 @@ _POINTS, _POINTS_ONE_BY_ONE = 41, 3  # budget: the points along each line, and o
 # sample: how far from the real axis one line runs, where along it the other crosses, and how far that reaches: shares
 # of the range, and at most _MAX_OFFSET.
 _ASIDE, _CROSSING, _HEIGHT, _MAX_OFFSET = 0.23, 0.38, 0.5, 2.0
-_RTOL = 1e-6  # bound: last places do not count here: a conjugate is there or not
 _ULPS = 64  # ulps: the last places of the larger part, real or imaginary, that the smaller may have lost
 _MIN_JUDGED = 0.5  # pattern: where fewer of the points could be judged, no answer is given
 
@@ -125,7 +124,7 @@ def _compare(analytical: Array, slopes: Slopes, height: float, span: float) -> _
     # A constant has no slope to measure the band by, but it has a height.
     scale = np.abs(slopes.value) + largest_magnitude(slopes.value) + height / span
     judged = (slopes.kind == PointKind.SMOOTH) & (band <= UNDECIDED_SHARE * scale) & np.isfinite(analytical)
-    return _Slice(analytical, slopes.value, _RTOL * scale + band, judged, height)
+    return _Slice(analytical, slopes.value, ALIKE_SHARE * scale + band, judged, height)
 
 
 def _on_line(call: Callable[..., Any], aside: float, part: _Part, line: _Line, *arguments: Any) -> Any:

@@ -19,14 +19,7 @@ from ..formatting.numbers import simplest_number
 from ..sampling.grid import Grid
 from ..status import Status
 from ..tolerance import Tolerance
-from .judge import (
-    RangeMeasurements,
-    judge_range,
-    measure_range,
-    missing_gradients,
-    range_gradients,
-    repeats_alone,
-)
+from .judge import RangeMeasurements, judge_range, measure_range, missing_gradients, range_gradients, repeats_alone
 from .relative_steps import forward_within, relative_step_slopes
 
 _Statuses = NDArray[np.int8]
@@ -140,10 +133,8 @@ def less_certain(wide: WholeRangeCheck, differs: tuple[Interval, ...]) -> WholeR
 
 
 def _empty_check(reach: DomainReach) -> WholeRangeCheck:
-    none, nowhere = np.empty(0), (math.nan, math.nan)
-    return WholeRangeCheck(
-        none, none, none, none, none, np.empty(0, np.int8), (), (reach.low, reach.high), nowhere, reach.ends
-    )
+    none, nowhere, ends = np.empty(0), (math.nan, math.nan), (reach.low, reach.high)
+    return WholeRangeCheck(none, none, none, none, none, np.empty(0, np.int8), (), ends, nowhere, reach.ends)
 
 
 def _check(data: RangeMeasurements, surrogate: Section | None) -> WholeRangeCheck:
@@ -194,7 +185,7 @@ def _interval_end(data: RangeMeasurements, status: _Statuses, right: Sequence[Se
     if not 0 <= neighbour < status.size:
         return data.reach.high if side > 0 else data.reach.low
     if status[neighbour] == Status.GAP:
-        return _bracket(lambda t: np.isfinite(data.section.forward(t)), data, neighbour, row)[1]
+        return _first_finite(data, neighbour, row)
     if status[neighbour] != Status.AGREES:
         return float(data.x[row])
 
@@ -222,14 +213,14 @@ def _finite_range(data: RangeMeasurements) -> Interval:
     if not rows.size:
         return (math.nan, math.nan)
     low, high = int(rows[0]), int(rows[-1])
-
-    def finite(t: Array) -> Mask:
-        return np.isfinite(data.section.forward(t))
-
     return (
-        _bracket(finite, data, low - 1, low)[1] if low > 0 else data.reach.low,
-        _bracket(finite, data, high + 1, high)[1] if high < data.x.size - 1 else data.reach.high,
+        _first_finite(data, low - 1, low) if low > 0 else data.reach.low,
+        _first_finite(data, high + 1, high) if high < data.x.size - 1 else data.reach.high,
     )
+
+
+def _first_finite(data: RangeMeasurements, without: int, with_it: int) -> float:
+    return _bracket(lambda t: np.isfinite(data.section.forward(t)), data, without, with_it)[1]
 
 
 def _bracket(holds: Callable[[Array], Mask], data: RangeMeasurements, without: int, with_it: int) -> Interval:

@@ -92,12 +92,9 @@ class RangeMeasurements:
 
     def leeway(self, slope: Array, error: Array) -> Leeway:
         """What is allowed of what agrees with these slopes, which are known to within this error."""
-        share = max(tolerance_for(0.0, self.section.dtype).rtol, REMARK_SHARE)
-        size = abs(self.grad_output)
-        tiny = torch.finfo(self.section.dtype).tiny
-        return Leeway(
-            share * (size * np.abs(slope) + self.scale) + tiny, EVIDENCE_BOUNDS * size * error + self.rounding
-        )
+        share, size = max(tolerance_for(0.0, self.section.dtype).rtol, REMARK_SHARE), abs(self.grad_output)
+        margin = share * (size * np.abs(slope) + self.scale) + torch.finfo(self.section.dtype).tiny
+        return Leeway(margin, EVIDENCE_BOUNDS * size * error + self.rounding)
 
     @property
     def finite(self) -> Mask:
@@ -117,7 +114,6 @@ class RangeJudgement:
 
 def _points(section: Section, grad_output: float, reach: DomainReach) -> Array:
     """The points of a section within ``reach``; fewer where each costs a call, and few where that takes long."""
-
     at_most = partial(_points_within, section.dtype, reach)
     if section.stacked:
         return at_most(None)
@@ -296,10 +292,8 @@ def repeats_alone(data: RangeMeasurements, differs: Mask) -> bool:
         alone = data.section.backward(data.x[[row]], data.grad_output)
         returned = np.zeros(1) if alone.grad_input is None else alone.grad_input
         again = alone.values, returned, data.reference.forward(data.x[[row]])
-        before = [data.values[row], data.analytical[row], data.measured.y[row]]
-        if not all(
-            np.allclose(a, b, rtol=_REPEAT_RTOL, atol=0.0, equal_nan=True) for a, b in zip(again, before, strict=True)
-        ):
+        before = data.values[row], data.analytical[row], data.measured.y[row]
+        if not np.allclose(np.ravel(again), before, _REPEAT_RTOL, 0.0, equal_nan=True):
             return False
     return True
 
@@ -330,7 +324,9 @@ def confirm_on_all_scales(
     ``eps`` the machine epsilon of the judged gradient's dtype, which limits how well it knows ``x``, and ``sight`` the
     size of the slopes in sight. With an infinite ``disputed`` slope every step that sees a finite one counts.
     """
-    steps = _steps(np.abs(x), precision)
+    widest = np.maximum(_WIDEST * np.abs(x), _MIN_WIDEST)
+    finest = np.maximum(_FINEST_ULPS * 2 * precision * np.abs(x), _FINEST_ULPS * _TINY)
+    steps = widest * (finest / widest) ** unit_shares(_STEP_COUNT - 1)
     points = np.stack((x + steps, x - steps))
     values = forward(np.concatenate((x, points.ravel())))
     y, (above, below) = values[: x.size], values[x.size :].reshape(points.shape)
@@ -350,11 +346,8 @@ def confirm_on_all_scales(
     straight = bend <= _STRAIGHTNESS * (np.abs(right) + np.abs(left)) + noise
     allowed = _STRAIGHTNESS * (np.abs(central) + np.abs(slope)) + noise + EVIDENCE_BOUNDS * error
     # Wide steps may see neither slope; but not near 0, where cancellation makes the finer ones unreliable.
-    other = (
-        (np.abs(central - disputed) > _SUPPORT * dispute)
-        & (steps > WIDEST_STEP * np.abs(x))
-        & (np.abs(x) > _MIN_WIDEST)
-    )
+    wide = (steps > WIDEST_STEP * np.abs(x)) & (np.abs(x) > _MIN_WIDEST)
+    other = (np.abs(central - disputed) > _SUPPORT * dispute) & wide
     confirmed = ((sharp & near).sum(axis=0) >= _MIN_SUPPORT) & (near | other | ~sharp).all(axis=0)
     confirmed &= ((straight & (np.abs(central - slope) <= allowed)) | ~finest).all(axis=0)
     confirmed &= (steps[0] >= _MIN_SPAN * steps[-1]) & (sharp & near & (steps >= _X_ULPS * eps * np.abs(x))).any(axis=0)
@@ -365,10 +358,3 @@ def confirm_on_all_scales(
     straightest = uncertainty.argmin(axis=0), np.arange(x.size)
     known = np.isfinite(uncertainty[straightest])
     return ScaleConfirmation(confirmed, np.where(known, central[straightest], np.nan), uncertainty[straightest])
-
-
-def _steps(size: Array, precision: float) -> Array:
-    """The steps at points of this size, widest first: (steps, n)."""
-    widest = np.maximum(_WIDEST * size, _MIN_WIDEST)
-    finest = np.maximum(_FINEST_ULPS * 2 * precision * size, _FINEST_ULPS * _TINY)
-    return widest * (finest / widest) ** unit_shares(_STEP_COUNT - 1)

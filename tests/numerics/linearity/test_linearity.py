@@ -12,7 +12,8 @@ from support.sampling import each_fourth
 from support.sections import Counted, Written, look, op_of, section, written
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.numerics.linearity.laws import Violation, check_linearity, describe_violation
+from gradloupe.server.numerics.linearity.laws import check_linearity
+from gradloupe.server.numerics.linearity.violation import Violation, describe_violation
 from gradloupe.server.runtime.batching import batched_section
 
 F = torch.nn.functional
