@@ -180,7 +180,7 @@ def leaping_nodes(section: Section, at: Rows, gradient: Array, inside: Array) ->
 
     There it may be wrong between two rows. ``gradient`` is what it returned at the rows, ``inside`` at the nodes.
     """
-    ends, nodes = np.stack((gradient[:-1], gradient[1:])), np.ascontiguousarray(inside.T)
+    ends, nodes = np.array((gradient[:-1], gradient[1:])), np.ascontiguousarray(inside.T)
     size = np.maximum(np.abs(ends).max(axis=0), np.abs(nodes).max(axis=0))
     # Where an end alone is off backward leaps at a row, and the parabola that leaves it out passes through the nodes.
     off = _off_parabolas(ends, nodes)
@@ -208,9 +208,12 @@ def _unlike_nearby(off: Array, negligible: Array) -> Mask:
         return np.zeros(1, bool)
     near = min(_NEAR, count - 1)
     padded, next_to = np.concatenate((off[:, near:0:-1], off, off[:, -2 : -near - 2 : -1]), axis=1), (near + 1) // 2
-    shifts = [near + shift for shift in range(-next_to, next_to + 1) if shift]
     # More than half of the cells nearby are no more than their median, and so is one of the next ones.
-    least = np.minimum.reduce([padded[:, shift : shift + count] for shift in shifts])
+    least, width = padded, 1
+    while width < next_to:
+        shift = min(width, next_to - width)
+        least, width = np.minimum(least[:, :-shift], least[:, shift:]), width + shift
+    least = np.minimum(least[:, near - next_to :][:, :count], least[:, near + 1 :][:, :count])
     leaps: Mask = ((off > _LEAP * least) & (off > negligible)).all(axis=0)
     some = np.flatnonzero(leaps)
     if some.size:

@@ -129,8 +129,8 @@ def _rms(values: Array, side: int, gross: float, step: float, growing: bool = Fa
     """The noise at each place, from the ``side`` values on either side of it; none where it must be but is not
     ``growing`` from one order of differences to the next.
     """
-    sides = _without_jumps(values.reshape(-1, 2, side).swapaxes(0, 1), gross)
-    differences = first = before = sides[..., 1:] - sides[..., :-1]
+    first = _steps_without_jumps(values.reshape(-1, 2, side).swapaxes(0, 1), gross)
+    differences = before = first
     for _ in range(side - 2):
         before, differences = differences, differences[..., 1:] - differences[..., :-1]
     rms = np.sqrt((differences**2).mean(axis=(0, 2)) / comb(2 * side - 2, side - 1))
@@ -147,18 +147,19 @@ def _rms(values: Array, side: int, gross: float, step: float, growing: bool = Fa
     return rms
 
 
-def _without_jumps(sides: Array, gross: float) -> Array:
-    """The values with a jump, if it is the only gross step on its side, removed."""
+def _steps_without_jumps(sides: Array, gross: float) -> Array:
+    """The steps between values with a jump, if it is the only gross step on its side, removed."""
     steps = sides[..., 1:] - sides[..., :-1]
     size = np.abs(steps)
     if not (size > gross).any():
-        return sides
+        return steps
     size.sort(axis=-1)
     lone = (size[..., -1] > gross) & (size[..., -1] > _JUMP_RATIO * size[..., -2])
     if not lone.any():
-        return sides
+        return steps
     jump = np.where(lone[..., None] & (np.abs(steps) == size[..., -1:]), steps, 0.0)
-    return sides - np.concatenate((np.zeros_like(sides[..., :1]), np.cumsum(jump, axis=-1)), axis=-1)
+    sides = sides - np.concatenate((np.zeros_like(sides[..., :1]), np.cumsum(jump, axis=-1)), axis=-1)
+    return sides[..., 1:] - sides[..., :-1]
 
 
 def _staircase_step(values: Array, most: float) -> float:

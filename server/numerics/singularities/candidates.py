@@ -106,6 +106,8 @@ class CandidateGrids:
         """Where a sixth difference is more than rounding, and more than what is invisible."""
         x, y, cell = self.x, self.y, self.run[0]
         invisible = np.minimum(4 * UNSEEN_TURN * self.visible * cell, 10 * UNSEEN_JUMP * self.rise)
+        if self.sixth.max() <= invisible.min():
+            return np.zeros(self.sixth.shape, bool)
         share = _SIXTH_SHARE + _SIXTH_GAIN * self.precision * np.abs(x[3:-3]) / cell
         floor = invisible + _SIXTH_GAIN * self.precision * np.abs(y[3:-3]) + share * np.abs(y[4:-2] - y[2:-4])
         return self.sixth > floor

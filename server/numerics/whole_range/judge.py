@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import torch
@@ -83,7 +83,7 @@ class RangeMeasurements:
     scale: Array
     seen: float
 
-    @property
+    @cached_property
     def allowed(self) -> Array:
         """The difference up to which nothing is accused."""
         info = torch.finfo(self.section.dtype)
@@ -96,7 +96,7 @@ class RangeMeasurements:
         margin = share * (size * np.abs(slope) + self.scale) + torch.finfo(self.section.dtype).tiny
         return Leeway(margin, EVIDENCE_BOUNDS * size * error + self.rounding)
 
-    @property
+    @cached_property
     def finite(self) -> Mask:
         """Whether forward is finite, so that the point can be judged."""
         return np.isfinite(self.values) & np.isfinite(self.measured.y)
@@ -227,6 +227,8 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
         agrees[rejected] = (exact & (off <= leeway.total))[rejected]
         doubtful[rejected] = True
     lost = data.finite & _beyond_the_horizon(data.x, doubtful & data.finite)
+    if not (rows.size or lost.any()):
+        return RangeJudgement(agrees, differs, slope, error)
     slope[lost & ~agrees], error[lost & ~agrees] = np.nan, np.inf
     near_zero = np.abs(data.x) < _MIN_X * np.sqrt(measured.precision / EPSILON)
     return RangeJudgement(agrees, differs & ~lost & ~near_zero, slope, error)

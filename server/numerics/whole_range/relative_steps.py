@@ -57,12 +57,21 @@ def indices_outwards(x: Array) -> tuple[NDArray[np.intp], ...]:
 
 def largest_further_in(x: Array, values: Array) -> Array:
     """The largest of the non-negative ``values`` between a tenth of each ``x`` and ``x``."""
-    largest = np.zeros_like(values)
-    for rows in indices_outwards(x):
-        size = np.abs(x[rows])
-        windows = np.stack((np.searchsorted(size, size / _DECADE), np.arange(1, size.size + 1)), axis=1)
-        largest[rows] = np.maximum.reduceat(np.append(values[rows], 0.0), windows.ravel())[::2]
+    rows, windows = _windows_inwards(x.tobytes())
+    largest = np.empty_like(values)
+    largest[rows] = np.maximum.reduceat(np.append(values[rows], 0.0), windows)[::2]
     return largest
+
+
+@lru_cache(maxsize=8)
+def _windows_inwards(points: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The indices of these points outwards on both sides, and where the window of each begins and ends among them."""
+    x = np.frombuffer(points)
+    below, above = indices_outwards(x)
+    first = (np.searchsorted(size, size / _DECADE) for size in (-x[below], x[above]))
+    rows = np.concatenate((below, above))
+    starts = np.concatenate([*first]) + below.size * (x[rows] >= 0)
+    return rows, np.stack((starts, np.arange(1, x.size + 1)), axis=1).ravel()
 
 
 @dataclass(frozen=True)
@@ -92,8 +101,9 @@ def relative_step_slopes(section: Section, reach: DomainReach, x: Array) -> Rela
     precision = max(unit, 2.0**-bits if bits in _SHORT_MANTISSAS else 0.0)
     slope, error, noise = replace(ladder, precision=precision).central(wary=False)
     slope[~np.isfinite(error)] = np.nan
-    nothing = (ladder.y == 0) & ((ladder.above == 0) & (ladder.below == 0)).all(axis=0)  # of which nothing is rounded
-    error[nothing] = noise[nothing] = 0.0
+    if not ladder.y.all():
+        nothing = (ladder.y == 0) & ((ladder.above == 0) & (ladder.below == 0)).all(axis=0)  # of it nothing is rounded
+        error[nothing] = noise[nothing] = 0.0
     return RelativeStepSlopes(ladder.y, slope, error, noise, precision)
 
 
