@@ -77,8 +77,8 @@ def unit_shares(parts: int) -> Array:
 
 
 def finite_numbers(values: Array, nan: float = 0.0, infinity: float | None = None) -> Array:
-    """The values with numbers in the place of NaN and ∞, by default 0 and the largest there is."""
-    return values if np.isfinite(values).all() else np.nan_to_num(values, nan=nan, posinf=infinity)
+    """The values with numbers in the place of NaN and ±∞, by default 0 and the largest there are."""
+    return values if np.isfinite(values).all() else np.nan_to_num(values, nan=nan, posinf=infinity, neginf=infinity)
 
 
 def mantissa_bits(y: Array) -> int:

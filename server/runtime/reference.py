@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from .arrays import Array, largest_magnitude
+from .arrays import Array, finite_numbers, largest_magnitude
 from .batching import Batch, alike_batch, batched_copies, batched_section, find_batch
 from .failure import FunctionFailed
 from .section import Section
@@ -69,7 +69,7 @@ def lost_to_double(section: Section, reference: Section, x: Array, grad_output: 
         exact = reference.backward(x, grad_output).grad_input
     except FunctionFailed:
         return nothing
-    return nothing if exact is None else np.nan_to_num(np.abs(gradient - exact), posinf=0.0)
+    return nothing if exact is None else finite_numbers(np.abs(gradient - exact), infinity=0.0)
 
 
 def is_deterministic(batch: Batch, x: Array, y: Array) -> bool:

@@ -466,15 +466,16 @@ def _dtype_noise(values: Array, rounded: Array) -> Array:
 
 def _lost_by_rounding(values: Array, rounded: Array) -> Array:
     """How far the ``values`` are off in a shorter dtype; if that computes another, smooth function, how roughly."""
-    off = np.nan_to_num(rounded - values, posinf=0.0, neginf=0.0)
+    off = finite_numbers(rounded - values, infinity=0.0)
     return _roughness(off) if is_another(values, rounded) else np.abs(off)
 
 
 def is_another(values: Array, rounded: Array) -> bool:
     """Whether in a shorter dtype another, smooth function is computed: one that is off the ``values`` by no noise."""
-    off = np.nan_to_num(rounded - values, posinf=0.0, neginf=0.0)
-    staircase = np.unique(rounded).size < _MIN_DISTINCT * rounded.size
-    return not staircase and largest_magnitude(off) > _BIAS_RATIO * largest_magnitude(_roughness(off))
+    off = finite_numbers(rounded - values, infinity=0.0)
+    if largest_magnitude(off) <= _BIAS_RATIO * largest_magnitude(_roughness(off)):
+        return False
+    return np.unique(rounded).size >= _MIN_DISTINCT * rounded.size
 
 
 def _roughness(off: Array) -> Array:
