@@ -214,7 +214,7 @@ def _unlike_nearby(off: Array, negligible: Array) -> Mask:
         shift = min(width, next_to - width)
         least, width = np.minimum(least[:, :-shift], least[:, shift:]), width + shift
     least = np.minimum(least[:, near - next_to :][:, :count], least[:, near + 1 :][:, :count])
-    leaps: Mask = ((off > _LEAP * least) & (off > negligible)).all(axis=0)
+    leaps: Mask = np.logical_and.reduce((off > _LEAP * least) & (off > negligible))
     some = np.flatnonzero(leaps)
     if some.size:
         around = padded[:, some[:, None] + np.arange(2 * near + 1)]
