@@ -2,9 +2,3 @@
 
 Encoded response bodies are cached in ``http.responses``.
 """
-
-from .answer_cache import AnswerCache
-from .thumbnails import ThumbnailCache
-from .visitor import Visitor
-
-__all__ = ["AnswerCache", "ThumbnailCache", "Visitor"]

@@ -2,7 +2,3 @@
 
 The ops themselves are in ``ops``; the processes above the worker, which do not import torch, get these descriptions.
 """
-
-from .op_description import default_elements, describe_op, measured_shapes, op_descriptions, parse_element
-
-__all__ = ["default_elements", "describe_op", "measured_shapes", "op_descriptions", "parse_element"]

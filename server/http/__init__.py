@@ -2,8 +2,3 @@
 
 The addresses are in ``routes``, the pages in ``html``.
 """
-
-from .access_log import logging_config
-from .connection_limits import ConnectionLimits, Connections, limited_protocol
-
-__all__ = ["ConnectionLimits", "Connections", "limited_protocol", "logging_config"]

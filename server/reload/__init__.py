@@ -2,9 +2,3 @@
 
 The event stream that tells the pages is in ``routes.own``, importing the files in ``user_code``.
 """
-
-from .composite_engine import AnyEngine
-from .file_watcher import FileWatcher
-from .reloader import Reloader
-
-__all__ = ["AnyEngine", "FileWatcher", "Reloader"]

@@ -25,7 +25,7 @@ from ..http.connection_limits import client_of_address
 from ..http.responses import EncodedBody, cached_reply, encoded, etag, reply_lasting
 from ..http.security_headers import OWN_SITE_ANCESTORS
 from ..paths import TEMPLATES
-from ..png import Rasterizer
+from ..png.rasterizer import Rasterizer
 from ..protocol.errors import UnknownOp
 from ..protocol.fingerprint import fingerprint, source_digest
 from ..protocol.listed import closest_match, did_you_mean, listed

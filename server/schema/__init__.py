@@ -4,8 +4,3 @@ The records are dictionaries, also at run time: they are written to JSON and rea
 description of the API is generated from them, and so are an answer without results and the names of the columns. The
 records that the numerics work with are in ``numerics``, under the same names without ``Record``.
 """
-
-from .section import AskedRecord, VerdictWord
-from .verdict_words import VERDICTS, verdict_name
-
-__all__ = ["VERDICTS", "AskedRecord", "VerdictWord", "verdict_name"]

@@ -3,8 +3,3 @@
 How a Function is called is inferred in ``inference``, the worker process that runs this is ``worker``, and watching the
 files for changes is ``reload``.
 """
-
-from .codegen import declaration_source
-from .usual_call import with_scalar_inputs
-
-__all__ = ["declaration_source", "with_scalar_inputs"]

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from gradloupe.server.documents import json_document
+from gradloupe.server.documents.json_document import json_document
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url import default_address
+from gradloupe.server.url.address import default_address
 
 
 def main() -> None:

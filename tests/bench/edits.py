@@ -25,7 +25,7 @@ from support.engines import question_of
 from support.servers import HERE
 
 from gradloupe.server.html.play_page import SKELETON
-from gradloupe.server.protocol import EngineBusy
+from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.supervisor.edits import EditLimits, Edits
 
 NAMES = ("leaky_relu", "clamp_with_grad", "softmax", "polar_to_cartesian")

@@ -18,7 +18,7 @@ from processes import READY, Memory, WebServer, gradloupe_commands, process_memo
 from report import Report, Table, Target
 from support.servers import HERE, children
 
-from gradloupe.server.catalogue import op_descriptions
+from gradloupe.server.catalogue.op_description import op_descriptions
 
 EMBEDS, ROUNDS = 20, 2
 TALL_WINDOW = {"width": 1000, "height": 700 * EMBEDS}

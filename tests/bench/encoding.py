@@ -17,11 +17,10 @@ from report import Report, Table, Target
 from support.servers import Server, serving
 
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue import op_descriptions
-from gradloupe.server.documents import json_document
-from gradloupe.server.documents.json_document import compact_document, script_json
-from gradloupe.server.protocol import Frame
-from gradloupe.server.url import default_address
+from gradloupe.server.catalogue.op_description import op_descriptions
+from gradloupe.server.documents.json_document import compact_document, json_document, script_json
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.url.address import default_address
 from gradloupe.server.worker import answer
 
 BATCH, ROUNDS, CALLS = 25, 6, 60

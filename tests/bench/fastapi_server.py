@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from gradloupe.server.documents.columns import document_columns
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url import default_address
+from gradloupe.server.url.address import default_address
 
 
 def main() -> None:

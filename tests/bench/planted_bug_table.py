@@ -34,7 +34,7 @@ from functions.mistakes import (
 )
 
 from gradloupe.ops import Input, Op
-from gradloupe.server.catalogue import measured_shapes
+from gradloupe.server.catalogue.op_description import measured_shapes
 
 # Where a bug can be seen: on some section of the op, beside the other dtypes, in what the whole Function does,
 # or, where there is none, nowhere.

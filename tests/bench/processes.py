@@ -20,7 +20,7 @@ from urllib.error import URLError
 
 from support.servers import family
 
-from gradloupe.server.html import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER
+from gradloupe.server.html.assets import PLOTLY_BUNDLES, PLOTLY_BUNDLES_FOLDER
 
 TICK = os.sysconf("SC_CLK_TCK")
 PATIENCE = 60.0  # seconds

@@ -14,8 +14,8 @@ from report import Report, Table, Target
 from support.servers import serving
 
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue import op_descriptions
-from gradloupe.server.url import default_address
+from gradloupe.server.catalogue.op_description import op_descriptions
+from gradloupe.server.url.address import default_address
 from gradloupe.server.worker import answer
 
 BATCH, ROUNDS = 25, 8

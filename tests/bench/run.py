@@ -15,7 +15,7 @@ from pathlib import Path
 
 from report import section, with_section
 
-from gradloupe.server.protocol import ONE_THREAD
+from gradloupe.server.protocol.job import ONE_THREAD
 
 PAGE = Path(__file__).parents[2] / "docs" / "measured.md"
 SUBJECTS = {

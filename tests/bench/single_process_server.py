@@ -11,8 +11,9 @@ import uvicorn
 
 from gradloupe.ops import OPS
 from gradloupe.server.app import create_app
-from gradloupe.server.catalogue import op_descriptions
-from gradloupe.server.protocol import Frame, Question
+from gradloupe.server.catalogue.op_description import op_descriptions
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol.question import Question
 from gradloupe.server.worker import answer
 
 

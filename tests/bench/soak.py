@@ -16,7 +16,7 @@ from processes import process_memory
 from report import Report, Table, Target
 from support.servers import Server, serving
 
-from gradloupe.server.catalogue import op_descriptions
+from gradloupe.server.catalogue.op_description import op_descriptions
 
 SECONDS = float(os.environ.get("SOAK", "600"))  # seconds
 CLIENTS = 6

@@ -21,7 +21,7 @@ from supervisor.test_killed_workers import CLIENTS, KILLS, SQUARE, Crowd, killed
 from support.engines import engine_of, question_of
 
 from gradloupe.ops import OPS
-from gradloupe.server.protocol import Question
+from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor import worker_process
 from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.supervisor.helpers import usable_cores

@@ -12,9 +12,12 @@ from support.event_loop import awaited
 from support.own_server import showing
 from support.own_worker import SQUARE
 
-from gradloupe.server.cache import AnswerCache, Visitor
-from gradloupe.server.protocol import FRAME_PREFIX, EngineBusy, Question, pack, unpack
-from gradloupe.server.url import default_address
+from gradloupe.server.cache.answer_cache import AnswerCache
+from gradloupe.server.cache.visitor import Visitor
+from gradloupe.server.protocol.errors import EngineBusy
+from gradloupe.server.protocol.frames import FRAME_PREFIX, pack, unpack
+from gradloupe.server.protocol.question import Question
+from gradloupe.server.url.address import default_address
 
 
 async def stays() -> bool:

@@ -10,7 +10,7 @@ from support.halted_worker import halted
 from support.own_worker import SQUARE
 from support.servers import serving_in_thread
 
-from gradloupe.server.cache import ThumbnailCache
+from gradloupe.server.cache.thumbnails import ThumbnailCache
 
 RECIPE = "Gradloupe: x: float64[]"
 DOING = SQUARE.replace("The square of each element.", RECIPE).replace("import torch", "import os, torch")

@@ -4,7 +4,7 @@ import pytest
 from support.sections import op_of
 
 from gradloupe.ops import Input
-from gradloupe.server.catalogue import measured_shapes
+from gradloupe.server.catalogue.op_description import measured_shapes
 
 
 def named(name, function, **words):

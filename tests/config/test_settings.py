@@ -16,7 +16,7 @@ from support.own_worker import SQUARE
 from support.servers import HERE
 from support.waiting import first_line, written_into
 
-from gradloupe.server.config import OPTIONS, Settings, parse_settings
+from gradloupe.server.config.settings import OPTIONS, Settings, parse_settings
 
 
 def chosen(line: str = "", **environment: str) -> Settings:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.own_worker import SQUARE, written
 
-from gradloupe.server.config import BadTarget, Target, parse_target
+from gradloupe.server.config.target import BadTarget, Target, parse_target
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_pipe_is_no_file(here: Path) -> None:
 
 READ = """
 import os, sys
-from gradloupe.server.config import BadTarget, parse_target
+from gradloupe.server.config.target import BadTarget, parse_target
 if not os.getuid():
     os.setuid(65534)
 try:

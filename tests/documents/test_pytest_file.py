@@ -8,11 +8,11 @@ from functions import learned_scalars, user_written
 
 import gradloupe
 from gradloupe.ops import OPS
-from gradloupe.server.catalogue import describe_op, measured_shapes
-from gradloupe.server.documents import pytest_source
+from gradloupe.server.catalogue.op_description import describe_op, measured_shapes
+from gradloupe.server.documents.pytest_file import pytest_source
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.recipe import parse_recipe
-from gradloupe.server.url import parse_query, read_address
+from gradloupe.server.url.parse import parse_query, read_address
 from gradloupe.server.worker.answer import device_summary
 
 

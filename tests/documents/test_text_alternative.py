@@ -6,7 +6,7 @@ import pytest
 from support import http
 from support.scenes import document
 
-from gradloupe.server.documents import data_table, kink_table, method_paragraph, summary_sentences
+from gradloupe.server.documents.text_alternative import data_table, kink_table, method_paragraph, summary_sentences
 
 
 @pytest.mark.parametrize(

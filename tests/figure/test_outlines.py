@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from support.scenes import frame, made_up
 
-from gradloupe.server.figure import build_scene, common_axis_ranges, scene_document, static_figure
+from gradloupe.server.figure.axes import common_axis_ranges
+from gradloupe.server.figure.inline_svg import static_figure
+from gradloupe.server.figure.scene import build_scene, scene_document
 
 XS = [row / 400 for row in range(401)]
 Pieces = list[list[tuple[float, float]]]

@@ -11,7 +11,8 @@ from playwright.sync_api import Page
 from support import http
 from support.scenes import MADE_UP, frame, made_up
 
-from gradloupe.server.figure import build_scene, fitting_ticks, scene_document, ticks
+from gradloupe.server.figure.axes import fitting_ticks, ticks
+from gradloupe.server.figure.scene import build_scene, scene_document
 
 TICKS = """async ([files, asked]) => {
   const { fittingTicks, ticks } = await import(`${files}/js/figure/axes.js`);

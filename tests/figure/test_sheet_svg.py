@@ -13,8 +13,9 @@ from support.sampling import sampled
 from support.scenes import MADE_UP, address, blank, document, frame, made_up
 from support.servers import HERE
 
-from gradloupe.server.figure import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE, figure_svg
-from gradloupe.server.schema import verdict_name
+from gradloupe.server.figure.palette import DARK_PALETTE, FONT_FAMILIES, LIGHT_PALETTE
+from gradloupe.server.figure.sheet_svg import figure_svg
+from gradloupe.server.schema.verdict_words import verdict_name
 
 STATIC = HERE / "static"
 SIZES = [

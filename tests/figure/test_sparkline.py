@@ -1,4 +1,4 @@
-from gradloupe.server.figure import sparkline
+from gradloupe.server.figure.svg_paths import sparkline
 
 
 def test_a_curve_keeps_its_corners_and_loses_what_lies_between() -> None:

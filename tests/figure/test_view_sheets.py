@@ -7,8 +7,9 @@ import pytest
 from support import http
 from support.scenes import address, document, frame
 
-from gradloupe.server.figure import print_svg
-from gradloupe.server.protocol import DRAWN_VIEWS, Frame
+from gradloupe.server.figure.sheet_svg import print_svg
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol.views import DRAWN_VIEWS
 
 LOOKS = tuple(view for view in DRAWN_VIEWS if view != "curves")
 

@@ -12,7 +12,7 @@ from support.raw_http import connected, read
 from support.servers import Server, serving, serving_in_thread, to_the_last, witnessed
 from support.waiting import until
 
-from gradloupe.server.http import logging_config
+from gradloupe.server.http.access_log import logging_config
 
 WORD = "stranger%0d%0aX"
 

@@ -18,7 +18,7 @@ from support.raw_http import connected, read, send
 from support.servers import InThread, Server, serving_in_thread, torch_loading
 from support.waiting import until
 
-from gradloupe.server.html import Pages
+from gradloupe.server.html.pages import Pages
 from gradloupe.server.supervisor.engine import QUEUE_SIZE
 
 ADDRESSES = (

@@ -15,7 +15,7 @@ from support.own_server import MY_OPS
 from support.servers import HERE, Server, serving_in_thread
 
 from gradloupe.server import app
-from gradloupe.server.config import OWN_FOLDERS, OWN_PAGES
+from gradloupe.server.config.options import OWN_FOLDERS, OWN_PAGES
 
 ROOT = "/tools/gradloupe"
 URL = f"https://school.example{ROOT}"

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser
 from support.browser import visitor
 
-from gradloupe.server.html import bundle
+from gradloupe.server.html.assets import bundle
 
 PAGES = ("op", "embed", "compare", "gallery", "docs", "play", "waiting")
 

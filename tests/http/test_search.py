@@ -6,7 +6,7 @@ import pytest
 from support import http
 
 from gradloupe.ops import OPS
-from gradloupe.server.html import ranked
+from gradloupe.server.html.search import ranked
 
 
 @dataclass(frozen=True)

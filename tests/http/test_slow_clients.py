@@ -18,7 +18,7 @@ from support.waiting import until
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from gradloupe.server.http import ConnectionLimits, Connections, limited_protocol
+from gradloupe.server.http.connection_limits import ConnectionLimits, Connections, limited_protocol
 
 PROTOCOLS = pytest.mark.parametrize("protocol", [H11Protocol, HttpToolsProtocol])
 SHORT = ConnectionLimits(request=0.4, stalled=0.4)

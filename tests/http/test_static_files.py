@@ -11,7 +11,7 @@ from support import http
 from support.raw_http import connected, read, send
 from support.servers import HERE, Server, serving_in_thread
 
-from gradloupe.server.html import Assets, bundle
+from gradloupe.server.html.assets import Assets, bundle
 
 
 def static_addresses(server: str) -> list[str]:
@@ -58,7 +58,7 @@ def test_scripts_are_minified_and_one_that_has_changed_since_is_served_as_it_is(
     script = "js/pages/op.js"
     assert len(Assets().read(script)) < 0.8 * len(bundle(script))  # without it make test
     (package_copy / "static" / script).write_text("export const changed = true;\n")
-    program = f"from gradloupe.server.html import Assets\nprint(Assets().read('{script}').decode())"
+    program = f"from gradloupe.server.html.assets import Assets\nprint(Assets().read('{script}').decode())"
     environment = os.environ | {"PYTHONPATH": str(package_copy.parent)}
     told = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert "const changed = true;\n" in told.stdout

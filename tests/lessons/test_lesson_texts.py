@@ -9,7 +9,8 @@ from support import http
 from support.sampling import each_fourth
 from support.servers import HERE
 
-from gradloupe.server.html import WORD_BOUNDS, BadLesson, all_lessons, read_lesson, word_count
+from gradloupe.server.html.lessons import WORD_BOUNDS, BadLesson, all_lessons, read_lesson
+from gradloupe.server.numbered_files import word_count
 
 LESSONS = {lesson.name: lesson for lesson in all_lessons()}
 FIRST = (HERE / "templates" / "lessons" / "01_backward.toml").read_text("utf-8")

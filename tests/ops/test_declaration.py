@@ -5,7 +5,7 @@ import torch
 
 from gradloupe.ops import OPS, BadDeclaration, Input, Parameter
 from gradloupe.ops.op import RESERVED
-from gradloupe.server.catalogue import describe_op
+from gradloupe.server.catalogue.op_description import describe_op
 
 ONE = OPS["double"]
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gradloupe.server.http.openapi import API_DESCRIPTION, response_schemas
-from gradloupe.server.protocol import VIEW_NAMES
+from gradloupe.server.protocol.views import VIEW_NAMES
 
 
 @pytest.mark.nightly

@@ -6,7 +6,7 @@ from support.browser import resized, shows
 from support.sections import WORD
 
 from gradloupe.ops import OPS
-from gradloupe.server.schema import verdict_name
+from gradloupe.server.schema.verdict_words import verdict_name
 
 
 def cards(page: Page) -> Locator:

@@ -11,7 +11,8 @@ from support.browser import opened
 from support.sampling import sampled
 from support.scenes import MADE_UP, document, frame, made_up
 
-from gradloupe.server.figure import build_scene, static_figure
+from gradloupe.server.figure.inline_svg import static_figure
+from gradloupe.server.figure.scene import build_scene
 
 WINDOWS = ((360, 760), (768, 1024), (1440, 900), (2560, 1300))
 CLAMP, ROUND, HUGE = "/ops/clamp_with_grad?grad_output=-1", "/ops/round_straight_through", "/ops/exp?grad_output=1e200"

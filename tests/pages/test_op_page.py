@@ -11,7 +11,7 @@ from support.browser import alone, curves, drag, here, opened, passes_through, s
 from support.sampling import sampled
 from support.servers import InThread, serving_in_thread, torch_loading
 
-from gradloupe.server.schema import verdict_name
+from gradloupe.server.schema.verdict_words import verdict_name
 
 CLAMP = "/ops/clamp_with_grad"
 LABELS = "() => [...document.querySelectorAll('#plot .{axis}tick text')].map(e => e.textContent)"

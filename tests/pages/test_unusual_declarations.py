@@ -8,7 +8,7 @@ from support import http
 from support.browser import curves, enter, opened, shows, value_at, visitor, watched
 from support.own_server import showing_all
 
-from gradloupe.server.protocol import VIEW_NAMES
+from gradloupe.server.protocol.views import VIEW_NAMES
 
 OP = '''
 import torch

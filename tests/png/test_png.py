@@ -13,9 +13,10 @@ from support.event_loop import awaited
 from support.sampling import sampled
 from support.scenes import MADE_UP, address, frame, made_up
 
-from gradloupe.server.figure import DARK_PALETTE, LIGHT_PALETTE, preview_svg, print_svg
-from gradloupe.server.png import LONGEST_QUEUE, Rasterizer
-from gradloupe.server.protocol import EngineBusy
+from gradloupe.server.figure.palette import DARK_PALETTE, LIGHT_PALETTE
+from gradloupe.server.figure.sheet_svg import preview_svg, print_svg
+from gradloupe.server.png.rasterizer import LONGEST_QUEUE, Rasterizer
+from gradloupe.server.protocol.errors import EngineBusy
 
 
 def drawn(*pictures: str, kind: str = "png") -> list[bytes]:

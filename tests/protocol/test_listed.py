@@ -1,4 +1,4 @@
-from gradloupe.server.protocol import counted
+from gradloupe.server.protocol.listed import counted
 
 
 def test_what_is_there_twice_is_counted():

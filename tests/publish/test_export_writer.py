@@ -14,11 +14,13 @@ from support import event_loop
 from support.exports import got, stored
 from support.own_server import showing
 
-from gradloupe.server.cache import AnswerCache, Visitor
-from gradloupe.server.protocol import EngineBusy
+from gradloupe.server.cache.answer_cache import AnswerCache
+from gradloupe.server.cache.visitor import Visitor
+from gradloupe.server.protocol.errors import EngineBusy
 from gradloupe.server.publish.export import CONCURRENT_FILES, FileWriter
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.url import Address, BadQuery, default_address
+from gradloupe.server.url.address import Address, default_address
+from gradloupe.server.url.numbers import BadQuery
 
 
 def test_what_sections_share_is_kept_once(server: str) -> None:

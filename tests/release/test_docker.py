@@ -8,7 +8,8 @@ import pytest
 import yaml
 from support.servers import HERE, serving_in_thread, torch_loading
 
-from gradloupe.server.config import OPTION_GROUPS, OPTIONS, parse_settings
+from gradloupe.server.config.options import OPTION_GROUPS
+from gradloupe.server.config.settings import OPTIONS, parse_settings
 
 pytestmark = pytest.mark.release
 

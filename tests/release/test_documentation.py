@@ -17,8 +17,9 @@ from support.written_functions import class_source
 import gradloupe
 from gradloupe.ops import OPS
 from gradloupe.server.inference.recipe import parse_recipe
-from gradloupe.server.protocol import VIEW_NAMES
-from gradloupe.server.schema import VerdictWord, verdict_name
+from gradloupe.server.protocol.views import VIEW_NAMES
+from gradloupe.server.schema.section import VerdictWord
+from gradloupe.server.schema.verdict_words import verdict_name
 
 TEXTS = {path: path.read_text(encoding="utf-8") for path in (*HERE.glob("*.md"), *sorted((HERE / "docs").glob("*.md")))}
 del TEXTS[HERE / "CHANGELOG.md"]

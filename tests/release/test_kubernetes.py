@@ -11,7 +11,7 @@ import yaml
 from support.servers import HERE, Server
 
 from gradloupe import __version__
-from gradloupe.server.config import parse_settings
+from gradloupe.server.config.settings import parse_settings
 
 pytestmark = pytest.mark.release
 

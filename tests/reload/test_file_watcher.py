@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.event_loop import awaited
 
-from gradloupe.server.reload import FileWatcher
+from gradloupe.server.reload.file_watcher import FileWatcher
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 from support.event_loop import awaited
 from support.written_functions import class_source
 
-from gradloupe.server.protocol import Job
-from gradloupe.server.reload import Reloader
-from gradloupe.server.url import read_address
+from gradloupe.server.protocol.job import Job
+from gradloupe.server.reload.reloader import Reloader
+from gradloupe.server.url.parse import read_address
 
 SCALES = """
     def forward(ctx, x):

@@ -21,11 +21,11 @@ from support.command_line import in_every_form, ran
 from support.sampling import sampled
 from support.waiting import written_into
 
-from gradloupe.server.config import REPORT_FORMATS, Settings
-from gradloupe.server.protocol import Element
+from gradloupe.server.config.settings import REPORT_FORMATS, Settings
+from gradloupe.server.protocol.question import Element
 from gradloupe.server.report.command import write_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection
-from gradloupe.server.url import Address, default_address
+from gradloupe.server.url.address import Address, default_address
 
 MANY = "def forward(ctx, a, b, c, d): return a + b + c + d\ndef backward(ctx, grad_output): return (grad_output,) * 4"
 LOCK = """

@@ -7,8 +7,8 @@ from support import event_loop
 from support.busy_cpu import on_one_processor
 from support.checked_files import CUBE, FAULTY, written
 
-from gradloupe.server.config import Settings
-from gradloupe.server.protocol import Job
+from gradloupe.server.config.settings import Settings
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.report.command import examine_targets, write_report
 from gradloupe.server.report.result import Report
 from gradloupe.server.supervisor.helpers import helper_count, usable_cores

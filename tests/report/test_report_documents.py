@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from support.checked_files import Reports, ids
 
-from gradloupe.server.config import Settings
+from gradloupe.server.config.settings import Settings
 from gradloupe.server.report.command import write_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection, XrayFinding
 

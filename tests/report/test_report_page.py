@@ -10,7 +10,7 @@ from support.browser import resized
 from support.command_line import ran
 from support.exports import from_disk
 
-from gradloupe.server.config import Settings
+from gradloupe.server.config.settings import Settings
 from gradloupe.server.report.command import write_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, XrayFinding
 

@@ -10,7 +10,7 @@ import pytest
 from support.checked_files import Reports
 from support.command_line import NO_HURRY, exit_code, on_a_terminal, ran
 
-from gradloupe.server.config import Settings
+from gradloupe.server.config.settings import Settings
 from gradloupe.server.report.command import write_report
 from gradloupe.server.report.result import CheckResult, ExaminedFunction, Report, SweptSection
 

@@ -8,7 +8,7 @@ from support.sections import look, op_of
 from support.written_functions import function_of
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.protocol import Element, Question
+from gradloupe.server.protocol.question import Element, Question
 from gradloupe.server.runtime.failure import FunctionFailed
 
 

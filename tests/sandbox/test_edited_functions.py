@@ -14,7 +14,7 @@ from support.servers import HERE
 from support.waiting import until
 
 from gradloupe.ops import OPS
-from gradloupe.server.protocol import BadQuestion, EngineBroken, Unsolved
+from gradloupe.server.protocol.errors import BadQuestion, EngineBroken, Unsolved
 from gradloupe.server.supervisor.edits import EditLimits, Edits
 
 # What is told of tensors that are saved for nothing, which only ctx knows; and what draws random numbers in backward.

@@ -6,7 +6,7 @@ import pytest
 from support import event_loop
 from support.edits import edited, engine_of_text, first_answer
 
-from gradloupe.server.protocol import EngineBroken, Unsolved
+from gradloupe.server.protocol.errors import EngineBroken, Unsolved
 
 # The wire is changed in the guest itself, which edited code may do: each reply gets these fields.
 CHANGED = """

@@ -3,7 +3,8 @@ from typing import get_args
 import pytest
 from support import http
 
-from gradloupe.server.schema import VERDICTS, VerdictWord
+from gradloupe.server.schema.section import VerdictWord
+from gradloupe.server.schema.verdict_words import VERDICTS
 
 
 def test_every_word_of_an_answer_and_of_a_report_has_a_row() -> None:

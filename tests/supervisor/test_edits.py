@@ -15,7 +15,7 @@ from support.servers import children
 from support.waiting import until
 
 from gradloupe.server.cache.visitor import Visitor
-from gradloupe.server.protocol import EngineBroken, EngineBusy
+from gradloupe.server.protocol.errors import EngineBroken, EngineBusy
 from gradloupe.server.supervisor.edits import EditLimits, Edits, FairSlots
 
 LOOPS = edited(backward="while True: pass")

@@ -11,7 +11,7 @@ from support.own_server import Own, showing
 from support.servers import serving_in_thread
 from support.waiting import until
 
-from gradloupe.server.http import logging_config
+from gradloupe.server.http.access_log import logging_config
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,9 @@ from support.engines import engine_of, kill_forkservers, question_of
 from support.event_loop import awaited
 from support.own_worker import SQUARE
 
-from gradloupe.server.protocol import Element, EngineBusy, Frame, Question
+from gradloupe.server.protocol.errors import EngineBusy
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol.question import Element, Question
 from gradloupe.server.supervisor.engine import Engine
 
 KILLS, CLIENTS = 8, 4  # a sample: each kill comes at another moment of a question

@@ -3,8 +3,9 @@
 from typing import Any
 
 from gradloupe.ops import OPS, Op
-from gradloupe.server.catalogue import default_elements, measured_shapes, parse_element
-from gradloupe.server.protocol import Question, asked_record
+from gradloupe.server.catalogue.op_description import default_elements, measured_shapes, parse_element
+from gradloupe.server.protocol.answer import asked_record
+from gradloupe.server.protocol.question import Question
 from gradloupe.server.worker import answer as door
 
 

@@ -9,7 +9,7 @@ from typing import IO
 
 from psutil import Process
 
-from gradloupe.server.protocol import ONE_THREAD
+from gradloupe.server.protocol.job import ONE_THREAD
 
 MAX_GROWTH = 16 * 2**20  # bytes by which it may have grown, whatever it was asked
 

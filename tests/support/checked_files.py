@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from gradloupe import __version__
-from gradloupe.server.config import parse_settings
-from gradloupe.server.protocol import Job
+from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.report.command import examine_targets
 from gradloupe.server.report.result import ExaminedFunction
 from gradloupe.server.supervisor.worker_process import WorkerProcess

@@ -19,8 +19,8 @@ import pytest
 
 from gradloupe import __version__
 from gradloupe.server.cli import run
-from gradloupe.server.config import REPORT_FORMATS, parse_settings
-from gradloupe.server.protocol import Job
+from gradloupe.server.config.settings import REPORT_FORMATS, parse_settings
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.report.command import examine_targets, write_report
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 from support import event_loop

@@ -6,8 +6,10 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter
 
-from gradloupe.server.protocol import VIEWS, Element, Question, empty_answer
-from gradloupe.server.schema import AskedRecord
+from gradloupe.server.protocol.answer import empty_answer
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.protocol.views import VIEWS
+from gradloupe.server.schema.section import AskedRecord
 from support.answers import asked
 
 _OF_QUESTION = {"step": ("at",), "node": ("at",), "surface": ("wrt2", "start2", "stop2")}

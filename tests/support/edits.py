@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from gradloupe.server.protocol import Answer, Job
+from gradloupe.server.protocol.answer import Answer
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.supervisor.engine import Engine
 from support import event_loop
 from support.engines import question_of

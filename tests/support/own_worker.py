@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gradloupe.server.documents import pytest_source
-from gradloupe.server.protocol import FRAME_PREFIX, Frame, Job, pack, parse_prefix, unpack
+from gradloupe.server.documents.pytest_file import pytest_source
+from gradloupe.server.protocol.frames import FRAME_PREFIX, Frame, pack, parse_prefix, unpack
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.supervisor.worker_process import WorkerProcess
-from gradloupe.server.url import default_address
+from gradloupe.server.url.address import default_address
 
 SQUARE = '''import torch
 

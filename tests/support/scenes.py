@@ -5,8 +5,9 @@ from functools import cache
 from math import nan
 from typing import Any
 
-from gradloupe.server.protocol import Element, Frame, Question
-from gradloupe.server.url import Address
+from gradloupe.server.protocol.frames import Frame
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.url.address import Address
 from support import http
 
 STATUSES = ["agrees", "subgradient", "jump", "edge", "undecided", "differs", "gap"]

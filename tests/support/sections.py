@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from gradloupe.ops import OPS, Input, Op, Parameter
-from gradloupe.server.catalogue import default_elements, measured_shapes, parse_element
+from gradloupe.server.catalogue.op_description import default_elements, measured_shapes, parse_element
 from gradloupe.server.numerics.curve.evaluate import Evaluation, Grid, evaluate
 from gradloupe.server.numerics.verdict.verdict import Verdict, judge
 from gradloupe.server.runtime.section import Section

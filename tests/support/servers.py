@@ -18,8 +18,8 @@ from psutil import STATUS_ZOMBIE, NoSuchProcess, Process
 
 from gradloupe import __version__
 from gradloupe.server.cli import make_server, start_engine, with_data
-from gradloupe.server.config import parse_settings
-from gradloupe.server.reload import AnyEngine
+from gradloupe.server.config.settings import parse_settings
+from gradloupe.server.reload.composite_engine import AnyEngine
 from support import http
 from support.waiting import SECONDS, first_line, until
 

@@ -14,24 +14,22 @@ from support import http
 from support.described_ops import DEVICE, OPS
 
 from gradloupe.ops.op import RESERVED
-from gradloupe.server.catalogue import parse_element
-from gradloupe.server.protocol import VIEW_NAMES, Element, Question
-from gradloupe.server.url import (
+from gradloupe.server.catalogue.op_description import parse_element
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.protocol.views import VIEW_NAMES
+from gradloupe.server.url.address import (
     HIDEABLE_PARTS,
     PARAMETERS,
     THEMES,
     Address,
-    BadQuery,
     canonical_address,
     default_address,
     default_query_values,
     default_ranges,
     names_of_scope,
-    parse_query,
-    read_address,
-    read_float,
-    write_number,
 )
+from gradloupe.server.url.numbers import BadQuery, read_float, write_number
+from gradloupe.server.url.parse import parse_query, read_address
 
 
 def read(op: dict[str, Any], query: str, device: dict[str, Any] = DEVICE) -> Address:

@@ -3,8 +3,9 @@
 import pytest
 from support import http
 
-from gradloupe.server.protocol import VIEW_NAMES
-from gradloupe.server.url import EMBED, PICTURES, REPRESENTATIONS, Representation, names_of_scope, representation_at
+from gradloupe.server.protocol.views import VIEW_NAMES
+from gradloupe.server.url.address import names_of_scope
+from gradloupe.server.url.representations import EMBED, PICTURES, REPRESENTATIONS, Representation, representation_at
 
 DRESSED = {"theme": "dark", "hide": "title", "width": "400", "height": "300", "sliders": "grad_output:2"}
 OPTIONS = {

@@ -11,9 +11,9 @@ from support.command_line import bare_pytest
 from support.written_functions import class_source, formula
 
 from gradloupe.ops import OPS
-from gradloupe.server.documents import pytest_source
+from gradloupe.server.documents.pytest_file import pytest_source
 from gradloupe.server.report.result import ExaminedFunction
-from gradloupe.server.url import default_address
+from gradloupe.server.url.address import default_address
 
 SOFTMAX = formula("x", "x.softmax(-1)", "y * (g - (g * y).sum(-1, keepdim=True))", saved="y")
 POWER = formula("x, p=2", "x**p", "ctx.p * x ** (ctx.p - 1) * g, None", saved="x", kept="p")

@@ -10,7 +10,7 @@ from support.own_worker import SQUARE, Worker, worker, written
 from support.servers import HERE
 from support.written_functions import class_source
 
-from gradloupe.server.url import REPRESENTATIONS
+from gradloupe.server.url.representations import REPRESENTATIONS
 
 SWISH = SQUARE.replace("Square", "Swish")
 UNFINISHED = SQUARE.replace("Square", "Unfinished").partition("\n    @staticmethod\n    def backward")[0]

@@ -11,8 +11,8 @@ from support.own_server import Own, showing
 from support.written_functions import class_source
 
 import gradloupe
-from gradloupe.server.documents import pytest_source
-from gradloupe.server.url import parse_query, read_address
+from gradloupe.server.documents.pytest_file import pytest_source
+from gradloupe.server.url.parse import parse_query, read_address
 from gradloupe.server.worker.answer import device_summary
 
 SWISH = """

@@ -15,8 +15,10 @@ from support.answers import document
 from support.sections import op_of, written
 
 from gradloupe.ops import OPS, Input
-from gradloupe.server.catalogue import op_descriptions, parse_element
-from gradloupe.server.protocol import VIEW_NAMES, BadQuestion, Element, Question
+from gradloupe.server.catalogue.op_description import op_descriptions, parse_element
+from gradloupe.server.protocol.errors import BadQuestion
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.protocol.views import VIEW_NAMES
 from gradloupe.server.runtime.devices import Device
 from gradloupe.server.worker.answer import choose_device, device_summary
 

@@ -17,7 +17,7 @@ from support.documents import validate, without_results
 from support.own_server import Own, showing
 from support.servers import HERE
 
-from gradloupe.server.protocol import DRAWN_VIEWS, VIEW_NAMES, WRITTEN_VIEWS
+from gradloupe.server.protocol.views import DRAWN_VIEWS, VIEW_NAMES, WRITTEN_VIEWS
 
 OPS_OF_A_PUSH = ("functional_linear", "image_alpha", "replace_grad")
 STATES = ("dtype=float32", "dtype=float16", "grad_output=-2", "grad_output=0", "count=2", "order=2", "wrt=min")

@@ -9,8 +9,8 @@ import pytest
 from support import http
 from support.answers import answer
 
-from gradloupe.server.catalogue import parse_element
-from gradloupe.server.protocol import Question
+from gradloupe.server.catalogue.op_description import parse_element
+from gradloupe.server.protocol.question import Question
 
 
 def ask(op: str, wrt: str, of: str, **more: Any) -> Any:

@@ -8,9 +8,11 @@ from support.answers import document
 from support.described_ops import DEVICE, OPS
 from support.documents import validate
 
-from gradloupe.server.catalogue import parse_element
-from gradloupe.server.protocol import Element
-from gradloupe.server.url import BadQuery, canonical_address, curves_only, default_wrt2, parse_query, read_address
+from gradloupe.server.catalogue.op_description import parse_element
+from gradloupe.server.protocol.question import Element
+from gradloupe.server.url.address import canonical_address, curves_only, default_wrt2
+from gradloupe.server.url.numbers import BadQuery
+from gradloupe.server.url.parse import parse_query, read_address
 
 
 def asked(op: str, query: str = "") -> Any:

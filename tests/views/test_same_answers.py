@@ -18,9 +18,10 @@ from support.engines import engine_of
 from support.servers import serving_in_thread
 from support.written_functions import formula
 
-from gradloupe.server.documents import json_document
-from gradloupe.server.protocol import VIEW_NAMES, Element, Question
-from gradloupe.server.url import default_address
+from gradloupe.server.documents.json_document import json_document
+from gradloupe.server.protocol.question import Element, Question
+from gradloupe.server.protocol.views import VIEW_NAMES
+from gradloupe.server.url.address import default_address
 
 Beside = Callable[[int], AbstractContextManager[None]]
 # Every view of an op of which every point costs a call, and of the seeds in turn.

@@ -7,7 +7,7 @@ import pytest
 from support import http
 from support.sampling import sampled
 
-from gradloupe.server.protocol import VIEW_NAMES
+from gradloupe.server.protocol.views import VIEW_NAMES
 
 
 def got(server: str, address: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from support.sections import look, op_of, section, written
 from gradloupe.ops import Input, Op
 from gradloupe.server.contract import contract_xray
 from gradloupe.server.numerics.status import Status
-from gradloupe.server.protocol import Element
+from gradloupe.server.protocol.question import Element
 
 Derivative = Callable[[torch.Tensor], torch.Tensor]
 PLACES = torch.tensor([-2.34, -1.23, -0.71, 0.37, 0.72, 1.83, 2.56], dtype=torch.float64)

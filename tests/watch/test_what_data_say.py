@@ -14,7 +14,7 @@ from gradloupe.server.figure.scene import build_scene, scene_document
 from gradloupe.server.notebook.arguments import CheckArguments
 from gradloupe.server.notebook.subject import make_subject
 from gradloupe.server.protocol.answer import curves_of
-from gradloupe.server.url import default_address
+from gradloupe.server.url.address import default_address
 from gradloupe.server.user_code.captured_calls import data_of_function
 from gradloupe.server.watch.seen import _call_seen
 

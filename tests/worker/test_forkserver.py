@@ -15,7 +15,8 @@ from support.servers import children, serving
 from support.waiting import until
 from support.written_functions import class_source
 
-from gradloupe.server.protocol import EngineBroken, Job
+from gradloupe.server.protocol.errors import EngineBroken
+from gradloupe.server.protocol.job import Job
 from gradloupe.server.supervisor.engine import Engine
 from gradloupe.server.supervisor.worker_process import WorkerProcess
 

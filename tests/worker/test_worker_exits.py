@@ -15,7 +15,7 @@ from support.event_loop import awaited
 from support.servers import children
 from support.written_functions import class_source
 
-from gradloupe.server.protocol import EngineBroken, Unsolved
+from gradloupe.server.protocol.errors import EngineBroken, Unsolved
 from gradloupe.server.supervisor.engine import Engine
 
 IMPORTS = "import ctypes, faulthandler, multiprocessing, os, signal, subprocess, sys, threading, time\nimport torch"

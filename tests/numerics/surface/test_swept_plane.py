@@ -10,7 +10,7 @@ from support.sections import op_of
 from torch.nn import functional
 
 from gradloupe.ops import OPS, Input, Parameter
-from gradloupe.server.catalogue import parse_element
+from gradloupe.server.catalogue.op_description import parse_element
 
 U, V = Input("u"), Input("v")
 

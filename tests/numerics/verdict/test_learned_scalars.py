@@ -10,11 +10,12 @@ from support.sections import look, section
 
 import gradloupe
 from gradloupe.ops import Input, Op
-from gradloupe.server.catalogue import parse_element
+from gradloupe.server.catalogue.op_description import parse_element
 from gradloupe.server.contract import contract_xray
 from gradloupe.server.inference.construction.op import op_of
 from gradloupe.server.inference.recipe import parse_recipe
-from gradloupe.server.user_code import declaration_source, with_scalar_inputs
+from gradloupe.server.user_code.codegen import declaration_source
+from gradloupe.server.user_code.usual_call import with_scalar_inputs
 
 RIGHT = [
     ("PACT", "x: float64[7]; alpha: float64[] positive"),
