@@ -26,6 +26,7 @@ class Visitor:
     async def waiting_for(self, work: Coroutine[Any, Any, Result]) -> Result:
         """The result of some work, which is cancelled when the visitor disconnects; raises ``EngineBusy`` then."""
         task = asyncio.create_task(work)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # that of work nobody waits for
         try:
             while not (await asyncio.wait((task,), timeout=_PULSE))[0]:
                 if await self.gone():

@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import tracemalloc
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
@@ -48,6 +49,23 @@ async def asking(kept: int = 2**20, share: int = 0) -> AsyncIterator[tuple[Askin
     async with engine_of() as engine:
         answers = AnswerCache(engine, share, kept)
         yield Asking(answers, await engine.op("exp"), await engine.device()), answers
+
+
+@awaited
+async def test_the_end_of_work_that_nobody_waits_for_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    begun = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            begun.set()
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            raise EngineBusy from None
+
+    with pytest.raises(EngineBusy):
+        await Visitor("", begun.wait).waiting_for(work())
+    gc.collect()
+    assert caplog.records == []
 
 
 @awaited
