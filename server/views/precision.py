@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..numerics.studies.dtypes import dtypes_sentence, study_dtypes
 from ..protocol.question import Question
 from ..runtime.section import Section
@@ -21,7 +19,7 @@ def precision_view(section: Section, question: Question, asked: AskedRecord) -> 
     columns: ColumnArrays = {}
     for row in study.rows:
         name = row.dtype if row.device == "cpu" else f"{row.dtype}_{row.device}"
-        errors = {f"forward_{name}": row.forward, f"gradient_{name}": row.gradient}
-        columns |= {key: errors_at.each for key, errors_at in errors.items() if np.isfinite(errors_at.each).any()}
+        errors = {f"forward_{name}": row.forward_ulp, f"gradient_{name}": row.gradient_ulp}
+        columns |= {key: known.each for key, known in errors.items() if known}
     sentence = dtypes_sentence(study, str(question.wrt)) or "Every dtype works, without a measurable loss of precision."
     return view_answer(asked, study, study, columns, sentence=sentence, failure=requested.failure)

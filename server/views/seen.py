@@ -186,7 +186,12 @@ def _sentences(
         exactly = listed([f"{share_words(share)} at {names.wrt} = {format_number(at)}" for at, share in most])
         yield f"Exactly on a kink lie {exactly}."
     if points is not None:
-        yield from _stopped(points)
+        saturated, dead = (points.stopped & points.flat).mean(), (points.stopped & ~points.flat).mean()
+        if saturated >= _NAMED:
+            yield f"{share_words(float(saturated))} are saturated: forward is flat there, and nothing comes back."
+        if dead >= _NAMED:
+            zone = "a dead zone: backward returns 0, though forward moves or has a kink"
+            yield f"{share_words(float(dead))} lie in {zone}."
     if record["missing"]:
         yield f"{share_words(record['missing'])} are NaN or infinite."
     finite = sample.x[np.isfinite(sample.x)]
@@ -201,14 +206,6 @@ def _sentences(
     if record["outside"] >= _NAMED:
         yield f"{share_words(record['outside'])} lie beyond the range that is shown."
     yield f"That is of {record['sampled']} numbers, of {record['passed']} that have passed."
-
-
-def _stopped(points: SeenPoints) -> Iterator[str]:
-    saturated, dead = (points.stopped & points.flat).mean(), (points.stopped & ~points.flat).mean()
-    if saturated >= _NAMED:
-        yield f"{share_words(float(saturated))} are saturated: forward is flat there, and nothing comes back."
-    if dead >= _NAMED:
-        yield f"{share_words(float(dead))} lie in a dead zone: backward returns 0, though forward moves or has a kink."
 
 
 def _reached(interval: Interval, x: Array) -> bool:

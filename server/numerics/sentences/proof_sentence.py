@@ -66,13 +66,13 @@ def proof_meaning(proof: Proof, names: Names, grad_output: float, dtype: str) ->
             f"what backward returns and {slope} {near if proof.epsilon else 'are equal, exactly'}."
         )
     if proof.refuted:
+        held = f", and some {named(proof.held)} that it is held at" if proof.held else ""
         told.append(
-            f"For every real number {names.wrt} of what is refuted{_for_one(proof)}, what backward returns is not"
+            f"For every real number {names.wrt} of what is refuted{held}, what backward returns is not"
             f" {slope}: intervals that hold the one and the other have no number in common."
         )
     if proof.held and _wide(proof.undecided, proof):
-        moves = f"A kink or a jump whose place moves with {named(proof.held)} leaves undecided all that it passes."
-        told.append(moves)
+        told.append(f"A kink or a jump whose place moves with {named(proof.held)} leaves undecided all that it passes.")
     if proof.points:
         width = max(stop - start for start, stop in proof.points)
         told.append(
@@ -82,10 +82,6 @@ def proof_meaning(proof: Proof, names: Names, grad_output: float, dtype: str) ->
         )
     shorter = [f"What {dtype} rounds off is left out: that is measured."] if dtype != "float64" else []
     return [*told, _LIMITS, *shorter] if told else []
-
-
-def _for_one(proof: Proof) -> str:
-    return f", and some {named(proof.held)} that it is held at" if proof.held else ""
 
 
 def _given(proof: Proof, grad_output: float) -> str:

@@ -35,25 +35,28 @@ _BITS = {"bfloat16": 8, "float16": 11, "float32": 24}  # unit: the significant b
 class UlpErrors:
     """Errors in units in the last place, one a point, NaN where two values cannot be compared.
 
-    ``median`` and ``max`` sum them up, ``x`` is where the largest is; all three are NaN if none is a number.
+    ``median`` and ``max`` sum them up, ``x`` is where the largest is.
     """
 
     each: Array
-    median: float = math.nan
-    max: float = math.nan
-    x: float = math.nan
+    median: float
+    max: float
+    x: float
 
 
-def ulp_errors(values: Array | None, true: Array | None, x: Array, dtype: torch.dtype) -> UlpErrors:
-    """How far the ``values`` at ``x`` are from the ``true`` ones: ½ is as near as the dtype can hold."""
+def ulp_errors(values: Array | None, true: Array | None, x: Array, dtype: torch.dtype) -> UlpErrors | None:
+    """How far the ``values`` at ``x`` are from the ``true`` ones: ½ is as near as the dtype can hold.
+
+    None where no two of them can be compared.
+    """
     if values is None or true is None:
-        return UlpErrors(np.full(x.size, np.nan))
+        return None
     with np.errstate(all="ignore"):
         each = np.abs(values - true) / ulp_size(true, dtype)
     each[~np.isfinite(each)] = np.nan
     comparable = np.flatnonzero(np.isfinite(each))
     if not comparable.size:
-        return UlpErrors(each)
+        return None
     row = comparable[each[comparable].argmax()]
     return UlpErrors(each, float(np.median(each[comparable])), float(each[row]), float(x[row]))
 
@@ -69,9 +72,9 @@ def ulp_size(values: Array, dtype: torch.dtype) -> Array:
 class DtypeErrors:
     """One dtype on one device.
 
-    ``failure`` says why the dtype is not supported, in forward or in backward alone; None where it is. ``forward`` and
-    ``gradient`` are the errors of the values and of ``grad_input`` in units in the last place, against double
-    precision given the same rounded numbers: against the row marked ``yardstick``, whose own are not known.
+    ``failure`` says why the dtype is not supported, in forward or in backward alone; None where it is. ``forward_ulp``
+    and ``gradient_ulp`` are the errors of the values and of ``grad_input`` in units in the last place, against double
+    precision given the same rounded numbers: against the row marked ``yardstick``. None where they are not known.
     ``overflow`` are the first x to the left and to the right from which on, to the end of the range, forward is
     no finite number although double precision has one or is infinite; None where the range ends before.
     ``nan_gradients`` and ``infinite_gradients`` count the points with such a gradient where forward is finite;
@@ -82,8 +85,8 @@ class DtypeErrors:
     dtype: str
     device: str
     failure: Failure | None
-    forward: UlpErrors
-    gradient: UlpErrors
+    forward_ulp: UlpErrors | None = None
+    gradient_ulp: UlpErrors | None = None
     overflow: tuple[float | None, float | None] = (None, None)
     nan_gradients: int = 0
     nan_between: tuple[float, float] | None = None
@@ -101,16 +104,6 @@ class DtypeErrors:
     def message(self) -> str:
         """Why it does not."""
         return self.failure.sentence if self.failure else ""
-
-    @property
-    def forward_ulp(self) -> UlpErrors | None:
-        """The errors of the values, if any are known."""
-        return None if math.isnan(self.forward.max) else self.forward
-
-    @property
-    def gradient_ulp(self) -> UlpErrors | None:
-        """The errors of the gradients, if any are known."""
-        return None if math.isnan(self.gradient.max) else self.gradient
 
     @property
     def computes_in(self) -> str | None:
@@ -153,47 +146,34 @@ def study_dtypes(
 
 
 def _row(section: Section, x: Array, grad_output: float, name: str, device: Device) -> DtypeErrors:
-    no_errors = UlpErrors(np.full(x.size, np.nan))
     reason = _out_of_range(name, x, grad_output) if name in device.dtypes else f"{device.name} has no {name}"
     if reason:
-        return DtypeErrors(name, device.kind, Failure("forward", NOT_REPRESENTABLE, reason), no_errors, no_errors)
+        return DtypeErrors(name, device.kind, Failure("forward", NOT_REPRESENTABLE, reason))
     converted = section.at(TORCH_DTYPES[name], device.kind)
     largest = torch.finfo(converted.dtype).max
     t = converted.snap(np.clip(x, -largest, largest))
     result, failure = _run(converted, t, grad_output)
     if result is None:
-        return DtypeErrors(name, device.kind, failure, no_errors, no_errors)
+        return DtypeErrors(name, device.kind, failure)
     # Double precision is given the rounded numbers: what rounding them does is not the Function's error.
     exact = double_precision(converted)
     true = _run(exact, t, float(converted.snap(np.array([grad_output]))[0]))[0] if exact != converted else result
-    forward = gradient = no_errors
-    if exact != converted and true is not None:
-        forward = ulp_errors(result.values, true.values, x, converted.dtype)
-        gradient = ulp_errors(result.grad_input, true.grad_input, x, converted.dtype)
+    meant = (None, None) if true is None or exact == converted else (true.values, true.grad_input)
+    gradients, finite = np.zeros(x.size) if result.grad_input is None else result.grad_input, np.isfinite(result.values)
+    nan = x[np.isnan(gradients) & finite]
     return DtypeErrors(
         name,
         device.kind,
         failure,
-        forward,
-        gradient,
-        overflow=_overflow(converted, t, result, true),
+        ulp_errors(result.values, meant[0], x, converted.dtype),
+        ulp_errors(result.grad_input, meant[1], x, converted.dtype),
+        _overflow(converted, t, result, true),
+        nan_gradients=nan.size,
+        nan_between=(float(nan[0]), float(nan[-1])) if nan.size else None,
+        infinite_gradients=int((np.isinf(gradients) & finite).sum()),
         yardstick=exact == converted,
-        **_nonfinite_gradients(x, result),
         **(_computes_in(converted, t, result, grad_output) if name == "float64" else {}),
     )
-
-
-def _nonfinite_gradients(x: Array, result: BackwardResult) -> dict[str, Any]:
-    """The gradients that are no numbers where forward is one."""
-    if result.grad_input is None:
-        return {}
-    finite = np.isfinite(result.values)
-    nan = x[np.isnan(result.grad_input) & finite]
-    return {
-        "nan_gradients": nan.size,
-        "nan_between": (float(nan[0]), float(nan[-1])) if nan.size else None,
-        "infinite_gradients": int((np.isinf(result.grad_input) & finite).sum()),
-    }
 
 
 def _out_of_range(name: str, x: Array, grad_output: float) -> str:
@@ -282,9 +262,11 @@ def dtypes_sentence(study: DtypeStudy, wrt: str) -> str:
         if overflows:
             parts.append(f"forward overflows {words} {listed(overflows)}.")
     faults = [(what, name) for name, row in named for what in _nonfinite_phrases(row, wrt)]
+    supported = sum(row.supported for _, row in named)
     for what in dict.fromkeys(what for what, _ in faults):
-        parts.append(f"{_in_dtypes([name for each, name in faults if each == what], named)} {what}.")
-    parts += _accuracy([(name, row.gradient.max) for name, row in named])
+        some = [name for each, name in faults if each == what]
+        parts.append(f"In {'every dtype' if 1 < len(some) == supported else listed(some)} {what}.")
+    parts += _accuracy([(name, row.gradient_ulp.max) for name, row in named if row.gradient_ulp])
     if study.complex is not None:
         parts.append(study.complex.sentence)
     return " ".join(parts)
@@ -302,12 +284,6 @@ def _narrow_inside(rows: tuple[DtypeErrors, ...]) -> list[str]:
     return [f"Given {row.dtype}, {listed(parts)} inside, so its numbers have no more digits than that."]
 
 
-def _in_dtypes(some: list[str], named: list[tuple[str, DtypeErrors]]) -> str:
-    """The dtypes that have something in common."""
-    every = len(some) > 1 and len(some) == sum(row.supported for _, row in named)
-    return "In every dtype" if every else f"In {listed(some)}"
-
-
 def _nonfinite_phrases(row: DtypeErrors, wrt: str) -> list[str]:
     phrases = []
     if row.nan_between:
@@ -321,7 +297,7 @@ def _nonfinite_phrases(row: DtypeErrors, wrt: str) -> list[str]:
 
 
 def _accuracy(errors: list[tuple[str, float]]) -> list[str]:
-    known = [(name, float(f"{error:.2g}")) for name, error in errors if not math.isnan(error)]
+    known = [(name, float(f"{error:.2g}")) for name, error in errors]
     exact = [name for name, error in known if not error]
     inexact = [f"{format_number(error)} in {name}" for name, error in known if error]
     if not known:

@@ -19,19 +19,15 @@ _ROUND_NUMBERS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # unit: what th
 
 def grad_output_axis(grad_output: float) -> Array:
     """81 values of ``grad_output``, increasing and symmetric about 0, the one asked for among them."""
-    size = abs(grad_output)
-    half = np.linspace(0.0, _next_round(max(_MIN_REACH, _MARGIN * size)), _VALUES // 2 + 1)
+    size, most = abs(grad_output), sys.float_info.max
+    reach = max(_MIN_REACH, _MARGIN * size)
+    if reach <= most / _ROUND_NUMBERS[-1]:  # up to the next number with hardly more than one digit
+        power = 10.0 ** math.floor(math.log10(reach))
+        most = next(each * power for each in _ROUND_NUMBERS if each * power >= reach * (1 - sys.float_info.epsilon))
+    half = np.linspace(0.0, most, _VALUES // 2 + 1)
     if size:
         half[max(1, int(np.abs(half - size).argmin()))] = size
     return np.concatenate((-half[:0:-1], half))
-
-
-def _next_round(reach: float) -> float:
-    """The next number with hardly more than one digit."""
-    if reach > sys.float_info.max / _ROUND_NUMBERS[-1]:
-        return sys.float_info.max
-    power = 10.0 ** math.floor(math.log10(reach))
-    return next(each * power for each in _ROUND_NUMBERS if each * power >= reach * (1 - sys.float_info.epsilon))
 
 
 @np.errstate(all="ignore")

@@ -230,7 +230,9 @@ def _point_kind(slopes: Slopes, above: Array, below: Array) -> _Kind:
         return kind
     if _is_unbounded(above) or _is_unbounded(below):
         return "pole"
-    if kind == "jump" and not _is_constant(above - below):
+    # A step in the values has a height, which noise has not; where one side is missing it may.
+    rise = (above - below)[-2 * _TAIL :]
+    if kind == "jump" and np.ptp(rise) > _MAX_VARIATION * np.abs(rise).max():
         return "unresolved"
     vertical = math.isinf(slopes.left[_HERE]) or math.isinf(slopes.right[_HERE])
     return "cusp" if kind == "kink" and vertical else kind
@@ -241,12 +243,6 @@ def _is_unbounded(values: Array) -> bool:
     height = np.abs(values[_POLE_STEPS])
     gain = np.diff(height)
     return bool(np.isinf(height[-1]) or (gain[0] > _MIN_RISE * height[0] and (gain[1:] > _MIN_GAIN * gain[0]).all()))
-
-
-def _is_constant(rise: Array) -> bool:
-    """Whether a step in the values has a height, which noise has not; where one side is missing it may."""
-    rise = rise[-2 * _TAIL :]
-    return not np.ptp(rise) > _MAX_VARIATION * np.abs(rise).max()
 
 
 def _floor(values: Array) -> float:

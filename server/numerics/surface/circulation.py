@@ -12,8 +12,7 @@ from ...runtime.arrays import EPSILON, Array, Mask
 from ..curve.integral_check import TRUNCATION_SHARE
 from ..differentiation.quadrature import NODES, WEIGHTS
 
-# The two components of a field at points (s, t).
-VectorField = Callable[[Array, Array], tuple[Array, Array]]
+VectorField = Callable[[Array, Array], tuple[Array, Array]]  # the two components of a field at points (s, t)
 # ulps: what a field may lose by rounding, in units of the precision that it carries: a short one is felt at every node.
 _ULPS = {True: 256.0, False: 16.0}  # In double and in short precision.
 # sample: the curl inside a cell is sampled by rectangles of this share of its size, in double and in short precision, …
