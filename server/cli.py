@@ -19,11 +19,10 @@ from .. import __version__
 from .capture.record import SUFFIX, BadCapture, read_capture
 from .config.settings import Settings, end_with, parse_settings
 from .config.target import BadTarget, course_folders, defines_function, expand_folders, parse_target
+from .output import lead_stdout_nowhere, open_closed_streams
 from .protocol.job import Job
 from .protocol.listed import listed
-from .standard_streams import lead_stdout_nowhere, open_closed_streams
-from .supervisor.helpers import default_workers
-from .supervisor.worker_process import WorkerProcess
+from .supervisor.worker_process import WorkerProcess, default_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,6 +1,9 @@
-"""Drawing of a traced call as vertices and edges: forward from inputs to outputs, labelled with the gradients."""
+"""Drawing of a traced call as vertices and edges: forward from inputs to outputs, labelled with the gradients; its
+layout in layers, with rows sorted for few crossings (Sugiyama).
+"""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -8,7 +11,6 @@ import torch
 from torch.autograd.function import BackwardCFunction
 
 from ..runtime.arrays import dtype_name
-from .layered_layout import Point, sugiyama_layout
 from .profiler import RecordedCall
 from .trace import GraphTrace, is_accumulate_grad
 from .values import ValueSummary, one_line, shape_as_list, value_summary
@@ -20,6 +22,7 @@ _EDGES = 24
 _SUFFIX = re.compile(r"Backward\d*$")
 
 _Kind = Literal["input", "constant", "function", "step", "output", "more"]
+Point = tuple[int, float]  # layer, and the row in it, 0 in the middle
 # What flowed back along an edge: a gradient, None, or nothing, because backward did not reach it.
 _Back = Literal["gradient", "none", "nothing"]
 
@@ -218,3 +221,74 @@ def _short(gradient: ValueSummary) -> str:
 def _forward_name(node: str) -> str:
     """The operation by the name of its node: ``MulBackward0`` is ``mul``."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", _SUFFIX.sub("", node)).lower() or node
+
+
+_SWEEPS = 4
+
+
+def sugiyama_layout(
+    count: int, edges: Sequence[tuple[int, int]], last: Sequence[int] = ()
+) -> tuple[list[Point], list[list[Point]]]:
+    """The position of each of ``count`` vertices, and for each edge the points at which it crosses the layers between.
+
+    A source is placed in the layer just before its first successor; ``last`` are placed in the last layer. Rows are
+    sorted by the mean row of the neighbours (barycentre heuristic), in sweeps to and fro. ``edges`` must be acyclic.
+    Source: Sugiyama, Tagawa and Toda, “Methods for visual understanding of hierarchical system structures”, 1981.
+    """
+    layer = _layers(count, edges, last)
+    ends, passed = list(edges), list[list[int]]()
+    links: list[tuple[int, int]] = []
+    for source, target in ends:
+        chain = [source]
+        for between in range(layer[source] + 1, layer[target]):
+            layer.append(between)
+            chain.append(len(layer) - 1)
+        passed.append(chain[1:])
+        links += list(zip(chain, [*chain[1:], target], strict=True))
+    rows = _rows(layer, links)
+    points = [(layer[i], rows[i]) for i in range(len(layer))]
+    return points[:count], [[points[i] for i in chain] for chain in passed]
+
+
+def _layers(count: int, edges: Sequence[tuple[int, int]], last: Sequence[int]) -> list[int]:
+    layer = [0] * count
+    for _ in range(count):
+        moved = [(b, layer[a] + 1) for a, b in edges if layer[b] <= layer[a]]
+        if not moved:
+            break
+        for target, least in moved:
+            layer[target] = max(layer[target], least)
+    sources = {b for _, b in edges}
+    for vertex in range(count):
+        after = [layer[b] for a, b in edges if a == vertex]
+        if vertex not in sources and after and vertex not in last:
+            layer[vertex] = min(after) - 1
+    for vertex in last:
+        layer[vertex] = max(layer)
+    return layer
+
+
+def _rows(layer: Sequence[int], links: Sequence[tuple[int, int]]) -> list[float]:
+    order = [[i for i, each in enumerate(layer) if each == level] for level in range(max(layer, default=0) + 1)]
+    rows = [0.0] * len(layer)
+    _number(order, rows)
+    before, after = [list[int]() for _ in layer], [list[int]() for _ in layer]
+    for source, target in links:
+        before[target].append(source)
+        after[source].append(target)
+    for sweep in range(_SWEEPS):
+        neighbours = before if sweep % 2 == 0 else after
+        for level in order if sweep % 2 == 0 else order[::-1]:
+            level.sort(key=lambda i: (_mean(rows, neighbours[i], rows[i]), rows[i]))
+            _number([level], rows)
+    return rows
+
+
+def _number(order: Sequence[Sequence[int]], rows: list[float]) -> None:
+    for level in order:
+        for place, vertex in enumerate(level):
+            rows[vertex] = place - (len(level) - 1) / 2
+
+
+def _mean(rows: Sequence[float], some: Sequence[int], otherwise: float) -> float:
+    return sum(rows[i] for i in some) / len(some) if some else otherwise

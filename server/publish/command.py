@@ -18,8 +18,8 @@ from ... import __version__
 from ..config.settings import Settings
 from ..html.course import read_course
 from ..numbered_files import NumberedFolders
+from ..output import progress_bar
 from ..protocol.errors import EngineBroken, EngineBusy
-from ..standard_streams import progress_bar
 from ..supervisor.engine import Engine
 from ..supervisor.worker_process import WorkerProcess
 from ..url.numbers import BadQuery

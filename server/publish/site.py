@@ -16,7 +16,7 @@ from ..protocol.listed import did_you_mean
 from ..schema.op import DeviceSummary, OpDescription, OpStub
 from ..supervisor.edits import Edits
 from ..supervisor.engine import Engine
-from ..supervisor.helpers import helper_count
+from ..supervisor.worker_process import helper_count
 from ..url.address import Address, default_address
 from ..url.parse import parse_query, read_address
 from .figure import file_names, shared_files

@@ -10,13 +10,12 @@ from pathlib import Path
 from rich.markup import escape
 
 from ..config.settings import Settings
+from ..output import atomic_write, lead_stdout_nowhere, progress_bar
 from ..protocol.errors import EngineBusy
 from ..protocol.listed import first_few
 from ..protocol.load_error import load_error
-from ..standard_streams import lead_stdout_nowhere, progress_bar
 from ..supervisor.worker_process import WorkerProcess
 from . import terminal
-from .atomic_write import atomic_write
 from .baseline import Baseline, UnknownAllowance, baseline_of, baseline_text, with_baseline
 from .json_report import json_report, sarif_report
 from .junit import junit_report

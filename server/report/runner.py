@@ -16,8 +16,7 @@ from ..protocol.load_error import load_error
 from ..schema.op import LoadError
 from ..supervisor.crash_report import WorkerLost
 from ..supervisor.engine import Catalogue, Engine
-from ..supervisor.helpers import helper_count
-from ..supervisor.worker_process import WorkerProcess
+from ..supervisor.worker_process import WorkerProcess, helper_count
 from .baseline import absent_allowances, check_allowed_ids, parse_allowlist
 from .examine import examine_function, with_advice
 from .result import ExaminedFunction, Report

@@ -17,7 +17,7 @@ from ..cache.thumbnails import OWN_TIMEOUT, ThumbnailCache
 from ..cache.visitor import Shares, Visitor
 from ..config.settings import Settings
 from ..config.target import course_folders
-from ..exercises.grader import Grader
+from ..exercises.grade import Grader
 from ..html.assets import Assets
 from ..html.course import Course, CourseFolders
 from ..html.pages import Pages

@@ -21,9 +21,9 @@ from ..notebook import process_restored
 from ..notebook.arguments import CheckArguments
 from ..notebook.figure import notebook_figure
 from ..notebook.subject import run_check, subject_or_error
+from ..output import atomic_write
 from ..protocol.answer import curves_of
 from ..protocol.listed import listed
-from ..report.atomic_write import atomic_write
 from ..report.result import CheckResult, ExaminedFunction
 from ..report.summarize import spared
 from ..schema.section import SeenRecord

@@ -24,7 +24,7 @@ from gradloupe.ops import OPS
 from gradloupe.server.protocol.question import Question
 from gradloupe.server.supervisor import worker_process
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.supervisor.helpers import usable_cores
+from gradloupe.server.supervisor.worker_process import usable_cores
 from gradloupe.server.worker import answer
 
 ROUNDS, QUESTIONS = 7, 200

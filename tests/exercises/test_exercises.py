@@ -8,7 +8,7 @@ from support import event_loop
 from support.exercise_tries import TRIES
 
 from gradloupe.server.exercises.exercise import Exercise, all_exercises
-from gradloupe.server.exercises.grader import Grader
+from gradloupe.server.exercises.grade import Grader
 from gradloupe.server.supervisor.edits import EditLimits, Edits
 
 STARTS = {

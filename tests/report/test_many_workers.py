@@ -11,8 +11,7 @@ from gradloupe.server.config.settings import Settings
 from gradloupe.server.protocol.job import Job
 from gradloupe.server.report.command import examine_targets, write_report
 from gradloupe.server.report.result import Report
-from gradloupe.server.supervisor.helpers import helper_count, usable_cores
-from gradloupe.server.supervisor.worker_process import WorkerProcess
+from gradloupe.server.supervisor.worker_process import WorkerProcess, helper_count, usable_cores
 
 WORDS = {"Cube0": "matches", "Cube1": "matches", "Product": "differs", "Crash": "lost", "Riddle": "unsolved"}
 

@@ -15,7 +15,7 @@ from support.servers import serving, serving_in_thread
 from support.waiting import until
 
 from gradloupe.server.supervisor.engine import Engine
-from gradloupe.server.supervisor.helpers import usable_cores
+from gradloupe.server.supervisor.worker_process import usable_cores
 
 # Asked for a wide range, it returns once two processes are in it at the same time.
 MEETS = SQUARE.replace("import torch", "import os\n\nimport torch\n\nHERE = os.path.dirname(__file__)").replace(

@@ -1,10 +1,14 @@
-"""The standard streams of this process: closed ones, one that cannot be written to, and a bar on standard error."""
+"""What this process writes: standard streams, closed ones and one that cannot be written to, a bar on standard error,
+and files that are replaced as a whole.
+"""
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 
 
 def open_closed_streams() -> None:
@@ -34,3 +38,25 @@ def progress_bar(words: str, total: int | None, shown: bool) -> Iterator[Callabl
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         yield partial(bar.update, bar.add_task(words, total=total))
+
+
+def atomic_write(path: Path, content: bytes) -> None:
+    """Write or replace a file; raises ``OSError``, and then leaves the old file as it was."""
+    path = path.resolve()
+    if path.is_dir():
+        raise IsADirectoryError(None, "it is a folder", str(path))
+    if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
+        path.write_bytes(content)
+        return
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
