@@ -12,10 +12,11 @@ from ...runtime.section import Section
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)
 NODES, WEIGHTS = (NODES + 1) / 2, WEIGHTS / 2  # unit: the same from 0 to 1 instead of from −1 to 1
 _MAX_OFFSET = 1e-4  # sample: the largest offset, relative to x; in half precision no number is that close
-# sample: within these distances from a node (in last places) a smooth curve is straight, and any deviation is rounding:
-# it changes from each number to the next, or stays for thousands of them. It may grow towards one end of a cell, and is
-# therefore estimated in several parts of it (a budget).
-_OFFSETS, _PARTS = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8
+# sample: within these distances from a node (in last places) a smooth curve is a parabola, and any deviation is
+# rounding: it changes from each number to the next, or stays for thousands of them. It may grow towards one end of a
+# cell, and is therefore estimated in several parts of it (a budget). Beyond a part lies, but for the nearest, what the
+# curve does elsewhere.
+_OFFSETS, _PARTS, _NEAREST = (-3e5, -1e4, -3e2, -10, -1, 0, 1, 10, 3e2, 1e4, 3e5), 8, 10
 _OFFSETS_ONE_BY_ONE, _PARTS_ONE_BY_ONE = (-3e5, -3e2, 0, 3e2, 3e5), 2  # sample: fewer of both where a point is a call
 
 
@@ -41,18 +42,19 @@ def integral_rounding(section: Section, forward: Forward, left: Array, right: Ar
     Estimated from numbers next to each ``left`` and ``right``, and next to quadrature nodes all over the cell.
     """
     offsets, parts = (_OFFSETS, _PARTS) if section.stacked else (_OFFSETS_ONE_BY_ONE, _PARTS_ONE_BY_ONE)
-    steps = np.clip(np.array(offsets)[:, None] * torch.finfo(section.dtype).eps, -_MAX_OFFSET, _MAX_OFFSET)
-    slope_weights = steps / (steps**2).sum()
+    eps = torch.finfo(section.dtype).eps
 
-    def deviation(of: Forward, x: Array) -> Array:
-        neighbours = section.snap((x.ravel() + steps * np.abs(x.ravel())).ravel())
-        y = of(neighbours).reshape(len(steps), x.size)
-        off = np.ptp(y - steps * (slope_weights * y).sum(axis=0), axis=0)
-        return finite_numbers(off, infinity=0.0).reshape(x.shape)
+    def deviation(of: Forward, x: Array, width: Array) -> Array:
+        shares = np.clip(np.array(offsets) * eps, -_MAX_OFFSET, _MAX_OFFSET).reshape(-1, *(1,) * x.ndim)
+        reach = np.clip(width / np.abs(x), _NEAREST * eps, _MAX_OFFSET)
+        shares = np.clip(shares, -reach, reach)
+        y = of(section.snap((x + shares * np.abs(x)).ravel())).reshape(shares.shape)
+        y -= y[len(offsets) // 2]
+        line, parabola = (each * (each * y).sum(axis=0) / (each**2).sum(axis=0) for each in (shares, shares**2))
+        return finite_numbers(np.ptp(y - line - parabola, axis=0), infinity=0.0)
 
     edges = left + (right - left) * unit_shares(parts)
-    nodes = gauss_nodes(section, edges[:-1], edges[1:])
-    inside: Array = integral_at_nodes(
-        deviation(lambda x: section.gradient(x, grad_output), nodes), edges[:-1], edges[1:]
-    ).sum(axis=0)
-    return inside + abs(grad_output) * deviation(forward, np.stack((left, right))).sum(axis=0)
+    nodes, width = gauss_nodes(section, edges[:-1], edges[1:]), (right - left) / (2 * parts)
+    off = deviation(lambda x: section.gradient(x, grad_output), nodes.reshape(parts, -1, NODES.size), width[:, None])
+    inside: Array = integral_at_nodes(off, edges[:-1], edges[1:]).sum(axis=0)
+    return inside + abs(grad_output) * deviation(forward, np.stack((left, right)), width).sum(axis=0)

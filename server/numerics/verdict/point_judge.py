@@ -102,20 +102,16 @@ def judge_points(
             status[(status == Status.DIFFERS) & _moves_too_finely(evaluation, analytical, off, slopes, cells)] = (
                 Status.UNDECIDED
             )
-        wrong = (status == Status.DIFFERS).any() or (cells == Status.DIFFERS).any()
-        small = wrong and allowed.remarks
-        if small and (remark := _remark(evaluation, curve, status, cells)):
-            return _agreeing(status, cells, remark)
+        remark = _settled_remark(evaluation, curve, status, cells, allowed)
         hurried, draws = evaluation.hurried, evaluation.section.one_draw
         repeats = not (hurried or draws or evaluation.linearity.breaks("repeats"))
         if closely and repeats and evaluation.grad_output:
             look_closely(evaluation, curve, status, cells, allowed)
-            status[certain] = Status.DIFFERS
-            if small and (remark := _remark(evaluation, curve, status, cells)):
-                return _agreeing(status, cells, remark)
+            status[certain & (remark is None)] = Status.DIFFERS
+            remark = _settled_remark(evaluation, curve, status, cells, allowed) or remark
         differs = status == Status.DIFFERS
         if not (differs.any() or (cells == Status.DIFFERS).any()):
-            return Comparison(status, cells, (), None, None)
+            return Comparison(status, cells, (), None, None, remark)
         if area is not None:  # a rise that rounding hides confirms nothing between two slopes that contradict
             ends = differs[area.ends]
             cells[ends[:-1] & ends[1:] & (cells == Status.AGREES)] = Status.UNDECIDED
@@ -134,11 +130,16 @@ def _accused_by_range(evaluation: Evaluation) -> Mask:
     return np.isin(evaluation.rows.x, wide.x[wide.status == Status.DIFFERS])
 
 
-def _agreeing(status: Statuses, cells: Statuses, remark: Difference) -> Comparison:
-    """What is said where nothing differs by more than a remark."""
-    for each in (status, cells):
-        each[each == Status.DIFFERS] = Status.AGREES
-    return Comparison(status, cells, (), None, None, remark)
+def _settled_remark(
+    evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses, allowed: Allowed
+) -> Difference | None:
+    """The remark, if one is allowed and all that differs is one: then it agrees, and what is in doubt stays so."""
+    differ = [each == Status.DIFFERS for each in (status, cells)]
+    if not allowed.remarks or not any(each.any() for each in differ):
+        return None
+    if remark := _remark(evaluation, curve, status, cells):
+        status[differ[0]], cells[differ[1]] = Status.AGREES, Status.AGREES
+    return remark
 
 
 def _remark(evaluation: Evaluation, curve: Curve, status: Statuses, cells: Statuses) -> Difference | None:
