@@ -1,7 +1,7 @@
 """Summarizes the answers about one Function as a ``CheckResult``."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeGuard
@@ -10,9 +10,10 @@ from ..protocol.load_error import source_lines
 from ..schema.op import OpDescription, OpStub, is_described
 from ..schema.section import FailureRecord, SectionRecord
 from ..schema.verdict_words import FAILING_WORDS
-from ..schema.views import CheckRecord, ContractRecord, ProofRecord
+from ..schema.views import NO_CAUSE, CheckRecord, ContractRecord, ProofRecord
 from .findings import (
     LOST_ID,
+    VERDICT_ID,
     ProvedShare,
     SmallDifference,
     SweptSection,
@@ -20,6 +21,7 @@ from .findings import (
     XrayFinding,
     deciding_finding,
     gravest_sweep,
+    input_of,
 )
 from .result import CheckResult
 
@@ -27,6 +29,8 @@ from .result import CheckResult
 # numbers.
 _NEAR = 10.0
 
+# What one element shows may be a part of what all show: then the cause of all gradients of that input is told.
+_OF_ONE_ELEMENT = ("unexplained", "constant factor")
 _OPEN = ("lost", "unsolved", "undecided")
 _AGAIN = "It was run twice, the second time alone."
 
@@ -47,10 +51,15 @@ def summarize(
     the same sections.
     """
     pairs = enumerate(zip_longest(curves, proofs[: len(curves)]))
-    sweeps = tuple(_swept(op, header, number, proof) for number, (header, proof) in pairs if header)
+    findings = _findings(op, contract) if contract else ()
+    causes = {
+        each.input: each.advice
+        for each in findings
+        if (each.id, each.level) == (VERDICT_ID, "error") and not each.advice.startswith(NO_CAUSE)
+    }
+    sweeps = tuple(_swept(op, header, number, proof, causes) for number, (header, proof) in pairs if header)
     gravest = gravest_sweep(sweeps)
     assert gravest is not None
-    findings = _findings(op, contract) if contract else ()
     accused = deciding_finding(sweeps, findings, op["claim"])
     word, sentence = ("differs", _accusation(accused)) if accused else (gravest.word, gravest.sentence)
     lost = contract["failure"] if contract else None
@@ -101,12 +110,16 @@ def asked_twice(result: CheckResult) -> CheckResult:
     return replace(result, sentence=f"{result.sentence} {_AGAIN}", sweeps=sweeps, findings=findings)
 
 
-def _swept(op: OpDescription, header: SectionRecord, number: int, proof: ProofRecord | None) -> SweptSection:
+def _swept(
+    op: OpDescription, header: SectionRecord, number: int, proof: ProofRecord | None, causes: Mapping[str, str]
+) -> SweptSection:
     verdict, failure, seen = header["verdict"], header["failure"], header["seen"]
     word = "lost" if is_lost(failure) else verdict["word"]
     explanation, worst, wide = verdict["explanation"], verdict["worst"], header["wide"]
     if word == "matches here" and _differs_nearby(op, header):
         word = "differs"
+    if explanation and explanation["kind"] in _OF_ONE_ELEMENT and (cause := causes.get(input_of(header["wrt"]))):
+        explanation = {**explanation, "sentence": cause}
     by_design = number and word in ("differs", "undecided") and op["claim"] == "surrogate"
     return SweptSection(
         wrt=header["wrt"],

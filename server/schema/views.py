@@ -236,6 +236,7 @@ class CheckRecord(TypedDict):
 HIDDEN_ID = "HIDDEN-INPUT"
 # Errors by which a gradient is wrong.
 WRONG_GRADIENT_IDS = ("GRADIENT", "SWAPPED", "GRAD-NONE", "OTHER-CALLS")
+NO_CAUSE = "Compare what backward returns"  # how the advice of the first of these begins where it knows no cause
 
 
 class ContractRecord(LookRecord):

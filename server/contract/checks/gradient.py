@@ -21,11 +21,12 @@ from ...runtime.graph import declares_once
 from ...runtime.rng import irregular_tensor
 from ...runtime.timeouts import note_call_start
 from ...runtime.user_call import call_user_code
+from ...schema.views import NO_CAUSE
 from ..examination.call import Call, GradientsByName, TensorsByName, reset_seeds
 from ..examination.contract_check import GRADCHECK, CheckFinding, contract_check
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, function_along, tensor_slopes, total_of
-from .causes import cause_of
+from .causes import NO_MASK, cause_of
 from .state import random_sources
 from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 
@@ -93,12 +94,13 @@ def _finding(session: CheckSession, wrong: WrongElement) -> CheckFinding:
         return CheckFinding("note", wrong.sentence, "", "Another row says why.", line)
     session.wrong.add(name)
     cause = cause_of(session, name)
-    session.explained.update([name] if cause else [])
+    # What is saved for nothing may be the mask.
+    session.explained.update([name] if cause and not cause.endswith(NO_MASK) else [])
     return CheckFinding(
         "error",
         wrong.sentence,
         "Nothing reports it: the engine delivers whatever backward returns.",
-        cause or f"Compare what backward returns for {name} with the derivative of forward.",
+        cause or f"{NO_CAUSE} for {name} with the derivative of forward.",
         line,
         name if session.call.stacked else wrong.element,
     )

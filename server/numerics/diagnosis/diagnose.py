@@ -118,8 +118,9 @@ def _unexplained(data: Evidence) -> Hypothesis:
     if not np.isfinite(data.returned[steep]).any():
         return "unexplained", f"{sentence}."
     share = _range_text((data.returned / data.slope)[steep])
+    times = f"it is {share} times the slope of {data.owner}" if data.returned[steep].any() else "it is 0"
     where = "" if (steep == data.wrong).all() else f" and {data.owner} is at least a tenth as steep as anywhere,"
-    return "unexplained", f"{sentence}. Where the two differ{where} it is {share} times the slope of {data.owner}."
+    return "unexplained", f"{sentence}. Where the two differ{where} {times}."
 
 
 def _range_text(values: Array) -> str:
