@@ -11,6 +11,7 @@ from ..inference.recipe.recipe import COMPLEX, INDEX_FILLS, OBJECT_TEXT, Constan
 from ..inference.search.choices import constant, is_writable
 from ..inference.source.collect import CollectedEvidence
 from ..inference.source.evidence import ArgumentEvidence
+from ..inference.source.name_hints import COUNT_NAME
 from ..inference.source.signature import LEFT_OUT, NO_DEFAULT
 from ..protocol.listed import listed
 from .ties import Tied, equal_to_the_first, in_turns
@@ -77,7 +78,7 @@ def call_variants(
 
 def _shapes(recipe: Recipe, evidence: CollectedEvidence, captured: Collection[str]) -> Iterator[CallVariant]:
     tensors = {each.name: each.shape for each in recipe.arguments if isinstance(each, TensorArgument)}
-    told = _told_sizes(tensors, evidence).union(*(tensors[name] for name in captured))
+    told = _told_sizes(tensors, evidence).union(*(tensors[name] for name in captured), _counts(recipe))
     sizes = {size for shape in tensors.values() for size in shape if size > 1} - told
     # What is taken apart into equal parts stays divisible.
     steps = _steps(tensors, evidence)
@@ -102,6 +103,12 @@ def _steps(tensors: Mapping[str, _Shape], evidence: CollectedEvidence) -> dict[i
             count = evidence.notes.relations.parts_of(name, place, len(shape))
             steps[size] = math.lcm(steps.get(size, 1), count)
     return steps
+
+
+def _counts(recipe: Recipe) -> set[int]:
+    """The whole numbers that say by their names how many there are of something."""
+    given = [each for each in recipe.arguments if isinstance(each, Constant) and type(each.value) is int]
+    return {each.value for each in given if COUNT_NAME.search(each.name.lower())}
 
 
 def _known(evidence: CollectedEvidence, name: str) -> ArgumentEvidence:

@@ -168,6 +168,49 @@ VALUES = {
             x, cutoff = ctx.saved_tensors
             return g * x / (x * x + cutoff), None
     """,
+    # Rows are added up where an index says.
+    "src: float64[3,4]; index: int64[3] < 2; dim_size = 2": """
+        def forward(ctx, src, index, dim_size):
+            ctx.save_for_backward(index)
+            out = src.new_zeros(dim_size, src.size(1))
+            return out.scatter_add_(0, index.unsqueeze(-1).expand_as(src), src)
+        def backward(ctx, g):
+            (index,) = ctx.saved_tensors
+            return g[index], None, None
+    """,
+    # The means of padded sequences.
+    "x: float64[2,3,4]; lengths: int64[2] lengths": """
+        def forward(ctx, x, lengths):
+            B, T, D = x.shape
+            mask = (torch.arange(T)[None, :] < lengths[:, None]).to(x.dtype)
+            ctx.save_for_backward(mask, lengths)
+            return (x * mask[..., None]).sum(1) / lengths[:, None]
+        def backward(ctx, g):
+            mask, lengths = ctx.saved_tensors
+            return (g / lengths[:, None])[:, None, :] * mask[..., None], None
+    """,
+    # Of sequences one behind the other.
+    "values: float64[3,4]; cu_seqlens: int64[4] offsets": """
+        def forward(ctx, values, cu_seqlens):
+            count = cu_seqlens[1:] - cu_seqlens[:-1]
+            row = torch.repeat_interleave(torch.arange(len(count)), count)
+            ctx.save_for_backward(row)
+            return values.new_zeros(len(count), values.shape[1]).index_add_(0, row, values)
+        def backward(ctx, g):
+            (row,) = ctx.saved_tensors
+            return g[row], None
+    """,
+    # What the neighbours of each node of a graph send it.
+    "x: float64[3,4]; edge_index: int64[2,7] < 2; edge_weight: float64[7]": """
+        def forward(ctx, x, edge_index, edge_weight):
+            start, end = edge_index
+            ctx.save_for_backward(x, edge_index, edge_weight)
+            return torch.zeros_like(x).index_add_(0, end, edge_weight[:, None] * x[start])
+        def backward(ctx, g):
+            x, (start, end), edge_weight = ctx.saved_tensors
+            to_x = torch.zeros_like(x).index_add_(0, start, edge_weight[:, None] * g[end])
+            return to_x, None, (g[end] * x[start]).sum(1)
+    """,
     # Right for a permutation, and for nothing else.
     "x: float64[7]; p: int64[7] shuffled": """
         def forward(ctx, x, p):

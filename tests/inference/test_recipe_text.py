@@ -94,6 +94,8 @@ def test_the_words_of_a_recipe_fill_as_they_say():
         assert simplex.min() > 0
     assert set(filled("int64[7] < 3").tolist()) == {0, 1, 2}
     assert filled("int64[2,4] shuffled").tolist() == [[1, 2, 3, 0], [1, 2, 3, 0]]
+    assert filled("int64[4] offsets").tolist() == [0, 1, 2, 3]
+    assert filled("int32[2,3] lengths").tolist() == [[1, 2, 3], [1, 2, 3]]
     assert set(filled("bool[7]").tolist()) == {False, True}
     order = parse_recipe("x: float64[7]; order: int64[7] shuffled; back: int64[7] inverse").tensors()
     assert order["order"][order["back"]].tolist() == list(range(7))

@@ -172,6 +172,20 @@ def test_a_permutation_stays_one_and_what_the_user_gave_as_it_is() -> None:
     assert "shape" not in row.seen
 
 
+def test_as_many_columns_as_there_are_classes_stay_so_many() -> None:
+    counted = """
+        def forward(ctx, logits, labels, num_classes):
+            chosen = torch.nn.functional.one_hot(labels, num_classes).to(logits.dtype)
+            ctx.save_for_backward(torch.softmax(logits, 1) - chosen)
+            return -(chosen * torch.log_softmax(logits, 1)).sum()
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0], None, None
+    """
+    found = infer(function_of(counted)).recipe
+    assert found.inputs[0].shape[1] == found.arguments[2].value
+    assert row_of(counted).level == "fine"
+
+
 def test_tables_of_a_rotation_are_data_and_what_is_halved_is_even() -> None:
     assert infer(function_of(ROTATED)).recipe.text() == "x: float64[8]; cos: float64[8] nograd; sin: float64[8] nograd"
 

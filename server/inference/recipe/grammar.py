@@ -137,7 +137,7 @@ def _fills(dtype: str) -> tuple[str, ...]:
 def _words(dtype: str) -> str:
     if dtype in FLOATS or dtype in COMPLEX:
         return f"allowed behind a shape are {', '.join(_fills(dtype))} and nograd, for example x: {dtype}[7] positive"
-    others = ", x: int64[7] < 3, x: int64[7] shuffled or x: int64[7] inverse"
+    others = f", x: int64[7] < 3, and behind the shape {', '.join(INDEX_FILLS)}"
     return f"allowed is x: {dtype}[7]" + others * (dtype in INTEGERS)
 
 

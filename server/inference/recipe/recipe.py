@@ -54,7 +54,7 @@ def namespace_attributes(value: Any) -> dict[str, Any] | None:
 _VectorFill = Literal["onehot", "rising", "unit", "simplex", "marginal"]
 _SquareFill = Literal["spd", "stable", "symmetric", "orthogonal"]
 _FloatFill = Literal["normal", "positive", "negative", "signs", "binary", "tiny", _VectorFill, _SquareFill]
-Fill = Literal[_FloatFill, "index", "shuffled", "inverse", "mask"]
+Fill = Literal[_FloatFill, "index", "shuffled", "inverse", "offsets", "lengths", "mask"]
 # The fills that may be written behind the shape of a floating tensor, and of one of integers.
 SQUARE_FILLS = ("spd", "stable", "symmetric", "orthogonal")
 FLOAT_FILLS = (
@@ -65,7 +65,7 @@ _REAL_FILLS = ("onehot", "unit", "simplex", "marginal", *SQUARE_FILLS)
 COMPLEX_FILLS = tuple(each for each in FLOAT_FILLS if each not in _REAL_FILLS)
 # Those of values that tell things apart, and have no slope.
 LABEL_FILLS = ("signs", "binary", "onehot")
-INDEX_FILLS = ("shuffled", "inverse")
+INDEX_FILLS = ("shuffled", "inverse", "offsets", "lengths")
 OBJECT_TEXT = "<object>"
 
 
@@ -110,8 +110,9 @@ class TensorArgument:
     """A tensor: ``fill`` says how it is filled, and ``below`` bounds the indices of an ``index``.
 
     Only a floating or complex tensor with ``grad`` requires grad, and can be swept; integers are an ``index``,
-    ``shuffled`` or the ``inverse`` of that, bools a ``mask``. ``held`` says that it is without grad though nobody
-    declared so: it is ``data``, or backward returns ``None`` for it. Positive definite and stable matrices are real.
+    ``shuffled`` or the ``inverse`` of that, ``offsets`` or ``lengths``, bools a ``mask``. ``held`` says that it is
+    without grad though nobody declared so: it is ``data``, or backward returns ``None`` for it. Positive definite and
+    stable matrices are real.
     """
 
     name: str
@@ -281,7 +282,8 @@ def fill_tensor(
     ``positive`` and ``negative`` are at most 1 in magnitude, ``signs`` are -1 or 1, ``binary`` 0 or 1, ``rising`` goes
     from -1 to 1 along the last dimension, along which ``simplex`` and ``marginal`` are probabilities, which add up
     to 1, ``unit`` has the norm 1 and ``onehot`` is one of those; ``tiny`` is negligible. An ``index`` is < ``below``,
-    ``shuffled`` is a permutation of the last dimension, ``inverse`` the one that undoes it, and ``spd`` are symmetric
+    ``shuffled`` is a permutation of the last dimension, ``inverse`` the one that undoes it; ``offsets`` are 0, 1, 2 and
+    so on along it, ``lengths`` 1, 2, 3; and ``spd`` are symmetric
     positive definite matrices in the last two, ``stable`` such whose powers and exponentials die out, ``symmetric`` and
     ``orthogonal`` others. Of complex numbers both parts are filled so.
     """
@@ -294,7 +296,10 @@ def fill_tensor(
     if fill == "index":
         return count.remainder(max(1, below)).to(kind)
     if fill in INDEX_FILLS:
-        return (count + (1 if fill == "shuffled" else -1)).remainder(max((1, *shape[-1:]))).to(kind)
+        last = max((1, *shape[-1:]))
+        if fill in ("offsets", "lengths"):
+            return (count.remainder(last) + (fill == "lengths")).to(kind)
+        return (count + (1 if fill == "shuffled" else -1)).remainder(last).to(kind)
     if fill == "rising":
         return torch.linspace(-1, 1, shape[-1] if shape else 1, dtype=torch.float64).expand(shape).clone().to(kind)
     if fill == "tiny":

@@ -144,6 +144,11 @@ def _kinds(argument: SignatureArgument, known: ArgumentEvidence, first: bool) ->
         _add_name_hints(argument.name, named, reasons)
         likely = {kind: weights.get(kind, 0.0) + named.get(kind, 0.0) for kind in ("index", "mask")}
         weights |= {kind: weight + _ANNOTATED for kind, weight in likely.items() if weight > 0}
+    lower = argument.name.lower()
+    if known.differentiable is not True and "tensor" in weights and name_hints.is_whole(lower):
+        # An index is a tensor: what says that it is one says that it is the other.
+        weights["index"] = weights.get("index", 0.0) + max(weights["tensor"], 0.0) + 2
+        reasons.setdefault("index", "its name")
     if known.saved:
         weights |= {kind: weights[kind] - _ANNOTATED for kind in _PLAIN if kind in weights}
     if first and not annotated:
@@ -361,6 +366,8 @@ _SAID = {
     "orthogonal": "it is orthogonal",
     "stable": "its powers die out",
     "shuffled": "it picks every place once",
+    "offsets": "it says where each part begins",
+    "lengths": "it says how long each part is",
     "inverse": "it undoes the other",
 }
 

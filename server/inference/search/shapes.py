@@ -133,7 +133,9 @@ def _ranks_beside(known: ArgumentEvidence, kind: str, rank: int) -> Iterator[tup
         ranks |= {0: -0.1}
     if kind == "tensor" and rank > 1 and known.told and known.told[0] == "marginal":
         ranks |= {rank - 1: -0.1}  # of a matrix the marginals have a dimension less
-    if kind == "index" and rank > 1 and name_hints.INDEX_NAME.search(name):
+    if kind == "index" and any(named.search(name) for named, _ in name_hints.PARTS_NAMES):
+        ranks |= {1: -0.5}
+    elif kind == "index" and rank > 1 and name_hints.INDEX_NAME.search(name):
         ranks |= {rank - 1: 0.3, 1: -0.1}
     yield from sorted((cost, each) for each, cost in ranks.items() if each >= least)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import name_hints
 from .complex_evidence import note_complex
 from .documented_shapes import note_documented_shapes
 from .documented_values import note_documented_values
@@ -47,6 +48,9 @@ def collect_evidence(signature: Signature) -> CollectedEvidence:
     note_documented_shapes(signature, notes)
     note_documented_values(signature, notes)
     for name, known in notes.arguments.items():
+        if name_hints.EDGES_NAME.search(name.lower()):
+            known.has_rank(2, "it has both ends of each edge", sure=False)
+            notes.relations.fixed.setdefault((name, 0), 2)
         known.few = known.least < 2 and bool(notes.relations.exact((name, 0)))
     return CollectedEvidence(arguments, notes)
 

@@ -31,6 +31,7 @@ _CROSSED = re.compile(
     r"[\[(]?(?<![\w.])(?=[\dx×\s]*[A-Z])"
     r"((?:[A-Z]\w{0,3}|\d+)(?:\s+[x×]\s+(?:[A-Z]\w{0,3}|\d+))+|[A-Z\d](?:[x×][A-Z\d])+)(?![\w.])[\])]?"
 )
+_SHAPED = 3.0  # the weight of a shape that is said: what has one is a tensor
 _ANNOTATED = re.compile(r"""\[\s*[\w.]+\s*,\s*['"]([^'"]+)['"]\s*\]""")
 
 
@@ -47,6 +48,7 @@ def note_documented_shapes(signature: Signature, notes: ReadingState) -> None:
             continue
         if not known.ranks:
             known.has_rank(len(shape), said)
+        known.supports("tensor", _SHAPED, said)
         for place, size in enumerate(shape):
             if size.isdecimal():
                 if 0 < int(size) <= 64:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 
 TENSOR_NAME = re.compile(
     r"^(x\w?|y\w?|z|u|v|w|h|i|q|k|inp(ut)?s?_?\w?|input_?(tensor|img)?_?|\w*tensor\w?|data|\w*feat(ure)?s?|\w*logits?|scores?|"
@@ -15,6 +15,18 @@ TENSOR_NAME = re.compile(
 INDEX_NAME = re.compile(
     r"(^|_)(targets?|labels?|idx|ind(ices|ex)?|tgt|assign\w*|segments?|batch|ids?|neighbou?rs?|classes)(_\w+)?$"
 )
+# Whole numbers by convention: places, where the parts of a packed batch begin, and how long each is.
+PLACES_NAME = re.compile(r"(^|_)(idx|ind(ices|ex)|(edge|segment|batch)_(index|ids?))(_\w+)?$")
+OFFSETS_NAME = re.compile(r"(^|_)(offsets|cu_?seq_?lens?|cu_?lens|(ind|row_?|col_?)ptr)(_\w+)?$")
+LENGTHS_NAME = re.compile(r"(^|_)(lengths|(seq_?)?lens)(_\w+)?$")
+PARTS_NAMES: tuple[tuple[re.Pattern[str], Literal["offsets", "lengths"]], ...] = (
+    (OFFSETS_NAME, "offsets"),
+    (LENGTHS_NAME, "lengths"),
+)
+# The two ends of each edge of a graph.
+EDGES_NAME = re.compile(r"(^|_)edge_?(index|list)$")
+# How many there are of something: as many as a dimension of a tensor is long, where the two are equal.
+COUNT_NAME = re.compile(r"(^|_)(num|n|size|count|vocab\w*)(_|$)|class(es)?$")
 # What is not differentiated by convention: targets and weights of a loss, masks, running statistics, random noise,
 # tables of angles that are computed beforehand, as those of a rotary embedding, taps of a filter, and frozen ones.
 DATA_NAME = re.compile(
@@ -64,7 +76,7 @@ _SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
     (r"q_?max|qp$|p_val|max_?int|pos(itive)?_?(bound|lim\w*)", (3, 1.0)),
     (r"(^|_)(min|low(er)?|lb|left|lo|minimum|a_?min)(_|$|val|bound)", (-1.0, 0, -1)),
     (r"(^|_)(max|high|upper|ub|clip\w*|hi|right|bound|maximum|a_?max)(_|$|val|bound|norm)", (1.0, 2, 1)),
-    (r"(^|_)(dims?|axis|axes)(_|$)", (-1, 1, 0)),
+    (r"(^|_)(dims?|axis|axes)(_(?!size)|$)", (-1, 1, 0)),
     (r"n_?iters?|num_?iter\w*|max_?iter\w*|n_?steps?$|num_?steps", (10, 3)),
     (r"thre?s?h?(old)?|vth|v_th", (0.5, 1.0)),
     (r"slope|leak|negative", (0.2, 0.1)),
@@ -91,6 +103,11 @@ _SUGGESTED: tuple[tuple[str, Sequence[Any]], ...] = (
 def is_tiny_constant(name: str, used: Collection[str]) -> bool:
     """Whether a constant should be tiny: one that backward alone uses, to keep a division from 0."""
     return "forward" not in used and bool(TINY_NAME.search(name.lower()))
+
+
+def is_whole(name: str) -> bool:
+    """Whether a tensor of this name holds whole numbers by convention."""
+    return any(each.search(name) for each in (PLACES_NAME, OFFSETS_NAME, LENGTHS_NAME))
 
 
 def suggested_values(name: str) -> Sequence[Any]:
