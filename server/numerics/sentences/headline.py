@@ -67,6 +67,8 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Ter
 
 def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
     what = "Matches" if verdict.against is verdict.forward else "Matches its surrogate"
+    if evaluation.whole_range is not None and evaluation.whole_range.rounded:
+        yield f"{what} on this range; beyond it rounding takes digits of what {terms.backward} returns."
     yield f"{what} on this range, but {terms.backward} differs beyond it."
 
 

@@ -276,7 +276,8 @@ def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: 
     returned, right = wide.analytical[row], wide.numerical[row]
     example = f"at {names.wrt} = {format_number(wide.x[row])} it returns {format_distinct(returned, right)}"
     example += f", where {format_distinct(right, returned)} is right{describe_size(abs(returned - right), right)}"
-    return f"Outside this range backward differs {where}: {example}."
+    what = "rounding takes digits of what backward returns" if wide.rounded else "backward differs"
+    return f"Outside this range {what} {where}: {example}."
 
 
 def _interval(wide: WholeRangeCheck, interval: Interval, names: Names) -> str:

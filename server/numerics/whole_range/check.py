@@ -19,7 +19,15 @@ from ..formatting.numbers import simplest_number
 from ..sampling.grid import Grid
 from ..status import Status
 from ..tolerance import Tolerance
-from .judge import RangeMeasurements, judge_range, measure_range, missing_gradients, range_gradients, repeats_alone
+from .judge import (
+    RangeMeasurements,
+    is_rounding,
+    judge_range,
+    measure_range,
+    missing_gradients,
+    range_gradients,
+    repeats_alone,
+)
 from .relative_steps import forward_within, relative_step_slopes
 
 _Statuses = NDArray[np.int8]
@@ -43,7 +51,7 @@ class WholeRangeCheck:
     ``numerical`` is NaN where no difference can be trusted. ``status`` holds codes of ``Status``. ``intervals`` are
     where backward differs, ``reach`` is the range examined, ``finite`` goes from the first to the last x at which
     forward is finite (NaN if it never is). ``ends`` says for either side why the range ends there: empty where the
-    dtype ends, ``slow``, or the kind of the exception.
+    dtype ends, ``slow``, or the kind of the exception. ``rounded``: where backward differs it is by its own rounding.
     """
 
     x: Array
@@ -56,6 +64,7 @@ class WholeRangeCheck:
     reach: Interval
     finite: Interval
     ends: tuple[str, str] = ("", "")
+    rounded: bool = False
 
     def times(self, factor: float) -> WholeRangeCheck:
         """The same for a grad_output of so many times the size, to which backward is in proportion."""
@@ -163,6 +172,7 @@ def _check(data: RangeMeasurements, surrogate: Section | None) -> WholeRangeChec
         reach=(data.reach.low, data.reach.high),
         finite=_finite_range(data),
         ends=data.reach.ends,
+        rounded=bool(differs.any()) and is_rounding(data, differs, judgement.slope),
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...runtime.arrays import EPSILON, Array, Forward, Mask, evenly_chosen, finite_numbers, median, unit_shares
 from ...runtime.call_cost import estimated_seconds
 from ...runtime.domain_reach import DomainReach, backward_everywhere, find_reach, full_reach
+from ...runtime.failure import FunctionFailed
 from ...runtime.reference import lost_to_double
 from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
@@ -60,6 +61,8 @@ _SUPPORT, _MIN_SUPPORT = 0.25, 4
 _FINEST_STEPS, _STRAIGHTNESS = 3, 0.1
 _CLOSELY = 0.1  # sample: closely means up to a step of this share of |x|, or of the numbers in sight
 _X_ULPS = 4.0  # ulps: the error of x, in units of the dtype, that a gradient may suffer from
+# bound: rounding is so many times larger in float32, of numbers whose squares it holds.
+_MORE_IN_FLOAT32, _MAX_IN_FLOAT32 = 1e3, 1e18
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -298,6 +301,25 @@ def repeats_alone(data: RangeMeasurements, differs: Mask) -> bool:
         if not np.allclose(np.ravel(again), before, _REPEAT_RTOL, 0.0, equal_nan=True):
             return False
     return True
+
+
+def is_rounding(data: RangeMeasurements, differs: Mask, slope: Array) -> bool:
+    """Whether what backward returns in double precision differs by its own rounding: in float32 by far more.
+
+    That is asked where it begins, on either side of 0. A wrong formula is off by as much in any dtype.
+    """
+    rows = np.flatnonzero(differs & (np.abs(data.x) < _MAX_IN_FLOAT32))
+    sides = [rows[data.x[rows] < 0][-1:], rows[data.x[rows] > 0][:1]]
+    rows = np.concatenate(sides)
+    if data.section.dtype != torch.float64 or not rows.size:
+        return False
+    try:
+        returned = data.section.at(torch.float32, data.section.device).gradient(data.x[rows], data.grad_output)
+    except FunctionFailed:
+        return False
+    expected = data.grad_output * slope[rows]
+    less = np.abs(returned - expected) < _MORE_IN_FLOAT32 * np.abs(data.analytical[rows] - expected)
+    return bool(np.isfinite(data.analytical[rows]).all() and not less.any())
 
 
 @dataclass(frozen=True)

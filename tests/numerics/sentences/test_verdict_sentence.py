@@ -50,6 +50,11 @@ SENTENCES = {
         {},
         "Outside this range backward differs for x > 15: at x = 16.3",
     ),
+    "rounding out of sight": (
+        (written(lambda x: torch.sqrt(x * x + 1), lambda x: ((x + 1) ** 2 - x * x - 1) / 2 / torch.sqrt(x * x + 1)),),
+        {},
+        "Outside this range rounding takes digits of what backward returns for x < −1",
+    ),
     "the forgotten mask, with its places and an example": (
         ("incorrect_clipped_relu", -1.0, 3.0),
         {},
