@@ -78,7 +78,8 @@ def call_variants(
 
 def _shapes(recipe: Recipe, evidence: CollectedEvidence, captured: Collection[str]) -> Iterator[CallVariant]:
     tensors = {each.name: each.shape for each in recipe.arguments if isinstance(each, TensorArgument)}
-    told = _told_sizes(tensors, evidence).union(*(tensors[name] for name in captured), _counts(recipe))
+    counts = _counts(recipe)
+    told = _told_sizes(tensors, evidence).union(*(tensors[name] for name in captured), counts)
     sizes = {size for shape in tensors.values() for size in shape if size > 1} - told
     # What is taken apart into equal parts stays divisible.
     steps = _steps(tensors, evidence)
@@ -90,7 +91,8 @@ def _shapes(recipe: Recipe, evidence: CollectedEvidence, captured: Collection[st
     # A permutation belongs to one dimension.
     once = {each.name for each in recipe.arguments if isinstance(each, TensorArgument) and each.fill in INDEX_FILLS}
     alike = [name for name, shape in tensors.items() if shape == main.shape and name not in (*once, *captured)]
-    if main.shape and not any(_known(evidence, name).ranks for name in alike):
+    # What another argument counts belongs to one dimension, too.
+    if main.shape and counts.isdisjoint(main.shape) and not any(_known(evidence, name).ranks for name in alike):
         for shape in _of_other_rank(main.shape, bool(told & {*main.shape}), math.lcm(*steps.values())):
             yield _reshaped(recipe, tensors | dict.fromkeys(alike, shape))
 

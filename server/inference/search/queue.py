@@ -254,9 +254,9 @@ class RecipeQueue:
             return each
         if self._undone(each.name):
             return replace(each, fill="inverse")
-        for named, fill in name_hints.PARTS_NAMES:
-            if named.search(each.name.lower()):
-                return replace(each, fill=fill)
+        for pattern, parts in name_hints.PARTS_NAMES:
+            if pattern.search(each.name.lower()):
+                return replace(each, fill=parts)
         return replace(each, fill="shuffled") if each.name in map(self._undone, self._names) else each
 
     def _note_inverses(self) -> None:
