@@ -66,34 +66,25 @@ def curves_view(section: Section, question: Question, asked: AskedRecord) -> Vie
     """The document: everything measured of a section. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
     names = section_names(section)
-    words = VerdictText(
-        headline(evaluation, verdict, names),
-        verdict_sentence(evaluation, verdict, names),
-        diagnose(evaluation, verdict),
-    )
-    return curves_answer(section, question, asked, evaluation, verdict, words)
+    sentence, explanation = verdict_sentence(evaluation, verdict, names), diagnose(evaluation, verdict)
+    words = VerdictText(headline(evaluation, verdict, names), sentence, explanation)
+    return curves_answer(section, question, asked, (evaluation, verdict), words)
 
 
 def curves_answer(
-    section: Section,
-    question: Question,
-    asked: AskedRecord,
-    evaluation: Evaluation,
-    verdict: Verdict,
-    words: VerdictText,
+    section: Section, question: Question, asked: AskedRecord, found: tuple[Evaluation, Verdict], words: VerdictText
 ) -> ViewAnswer:
-    """The answer for an evaluation that is already judged, with these sentences."""
+    """The answer for what was found, an evaluation that is already judged, with these sentences."""
+    evaluation, verdict = found
     columns = curve_columns(evaluation, verdict)
     if verdict.word not in FORWARD_WORDS:
         implied = implied_forward(evaluation, verdict)
         columns |= {} if implied is None else {"implied": implied}
     slopes, names = evaluation.numerical.slopes, section_names(section)
-    seen, shares = (
-        seen_summary(section, question, evaluation, verdict)
-        if section.order == 1 and not evaluation.hurried
-        else (None, {})
-    )
-    columns |= shares
+    seen = None
+    if section.order == 1 and not evaluation.hurried:
+        seen, shares = seen_summary(section, question, evaluation, verdict)
+        columns |= shares
     holds = None if evaluation.failure or evaluation.analytical is None else evaluation.linearity.holds
     measured_by: NumericalRecord = {
         "dtype": dtype_name(evaluation.reference.dtype),

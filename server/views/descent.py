@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 
 from ..numerics.descent.descent import DescentPair, TooLarge, descend
-from ..numerics.descent.plan import DescentRequest
 from ..numerics.descent.text import descent_sentence
 from ..protocol.answer import empty_answer
 from ..protocol.question import Question
@@ -23,13 +22,11 @@ def descent_view(section: Section, question: Question, asked: AskedRecord) -> Vi
     All elements of the tensor ``wrt`` move, towards ``goal`` in all of the output ``of``; the element swept starts
     ``at``. Raises ``FunctionFailed``.
     """
-    goal = None if question.goal is None else tuple(question.goal)
-    request = DescentRequest(question.start, question.stop, goal, question.lr, question.steps, question.at)
     shape = section.shape(section.wrt)
     try:
-        pair = descend(section, request)
+        pair = descend(section, question)
     except TooLarge as error:
-        asked_for = {"shape": list(shape), "lr": request.lr, "steps": request.steps, "at": request.at}
+        asked_for = {"shape": list(shape), "lr": question.lr, "steps": question.steps, "at": question.at}
         return empty_answer(question, asked, str(error)) | asked_for, {}  # type: ignore[return-value]
     plan, single = pair.plan, len(pair.plan.start) == 1
     return view_answer(

@@ -97,7 +97,7 @@ def _curves(
     sentence = second_order_sentence(evaluation, verdict, names, first) + note
     explanation = explain_second_order(section, evaluation, verdict, names)
     words = curves.VerdictText(headline(evaluation, verdict, names), sentence, explanation)
-    header, columns = curves.curves_answer(backward, further, asked, evaluation, verdict, words)
+    header, columns = curves.curves_answer(backward, further, asked, (evaluation, verdict), words)
     opinion = gradgradcheck(section, _smooth_points(evaluation), str(question.wrt), evaluation.grid.span)
     if verdict.word == "unsupported" and opinion.passed is False:
         opinion = replace(opinion, sentence=f"{opinion.sentence} {_OF_THE_DECORATOR}")

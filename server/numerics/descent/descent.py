@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...protocol.question import Question
 from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array, Forward, dtype_name
 from ...runtime.rng import seed_all_generators
@@ -17,7 +18,7 @@ from ...runtime.stacked_inputs import InputCopies
 from ..singularities.special_points import special_points
 from .loss import Loss, LossGradient, flat_array, moved_size, output_at, position_tensor
 from .optimizer import DescentRun, GradientFunction, run_descent
-from .plan import DescentPlan, DescentRequest, plan_descent
+from .plan import DescentPlan, plan_descent
 from .true_gradient import TrueForward, downhill_gradient
 
 # budget: time limit in seconds of both runs together, and the least that the second gets.
@@ -64,13 +65,13 @@ class DescentPair:
 
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
-def descend(section: Section, request: DescentRequest) -> DescentPair:
+def descend(section: Section, question: Question) -> DescentPair:
     """Run both descents. Raises ``FunctionFailed`` where forward fails at the start, and ``TooLarge``."""
     size = moved_size(section)
     if size > MOST_DESCENT_ELEMENTS:
         raise TooLarge(f"{section.wrt} has {size} elements; a descent is followed in at most {MOST_DESCENT_ELEMENTS}.")
-    truth = TrueForward.of(section, request.start, request.stop)
-    plan = plan_descent(section, truth, request)
+    truth = TrueForward.of(section, question.start, question.stop)
+    plan = plan_descent(section, truth, question)
     plan = replace(plan, steps=min(plan.steps, _MAX_NUMBERS // size))
     loss, start = Loss(section, plan.goal), position_tensor(section, np.array(plan.start))
     seed_all_generators(_SEEDS[0])
@@ -98,7 +99,7 @@ def descend(section: Section, request: DescentRequest) -> DescentPair:
         rounded=truth.precision != EPSILON,
         flat=_is_flat(truth, np.array(plan.start), flat_array(y)),
         whole="" if y.is_floating_point() or y.is_complex() else dtype_name(y.dtype),
-        landscape=landscape(truth, loss, request.start, request.stop, *paths) if size == 1 else None,
+        landscape=landscape(truth, loss, question.start, question.stop, *paths) if size == 1 else None,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....ops import Descent
+from ...protocol.question import Question
 from ...runtime.arrays import Array
 from ...runtime.section import Section
 from ..tolerance import ALIKE_SHARE
@@ -26,18 +27,6 @@ _PATH = (0.0, 0.25, 0.75, 1.0)
 
 
 @dataclass(frozen=True)
-class DescentRequest:
-    """What a question says of a descent: None where that is to be chosen. ``at`` is where the swept element starts."""
-
-    start: float
-    stop: float
-    goal: tuple[float, ...] | None = None
-    lr: float | None = None
-    steps: int | None = None
-    at: float | None = None
-
-
-@dataclass(frozen=True)
 class DescentPlan:
     """``start`` is flat; ``goal`` has one number for all elements of the output, or one for each."""
 
@@ -47,24 +36,24 @@ class DescentPlan:
     steps: int
 
 
-def plan_descent(section: Section, truth: TrueForward, request: DescentRequest) -> DescentPlan:
+def plan_descent(section: Section, truth: TrueForward, question: Question) -> DescentPlan:
     """What is asked, then what the op declares, and what neither says is chosen. Raises ``FunctionFailed``.
 
     The goal chosen is what forward has elsewhere in the range, so that it can be reached; the learning rate is such
     that no slope of forward on the way makes a step too long. Backward, which is on trial, chooses nothing.
     """
     declared = _declared(section) or Descent()
-    at = declared.at if request.at is None else request.at
-    start = _start(section, truth, request, at)
+    at = declared.at if question.at is None else question.at
+    start = _start(section, truth, question, at)
     y = truth.output(start)
     own_goal = (declared.goal,) if isinstance(declared.goal, float | int) else declared.goal
-    goal = request.goal or (own_goal if own_goal and len(own_goal) in (1, y.size) else None)
+    goal = tuple(question.goal or ()) or (own_goal if own_goal and len(own_goal) in (1, y.size) else None)
     if goal:
         Loss(section, goal).at(position_tensor(section, start))  # refuses one that does not fit
-    other = start if goal else _other_position(section, truth, request, start, y)
+    other = start if goal else _other_position(section, truth, question, start, y)
     goal = goal or _goal_at(truth, other, y)
-    lr = request.lr or declared.lr or _rate(truth, y.size, request, start, other)
-    return DescentPlan(tuple(start.tolist()), goal, lr, request.steps or declared.steps or _STEPS)
+    lr = question.lr or declared.lr or _rate(truth, y.size, question, start, other)
+    return DescentPlan(tuple(start.tolist()), goal, lr, question.steps or declared.steps or _STEPS)
 
 
 def _declared(section: Section) -> Descent | None:
@@ -74,7 +63,7 @@ def _declared(section: Section) -> Descent | None:
     return op.descent if (section.wrt, section.of) == first else None
 
 
-def _start(section: Section, truth: TrueForward, request: DescentRequest, at: float | None) -> Array:
+def _start(section: Section, truth: TrueForward, question: Question, at: float | None) -> Array:
     if moved_size(section) > 1:
         start = np.array(dict(section.inputs)[section.wrt])
         if at is not None:
@@ -82,20 +71,20 @@ def _start(section: Section, truth: TrueForward, request: DescentRequest, at: fl
         return section.snap(start)
     if at is not None:
         return section.snap(np.array([at]))
-    quarters = section.snap(request.start + np.array(_START_SHARES) * (request.stop - request.start))
+    quarters = section.snap(question.start + np.array(_START_SHARES) * (question.stop - question.start))
     steep = [_steepness(truth, place[None]) for place in quarters]
     return quarters[[int(steep[1] > steep[0])]]
 
 
-def _other_position(section: Section, truth: TrueForward, request: DescentRequest, start: Array, y: Array) -> Array:
+def _other_position(section: Section, truth: TrueForward, question: Question, start: Array, y: Array) -> Array:
     """Another position, at which the output is another one; the start where there is none."""
-    span = request.stop - request.start
+    span = question.stop - question.start
     if start.size > 1:
-        shift = np.where(start + span / 4 <= request.stop, span / 4, -span / 4)
-        others = np.array([start[::-1], start + shift, request.start + request.stop - start])
+        shift = np.where(start + span / 4 <= question.stop, span / 4, -span / 4)
+        others = np.array([start[::-1], start + shift, question.start + question.stop - start])
     else:
-        near = [place for share in _START_SHARES if (place := request.start + share * span) != start[0]]
-        others = np.array([*near, *(request.start + _SAMPLES * span)])[:, None]
+        near = [place for share in _START_SHARES if (place := question.start + share * span) != start[0]]
+        others = np.array([*near, *(question.start + _SAMPLES * span)])[:, None]
     others = section.snap(others)
     away = np.abs(truth.outputs(others) - y).max(axis=1, initial=0.0)
     away = np.where(np.isfinite(away), away, 0.0)
@@ -114,11 +103,11 @@ def _goal_at(truth: TrueForward, position: Array, y: Array) -> tuple[float, ...]
     return (float(values[0]),) if np.ptp(values) == 0 else tuple(values.tolist())
 
 
-def _rate(truth: TrueForward, count: int, asked: DescentRequest, start: Array, other: Array) -> float:
+def _rate(truth: TrueForward, count: int, question: Question, start: Array, other: Array) -> float:
     """A learning rate of one or two digits that is stable for the steepest slope of forward between start and goal."""
     path = [start + share * (other - start) for share in _PATH]
     if start.size == 1:
-        path += [np.array([asked.start + share * (asked.stop - asked.start)]) for share in _SAMPLES]
+        path += [np.array([question.start + share * (question.stop - question.start)]) for share in _SAMPLES]
     steepest = max(_steepness(truth, each) for each in path)
     largest = _STABLE_RATE * count / steepest / steepest if steepest else math.inf  # a square might be 0
     if not sys.float_info.min < largest < sys.float_info.max:
