@@ -60,13 +60,15 @@ def double_precision(section: Section) -> Section:
     return replace(section.at(torch.float64, "cpu"), inputs=tuple(inputs))
 
 
-def lost_to_double(section: Section, reference: Section, x: Array, grad_output: float, gradient: Array) -> Array:
-    """How far the ``gradient`` of a section is off what its ``reference`` returns; 0 where that is not known."""
+def lost_to_double(
+    section: Section, reference: Section, x: Array, grad_output: float, gradient: Array, exact: Array | None = None
+) -> Array:
+    """How far the ``gradient`` of a section is off what its ``reference`` returns, ``exact``; 0 if that is unknown."""
     nothing = np.zeros(x.size)
     if reference.dtype == section.dtype:
         return nothing
     try:
-        exact = reference.backward(x, grad_output).grad_input
+        exact = reference.backward(x, grad_output).grad_input if exact is None else exact
     except FunctionFailed:
         return nothing
     return nothing if exact is None else finite_numbers(np.abs(gradient - exact), infinity=0.0)

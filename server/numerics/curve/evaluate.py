@@ -138,7 +138,7 @@ def _evaluated(
         surrogate=surrogate,
         largest_gradient=largest,
         local_scale=scale,
-        precision_loss=_precision_loss(section, reference, at, returned, grad_output, called_for, rows.y, grid),
+        precision_loss=_precision_loss(asked, rows, called_for),
         area=area,
         surrogate_area=surrogate_area,
         special=special,
@@ -157,7 +157,8 @@ class _Asked:
 
     ``y`` are the values of its ``reference`` in double precision, which forward really has to within ``precision``.
     ``in_proportion`` says that backward was seen to be for grad_outputs of all sizes; then ``inside`` the cells it is
-    known, too, and forward at a ``ladder`` around the points, where that is one of the reference.
+    known, too, and forward at a ``ladder`` around the points, where that is one of the reference. ``exact`` is what
+    backward returned in double precision, where that is known.
     """
 
     section: Section
@@ -174,6 +175,7 @@ class _Asked:
     in_proportion: bool
     inside: Array | None
     ladder: LadderPoints | None
+    exact: Array | None
 
     @property
     def repeats(self) -> bool:
@@ -215,7 +217,8 @@ def _asked(section: Section, grid: Grid, grad_output: float, step: float | None,
         linearity = with_mixed_batch(linearity, mixed, grad_output)
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
-    last = failure, linearity, deterministic, in_proportion, first.inside, first.ladder
+    exact = double.results.grad_input if double.results else None
+    last = failure, linearity, deterministic, in_proportion, first.inside, first.ladder, exact
     return _Asked(section, reference, grid, grad_output, x, y, precision, returned, *last)
 
 
@@ -379,33 +382,26 @@ def _kink_uncertainty(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
     return uncertainty
 
 
-def _precision_loss(
-    section: Section,
-    reference: Section,
-    at: Rows,
-    returned: BackwardResult,
-    grad_output: float,
-    scale: float,
-    values: Array,
-    grid: Grid,
-) -> Array:
+def _precision_loss(asked: _Asked, rows: RowValues, scale: float) -> Array:
     """How far what backward returned is from what it returns in double precision, as far as rounding explains that.
 
     It does up to some places of ``scale``. Where forward is off its ``values`` in double precision by more than its
     last places, it rounds on its way, and in the short dtype no slope is better known than the rise over a cell of the
     ``grid``.
     """
+    section, at, returned, values = asked.section, rows.rows, rows.returned, rows.y
     if returned.grad_input is None:
         return np.zeros(at.x.size)
-    lost = lost_to_double(section, reference, at.x, grad_output, returned.grad_input)
+    exact = asked.exact if at.x is asked.x else None
+    lost = lost_to_double(section, asked.reference, at.x, asked.grad_output, returned.grad_input, exact)
     if not lost.any():
         return lost
     last_places = _LAST_ULPS * torch.finfo(section.dtype).eps * np.abs(values)
     off = np.maximum(_lost_by_rounding(values, returned.values) - last_places, 0.0)
-    cell = grid.span / grid.count
+    cell = asked.grid.span / asked.grid.count
     sides = at.x + _NOISE_REACH * np.array([[-cell], [cell]])
     off = np.maximum.reduceat(np.append(finite_numbers(off), 0.0), np.searchsorted(at.x, sides).T.ravel())[::2]
-    return np.minimum(lost, np.maximum(tolerance_for(scale, section.dtype).atol, abs(grad_output) * off / cell))
+    return np.minimum(lost, np.maximum(tolerance_for(scale, section.dtype).atol, abs(asked.grad_output) * off / cell))
 
 
 def _largest_inwards(wide: WholeRangeCheck | None, grid: Grid) -> float:
