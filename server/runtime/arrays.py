@@ -41,6 +41,8 @@ def largest_magnitude(values: Array, share: float = 1.0) -> float:
 
 def finite_rise(values: Array) -> float:
     """How far the finite values lie apart."""
+    if values.size and math.isfinite(rise := np.ptp(values)):
+        return float(rise)
     finite = values[np.isfinite(values)]
     return float(finite.max() - finite.min()) if finite.size else 0.0
 

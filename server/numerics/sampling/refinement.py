@@ -67,8 +67,8 @@ def _curved_cells(at: Rows, lines: Array, allowed: Array, special: tuple[Special
         curvature = np.maximum(curvature, np.where(measured, 0.0, largest_beside(curvature.T, 1, 2).T))
     curvature = np.concatenate((curvature[:, :1], curvature, curvature[:, -1:]), axis=1)
     bent = (np.maximum(curvature[:, 1:], curvature[:, :-1]) * run**2 / 8 > _SUSPECT * allowed[:, None]).any(axis=0)
-    finite = np.isfinite(lines)
-    bent |= (finite[:, 1:] != finite[:, :-1])[0] | _next_to(at.x, special, "cusp")
+    finite = np.isfinite(lines[0])
+    bent |= (finite[1:] != finite[:-1]) | _next_to(at.x, special, "cusp")
     return bent & divisible
 
 
