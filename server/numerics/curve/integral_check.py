@@ -348,12 +348,12 @@ def _rounding_at(cells: _Cells, low: Array, high: Array) -> Array:
 def _is_staircase(cells: _Cells, some: NDArray[np.intp]) -> Mask:
     """Where forward is a staircase with many steps to a cell: seen close enough (in double) it rises in few places."""
     low, high = cells.left[some], cells.right[some]
-    column, concentrated = np.arange(low.size), np.zeros(low.size, bool)
+    column = np.arange(low.size)
     for _ in range(_STAIR_SCALES):
         edges = low + (high - low) * unit_shares(_STAIR_PARTS)
         rises = cells.grad_output * consecutive_differences(cells.precise(edges.ravel()).reshape(edges.shape))
         left = finite_numbers(np.abs(rises - quadrature(cells.section, edges[:-1], edges[1:], cells.grad_output)))
-        concentrated = (left > _NEGLIGIBLE * left.sum(axis=0)).mean(axis=0) < _STAIR_SHARE
         at = left.argmax(axis=0)
         low, high = edges[at, column], edges[at + 1, column]
+    concentrated: Mask = (left > _NEGLIGIBLE * left.sum(axis=0)).mean(axis=0) < _STAIR_SHARE
     return concentrated
