@@ -63,21 +63,14 @@ def measure_curve(
     ``known`` is what ``differentiate`` may be given.
     """
     slopes = _slopes_along(section, at.x, values, span, step, precision, _Known(known))
-    if at.below.any() or at.above.any():
-        slopes = _away_from_jumps(slopes, at)
+    beside = at.below | at.above
+    if beside.any():
+        value = np.where(at.above, slopes.right, np.where(at.below, slopes.left, slopes.value))
+        kind = np.where(beside, PointKind.EDGE, slopes.kind).astype(np.int8)
+        slopes = replace(slopes, value=value, kind=kind, error=np.where(beside, np.nan, slopes.error))
     jumps = slopes.kind == PointKind.JUMP
     unseen = bool(jumps.any() and (jumps & ~at.gap).sum() > _JUMP_ROWS) or _moves_between(at, values, slopes)
     return Curve(values, slopes, unseen)
-
-
-def _away_from_jumps(slopes: Slopes, at: Rows) -> Slopes:
-    """The slopes with those on one side at rows beside a jump."""
-    value, kind, error = slopes.value.copy(), slopes.kind.copy(), slopes.error.copy()
-    for edge, side in ((at.below, slopes.left), (at.above, slopes.right)):
-        value[edge] = side[edge]
-        kind[edge] = PointKind.EDGE
-        error[edge] = np.nan
-    return replace(slopes, value=value, kind=kind, error=error)
 
 
 @dataclass(frozen=True)

@@ -80,15 +80,10 @@ class Approaches:
         return (np.abs(self.steps) > _MIN_STEP * self.rounding) & self.fine[1:]
 
     @cached_property
-    def _last(self) -> tuple[NDArray[np.intp], Array]:
-        """The last of the fine steps, and the finest of them."""
-        last = _last_of_first_run(self.fine[1:])
-        return last, self._finest(self.steps, last)
-
-    @cached_property
     def diverges(self) -> Mask:
         """Whether the value diverges: no step is smaller than the one before, all in one direction."""
-        last, steps = self._last
+        last = _last_of_first_run(self.fine[1:])
+        steps = self._finest(self.steps, last)
         size = np.abs(steps)
         growing = (size[1:] >= _POLE_RATIO * size[:-1]) & (np.sign(steps[1:]) == np.sign(steps[:-1]))
         return growing.all(axis=0) & self._finest(self._significant, last).all(axis=0) & self.there & (last >= _FINEST)
@@ -106,7 +101,7 @@ class Approaches:
     @cached_property
     def moving(self) -> Array:
         """The largest of the finest steps."""
-        return np.abs(self._last[1]).max(axis=0)
+        return np.abs(self._finest(self.steps, _last_of_first_run(self.fine[1:]))).max(axis=0)
 
     def _finest(self, values: NDArray[Any], last: NDArray[np.intp]) -> NDArray[Any]:
         rows = np.maximum(last[None, :] - np.arange(_FINEST, -1, -1)[:, None], 0)

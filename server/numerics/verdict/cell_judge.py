@@ -33,7 +33,8 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
         finite = np.isfinite(off)
         whole = finite & ~area.leaps
         steepest = width * largest_gradient
-        if whole.all() and _surely_agree(off, slack, area.noise, steepest):
+        little = whole.all() and (np.abs(off) <= _SURELY * slack).all()  # and so is any run of them
+        if little and (slack + area.noise[:-1] + area.noise[1:] <= UNDECIDED_SHARE * steepest).all():
             return np.full(off.shape, Status.AGREES, np.int8)
         status = np.full(off.shape, Status.UNDECIDED, np.int8)
         if not whole.all():
@@ -43,12 +44,6 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
         cells[:, :-1] = off, slack, steepest
         _judge_runs(status, whole, cells, area.noise)
     return status
-
-
-def _surely_agree(off: Array, slack: Array, noise: Array, steepest: Array) -> bool:
-    """Whether all cells agree by themselves, and are off by less than their slack alone, and so is any run of them."""
-    little = np.abs(off) <= _SURELY * slack
-    return bool(little.all() and (slack + noise[:-1] + noise[1:] <= UNDECIDED_SHARE * steepest).all())
 
 
 def _slack(area: IntegralCheck, allowed: Allowed, grad_output: float) -> Array:

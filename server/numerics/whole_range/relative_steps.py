@@ -57,21 +57,16 @@ def indices_outwards(x: Array) -> tuple[NDArray[np.intp], ...]:
 
 def largest_further_in(x: Array, values: Array) -> Array:
     """The largest of the non-negative ``values`` between a tenth of each ``x`` and ``x``."""
-    rows, windows = _windows_inwards(x.tobytes())
-    largest = np.empty_like(values)
-    largest[rows] = np.maximum.reduceat(np.append(values[rows], 0.0), windows)[::2]
+    largest: Array = np.maximum.reduceat(np.append(values, 0.0), _windows_inwards(x.tobytes()))[::2]
     return largest
 
 
 @lru_cache(maxsize=8)
-def _windows_inwards(points: bytes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The indices of these points outwards on both sides, and where the window of each begins and ends among them."""
+def _windows_inwards(points: bytes) -> NDArray[np.intp]:
+    """Where the window of each of these points begins and ends among them."""
     x = np.frombuffer(points)
-    below, above = indices_outwards(x)
-    first = (np.searchsorted(size, size / _DECADE) for size in (-x[below], x[above]))
-    rows = np.concatenate((below, above))
-    starts = np.concatenate([*first]) + below.size * (x[rows] >= 0)
-    return rows, np.stack((starts, np.arange(1, x.size + 1)), axis=1).ravel()
+    here, (low, high) = np.arange(x.size), (np.searchsorted(x, x / _DECADE, side) for side in ("left", "right"))
+    return np.stack((np.where(x > 0, low, here), np.where(x > 0, here + 1, high)), axis=1).ravel()
 
 
 @dataclass(frozen=True)
