@@ -54,8 +54,12 @@ def functions_of(section: Section, surrogate: Callable[..., Any] | None) -> list
     return list(found.values())
 
 
-def _own(function: type) -> list[type]:
-    return [each for each in function.__mro__ if not each.__module__.startswith("torch.") and each is not object]
+def _own(function: Any) -> list[type]:
+    """The classes of a Function that are not torch's; a plain function has none. Refuses an object, which has more."""
+    if not isinstance(function, type | FunctionType):
+        raise Undecided("it is an object, which may keep something from one call to the next")
+    classes: tuple[type, ...] = getattr(function, "__mro__", ())
+    return [each for each in classes if not each.__module__.startswith("torch.") and each is not object]
 
 
 def _is_installed(function: FunctionType) -> bool:
