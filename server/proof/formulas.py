@@ -112,6 +112,22 @@ def _running(kernel: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return formula
 
 
+def _ranked(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    found = _taken(x, dim, order_of(x, dim, k, False).narrow(dim, k - 1, 1))
+    return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
+
+
+def _median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    if dim is None:
+        return _ranked(x.reshape(-1), (x.numel() + 1) // 2)[0]
+    return _ranked(x, (x.shape[dim] + 1) // 2, dim, keepdim)
+
+
+def _distances(a: Tensor, b: Tensor, p: float, mode: Any) -> Tensor:
+    off = a.unsqueeze(-2) - b.unsqueeze(-3)
+    return (off * off).sum(-1).sqrt() if p == 2 else (off.abs() ** p).sum(-1) ** (1 / p)
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     "sort": _sort,
     "topk": _topk,
@@ -123,6 +139,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "logaddexp": lambda a, b: (a.exp() + b.exp()).log(),
     "log_sigmoid_forward": lambda x: (-torch.log1p(torch.exp(-x)), torch.exp(-x)),
     "log_sigmoid_backward": lambda g, x, buffer: g * torch.sigmoid(-x),
+    "kthvalue": _ranked,
+    "median": _median,
+    "_cdist_forward": _distances,
+    "atan2": lambda y, x: 2 * torch.atan(y / ((x * x + y * y).sqrt() + x)),
     "mean": _mean,
     "var": _variance,
     "std": lambda *args, **kwargs: _variance(*args, **kwargs).sqrt(),

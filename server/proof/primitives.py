@@ -17,7 +17,9 @@ from .column import Column, Undecided, Uniform
 from .enclosure import SMOOTH, STEPS
 from .formulas import FORMULAS
 from .interpreter import Handler, Interpreter, flat, name_of, rounded, shaped
+from .linear_algebra import LINEAR_ALGEBRA
 from .stand_in import StandIn, columns_of, concrete, groups, new_tensor, positions, python_number
+from .windows import WINDOWS
 
 Kernel = Callable[..., Column]
 _LINEAR = ("add", "sub", "rsub", "neg")  # after which nothing is gained by Taylor's theorem
@@ -116,12 +118,13 @@ def _move(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
         return _elementwise(run, torch.ops.aten.masked_fill.Tensor, (args[0], *args[1], args[2].reshape(())), {})
     if name == "index_put" and any(args[3:]):
         return _accumulate(run, func, args, kwargs)
-    if kwargs.get("reduce") or (name == "constant_pad_nd" and any(args[2:])):
+    if kwargs.get("reduce"):
         raise Undecided(f"{name} that does more than move")
+    args, filled = (args[:2], args[2:]) if name == "constant_pad_nd" else (args, ())
     tensors = [each for i in _MOVED[name] for each in flat(args[i : i + 1]) if isinstance(each, torch.Tensor)]
     if len({each.dtype for each in tensors}) > 1:
         raise Undecided("tensors of several dtypes are joined")
-    columns = [run.lanes.constant(0.0)]  # which torch fills in
+    columns = [run.lanes.constant(*filled or (0.0,))]  # which torch fills in
 
     def places(value: Any) -> Any:
         if isinstance(value, list | tuple):
@@ -213,7 +216,7 @@ def _composed(formula: Callable[..., Any]) -> Handler:
         out = shaped(func, args, kwargs)
         with run:
             result = formula(*args, **kwargs)
-        first, expected = (result[0], out[0]) if isinstance(out, tuple) else (result, out)
+        first, expected = (result[0], out[0]) if isinstance(out, tuple | list) else (result, out)
         if first.dtype != expected.dtype or first.shape != expected.shape:
             raise Undecided(f"{name_of(func)} in another dtype")
         return result
@@ -255,7 +258,7 @@ def _write(run: Interpreter, target: StandIn, value: Any) -> None:
 
 
 HANDLERS: dict[str, Handler] = {
-    **{name: _composed(formula) for name, formula in FORMULAS.items()},
+    **{name: _composed(formula) for name, formula in (FORMULAS | WINDOWS | LINEAR_ALGEBRA).items()},
     **dict.fromkeys(ELEMENTWISE, _elementwise),
     **dict.fromkeys(_REDUCTIONS, _reduction),
     **dict.fromkeys(_VIEWS, _view),
