@@ -210,13 +210,11 @@ def _shuffle(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _witness_indices(section: Section, count: int) -> NDArray[np.intp]:
-    """The indices of the witnesses among ``count`` points."""
     shares = WITNESS_SHARES if _of_single_numbers(section) else _TENSOR_WITNESS_SHARES
     return np.unique((shares * count).astype(np.intp))
 
 
 def _of_single_numbers(section: Section) -> bool:
-    """Whether every input is a single number."""
     return all(len(values) == 1 for _, values in section.inputs)
 
 

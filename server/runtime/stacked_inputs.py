@@ -147,7 +147,6 @@ class InputCopies:
 
     @cached_property
     def _at_once(self) -> int:
-        """The number of copies in a batch."""
         return max(1, BATCH_ELEMENTS // max(self.here.size, self.size))
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics.linearity.laws import check_linearity
+from ..numerics.sampling.grid import POINTS_ONE_BY_ONE
 from ..numerics.studies.gradient_map import grad_output_axis, gradient_map
 from ..protocol.answer import empty_answer
 from ..protocol.question import Question
@@ -13,15 +14,15 @@ from ..runtime.section import Section
 from ..schema.section import AskedRecord, FindingRecord
 from .common import ViewAnswer, linearity_findings, question_grid, view_answer
 
-_MAX_POINTS, _MAX_ONE_BY_ONE = 201, 17  # budget: points where one call takes them all, and where each needs its own
+_MAX_POINTS = 201  # budget: points where one call takes them all
 
 
 def grad_output_map_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: ``ratio`` row by row, a row for each ``grad_output``. Raises ``FunctionFailed``."""
     x, notes = np.unique(section.snap(question_grid(question, _MAX_POINTS).points())), []
     section = batched_section(section, x, question.grad_output)
-    if not section.stacked and x.size > _MAX_ONE_BY_ONE:
-        x = np.unique(section.snap(question_grid(question, _MAX_ONE_BY_ONE).points()))
+    if not section.stacked and x.size > POINTS_ONE_BY_ONE:
+        x = np.unique(section.snap(question_grid(question, POINTS_ONE_BY_ONE).points()))
         notes = [f"Every point needs calls of its own, so only {x.size} of them are on the map."]
     returned = section.backward(x, question.grad_output)
     if returned.grad_input is None:

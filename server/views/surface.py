@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.formatting.numbers import format_number
-from ..numerics.sampling.grid import Grid
+from ..numerics.sampling.grid import POINTS_ONE_BY_ONE, Grid
 from ..numerics.status import Status
 from ..numerics.surface.budget import PlaneBudget, plan_plane
 from ..numerics.surface.circulation import potential_function
@@ -25,10 +25,8 @@ from ..runtime.section import Section
 from ..schema.section import AskedRecord
 from .common import ColumnArrays, ViewAnswer, sent, view_answer
 
-# How many points along each axis if one call takes them all: by default, and at most.
-_DEFAULT_POINTS, _MAX_POINTS = 61, 101
-# At most so many if each point needs calls of its own, and if the tensors have more elements than ``_LARGE``.
-_MAX_ONE_BY_ONE, _MAX_FOR_LARGE, _LARGE = 17, 9, 4096
+_DEFAULT_POINTS, _MAX_POINTS = 61, 101  # budget: points along each axis if one call takes all: usual ones, and most
+_MAX_FOR_LARGE, _LARGE = 9, 4096  # budget: at most so many if the tensors have more elements than this
 _SLOWEST = (
     "A call takes about {} ms, and the smallest surface needs hundreds of them: that would take too long. "
     "The curves show one element at a time."
@@ -88,15 +86,14 @@ def _points(section: Section, across: Section, question: Question) -> tuple[Arra
     if min(x.size, y.size) < 2:
         return x, y, PlaneBudget(0, 0, False, 0.0), []
     size = max(math.prod(each.shape) for each in section.op.inputs)
-    few, few2 = grid(min(points, _MAX_ONE_BY_ONE))
+    few, few2 = grid(min(points, POINTS_ONE_BY_ONE))
     plane = batched_plane(section, across, few, few2, question.grad_output)
     structure = plane.structure
     reason = "Every point needs a call of its own" if structure == "one by one" else "The tensors are large"
-    if size > _LARGE:
-        limit = _MAX_FOR_LARGE
-    else:
-        limit = _MAX_ONE_BY_ONE if structure == "one by one" else max(_MAX_ONE_BY_ONE, math.isqrt(_MAX_NUMBERS // size))
-    limit = min(points, limit)
+    limit = POINTS_ONE_BY_ONE
+    if structure != "one by one":
+        limit = max(limit, math.isqrt(_MAX_NUMBERS // size))
+    limit = min(points, _MAX_FOR_LARGE if size > _LARGE else limit)
     plan = plan_plane(plane, structure, few, few2, limit, pair_count(section, question.grad_output))
     if 0 < plan.points < limit:
         reason = f"A call takes about {_milliseconds(plan)} ms"
@@ -112,7 +109,6 @@ def _milliseconds(plan: PlaneBudget) -> str:
 
 
 def _untested_note(plan: PlaneBudget) -> list[str]:
-    """The note that the curl test was left out for lack of time."""
     return [_UNTESTED] if plan.points and plan.cells == 0 else []
 
 

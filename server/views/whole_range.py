@@ -40,7 +40,6 @@ def whole_range_summary(evaluation: Evaluation, names: Names) -> BeyondRecord | 
 
 
 def _why_nothing(evaluation: Evaluation, wrt: str) -> str:
-    """Why there is nothing to compare."""
     if evaluation.failure:
         return f"There is nothing to compare: {evaluation.failure.brief}."
     if evaluation.analytical is None:

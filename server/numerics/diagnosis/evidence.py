@@ -28,6 +28,8 @@ SURE = 0.9  # pattern: the share that it must explain with certainty; also how m
 SURE_ERROR = 0.1  # bound: a row is certain if its error bound is below this share of the slope that the story predicts
 # bound: forward is called flat only where its error bound is below this share of the most that backward returned.
 _MAX_FLAT_SLOPE = 1e-3
+MIN_ROWS, MANY_ROWS = 3, 8  # pattern: the fewest rows that show a factor, a mask, a window; and a formula, or rounding
+MAX_ALONE = 12  # budget: the rows that are looked at where each costs a call
 _MAX_SCATTER = 0.1  # pattern: values that scatter by more than this share are not typical of one another
 _PRODUCT_ULPS = 2.0  # ulps: the last places that a product of grad_output may lose
 

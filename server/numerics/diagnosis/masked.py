@@ -9,10 +9,9 @@ from ...protocol.listed import counted, listed
 from ...runtime.arrays import Mask, largest_magnitude
 from ..formatting.numbers import format_measured, format_number
 from ..sentences.places import MOST_PLACES, runs_among
-from .evidence import EXCEPTIONS, SURE, Evidence, Hypothesis, describe_factor
+from .evidence import EXCEPTIONS, MIN_ROWS, SURE, Evidence, Hypothesis, describe_factor
 from .unused_saved import unused_saved
 
-_MIN_ROWS = 3  # pattern: the fewest rows that show that backward is right there, or by what factor it is off
 # pattern: a formula without its mask is continuous at the border: it changes there by at most this share of its size.
 _MAX_LEAP = 0.1
 _MOST_LEFT = 0.5  # pattern: the most of the slope that a reversed mask leaves where forward moves
@@ -32,7 +31,7 @@ def wrong_mask(data: Evidence) -> Hypothesis | None:
     """Hypothesis: right where forward has a slope, but not 0 where it is flat: a mask is missing or misplaced."""
     leaks = data.wrong & data.flat
     elsewhere = np.count_nonzero(data.wrong & data.moving)
-    if not leaks.any() or np.count_nonzero(data.moving) < _MIN_ROWS or elsewhere > EXCEPTIONS * np.count_nonzero(leaks):
+    if not leaks.any() or np.count_nonzero(data.moving) < MIN_ROWS or elsewhere > EXCEPTIONS * np.count_nonzero(leaks):
         return None
     borders = _pairs_of(data, leaks, data.moving)
     leap = np.abs(np.diff(data.returned[borders])).max(initial=0.0)
@@ -79,11 +78,11 @@ def reversed_mask(data: Evidence) -> Hypothesis | None:
 
 def _two_levels(data: Evidence) -> tuple[Mask, Mask] | None:
     """The rows where forward moves and where it is flat; or, of two slopes, those of the steeper one and the others."""
-    if np.count_nonzero(data.flat) >= _MIN_ROWS and np.count_nonzero(data.moving) >= _MIN_ROWS:
+    if np.count_nonzero(data.flat) >= MIN_ROWS and np.count_nonzero(data.moving) >= MIN_ROWS:
         return data.moving, data.flat
     steep = data.moving & (np.abs(data.slope) > largest_magnitude(data.slope[data.moving]) / 2)
     other = data.moving & ~steep
-    if min(np.count_nonzero(steep), np.count_nonzero(other)) < _MIN_ROWS:
+    if min(np.count_nonzero(steep), np.count_nonzero(other)) < MIN_ROWS:
         return None
     (high, _), (low, _) = (data.typical(data.slope[rows]) for rows in (steep, other))
     exchanged = [_fits(data, rows, 1.0, level) for rows, level in ((steep, low), (other, high))]
@@ -101,7 +100,7 @@ def partly_right(data: Evidence) -> Hypothesis | None:
     """Hypothesis: right on part of the axis; on the rest 0, constant, or a multiple of the slope."""
     right = data.judged & ~data.wrong
     runs = runs_among(data.wrong, data.judged)
-    if len(runs) > MOST_PLACES or np.count_nonzero(right) < _MIN_ROWS:
+    if len(runs) > MOST_PLACES or np.count_nonzero(right) < MIN_ROWS:
         return None
     answers: dict[str, Mask] = {}
     for first, last in runs:
@@ -144,7 +143,7 @@ def _answer(data: Evidence, rows: Mask) -> str | None:
     share, within = data.typical(returned)
     if (np.abs(returned - share) <= data.precision * abs(share)).all():
         return describe_factor(format_measured(share, within))
-    if np.count_nonzero(rows & data.moving) < max(_MIN_ROWS, SURE * returned.size):
+    if np.count_nonzero(rows & data.moving) < max(MIN_ROWS, SURE * returned.size):
         return None
     ratio, within = data.typical((data.returned / data.slope)[rows & data.moving])
     off = np.abs(data.returned - ratio * data.slope)[rows]

@@ -20,13 +20,12 @@ from ..sentences.places import MOST_PLACES, Names, describe_point, describe_rows
 from ..tolerance import tolerance_for
 from ..verdict.point_judge import Comparison
 from ..verdict.verdict import Verdict
-from .evidence import JUDGED_STATUSES, Hypothesis, times_grad_output
+from .evidence import JUDGED_STATUSES, MAX_ALONE, Hypothesis, times_grad_output
 
 # By the size of the dtype in bytes. The factors are powers of two, which change no digit.
 _FACTOR = {8: 1024.0, 4: 1024.0, 2: 16.0}  # sample: how many times larger and smaller grad_output is made
 _ULPS = {8: 64.0, 4: 64.0, 2: 4.0}  # ulps: the last places by which two answers may differ
-# budget: the number of points evaluated where they share a call, and where each needs a call of its own.
-_MAX_TOGETHER, _MAX_ALONE = 1024, 12
+_MAX_TOGETHER = 1024  # budget: the number of points evaluated where they share a call
 # sample: grad_output itself is the base if its size lies between these, neither huge nor tiny; else ±1 is.
 _ORDINARY = (0.03, 1000.0)
 # The laws, the gravest first, and what breaking them makes of backward.
@@ -101,7 +100,7 @@ def collect_responses(evaluation: Evaluation, compared: Comparison) -> Responses
     """Call backward at the rows that were judged, or some of them. Raises ``FunctionFailed``."""
     at = JUDGED_STATUSES[compared.status]
     at = at if at.any() else np.ones_like(at)
-    rows, limit = np.flatnonzero(at), _MAX_TOGETHER if evaluation.structure == "together" else _MAX_ALONE
+    rows, limit = np.flatnonzero(at), _MAX_TOGETHER if evaluation.structure == "together" else MAX_ALONE
     at = np.zeros_like(at)
     at[evenly_chosen(rows, limit)] = True
     section, grad_output, x = evaluation.section, evaluation.grad_output, evaluation.rows.x[at]

@@ -8,10 +8,9 @@ import torch
 from ...runtime.arrays import Array, largest_magnitude, mantissa_bits
 from ..formatting.numbers import format_measured
 from ..tolerance import TOLERANCE_ULPS
-from .evidence import Evidence, Hypothesis
+from .evidence import MANY_ROWS, Evidence, Hypothesis
 
 # An added term is a multiple of a unit, which is 1, x or y.
-_MIN_ROWS = 8  # pattern: the fewest rows that show an added term, or rounding
 _MOST_DECAY = 0.1  # pattern: a weight decays by a small share of itself
 _MIN_UNIT = 1e-3  # sample: the term is estimated from rows where its unit is more than this share of the largest
 # pattern: a number this many powers of two smaller still has all its bits where numbers are rounded as computed.
@@ -26,7 +25,7 @@ _IN_PART = ": part of it is computed in torch.float32, though its inputs and out
 
 def added_term(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope plus a constant or a multiple of x or y, times ``grad_output``."""
-    if np.count_nonzero(data.smooth) < _MIN_ROWS:
+    if np.count_nonzero(data.smooth) < MANY_ROWS:
         return None
     excess = data.returned - data.slope
     for symbol, unit in (("", np.ones_like(data.x)), (data.names.wrt, data.x), (data.names.of, data.values)):
@@ -86,7 +85,7 @@ def _partly_float32(data: Evidence) -> Hypothesis | None:
     rows = data.smooth
     off, top = (data.returned - data.slope)[rows], largest_magnitude(data.slope[data.judged])
     allowed = TOLERANCE_ULPS[4] * torch.finfo(torch.float32).eps * (np.abs(data.slope[rows]) + top) + data.band[rows]
-    if not (data.wrong & rows).any() or (data.wrong & data.kink).any() or off.size < _MIN_ROWS:
+    if not (data.wrong & rows).any() or (data.wrong & data.kink).any() or off.size < MANY_ROWS:
         return None
     if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < _MIN_ROUGHNESS * np.sqrt(np.mean(off**2)):
         return None
@@ -103,7 +102,7 @@ def _rounding(off: Array, why: str) -> Hypothesis:
 def _is_rounded_to(returned: Array, dtype: torch.dtype, own: float) -> bool:
     """Whether the values, small ones too, are numbers of this ``dtype``: a staircase has fewer bits for those."""
     near = torch.from_numpy(returned).to(dtype).to(torch.float64).numpy()
-    if (np.abs(near - returned) > 2 * own * np.abs(returned)).any() or np.unique(near).size < _MIN_ROWS:
+    if (np.abs(near - returned) > 2 * own * np.abs(returned)).any() or np.unique(near).size < MANY_ROWS:
         return False
     small = near[np.abs(near) <= largest_magnitude(near) / 2**_SMALL_BITS]
-    return small.size < _MIN_ROWS or mantissa_bits(small) > mantissa_bits(near) - _SMALL_BITS
+    return small.size < MANY_ROWS or mantissa_bits(small) > mantissa_bits(near) - _SMALL_BITS

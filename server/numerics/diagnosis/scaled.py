@@ -17,12 +17,9 @@ from ...runtime.vjp import uneven
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
 from ..tolerance import ALIKE_SHARE
-from .evidence import Evidence, Hypothesis, describe_factor
+from .evidence import MANY_ROWS, MIN_ROWS, Evidence, Hypothesis, describe_factor
 from .swapped_inputs import conjugate_slope, swapped_inputs
 
-# The fewest rows with a nonzero slope for a factor.
-_MIN_ROWS = 3  # pattern: for a constant factor
-_MIN_ROWS_OF_X = 8  # pattern: for a factor of x or y, and for a step size that is learned
 # What is looked at first for a factor of x or y; the story that passes is then held against every row.
 _SAMPLES = 64  # budget: the most rows
 _MAX_SCATTER = 1e-2  # pattern: ratios whose logarithms scatter by no more than this may be constant
@@ -58,7 +55,7 @@ def _reaches_elsewhere(data: Evidence) -> bool:
 
 def constant_factor(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope times a constant."""
-    if np.count_nonzero(data.moving) < _MIN_ROWS:
+    if np.count_nonzero(data.moving) < MIN_ROWS:
         return None
     steep = data.moving & (np.abs(data.slope) >= np.median(np.abs(data.slope[data.moving])))
     factor, within = data.typical(data.returned[steep] / data.slope[steep])
@@ -128,7 +125,7 @@ def _plain_name(value: float, within: float) -> str:
 def factor_of_x(data: Evidence) -> Hypothesis | None:
     """Hypothesis: the slope times or divided by a simple expression in x and y."""
     rows = np.flatnonzero(data.moving & (data.returned != 0) & np.isfinite(data.returned))
-    if rows.size < _MIN_ROWS_OF_X:
+    if rows.size < MANY_ROWS:
         return None
     rows = evenly_chosen(rows, _SAMPLES)
     names, factors = zip(*_factors(data), strict=True)
@@ -178,7 +175,7 @@ class _Exponential:
 
 def _exponential(data: Evidence) -> _Exponential | None:
     rows = data.moving & (data.returned != 0) & np.isfinite(data.returned)
-    if np.count_nonzero(rows) < _MIN_ROWS_OF_X:
+    if np.count_nonzero(rows) < MANY_ROWS:
         return None
     x, ratio = data.x[rows], (data.returned / data.slope)[rows]
     rate, shift = np.polyfit(x, np.log(np.abs(ratio)), 1, w=np.abs(data.slope[rows]))
@@ -324,7 +321,7 @@ def learned_step(data: Evidence) -> Hypothesis | None:
     Where h is out of the range of what it is rounded to, it is the slope itself.
     """
     rows = data.wrong & data.smooth & np.isfinite(data.returned) & (data.x != 0)
-    if np.count_nonzero(rows) < _MIN_ROWS_OF_X or not np.ptp(data.values[rows]):
+    if np.count_nonzero(rows) < MANY_ROWS or not np.ptp(data.values[rows]):
         return None
     for name, tensor, _, held in held_elements(data.section):
         if tensor == data.section.wrt:

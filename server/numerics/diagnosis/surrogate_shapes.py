@@ -7,9 +7,8 @@ import numpy as np
 from ...runtime.arrays import EPSILON, Array, finite_rise
 from ..formatting.numbers import format_measured
 from ..sentences.places import MOST_PLACES, runs_among
-from .evidence import Evidence, Hypothesis, describe_factor
+from .evidence import MIN_ROWS, Evidence, Hypothesis, describe_factor
 
-_MIN_ROWS = 3  # pattern: the fewest rows of a window; a bump has more than twice as many different values
 _MAX_LOBE = 0.25  # pattern: beside a bump there may be lobes of this share of its height
 _CUT = 1e-4  # pattern: a bump that is higher than this share of its height at an end of the range goes on beyond it
 # ulps: the flanks of a bump may go the wrong way by so many; a lobe is mentioned if it is so many tolerances deep.
@@ -41,7 +40,7 @@ def window(data: Evidence) -> Hypothesis | None:
     )
     exceptions = data.exceptions(0.0, np.where(inside, share, rest))
     runs = runs_among(inside, data.judged)
-    if exceptions is None or exceptions.any() or len(runs) > MOST_PLACES or np.count_nonzero(inside) < _MIN_ROWS:
+    if exceptions is None or exceptions.any() or len(runs) > MOST_PLACES or np.count_nonzero(inside) < MIN_ROWS:
         return None
     does, otherwise = (describe_factor(format_measured(*each)) for each in ((share, within), (rest, rest_within)))
     sentence = f"{_flat(data)}, yet backward {does} {data.where(inside)} and {otherwise} elsewhere"
@@ -107,7 +106,7 @@ def _has_one_peak(share: Array, peak: int, precision: float) -> bool:
     lobe = share[first : last + 1]
     steps, top = np.diff(lobe), peak - first
     monotone = bool((steps[:top] >= -tolerance).all() and (steps[top:] <= tolerance).all())
-    monotone = monotone and np.unique(lobe).size > 2 * _MIN_ROWS
+    monotone = monotone and np.unique(lobe).size > 2 * MIN_ROWS
     lobes = np.abs(np.concatenate((share[:first], share[last + 1 :])))
     falls = max(share[0], share[-1]) < share[peak] * (1 - precision) and 0 < peak < share.size - 1
     return monotone and bool(falls) and float(lobes.max(initial=0.0)) <= _MAX_LOBE * share[peak]

@@ -16,11 +16,9 @@ from ...runtime.symmetric_inputs import swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP, Ladder
 from ..formatting.numbers import format_measured
 from ..sentences.places import complex_part
-from .evidence import EXCEPTIONS, SURE, SURE_ERROR, Evidence, Hypothesis
+from .evidence import EXCEPTIONS, MAX_ALONE, SURE, SURE_ERROR, Evidence, Hypothesis
 
-# budget: the rows that are looked at where they share a call and where each costs one.
-_MAX_TOGETHER, _MAX_ALONE = 128, 12
-_MAX_ROWS = 12  # budget: the rows at which the other part of a complex number is looked at
+_MAX_TOGETHER = 128  # budget: the rows that are looked at where they share a call
 # sample: where the other input is swept, beside its value, as shares of that, or of 1 where that is more.
 _OFFSETS = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
 
@@ -33,7 +31,7 @@ def swapped_inputs(data: Evidence) -> Hypothesis | None:
     rows = np.flatnonzero(data.smooth & np.isfinite(data.returned))
     if not others or data.owner != "forward" or not rows.size:
         return None
-    limit = _MAX_TOGETHER if data.evaluation.structure == "together" else _MAX_ALONE
+    limit = _MAX_TOGETHER if data.evaluation.structure == "together" else MAX_ALONE
     rows = evenly_chosen(rows, limit)
     for other in others:
         try:
@@ -94,7 +92,7 @@ def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> 
     places = np.flatnonzero(data.smooth & np.isfinite(data.returned))
     if other not in dict(section.inputs) or data.owner != "forward" or not places.size:
         return None
-    x = data.x[evenly_chosen(places, _MAX_ROWS)]
+    x = data.x[evenly_chosen(places, MAX_ALONE)]
     grad_output = data.evaluation.grad_output
     try:
         slope, error = slopes_by(section, other, x, grad_output)

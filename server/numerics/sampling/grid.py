@@ -15,6 +15,7 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
 from ..singularities.special_points import SpecialPoint
 
+POINTS_ONE_BY_ONE = 17  # budget: the points of a study, or along an axis, where each needs calls of its own
 _SAME_POINT = 1e-6  # sample: points closer than this fraction of the grid's spacing are the same point
 _BELOW, _GAP, _ABOVE = 1, 2, 3  # unit: the codes of what a row is for, in the order of the rows of a jump
 # budget: the calls of a verdict where every point costs one: so many, and so many for each point; the seconds that they

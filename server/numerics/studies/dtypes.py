@@ -20,11 +20,10 @@ from ...runtime.reference import double_precision
 from ...runtime.section import BackwardResult, Section
 from ..differentiation.noise import relative_precision
 from ..formatting.numbers import format_number
-from ..sampling.grid import Grid
+from ..sampling.grid import POINTS_ONE_BY_ONE, Grid
 from ..sentences.places import complex_inputs
 from .complex import ComplexStudy, study_complex
 
-_POINTS_ONE_BY_ONE = 17  # budget: the number of points where each needs a call of its own
 # budget: the points by which an interval is cut in one round, where they share a call and where each needs its own.
 _PARTS, _PARTS_ONE_BY_ONE = 64, 4
 _MAX_ROUNDS = 32  # budget: the most rounds of the search: next to 0 an interval can be divided for very long
@@ -137,7 +136,7 @@ def study_dtypes(
     if not section.stacked:
         section = batched_section(section, np.unique(section.snap(x)), grad_output)
     if not section.stacked:
-        x = x[np.linspace(0, x.size - 1, min(_POINTS_ONE_BY_ONE, x.size)).round().astype(np.intp)]
+        x = x[np.linspace(0, x.size - 1, min(POINTS_ONE_BY_ONE, x.size)).round().astype(np.intp)]
     return DtypeStudy(
         x,
         tuple(_row(section, x, grad_output, dtype, device) for device in at or devices() for dtype in TORCH_DTYPES),
