@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, evenly_chosen, finite_numbers, finite_rise
 from ...runtime.failure import FunctionFailed
@@ -20,11 +21,16 @@ from ..differentiation.finite_differences import (
     differentiate,
     remeasure,
 )
+from ..differentiation.map_slopes import random_direction
 from ..differentiation.noise import moving_maximum
+from ..differentiation.scatter import most_explained, slope_scatter
 from ..sampling.grid import Rows
 from ..tolerance import tolerance_for
 
 _LOST_SHARE = 1 / 16  # bound: what is within this share of the tolerance, as a dtype rounds, contradicts nothing
+# budget: around so many points forward's jumps are looked for; the others, samples, how far, as a share of
+# the range, and how near, as one of the widest step.
+_MAX_SCATTERED, _SCATTERED_SHARE, _SCATTERED_STEPS = 2, 2.0**-4, 2.0**-9
 _MAX_SAMPLED = 32  # budget: at most this many of the points that contradict backward are measured twice
 # bound: the second measurement disagrees with the first where it explains this share of the contradiction …
 _FINER = 0.1
@@ -146,6 +152,9 @@ def remeasure_doubtful(
     with np.errstate(all="ignore"):
         off = np.abs(analytical / grad_output - slopes.value)
         doubtful = slopes.doubted_by(analytical / grad_output)
+        if (scatter := _scatter(section, at, slopes, off, doubtful)).any():
+            slopes = slopes.known_to(scatter)
+            curve, doubtful = replace(curve, slopes=slopes), slopes.doubted_by(analytical / grad_output)
         if doubtful.size:
             visible = _visible_slopes(at.x, curve.values, slopes)
             lost = _LOST_SHARE * tolerance_for(0.0, dtype).rtol * (np.abs(slopes.value) + visible)
@@ -160,7 +169,44 @@ def remeasure_doubtful(
     unseen = bool(doubtful.size > _MAX_SAMPLED and differs[sampled].mean() > _UNSEEN)
     if unseen:
         finer = remeasure(forward, at.x, curve.values, slopes, np.flatnonzero(smooth), visible[smooth])
-    return Curve(curve.values, finer, unseen or curve.unseen)
+    return Curve(curve.values, finer.known_to(scatter), unseen or curve.unseen)
+
+
+def _scatter(section: Section, at: Rows, slopes: Slopes, off: Array, doubtful: NDArray[np.intp]) -> Array:
+    """How well each slope is known at most as forward jumps, where that may be why what was returned is ``off``.
+
+    That is looked for at some rows; elsewhere it is the less of what was found at the two around.
+    """
+    asked = doubtful[off[doubtful] <= most_explained(slopes.value[doubtful])]
+    if not asked.size:
+        return np.zeros(at.x.size)
+    some = np.union1d(evenly_chosen(asked, _MAX_SCATTERED), asked[off[asked].argmax()])
+    near, reach = _SCATTERED_STEPS * slopes.step, _SCATTERED_SHARE * float(np.ptp(at.x))
+    found = [slope_scatter(_line_through(section, at.x[row], row), slopes.value[row], near, reach) for row in some]
+    after = np.searchsorted(some, np.arange(at.x.size))
+    before = np.maximum(np.searchsorted(some, np.arange(at.x.size), side="right") - 1, 0)
+    least: Array = np.minimum.reduce([np.array(found)[np.minimum(each, some.size - 1)] for each in (after, before)])
+    return least
+
+
+def _line_through(section: Section, x: float, seed: int) -> Forward:
+    """Forward on a random line through all elements of all inputs, NaN where it is refused.
+
+    Each point has a call of its own: where a solver stops depends on all that share a call, whichever is swept.
+    """
+    moves = {name: random_direction(len(values), seed) for name, values in section.inputs}
+
+    def forward(way: Array) -> Array:
+        found = np.full(way.size, np.nan)
+        for place, t in enumerate(way):
+            inputs = tuple((name, tuple((values + t * moves[name]).tolist())) for name, values in section.inputs)
+            try:
+                found[place] = replace(section.alone(), inputs=inputs).forward(np.array([x + t]))[0]
+            except FunctionFailed:
+                continue
+        return found
+
+    return forward
 
 
 def local_scale(slopes: list[Array], steepest: float) -> Array:

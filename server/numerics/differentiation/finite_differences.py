@@ -84,6 +84,11 @@ class Slopes:
             each[rows] = getattr(others, name)
         return replace(self, **arrays)
 
+    def known_to(self, least: Array) -> Slopes:
+        """The same with error bounds that are as large as the ``least`` of each point."""
+        error, left, right = (np.maximum(each, least) for each in (self.error, self.left_error, self.right_error))
+        return replace(self, error=error, left_error=left, right_error=right)
+
     @property
     def error_by_kind(self) -> Array:
         """``error``, but at kinks the larger of the bounds of the two one-sided slopes."""
