@@ -141,7 +141,7 @@ def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
             "error" if moves and not by_design else "note",
             _constant(name, slopes) if slopes and moves else f"backward returned None for {name}, {still}.",
             "The engine treats None as zeros, and leaves .grad as it was.",
-            (SURROGATE_SENTENCE if by_design else f"Return the gradient of {name}.") if moves else "Nothing is lost.",
+            (SURROGATE_SENTENCE if by_design else _remedy(name)) if moves else "Nothing is lost.",
             line,
             own,
             tuple(each for each in session.call.tensors if complex_part(each)[0] == complex_part(own)[0]),
@@ -151,10 +151,14 @@ def _grad_none(session: CheckSession) -> Iterator[CheckFinding]:
         if slopes.moves:
             name = held.undeclared
             level: Level = "warning" if held.data else "error"
-            other = "" if held.data else f"Return the gradient of {name}, or "
-            advice = f"{other}declare it constant: `Gradloupe: … {name}: … nograd` in the docstring."
             torch_does = "backward returns no gradient for it, whoever asks."
-            yield CheckFinding(level, _constant(name, slopes), torch_does, advice[:1].upper() + advice[1:], line, name)
+            yield CheckFinding(level, _constant(name, slopes), torch_does, _remedy(name, held.data), line, name)
+
+
+def _remedy(name: str, data: bool = False) -> str:
+    """What to do about a tensor that is given no gradient, which may be ``data`` by convention."""
+    declare = f"eclare it constant: `Gradloupe: … {name}: … nograd` in the docstring."
+    return f"D{declare}" if data else f"Return the gradient of {name}, or d{declare}"
 
 
 def _captured(session: CheckSession) -> Iterator[CheckFinding]:
