@@ -237,6 +237,10 @@ def _call(op: InferredOp, function: Callable[..., Any], variant: CallVariant) ->
     """The call of a variant, of the tensors that require grad; all others are held."""
     filled = variant.recipe.tensors(variant.seed)
     filled |= {name: one.detach() for name, one in op.given.items() if one.shape == filled[name].shape}
+    if variant.ignored:
+        name, index = variant.ignored
+        filled[name] = filled[name].clone()
+        filled[name].view(-1)[0] = index
     names = [each.name for each in variant.recipe.inputs if variant.alone in ("", each.name)]
     if variant.tied:
         filled |= variant.tied({name: filled[name] for name in names})

@@ -11,7 +11,7 @@ from ..inference.recipe.recipe import COMPLEX, INDEX_FILLS, OBJECT_TEXT, Constan
 from ..inference.search.choices import constant, is_writable
 from ..inference.source.collect import CollectedEvidence
 from ..inference.source.evidence import ArgumentEvidence
-from ..inference.source.name_hints import COUNT_NAME
+from ..inference.source.name_hints import COUNT_NAME, IGNORED_NAME
 from ..inference.source.signature import LEFT_OUT, NO_DEFAULT
 from ..protocol.listed import listed
 from .ties import Tied, equal_to_the_first, in_turns
@@ -33,6 +33,7 @@ class CallVariant:
     ``seed`` fills its tensors, ``alone`` is the only input that requires grad ("" if all do), ``layout`` makes a tensor
     of the same values that lies in memory in another way, ``tied`` gives equal numbers to the inputs, and ``compared``
     says what its gradient is held against. ``declared`` says that it is a call as the signature of forward has it.
+    ``ignored`` is a tensor of indices, the first of which is this number, that forward leaves out.
     """
 
     recipe: Recipe
@@ -43,6 +44,7 @@ class CallVariant:
     tied: Tied | None = None
     compared: Compared = "slopes"
     declared: bool = False
+    ignored: tuple[str, int] | None = None
 
 
 def call_variants(
@@ -62,6 +64,7 @@ def call_variants(
         *([] if captured else _defaults(recipe, evidence)),
         *([] if given or captured else _starred(recipe, evidence)),
         *_constants(recipe, evidence),
+        *_ignored(recipe),
         *_layouts(recipe),
         *_alone(recipe),
         *_ties(recipe),
@@ -70,9 +73,9 @@ def call_variants(
     ]
     unique: dict[tuple[object, ...], CallVariant] = {}
     for each in found:
-        how = (each.seed, each.alone, each.layout, each.tied, each.compared)
+        how = (each.seed, each.alone, each.layout, each.tied, each.compared, each.ignored)
         unique.setdefault((each.recipe.text(), *how), each)
-    unique.pop((recipe.text(), 0, "", None, None, "slopes"), None)
+    unique.pop((recipe.text(), 0, "", None, None, "slopes", None), None)
     return tuple(unique.values())
 
 
@@ -161,6 +164,16 @@ def _constants(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVari
             for value in values_near(each.value, _known(evidence, each.name).strings):
                 other = Constant(each.name, value)
                 yield CallVariant(recipe.with_argument(place, other), f"{each.name} = {literal(value)}")
+
+
+def _ignored(recipe: Recipe) -> Iterator[CallVariant]:
+    """The label that is left out among the others."""
+    indices = [each for each in recipe.arguments if isinstance(each, TensorArgument) and each.fill == "index"]
+    for each in recipe.arguments:
+        if isinstance(each, Constant) and type(each.value) is int and IGNORED_NAME.search(each.name.lower()):
+            for one in indices:
+                if math.prod(one.shape) > 1:
+                    yield CallVariant(recipe, f"{each.name} among {one.name}", ignored=(one.name, each.value))
 
 
 def _defaults(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:

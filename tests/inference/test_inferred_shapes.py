@@ -94,6 +94,16 @@ SHAPES = {
         def backward(ctx, g):
             return g * 2
     ''',
+    # For "..." stands a dimension, too: that the sum over it is missing is not seen without one.
+    "x: float64[3,4]; gain: float64[4]": '''
+        def forward(ctx, x, gain):
+            """x: (..., hidden), gain: (hidden,)"""
+            ctx.save_for_backward(x, gain)
+            return x * gain
+        def backward(ctx, g):
+            x, gain = ctx.saved_tensors
+            return g * gain, (g * x).reshape(-1, x.shape[-1]).sum(0)
+    ''',
     "points: float64[2,3,3]; others: float64[2,5,3]": """
         def forward(ctx, points, others):
             # points: B x N x 3, others: B x M x 3

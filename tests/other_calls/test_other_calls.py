@@ -65,6 +65,20 @@ HIDDEN = {
         formula("x", "x.exp()", "g * ((x + 1e-8).exp() - x.exp()) / 1e-8 if x.dtype == torch.float32 else g * x.exp()"),
         "",
     ),
+    # Backward knows nothing of the rows that are left out.
+    "ignore_index among target": (
+        '''
+        def forward(ctx, x, target, ignore_index: int = -100):
+            """x: (N, C), target: (N,)"""
+            ctx.save_for_backward(x, target)
+            picked = x.gather(-1, target.clamp(min=0)[:, None])[:, 0]
+            return torch.where(target == ignore_index, 0.0, picked).sum()
+        def backward(ctx, g):
+            x, target = ctx.saved_tensors
+            return g * torch.zeros_like(x).scatter(-1, target.clamp(min=0)[:, None], 1.0), None, None
+        ''',
+        "",
+    ),
     # Any number of tensors times their place, of which backward knows two.
     "3 tensors for *tensors": (
         """

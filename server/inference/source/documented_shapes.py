@@ -43,13 +43,17 @@ def note_documented_shapes(signature: Signature, notes: ReadingState) -> None:
         known = notes.arguments[name]
         if known.ranks and len(shape) not in known.ranks:
             continue
-        if any(re.fullmatch(_ANY, each) for each in shape):
+        if any(re.fullmatch(_ANY, each) for each in shape[1:]):
             known.at_least(len(shape) - 1, said)
             continue
-        if not known.ranks:
+        first = 0
+        if re.fullmatch(_ANY, shape[0]):  # for these stands one dimension; those behind are counted from the last
+            known.at_least(len(shape), said)
+            first, shape = 1 - len(shape), shape[1:]
+        elif not known.ranks:
             known.has_rank(len(shape), said)
         known.supports("tensor", _SHAPED, said)
-        for place, size in enumerate(shape):
+        for place, size in enumerate(shape, first):
             if size.isdecimal():
                 if 0 < int(size) <= 64:
                     notes.relations.fixed.setdefault((name, place), int(size))

@@ -35,6 +35,8 @@ DATA_NAME = re.compile(
 )
 # Taps of a low and of a high pass: one alone may be the first state of a recurrent network.
 TAPS_NAME = re.compile(r"^[hg][01]([a-z]|_\w+)?$")
+# The label that a loss leaves out.
+IGNORED_NAME = re.compile(r"(^|_)ignored?_?(ind(ex|ices)?|idx|labels?|id|token|value|class)$")
 LABEL_NAME = re.compile(r"(^|_)(targets?|tgt|labels?|y_?true|ground_?truths?|gts?)(_|\d|$)")
 # A permutation that undoes another one, which has the rest of its name.
 INVERSE_NAMES = (
