@@ -130,7 +130,8 @@ def _told_sizes(tensors: Mapping[str, _Shape], evidence: CollectedEvidence) -> s
         for index, size in enumerate(shape)
         for place in (index, index - len(shape))
     }
-    return {size for where, size in places.items() if size in (relations.exact(where), relations.fixed.get(where))}
+    said = {size for where, size in places.items() if size in (relations.exact(where), relations.fixed.get(where))}
+    return said | relations.identities
 
 
 def _of_other_rank(shape: _Shape, told: bool, step: int) -> Iterator[_Shape]:

@@ -200,6 +200,20 @@ def test_as_many_columns_as_there_are_classes_stay_so_many() -> None:
     assert row_of(counted).level == "fine"
 
 
+def test_the_size_of_an_identity_that_is_written_stays() -> None:
+    angle = """
+        def forward(ctx, x):
+            cosine = (x.diagonal(dim1=-2, dim2=-1).sum(-1) - 1) / 2
+            ctx.save_for_backward(cosine)
+            return 3 * cosine
+        def backward(ctx, g):
+            return 1.5 * g[..., None, None] * torch.eye(3, dtype=g.dtype)
+    """
+    row = row_of(angle, "x: float64[3,3]")
+    assert row.level == "fine"
+    assert "(3, 3, 3)" in row.seen
+
+
 def test_tables_of_a_rotation_are_data_and_what_is_halved_is_even() -> None:
     assert infer(function_of(ROTATED)).recipe.text() == "x: float64[8]; cos: float64[8] nograd; sin: float64[8] nograd"
 

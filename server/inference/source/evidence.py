@@ -119,6 +119,7 @@ class ShapeRelations:
     each with the reason, ``alike`` pairs of arguments of the same shape, ``kernels`` the spatial dimensions of
     convolution weights; ``fixed`` and ``least`` are sizes and lower bounds. ``picked`` are the indices read, None for a
     variable one. ``parts`` are numbers that a size is divisible by; of no argument, "", they hold for all.
+    ``identities`` are the sizes of matrices that are made as written, such as 3 of ``torch.eye(3)``.
     """
 
     equal: dict[tuple[tuple[str, int], tuple[str, int]], str] = field(default_factory=dict)
@@ -128,6 +129,7 @@ class ShapeRelations:
     alike: list[tuple[str, str]] = field(default_factory=list)
     picked: dict[tuple[str, int], set[int | None]] = field(default_factory=dict)
     parts: dict[tuple[str, int], int] = field(default_factory=dict)
+    identities: set[int] = field(default_factory=set)
 
     def exact(self, place: tuple[str, int]) -> int:
         """The size of a dimension whose elements 0, 1, ... are all indexed one by one; 0 unless it is."""

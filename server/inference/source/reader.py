@@ -217,8 +217,12 @@ class Reader(ExpressionReader):
             found.members.append(node.attr)
 
     def _note_identity(self, node: ast.Call) -> None:
-        """An identity of the size of a tensor stands beside a matrix."""
-        where = self.dimension(node.args[0]) if ast.unparse(node.func) == "torch.eye" and len(node.args) == 1 else None
+        """An identity of the size of a tensor stands beside a matrix; one of a written size says that of another."""
+        if ast.unparse(node.func) != "torch.eye" or len(node.args) != 1:
+            return
+        if isinstance(node.args[0], ast.Constant) and type(node.args[0].value) is int:
+            self.notes.relations.identities.add(node.args[0].value)
+        where = self.dimension(node.args[0])
         if where and where[0] in self.notes.arguments:
             known = self.notes.arguments[where[0]]
             known.beside_eye = True
