@@ -40,7 +40,7 @@ WRONG = {
     "a conjugate forgotten": _written(ONE, "z * z", "2 * z * g", CONJUGATE),
     "one of two conjugates forgotten": _written(
         *(TWO, "z * w", "g * w.conj(), g * z"),
-        "For w backward returns minus the complex conjugate of the slope",
+        "For w backward returns the complex conjugate of the slope, times grad_output",
     ),
     "a conjugate and a factor 2 forgotten": _written(
         ONE, "(z * z.conj()).real", "g * z.conj()", f"0.5 times {CONJUGATE}"

@@ -40,12 +40,17 @@ def _conjugated(session: CheckSession, name: str) -> str:
     """That the gradient by a complex tensor is the conjugate of the right one; empty if it is not, or if it is real."""
     whole, part = complex_part(name)
     real, imag = (whole + each for each in PARTS)
-    gradients, slopes = session.first.gradients, session.slopes
+    gradients, given = session.first.gradients, session.first.grad_outputs
     across = gradients.get(imag)
-    if not part or real not in slopes or across is None:
+    if not part or real not in session.slopes or across is None:
         return ""
-    reversed_ = slopes[imag].agrees(-across) and slopes[real].agrees(gradients[real])
-    return f"What backward returns for {whole} is the complex conjugate of the slope." if reversed_ else ""
+    # Where grad_output is not conjugated with the slope, it is the conjugate of the right one for another grad_output.
+    conjugate = {each: -one if complex_part(each)[1] == PARTS[1] else one for each, one in given.items()}
+    for weights, of in ((given, "slope"), (conjugate, "slope, times grad_output")):
+        along, over = (tensor_slopes(session.call, each, weights) for each in (real, imag))
+        if over.agrees(-across) and along.agrees(gradients[real]):
+            return f"What backward returns for {whole} is the complex conjugate of the {of}."
+    return ""
 
 
 def _one_output_for_all(session: CheckSession, name: str) -> str:

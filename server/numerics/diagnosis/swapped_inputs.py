@@ -101,10 +101,13 @@ def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> 
         return None
     if not same_slopes(returned / grad_output, -factor * slope, abs(factor) * error, data.precision):
         return None
-    times = format_measured(-factor if part == PARTS[1] else factor, max(within, data.precision))
+    # Of an imaginary part grad_output is i, which is not conjugated with the slope.
+    across = complex_part(section.of)[1] == PARTS[1]
+    times = format_measured(-factor if (part == PARTS[1]) != across else factor, max(within, data.precision))
     times = {"1": "", "−1": "minus "}.get(times, f"{times} times ")
+    slope_of = "the slope, times grad_output," if across else "the slope"
     return "conjugated", (
-        f"For {name} backward returns {times}the complex conjugate of the slope {rows}: torch’s convention is "
+        f"For {name} backward returns {times}the complex conjugate of {slope_of} {rows}: torch’s convention is "
         "∂L/∂Re z + i ∂L/∂Im z, for a holomorphic f conj(f′) · grad_output."
     )
 
