@@ -27,8 +27,8 @@ def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewA
     judged: ColumnArrays = {}
     if area:
         allowed = allowed_along(evaluation, judged_curve(evaluation, verdict), verdict.allowed)
-        most = allowed_residual(area, allowed, evaluation.grad_output)
-        judged = {"allowed": most, "status": cells.astype(np.uint8)}
+        judged["allowed"] = allowed_residual(area, allowed, evaluation.grad_output)
+        judged["status"] = cells.astype(np.uint8)
     sentence = _sentence(evaluation, verdict, str(question.wrt))
     return view_answer(asked, evaluation, area, judged, sentence=sentence, intervals=cell_intervals(area, cells))
 

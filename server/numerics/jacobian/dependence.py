@@ -155,7 +155,7 @@ def _loss(asked: _Asked, outputs: tuple[str, ...], effects: list[_Effect]) -> Lo
         gradients = _gradients(asked, positions)
     except FunctionFailed as error:
         failure = f"{error.failure.kind}: {error.failure.message.splitlines()[0]}"
-        return LossLinks(outputs, (tuple(_UNKNOWN for _ in effects),) * len(positions), (), (), failure)
+        return LossLinks(outputs, ((_UNKNOWN,) * len(effects),) * len(positions), (), (), failure)
     returned = tuple("None" if each is None else "gradient" if bool(each.any()) else "0" for each in gradients)
     links: _Links = tuple(
         tuple(_link(each.moves[output], what == "gradient") for each, what in zip(effects, returned, strict=True))
@@ -169,11 +169,9 @@ def _loss(asked: _Asked, outputs: tuple[str, ...], effects: list[_Effect]) -> Lo
 
 
 def _link(moves: bool | None, arrives: bool) -> _Link:
-    if moves is None:
-        return "arrives" if arrives else "unknown"
-    if moves:
-        return "arrives" if arrives else "dropped"
-    return "unfounded" if arrives else "nothing"
+    if arrives:
+        return "unfounded" if moves is False else "arrives"
+    return "unknown" if moves is None else "dropped" if moves else "nothing"
 
 
 def _is_right(
@@ -213,16 +211,16 @@ def _with_single_losses(together: LossLinks, singles: list[LossLinks]) -> LossLi
     """The loss on all outputs, with links marked as dropped that are dropped by the loss on a single output."""
     if together.failure:
         return together
-    links: _Links = tuple(
-        tuple(
+    links = [
+        [
             lone if not single.failure and now == "arrives" and lone in ("dropped", "nothing") else now
             for now, lone in zip(joint, single.links[0], strict=True)
-        )
+        ]
         for joint, single in zip(together.links, singles, strict=True)
-    )
-    founded = [any(row[place] == "arrives" for row in links) for place in range(len(together.returned))]
-    links = tuple(
-        tuple("nothing" if link == "unfounded" and founded[place] else link for place, link in enumerate(row))
-        for row in links
-    )
-    return replace(together, links=links)
+    ]
+    founded = ["arrives" in column for column in zip(*links, strict=True)]
+    for row in links:
+        row[:] = [
+            "nothing" if link == "unfounded" and right else link for link, right in zip(row, founded, strict=True)
+        ]
+    return replace(together, links=tuple(map(tuple, links)))
