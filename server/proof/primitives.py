@@ -141,23 +141,32 @@ def _move(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, 
 _TARGETS: dict[str, Callable[..., torch.Tensor]] = {
     "index_put": lambda places, indices, *_: places[tuple(slice(None) if each is None else each for each in indices)],
     "index_add": lambda places, dim, index, *_: places.index_select(dim, index),
-    "scatter_add": lambda places, dim, index, *_: places.gather(dim, index),
+    **dict.fromkeys(("scatter_add", "scatter_reduce"), lambda places, dim, index, *_: places.gather(dim, index)),
 }
+_KERNELS: dict[str, Kernel] = {"sum": add, "mean": add, "prod": mul, "amax": of.greatest, "amin": of.least}
 
 
 def _accumulate(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``scatter_add`` and its like: elements are added to those of another tensor, several to one too."""
     name, out, added = name_of(func), shaped(func, args, kwargs), args[2 if name_of(func) == "index_put" else 3]
-    where = [None if each is added else concrete(each, run.lanes) for each in args[1:]]
+    where = [None if each is added else concrete(each, run.lanes) for each in args[1:3]]
     targets, sources = _TARGETS[name](positions(tuple(args[0].shape)), *where), positions(tuple(added.shape))
-    if name == "scatter_add":  # of whose source no more is read than the index is large
+    if name.startswith("scatter"):  # of whose source no more is read than the index is large
         sources = sources[tuple(map(slice, targets.shape))]
     columns, given = columns_of(args[0], run.lanes), columns_of(added, run.lanes)
-    for target, source in zip(
-        targets.reshape(-1).tolist(), sources.expand(targets.shape).reshape(-1).tolist(), strict=True
-    ):
-        columns[target] = columns[target] + given[source].scaled(kwargs.get("alpha", 1))
+    rows: dict[int, list[Column]] = {}
+    for target, source in zip(_listed(targets), _listed(sources.expand(targets.shape)), strict=True):
+        rows.setdefault(target, [columns[target]] * kwargs.get("include_self", True)).append(given[source])
+    kind = args[4] if name == "scatter_reduce" else "sum"
+    for target, row in rows.items():
+        first, *others = row
+        total = reduce(_KERNELS[kind], (each.scaled(kwargs.get("alpha", 1)) for each in others), first)
+        columns[target] = total / run.lanes.constant(len(row)) if kind == "mean" else total
     return new_tensor(run.lanes, run.held(columns, out.dtype), out)
+
+
+def _listed(places: torch.Tensor) -> list[int]:
+    return places.reshape(-1).tolist()
 
 
 def _is_mask(args: tuple[Any, ...]) -> bool:
@@ -263,7 +272,7 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(_REDUCTIONS, _reduction),
     **dict.fromkeys(_VIEWS, _view),
     **dict.fromkeys(_MOVED, _move),
-    **dict.fromkeys(("scatter_add", "index_add"), _accumulate),
+    **dict.fromkeys(("scatter_add", "scatter_reduce", "index_add"), _accumulate),
     **dict.fromkeys(("zeros_like", "ones_like", "full_like", "empty_like"), _filled),
     **dict.fromkeys(("new_zeros", "new_ones", "new_full", "new_empty"), _filled),
     "_to_copy": _convert,

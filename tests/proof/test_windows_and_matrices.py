@@ -51,6 +51,16 @@ COMPUTED: dict[str, tuple[tuple[int, ...], Callable[[torch.Tensor], Any]]] = {
     "max_pool2d": ((1, 2, 4, 4), lambda x: F.max_pool2d(x + waves(4, 4), 3, 2, 1)),
     "max_unpool2d": ((1, 1, 4, 4), lambda x: F.max_unpool2d(*F.max_pool2d(x + waves(4, 4), 2, return_indices=True), 2)),
     "pad": ((3, 3), lambda x: F.pad(x, (1, -1, 0, 2), value=0.5)),
+    **{
+        f"scatter_reduce, {kind}": (
+            (6,),
+            lambda x, kind=kind: (
+                waves(3).scatter_reduce(0, torch.arange(6) % 2, x * waves(6), kind, include_self=False)
+                + waves(4).scatter_reduce(0, torch.arange(6) % 4, x, kind)[:3]
+            ),
+        )
+        for kind in ("sum", "prod", "mean", "amax", "amin")
+    },
     "solve": ((3, 3), lambda x: linalg.solve(MATRIX + x / 9, waves(3, 2))),
     "solve from the right": ((3, 3), lambda x: linalg.solve(MATRIX + x / 9, waves(2, 3), left=False)),
     "solve for a batch": ((2, 3, 3), lambda x: linalg.solve(MATRIX + x / 9, waves(1, 3, 1))),
