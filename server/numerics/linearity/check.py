@@ -133,7 +133,8 @@ def _kept_in_domain(section: Section, base: float) -> bool:
     matrix = trial_on_matrix(section, trial)
     try:
         if section.op.follows_sign:
-            return _kept_everywhere(matrix, trial.ask(base, dense), trial.ask(-base, dense), expanded, transposed)
+            of_base, opposite = section.gradient(np.tile(x, 2), np.repeat((base, -base), _POINTS)).reshape(2, -1)
+            return _kept_everywhere(matrix, of_base, opposite, expanded, transposed)
         of_base = -_LARGE * matrix.ask(np.full(_POINTS, -base / _LARGE), expanded)
     except FunctionFailed:
         return False
