@@ -402,9 +402,10 @@ def remeasure(
         fine = differentiate_one_sided(forward, x[rows], y[rows], widest, slopes.noise[rows], slopes.precision, least)
         difference = np.abs(slopes.value[rows] - fine.value)
         confirmed = (fine.kind == PointKind.SMOOTH) & (difference <= EVIDENCE_BOUNDS * slopes.error[rows] + fine.error)
-        steps, noise = _OTHER_WIDEST * slopes.step, slopes.noise[rows] / 2
-        other = Ladder.around(forward, x[rows], steps, noise, slopes.precision, y[rows]).central()[0]
-        widened = np.fmax(slopes.error[rows], np.fmin(difference, np.abs(slopes.value[rows] - other)))
+        widened, steps, noise = slopes.error[rows], _OTHER_WIDEST * slopes.step, slopes.noise[rows] / 2
+        if (confirmed & (difference > widened)).any():
+            other = Ladder.around(forward, x[rows], steps, noise, slopes.precision, y[rows]).central()[0]
+            widened = np.fmax(widened, np.fmin(difference, np.abs(slopes.value[rows] - other)))
         confirmed &= widened <= _MIN_GAIN * fine.error
     value, error = np.where(confirmed, slopes.value[rows], fine.value), np.where(confirmed, widened, fine.error)
     return slopes.with_rows(rows, replace(fine, value=value, error=error, noise=slopes.noise[rows]))
