@@ -18,7 +18,7 @@ from .call import centre
 from .column import Undecided
 from .record import Dtype, Given, Held, Piece, Proof, Stretch, Word, merged
 from .search import MOST_EFFORT, Search
-from .trust import call_first, control, functions_of, refuse_what_tells, stateless
+from .trust import call_first, control, reached_by, refuse_what_tells, stateless
 
 _CONTROLS = 16  # sample: of the boxes that are decided
 _WIDEST_POINT = 2.0**-36  # bound: of what encloses a kink, or a jump
@@ -166,10 +166,10 @@ def _trusted(search: Search) -> Iterator[None]:
         raise Undecided(
             f"only what is swept in {' or '.join(get_args(Dtype))}, in one element of an input, is enclosed"
         )
-    functions = functions_of(section, surrogate)
+    functions, objects = reached_by(section, surrogate)
     refuse_what_tells(functions)
     call_first(section, _curve(search), search.grad_output, centre((search.start, search.stop)))
-    with stateless(functions, section):
+    with stateless(functions, objects, section):
         yield
         search.repeat()
         _control(search)

@@ -28,14 +28,17 @@ _TELLING_OF_IT |= {"overrides", "_python_dispatch", "__torch_function__", "rando
 _ELSEWHERE = frozenset(("random", "time", "os", "sys", "inspect", "secrets", "datetime", "threading", "ctypes", "gc"))
 _OF_GLOBALS, _OF_ATTRIBUTES = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_ATTR", "LOAD_METHOD")
 _OURS = f"{PACKAGE}.server."  # what passes the arguments on, and may look at them
+_CALLED = ("__call__", "forward")  # methods that run where an object is called, of a module the second
+_NO_OBJECTS = (ModuleType, type, torch.Tensor)
 _DEEP, _MANY = 3, 1000  # budget: of what is compared before and after: levels, and elements of one
 # bound: of rounding in a control, relative to the number and to the largest
 _CLOSE = {torch.float64: (1e-7, 1e-9), torch.float32: (1e-3, 1e-5)}
 
 
-def functions_of(section: Section, surrogate: Callable[..., Any] | None) -> list[FunctionType]:
-    """The functions of Python that a call runs, as far as they are reached by their names."""
-    found: dict[int, FunctionType] = {}
+def reached_by(section: Section, surrogate: Callable[..., Any] | None) -> tuple[list[FunctionType], list[Any]]:
+    """The functions of Python that a call runs, as far as their names reach them, and the objects that it calls."""
+    functions: dict[int, FunctionType] = {}
+    objects: dict[int, Any] = {}
     waiting: list[Any] = [section.op.function, section.op.call, surrogate]
     while waiting:
         each = waiting.pop()
@@ -46,18 +49,19 @@ def functions_of(section: Section, surrogate: Callable[..., Any] | None) -> list
             waiting += [each.func, *each.args, *each.keywords.values()]
         elif isinstance(each, MethodType):
             waiting += [each.__func__, each.__self__]
-        elif isinstance(each, FunctionType) and id(each) not in found and not _is_installed(each):
-            found[id(each)] = each
-            waiting += [value for _, value in _reached(each)]
-        elif isinstance(called := vars(type(each)).get("__call__"), FunctionType):
-            waiting.append(called)
-    return list(found.values())
+        elif isinstance(each, FunctionType):
+            if id(each) not in functions and not _is_installed(each):
+                functions[id(each)] = each
+                waiting += [value for _, value in _reached(each)]
+        elif id(each) not in objects and hasattr(each, "__dict__") and not isinstance(each, _NO_OBJECTS):
+            objects[id(each)] = each
+            waiting += [vars(kind).get(name) for kind in _own(type(each)) for name in _CALLED]
+            waiting += vars(each).values() if type(each).__module__.startswith(_OURS) else ()
+    return list(functions.values()), list(objects.values())
 
 
 def _own(function: Any) -> list[type]:
-    """The classes of a Function that are not torch's; a plain function has none. Refuses an object, which has more."""
-    if not isinstance(function, type | FunctionType):
-        raise Undecided("it is an object, which may keep something from one call to the next")
+    """The classes of a Function, or of an object, that are not torch's; a plain function has none."""
     classes: tuple[type, ...] = getattr(function, "__mro__", ())
     return [each for each in classes if not each.__module__.startswith("torch.") and each is not object]
 
@@ -121,16 +125,16 @@ def refuse_what_tells(functions: list[FunctionType]) -> None:
 
 
 @contextmanager
-def stateless(functions: list[FunctionType], section: Section) -> Iterator[None]:
+def stateless(functions: list[FunctionType], objects: list[Any], section: Section) -> Iterator[None]:
     """Refuse what is kept from one call to the next, and put the names of classes and modules back."""
-    before = _state(functions, section)
+    before = _state(functions, objects, section)
     modules = [
         (names, dict(names)) for names in {id(each.__globals__): each.__globals__ for each in functions}.values()
     ]
     classes = [(kind, dict(vars(kind))) for kind in _own(section.op.function)]
     try:
         yield
-        if _state(functions, section) != before:
+        if _state(functions, objects, section) != before:
             raise Undecided("it keeps something from one call to the next")
     finally:
         for names, known in modules:
@@ -140,14 +144,14 @@ def stateless(functions: list[FunctionType], section: Section) -> Iterator[None]
                 setattr(kind, name, known[name])
 
 
-def _state(functions: list[FunctionType], section: Section) -> Any:
+def _state(functions: list[FunctionType], objects: list[Any], section: Section) -> Any:
     """What can be compared of all that the functions name."""
     classes = [vars(each) for each in _own(section.op.function)]
     named = [each for function in functions for each in _reached(function)]
     return (
         [_digest(value, _DEEP) for names in classes for _, value in sorted(names.items(), key=str)],
         [(name, _digest(value, _DEEP)) for name, value in named],
-        [_digest(vars(function), _DEEP) for function in functions],
+        [_digest(vars(each), _DEEP) for each in (*functions, *objects)],
     )
 
 

@@ -12,6 +12,8 @@ import torch
 from support.sections import op_of, section, written
 
 from gradloupe.ops import Op
+from gradloupe.server.inference.construction.op import op_of as called
+from gradloupe.server.inference.recipe import parse_recipe
 from gradloupe.server.proof import Proof, prove
 
 Derivative = Callable[[torch.Tensor], torch.Tensor]
@@ -41,6 +43,48 @@ def looked_at(op: Op, grad_output: float = 1.0, **asked: Any) -> Proof:
 def of_square(derivative: Derivative) -> Proof:
     """What is proved of x² with this derivative."""
     return looked_at(written(lambda x: x * x, derivative))
+
+
+class Counts:
+    """Keeps how often it is called, by itself and by a method."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def __call__(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return self.forward(x, scale)
+
+    def forward(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return scale * torch.sin(x)
+
+
+class CountingModule(torch.nn.Module):
+    calls = 0
+    forward = Counts.forward
+
+
+class Scales(torch.nn.Module):
+    """Keeps nothing but a parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.tensor(2.0, dtype=torch.float64))
+
+    def forward(self, x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return self.factor * scale * torch.sin(x)
+
+
+@pytest.mark.parametrize("recipe", ["x: float64[3]; scale: float64[]", "x: float64[3]; scale: float64[3]"])
+@pytest.mark.parametrize(
+    ("function", "word"),
+    [(Counts(), "nothing"), (Counts().forward, "nothing"), (CountingModule(), "nothing"), (Scales(), "proved")],
+)
+def test_an_object_that_keeps_something_from_one_call_to_the_next_is_refused(
+    function: Any, word: str, recipe: str
+) -> None:
+    assert looked_at(called(function, parse_recipe(recipe), "one", "One", "yours")).word == word
 
 
 def swallows(x: torch.Tensor) -> torch.Tensor:
