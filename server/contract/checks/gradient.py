@@ -35,7 +35,7 @@ from .surrogate import SURROGATE_SENTENCE, surrogate_explains
 _REMEASURED, _RANGE = 4, 0.05
 _OTHER_SPAN = 0.37  # sample: the share of it that the second measurement of a slope takes
 # sample: forward's jumps are looked for on so many random lines through all tensors, first so near and then so far.
-_LINES, _NEAR, _WAY = 2, 1e-4, 0.25
+_LINES, _NEAR, _WAY = 2, 1e-4, 0.5
 # sample: how many draws tell chance from a wrong gradient; the other, a bound, is by how many standard errors.
 _DRAWS, _CHANCE = 64, 5.0
 _SMALL = "It is only a remark: torch's own special functions are off by as much, and float32 by more."

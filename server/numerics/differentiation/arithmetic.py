@@ -20,7 +20,7 @@ from .noise import irrational, looks_rounded, relative_precision
 TensorsByName = Mapping[str, torch.Tensor]
 # sample: by this share numbers are moved, so that none has few bits, and none leaves a domain; and forward is asked for
 # values of several sizes by numbers of these.
-_UNROUND, _SEED, _SIZES = 1e-9, 7, tuple(3.0**-power for power in range(-1, 7))
+_UNROUND, _SEED, _APART, _SIZES = 1e-9, 7, 1009, tuple(3.0**-power for power in range(-1, 7))
 _SHORT_BITS = 8, 11  # unit: the significant bits of bfloat16 and float16
 _ENOUGH, _MOST_DRAWS = 256, 8  # budget: so many values tell, and of few outputs as many as so many random inputs give
 _MIN_VALUES = 8  # pattern: fewer values than this say nothing against a staircase
@@ -62,9 +62,20 @@ def arithmetic_precision(ask: Callable[[TensorsByName], Iterable[torch.Tensor]],
     if all(mantissa_bits(_flat(each)) > FLOAT32_BITS for each in outputs):
         return least
     draws = math.ceil(_ENOUGH / max(1, len(_SIZES) * min(map(torch.numel, outputs), default=1)))
-    seeds = range(_SEED, _SEED + min(draws, _MOST_DRAWS))
-    random = ({name: irregular_tensor(one, seed) for name, one in tensors.items()} for seed in seeds)
-    sizes = ({name: size * one for name, one in some.items()} for some in (tensors, *random) for size in _SIZES)
+    # Each input and each size has its own numbers: of equal ones, and of what is their ratio, one value may be all.
+    apart = range(0, _APART * len(tensors), _APART)
+    random = (
+        (
+            size,
+            {
+                name: irregular_tensor(one, _SEED + place + at)
+                for at, (name, one) in zip(apart, tensors.items(), strict=True)
+            },
+        )
+        for place, size in enumerate(_SIZES * min(draws, _MOST_DRAWS))
+    )
+    given = (*((size, tensors) for size in _SIZES), *random)
+    sizes = ({name: size * one for name, one in some.items()} for size, some in given)
     several = filter(None, (outputs, *(_outputs(ask, each) for each in sizes)))
     told = (precision_of_values(np.concatenate([*map(_flat, each)])) for each in zip(*several, strict=True))
     return max((least, *told))

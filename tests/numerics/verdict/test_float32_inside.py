@@ -7,6 +7,7 @@ from functions.float32_inside import FORMULAS, Rounded
 from support.sections import look, op_of, section
 
 from gradloupe.ops import Input
+from gradloupe.server.numerics.differentiation.arithmetic import arithmetic_precision
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.status import Status
 from gradloupe.server.numerics.surface.surface import surface
@@ -58,3 +59,12 @@ def test_no_view_of_several_elements_accuses_what_rounds_inside(inside):
 def test_both_tell_the_other_sign(inside):
     bent = "gelu", "log(1 + x²)", "elu", "log cosh"
     assert {each: differs_in_views(each, inside, -1.0) for each in bent} == dict.fromkeys(bent, (True, True))
+
+
+@pytest.mark.parametrize("inside", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_what_one_input_is_to_another_whatever_their_size_tells_what_it_is_computed_in(inside):
+    def cosine(given):
+        return (torch.cosine_similarity(*(each.to(inside) for each in given.values()), dim=-1).double(),)
+
+    held = {"x": torch.linspace(-1.1, 2.3, 7).double(), "w": torch.linspace(1.9, -0.7, 7).double() ** 2}
+    assert arithmetic_precision(cosine, held) == torch.finfo(inside).eps / 2
