@@ -152,13 +152,14 @@ def remeasure_doubtful(
     with np.errstate(all="ignore"):
         off = np.abs(analytical / grad_output - slopes.value)
         doubtful = slopes.doubted_by(analytical / grad_output)
-        if (scatter := _scatter(section, at, slopes, off, doubtful)).any():
-            slopes = slopes.known_to(scatter)
-            curve, doubtful = replace(curve, slopes=slopes), slopes.doubted_by(analytical / grad_output)
         if doubtful.size:
             visible = _visible_slopes(at.x, curve.values, slopes)
             lost = _LOST_SHARE * tolerance_for(0.0, dtype).rtol * (np.abs(slopes.value) + visible)
             doubtful = doubtful[~(off <= lost)[doubtful]]
+        if (scatter := _scatter(section, at, slopes, off, doubtful)).any():
+            slopes = slopes.known_to(scatter)
+            curve = replace(curve, slopes=slopes)
+            doubtful = np.intersect1d(doubtful, slopes.doubted_by(analytical / grad_output))
     if not doubtful.size:
         return curve
     forward = nan_outside_domain(section, at.x)
