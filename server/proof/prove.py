@@ -57,8 +57,11 @@ def searched(
 
 def _found(search: Search) -> Proof:
     rounding = torch.finfo(search.section.dtype).eps / 2 * search.largest
-    refuted = [box for off, box in search.refuted if off > rounding]
-    small = [box for off, box in search.refuted if not off > rounding]  # is rounding, and nobody is accused
+    large = [each for each in search.refuted if each[0] > rounding]
+    if sum(off * (box[1] - box[0]) for off, box in large) <= rounding * (search.stop - search.start):
+        large = []  # who runs it sees no difference that comes to less than rounding, as on a stair of a bisection
+    refuted = [box for _, box in large]
+    small = [each[1] for each in search.refuted if each not in large]  # is rounding, and nobody is accused
     left = _sides([*(box for box, _ in search.todo), *search.unknown, *small])
     proved = _stretches(search.proved, search.held)
     return Proof(
