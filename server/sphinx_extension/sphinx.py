@@ -90,17 +90,14 @@ def _measured(folder: Path, path: str, words: dict[str, str], recipe: str, check
     from gradloupe.server.inference.recipe.recipe import BadRecipe, NotInferred
     from gradloupe.server.notebook import process_restored
     from gradloupe.server.notebook.arguments import CheckArguments
-    from gradloupe.server.notebook.subject import make_subject
+    from gradloupe.server.notebook.subject import examine_subject, make_subject, run_to_end
     from gradloupe.server.png.rasterizer import drawn
-    from gradloupe.server.publish.figure import measured_figure
+    from gradloupe.server.publish.figure import figure_files, measured_figure
     from gradloupe.server.publish.sliders import usual_sliders
     from gradloupe.server.url.address import curves_only, without_display_options
     from gradloupe.server.url.parse import read_address
     from gradloupe.server.url.representations import REPRESENTATIONS, check_representation
     from gradloupe.server.worker.answer import device_summary
-
-    from ..notebook.subject import examine_subject, run_to_end
-    from ..publish.figure import figure_files
 
     with process_restored():
         function = _imported(path)
@@ -162,7 +159,7 @@ def _write(app: Sphinx, env: BuildEnvironment) -> Iterator[str]:
             getLogger(__name__).error("gradloupe: %s", sentence, location=place)
             app.statuscode = 1
     if app.builder.format == "html" and app.builder.name != "epub":
-        from ..publish.figure import shared_files
+        from gradloupe.server.publish.figure import shared_files
 
         target = Path(app.outdir, "_static", _FOLDER)
         shutil.rmtree(target, ignore_errors=True)
