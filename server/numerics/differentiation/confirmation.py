@@ -30,7 +30,7 @@ FLOAT32_STEP, _GRADUAL = 2.0**-21, 5.0
 _THREE_SCALES = 2.5  # ulps: so many times the rounding of a value is in a slope without curvature, times its step
 _AGREEING = 3  # pattern: so many scales on which it is straight, and all of those, agree about what may be rounding
 # bound: steps of forward up to this share of its size may be the rounding of float32, and no shape of its own.
-ROUNDED_INSIDE = 2.0**-22
+_ROUNDED_INSIDE = 2.0**-22
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,8 @@ class Answer:
     """Whether forward ``contradicts`` what was returned, ``follows`` it, or the dispute is ``hidden`` by rounding.
 
     None of it is so where forward is straight on no scale. ``plainly``: it is from the smallest on, which
-    contradicts, until it bends. ``vaguely``: it contradicts where it may stand on one step of float32 alone.
-    ``excuses``: it follows what was returned over as long a way that no rounding of float32 hides what is disputed.
-    ``least`` is the least step on which rounding can still tell the two slopes apart.
+    contradicts, until it bends. ``vaguely``: it contradicts where it may stand on one step of float32 alone. ``least``
+    is the least step on which rounding can still tell the two slopes apart.
     """
 
     contradicts: Mask
@@ -82,7 +81,6 @@ class Answer:
     hidden: Mask
     plainly: Mask
     vaguely: Mask
-    excuses: Mask
     least: Array
 
     at = at_rows
@@ -93,13 +91,13 @@ def confirmed(closeness: Closeness, dispute: Dispute) -> Answer:
     """What forward says to a dispute, seen as closely as that."""
     if not dispute.x.size:
         none = np.zeros(0, bool)
-        return Answer(none, none, none, none, none, none, np.zeros(0))
+        return Answer(none, none, none, none, none, np.zeros(0))
     seen = _seen(closeness, dispute)
-    against, follows, plainly, vaguely, excuses = _supported(closeness, dispute, seen)
+    against, follows, plainly, vaguely = _supported(closeness, dispute, seen)
     if closeness.eps > 2 * EPSILON:
         against &= ~_explained_by_blur(closeness, dispute)
     hidden = ~np.isfinite(seen.runs[0, _MIN_SCALES - 1])
-    return Answer(against, follows, hidden, plainly, vaguely, excuses, seen.least)
+    return Answer(against, follows, hidden, plainly, vaguely, seen.least)
 
 
 @np.errstate(all="ignore")
@@ -156,15 +154,15 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     return _Seen(rises, runs, np.where(changes <= ALIKE * dispute.distance, slopes[:, :-1], np.nan), changes, least)
 
 
-def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask, Mask, Mask, Mask]:
-    """Whether the scale that decides supports what was measured, or what was returned; the smallest the former;
-    whether all that do may be steps of float32; and whether what was returned is supported by one that cannot be.
+def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask, Mask, Mask]:
+    """Whether the scale that decides supports what was measured, or what was returned; the smallest the former; and
+    whether all that do may be steps of float32.
     """
     low, high, n = seen.slopes.min(axis=0), seen.slopes.max(axis=0), np.arange(dispute.x.size)
     beyond = np.maximum(low - dispute.returned, dispute.returned - high) / dispute.distance
     contradicts = (beyond > 0.5) & (beyond <= _APART)
-    rounding = ROUNDED_INSIDE * closeness.height
-    rounding = rounding + ROUNDED_INSIDE * closeness.reach * (np.abs(dispute.returned) + dispute.distance)
+    rounding = _ROUNDED_INSIDE * closeness.height
+    rounding = rounding + _ROUNDED_INSIDE * closeness.reach * (np.abs(dispute.returned) + dispute.distance)
     # What may be rounding: on either side, and on all smaller scales too.
     rounded = np.abs(seen.rises - dispute.returned * seen.runs) <= rounding
     sides: Mask = np.logical_and.accumulate(rounded, axis=1)
@@ -180,15 +178,13 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     known = np.isfinite(low)
     first: NDArray[np.intp] = (known & ~small).argmax(axis=0)
     above = contradicts[first, n] & ~small[first, n]
-    clear = dispute.distance * seen.runs[0, : low.shape[0]] > rounding
-    excuses = ((beyond <= ALIKE) & clear).any(axis=0)
     vague = known & small
     persistent = (contradicts | ~vague).all(axis=0) & (vague.sum(axis=0) >= _AGREEING)
     # It is straight from the smallest scale on, which contradicts, and once it bends it is straight no more.
     plainly = contradicts[known.argmax(axis=0), n] & known[:2].any(axis=0)
     plainly &= np.count_nonzero(known[1:] & ~known[:-1], axis=0) + known[0] == 1
     contradicts = ~within & (persistent & _is_no_step(closeness, seen, vague) | above)
-    return contradicts, within, plainly, ~above, excuses
+    return contradicts, within, plainly, ~above
 
 
 def _is_no_step(closeness: Closeness, seen: _Seen, vague: Mask) -> Mask:

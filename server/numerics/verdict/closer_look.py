@@ -21,10 +21,8 @@ from ...runtime.arrays import (
 from ..curve.curve import Curve, nan_outside_domain
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation, differences_at_rows
-from ..curve.integral_check import IntegralCheck
 from ..differentiation.confirmation import (
     CLEAR,
-    ROUNDED_INSIDE,
     SHARE_SEEN,
     Closeness,
     Dispute,
@@ -82,11 +80,10 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
         low, high = area.left[some], area.right[some]
         # What differs in a cell as a whole may hide in it; in doubt, a part must differ by more than forward's noise.
         noise = (area.noise[some] + area.noise[some + 1]) if asked is doubtful else np.zeros(some.size)
-        holds, excused = _differs_inside(evaluation, curve, (low, high), slack[some], noise, rtol, levels, parts)
+        holds = _differs_inside(evaluation, curve, (low, high), slack[some], noise, rtol, levels, parts)
         if asked is doubtful:
             cells[some[holds]] = Status.DIFFERS
         elif rows.size:
-            holds |= _beyond_float32(evaluation, curve, area, some, excused)
             cells[rows[~_for_all(rows, some, holds)]] = Status.UNDECIDED
 
 
@@ -169,67 +166,44 @@ def _differs_inside(
     rtol: float,
     levels: int,
     parts: int,
-) -> tuple[Mask, Array]:
+) -> Mask:
     """Which cells have ``parts`` in which backward differs by more than is allowed; the worst part is divided.
 
-    Over a part of a cell it differs by more than the ``noise`` there, too. And how much of a rise is excused by the
-    slopes in the parts of each cell.
+    Over a part of a cell it differs by more than the ``noise`` there, too.
     """
     low, high = (ends.copy() for ends in cells)
-    holds, excused = np.zeros(low.size, bool), np.zeros(low.size)
-    for level in range(levels if evaluation.section.stacked else 1):
+    holds = np.zeros(low.size, bool)
+    for _ in range(levels if evaluation.section.stacked else 1):
         left = np.flatnonzero(~holds)
         if not left.size:
             break
         sides = low[left], high[left]
-        edges, off, against, excuses = _disputed_parts(evaluation, curve, sides, allowed[left], noise[left], rtol)
-        if not level:
-            excused = np.where(excuses, consecutive_differences(edges) * off, 0.0).sum(axis=0)
+        edges, off, against = _disputed_parts(evaluation, curve, sides, allowed[left], noise[left], rtol)
         holds[left] = against.sum(axis=0) >= parts
         worst, column = np.nan_to_num(off).argmax(axis=0), np.arange(left.size)
         low[left], high[left] = edges[worst, column], edges[worst + 1, column]
-    return holds, excused
-
-
-def _beyond_float32(
-    evaluation: Evaluation, curve: Curve, area: IntegralCheck, some: NDArray[np.intp], excused: Array
-) -> Mask:
-    """Where what is not ``excused`` of a cell's residual is more than the rounding of float32 makes of a rise.
-
-    It cannot be hidden by steps of float32 in parts of the cell.
-    """
-    scale, residual, width = abs(evaluation.grad_output), np.abs(area.residual[some]), (area.right - area.left)[some]
-    nearby = moving_maximum(finite_numbers(np.abs(curve.values), 0.0), _NEARBY)[area.ends[some]]
-    steepest = largest_magnitude(evaluation.rows.x) * (area.size[some] + residual) / width
-    rounding = 2 * ROUNDED_INSIDE * (scale * nearby + steepest)
-    rounding += area.noise[some] + area.noise[some + 1] + area.unsure[some]
-    beyond: Mask = residual - scale * excused > rounding
-    return beyond
+    return holds
 
 
 def _disputed_parts(
     evaluation: Evaluation, curve: Curve, cells: tuple[Array, Array], allowed: Array, noise: Array, rtol: float
-) -> tuple[Array, Array, Mask, Mask]:
-    """The edges of the parts of each cell, how far backward is off in their middles, whether that is confirmed, and
-    whether a slope that no rounding of float32 hides excuses it.
-    """
+) -> tuple[Array, Array, Mask]:
+    """The edges of the parts of each cell, how far backward is off in their middles, and whether that is confirmed."""
     section, scale, (low, high) = evaluation.section, evaluation.grad_output, cells
     parts = _PARTS if section.stacked else _PARTS_ALONE
     edges = section.snap(low + (high - low) * unit_shares(parts))
     middle = section.snap(((edges[1:] + edges[:-1]) / 2).ravel())
     returned = section.gradient(middle, scale).reshape(edges[1:].shape)
-    worst, column = np.zeros(returned.shape), np.arange(low.size)
-    against, excuses = np.zeros((2, *returned.shape), bool)
+    worst, against, column = np.zeros(returned.shape), np.zeros(returned.shape, bool), np.arange(low.size)
     for closeness in _closenesses(evaluation, curve):
         rises = consecutive_differences(closeness.forward(edges.ravel()).reshape(edges.shape))
         widths = edges[1:] - edges[:-1]
         off = np.abs(returned / scale - rises / widths)
         asked = off * abs(scale) > allowed + rtol * np.abs(returned) + noise / widths
         dispute = Dispute(middle.reshape(asked.shape)[asked], returned[asked] / scale, off[asked])
-        answer = confirmed(closeness, dispute)
-        against[asked] |= answer.contradicts
-        excuses[asked] |= answer.excuses
-        if answer.contradicts.any():
+        holds = confirmed(closeness, dispute).contradicts
+        against[asked] |= holds
+        if holds.any():
             against[asked] &= ~wavers(returned_for(evaluation.section, evaluation.grad_output), dispute, closeness.eps)
             one = np.where(against, off, -1.0).argmax(axis=0)
             one, some = one[against[one, column]], column[against[one, column]]
@@ -239,7 +213,7 @@ def _disputed_parts(
             )
             against[:, some[explained]] = False
         worst = np.fmax(worst, off)
-    return edges, worst, against, excuses
+    return edges, worst, against
 
 
 def _some_of(disputed: NDArray[np.intp], evaluation: Evaluation, most: int = _MOST_CONFIRMED) -> NDArray[np.intp]:

@@ -34,6 +34,8 @@ def test_a_right_function_matches_at_first_sight_and_from_near_and_never_differs
 
 # Triangle waves below the rounding of a steep cube, and beside steps of float32; a chirp and a staircase of float32.
 WAVES_BENEATH_ROUNDING = 10111, 10591, 10747, 11035, 11467, 11527
+# Stairs beside what float32 makes of a steep curve, and a fast wave: cells that are off by more than they may round.
+STAIRS_IN_FLOAT32 = 210861, 210863, 211423, 212391, 213387
 # Stairs at the limit of rounding, a phase that float32 rounds, a wave between two numbers, one on a step of float32;
 # two waves, the phase of one of which is large; a wave, stairs and steps of float32 far below it.
 FINE_STRUCTURE = 18475, 18844, 14541, 14383, 81887, 81373
@@ -45,7 +47,7 @@ def test_a_forward_that_is_straight_between_two_of_its_own_steps_has_not_that_sl
     assert [look(op, -9.0, stop)[1].word for stop in (-5.0, -4.9, -5.1)] == ["matches"] * 3
 
 
-@pytest.mark.parametrize("number", [*range(0, 90, 5), *WAVES_BENEATH_ROUNDING, *FINE_STRUCTURE])
+@pytest.mark.parametrize("number", [*range(0, 90, 5), *WAVES_BENEATH_ROUNDING, *STAIRS_IN_FLOAT32, *FINE_STRUCTURE])
 def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(number):
     """Waves faster than the rows, steps, kinks by the thousand, float32 inside."""
     each = random_sum(number)
@@ -57,7 +59,7 @@ def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(numbe
 
 # A softplus in float32, a Gauss and a sine rounded to float32 inside, a cube beside two of these; triangle waves
 # that are faster than the rows.
-@pytest.mark.parametrize("number", [10175, 10310, 11005, 10235, 130150, 130460, 171191, 171334, 171514])
+@pytest.mark.parametrize("number", [10175, 10310, 11005, 10235, 130150, 130460, 171191, 171514])
 def test_what_is_wrong_in_half_a_cell_is_seen_between_the_rows(number):
     each = random_sum(number)
     verdict = look(each.op(each.half_a_cell()), each.start, each.stop, each.count, dtype=each.dtype)[1]
