@@ -15,7 +15,6 @@ from torch.autograd.function import BackwardCFunction, _SingleLevelFunction, onc
 
 from .arguments import input_shape
 from .section import Section
-from .user_call import call_user_code
 from .vjp import pull_back, uneven
 
 FunctionClass = type[torch.autograd.Function]
@@ -61,7 +60,7 @@ class CallGraph:
         leaves = [input_leaf(section, name, values, t) for name, values in section.inputs]
         # An in-place Function cannot take a leaf.
         given = [leaf.clone() for leaf in leaves]
-        y = call_user_code(section.call, *given, *(value for _, value in section.parameters))
+        y = section.call(*given, *(value for _, value in section.parameters))
         outputs = dict(zip(section.op.outputs, y if isinstance(y, tuple) else (y,), strict=False))
         return cls(leaves, dict(zip(dict(section.inputs), given, strict=True)), outputs)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .rng import seeding
+from .rng import seed_all_generators
 from .section import Section
 
 _T = TypeVar("_T")
@@ -41,13 +41,13 @@ def remembered(
             except TypeError:
                 found, key = None, ()
             if found is None:
-                seeding.due = _WITHIN
+                seed_all_generators(_WITHIN)
                 found = function(*arguments)
                 if key and worth(found):
                     kept[key] = found
                     if len(kept) > most:
                         del kept[next(iter(kept))]
-            seeding.due = _BEHIND
+            seed_all_generators(_BEHIND)
             return found
 
         return ask

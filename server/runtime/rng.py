@@ -30,7 +30,6 @@ class GeneratorStates:
     @classmethod
     def now(cls) -> GeneratorStates:
         """The current states."""
-        seeding.settle()
         generator = _NUMPY.get_bit_generator()
         cuda = _CUDA.get_rng_state_all() if _CUDA.is_initialized() else ()
         states = np.random.get_state(legacy=False), random.getstate()
@@ -48,7 +47,6 @@ class GeneratorStates:
 
     def restore(self) -> None:
         """Set all generators back to these states."""
-        seeding.due = None
         torch.set_rng_state(self.torch[0])
         if self.torch[1:]:
             _CUDA.set_rng_state_all(self.torch[1:])
@@ -69,19 +67,10 @@ def preserve_rng() -> Iterator[None]:
 
 
 class Seeding:
-    """The last seed, until it is taken over for generators elsewhere: those of a process that runs edited code.
-
-    One that is ``due`` is set before user code is called again: only that draws.
-    """
+    """The last seed, until it is taken over for generators elsewhere: those of a process that runs edited code."""
 
     def __init__(self) -> None:
         self.fresh: int | None = None
-        self.due: int | None = None
-
-    def settle(self) -> None:
-        """Seed all generators with what is due."""
-        if self.due is not None:
-            seed_all_generators(self.due)
 
     def take(self) -> int | None:
         """The seed, where there was a new one since this was last called."""
@@ -94,7 +83,7 @@ seeding = Seeding()
 
 def seed_all_generators(seed: int) -> None:
     """Seed all generators, whichever bit generator NumPy uses."""
-    seeding.fresh, seeding.due = seed, None
+    seeding.fresh = seed
     torch.default_generator.manual_seed(seed)
     if _CUDA.is_initialized():
         _CUDA.manual_seed_all(seed)

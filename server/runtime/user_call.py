@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .failure import exception_text
-from .rng import seeding
 from .timeouts import TookTooLong
 
 _PASSED = (SystemExit, KeyboardInterrupt, TookTooLong)  # they end more than the call
@@ -20,7 +19,6 @@ def call_user_code(call: Callable[..., Any], *arguments: Any, **options: Any) ->
 
     What it makes of floating-point errors (``numpy.seterr``) ends with the call.
     """
-    seeding.settle()
     with np.errstate():
         try:
             return call(*arguments, **options)
