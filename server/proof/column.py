@@ -184,11 +184,11 @@ class Column:
         return a.with_values(lanewise(subtract, a.values, b.values))
 
     def __mul__(self, other: Column) -> Column:
-        values = next((a.values for a, b in ((self, other), (other, self)) if a.vanishes_beside(b)), None)
+        values = next((a.values for a, b in ((self, other), (other, self)) if a._vanishes_beside(b)), None)
         values = lanewise(multiply, self.values, other.values) if values is None else values
         return Column(self.lanes, values, self.degree + other.degree, self.order + other.order)
 
-    def vanishes_beside(self, other: Column) -> bool:
+    def _vanishes_beside(self, other: Column) -> bool:
         """Whether it is 0 by what it was made of, and so is its product with the other, which is finite."""
         zero = type(self.values) is Uniform and truth(self.values[0]) is False
         return zero and all(head(each).is_finite() for each in other.values)

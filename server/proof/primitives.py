@@ -158,6 +158,8 @@ def _accumulate(run: Interpreter, func: Any, args: tuple[Any, ...], kwargs: dict
     for target, source in zip(_listed(targets), _listed(sources.expand(targets.shape)), strict=True):
         rows.setdefault(target, [columns[target]] * kwargs.get("include_self", True)).append(given[source])
     kind = args[4] if name == "scatter_reduce" else "sum"
+    if kind == "mean" and not out.is_floating_point():
+        raise Undecided("a mean of whole numbers")
     for target, row in rows.items():
         first, *others = row
         total = reduce(_KERNELS[kind], (each.scaled(kwargs.get("alpha", 1)) for each in others), first)

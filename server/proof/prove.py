@@ -60,8 +60,8 @@ def _found(search: Search) -> Proof:
     large = [each for each in search.refuted if each[0] > rounding]
     if sum(off * (box[1] - box[0]) for off, box in large) <= rounding * (search.stop - search.start):
         large = []  # who runs it sees no difference that comes to less than rounding, as on a stair of a bisection
-    refuted = [box for _, box in large]
-    small = [each[1] for each in search.refuted if each not in large]  # is rounding, and nobody is accused
+    refuted = {box for _, box in large}
+    small = [box for _, box in search.refuted if box not in refuted]  # is rounding, and nobody is accused
     left = _sides([*(box for box, _ in search.todo), *search.unknown, *small])
     proved = _stretches(search.proved, search.held)
     return Proof(

@@ -52,9 +52,8 @@ def function_precision(section: Section) -> float:
 def arithmetic_precision(ask: Callable[[TensorsByName], Iterable[torch.Tensor]], tensors: TensorsByName) -> float:
     """Half a unit in the last place of what the least precise of the outputs that ``ask`` gives was computed in.
 
-    ``tensors`` are some that it takes; it is at least that of any dtype there. Where these give short
-    values 17 calls, or up to
-    73 of few outputs, else one. What it raises tells nothing.
+    ``tensors`` are some that it takes; it is at least that of any dtype there. Where these give short values 17 calls,
+    or up to 73 of few outputs, else one. What it raises tells nothing.
     """
     outputs = _outputs(ask, tensors)
     dtypes = {each.dtype for each in (*tensors.values(), *outputs)}
@@ -62,23 +61,18 @@ def arithmetic_precision(ask: Callable[[TensorsByName], Iterable[torch.Tensor]],
     if all(mantissa_bits(_flat(each)) > FLOAT32_BITS for each in outputs):
         return least
     draws = math.ceil(_ENOUGH / max(1, len(_SIZES) * min(map(torch.numel, outputs), default=1)))
-    # Each input and each size has its own numbers: of equal ones, and of what is their ratio, one value may be all.
-    apart = range(0, _APART * len(tensors), _APART)
-    random = (
-        (
-            size,
-            {
-                name: irregular_tensor(one, _SEED + place + at)
-                for at, (name, one) in zip(apart, tensors.items(), strict=True)
-            },
-        )
-        for place, size in enumerate(_SIZES * min(draws, _MOST_DRAWS))
-    )
+    random = ((size, _random(tensors, draw)) for draw, size in enumerate(_SIZES * min(draws, _MOST_DRAWS)))
     given = (*((size, tensors) for size in _SIZES), *random)
     sizes = ({name: size * one for name, one in some.items()} for size, some in given)
     several = filter(None, (outputs, *(_outputs(ask, each) for each in sizes)))
     told = (precision_of_values(np.concatenate([*map(_flat, each)])) for each in zip(*several, strict=True))
     return max((least, *told))
+
+
+def _random(tensors: TensorsByName, draw: int) -> TensorsByName:
+    """Irregular numbers, others in each input and each draw: of equal ones a ratio, too, has one value alone."""
+    seeds = range(_SEED + draw, _SEED + draw + _APART * len(tensors), _APART)
+    return {name: irregular_tensor(one, seed) for seed, (name, one) in zip(seeds, tensors.items(), strict=True)}
 
 
 def _outputs(ask: Callable[[TensorsByName], Iterable[torch.Tensor]], tensors: TensorsByName) -> list[torch.Tensor]:
