@@ -56,6 +56,7 @@ function seen({ address, verdict: { word, sentence } }) {
 }
 
 function typed() {
+  find("#undo").disabled = false;
   find("#back").disabled = code.text() === start;
   if (find("#grade").dataset.note) tell("", "");
   clearTimeout(timer);

@@ -47,6 +47,7 @@ soleFigure(session, {
 
 function typed() {
   setReady("figure", null);
+  find("#undo").disabled = false;
   find("#link-trouble").textContent = "";
   showChanges();
   timers.forEach(clearTimeout);

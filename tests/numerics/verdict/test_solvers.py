@@ -15,10 +15,11 @@ def kepler(tolerance, factor=1.0):
     class Kepler(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
-            y, step = x, x.new_tensor(1.0)
-            while step > tolerance:
+            y = x
+            for _ in range(100):
                 y, before = x + 0.2 * torch.sin(y), y
-                step = (y - before).abs().max()
+                if (y - before).abs().max() <= tolerance:
+                    break
             ctx.save_for_backward(y)
             return y
 

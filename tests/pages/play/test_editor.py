@@ -53,6 +53,7 @@ def test_what_cannot_run_leaves_the_curves_and_stands_at_its_line(visit: Page) -
     page.goto("/play")
     judged(page, "matches")
     drawn = curves(page)
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
     for line, text in (
         (3, SKELETON.replace("import torch\n\n", "import torch\n\nx = (\n")),
         (15, SKELETON.replace("3 * x**2", "three * x**2")),
