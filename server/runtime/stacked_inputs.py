@@ -90,19 +90,6 @@ class InputCopies:
         alone = InputCopies(self.section.alone(), self.only)
         return np.concatenate([alone.willing(each[None]) for each in points])
 
-    def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
-        """Some ``outputs`` of copies; in each copy one of the ``elements`` of ``wrt`` is replaced by a number of ``t``.
-
-        NaN where the Function rejects it.
-        """
-        size, parts = self._at_once, []
-        for first in range(0, t.size, size):
-            now = slice(first, first + size)
-            points = self.repeated(t[now].size)
-            points[np.arange(len(points)), elements[now]] = t[now]
-            parts.append(self.willing(points)[:, outputs])
-        return np.concatenate(parts)
-
     def rows(self, which: Indices, grad_output: float) -> JacobianRows:
         """``grad_input`` for ``grad_output`` at each of these outputs alone, in as few calls as possible.
 

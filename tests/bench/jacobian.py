@@ -23,7 +23,7 @@ from gradloupe.server.numerics.jacobian.cell_status import judge_jacobian_cells
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
 from gradloupe.server.numerics.jacobian.scan import JacobianScan, ScanResult, column_batches, single_differences
 from gradloupe.server.numerics.tolerance import USUAL
-from gradloupe.server.runtime.arrays import EPSILON, Array
+from gradloupe.server.runtime.arrays import Array
 from gradloupe.server.runtime.batching import batched_copies
 from gradloupe.server.runtime.stacked_inputs import InputCopies
 
@@ -95,7 +95,7 @@ class Case:
         """Both Jacobians: a central difference a column, as gradcheck takes, and what backward returns for each row."""
         copies = self.copies
         returned = copies.rows(np.arange(copies.size), 1.0).gradients
-        ground = BasePoint(copies, SPAN, np.zeros(0), np.zeros(0), EPSILON)
+        ground = BasePoint.plain(copies, SPAN)
         numerical = np.empty((copies.size, copies.here.size))
         for some in column_batches(ground):
             numerical[:, some[0] : some[-1] + 1] = single_differences(ground, some).T

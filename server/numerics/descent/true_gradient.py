@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.reference import reference_copies
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
-from ...runtime.stacked_inputs import Indices, InputCopies
+from ...runtime.stacked_inputs import InputCopies
 from ..differentiation.arithmetic import precision_of
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.map_slopes import BasePoint, jacobian_slopes
@@ -102,8 +103,8 @@ class TrueForward:
 
         The arrays are flat: all elements of what moves for the first of the output, then for the next.
         """
-        around, noise = _Around(self, position, step), _ULPS / 2 * self.precision * np.abs(y)
-        ground = BasePoint(around, self.span, y, noise, self.precision, reach=np.abs(position))
+        outputs, noise = partial(self.outputs, step=step), _ULPS / 2 * self.precision * np.abs(y)
+        ground = BasePoint(outputs, position, self.span, y, noise, self.precision, reach=np.abs(position))
         cells = np.arange(y.size), np.arange(position.size)
         slopes, smooth = jacobian_slopes(ground, *cells), PointKind.SMOOTH
         for share in _CLOSER if self.precision == EPSILON else ():
@@ -115,22 +116,3 @@ class TrueForward:
             beside = (slopes.kind != smooth) & (seen | ((closer.value == 0) & (closer.error == 0)))
             slopes = slopes.with_rows(beside, closer.at(beside))  # the kink lay beside, between the steps
         return slopes
-
-
-@dataclass(frozen=True)
-class _Around:
-    """Forward as a map that can be differentiated ``here``, with the random numbers of a ``step``."""
-
-    truth: TrueForward
-    here: Array
-    step: int
-
-    def forward(self, points: Array) -> Array:
-        return self.truth.outputs(points, self.step)
-
-    willing = forward
-
-    def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
-        points = np.repeat(self.here[None], t.size, axis=0)
-        points[np.arange(t.size), elements] = t
-        return self.forward(points)[:, outputs]

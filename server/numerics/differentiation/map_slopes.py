@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
 from ...runtime.reference import is_repeated
-from ...runtime.stacked_inputs import Indices, InputCopies
+from ...runtime.stacked_inputs import BATCH_ELEMENTS, Indices, InputCopies
 from .arithmetic import precision_of
 from .finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
 from .noise import (
@@ -28,33 +28,18 @@ _SAMPLES, _SAMPLE_SHARE = 24, 0.1
 _DIRECTIONAL_RTOL = 1e-6  # bound: slopes along a line are compared to this share of what they are made of
 
 
-class _Map(Protocol):
-    """A map that can be differentiated: some outputs as a function of some elements, held at ``here``."""
-
-    @property
-    def here(self) -> Array:
-        """Where the elements are held."""
-
-    def forward(self, points: Array, /) -> Array:
-        """All outputs (points × outputs). Raises ``FunctionFailed``."""
-
-    def willing(self, points: Array, /) -> Array:
-        """The same, NaN where the Function refuses a point."""
-
-    def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
-        """Some outputs, for one of the elements at each of the numbers ``t``."""
-
-
 @dataclass(frozen=True)
 class BasePoint:
-    """The point at which a Jacobian is taken: the output ``y`` there, its noise, and the precision of forward.
+    """The point ``here`` at which a map is differentiated: its outputs ``y`` there, their noise, and its precision.
 
-    ``span`` is the range of ``wrt``, the scale of all steps; ``precision`` is half a unit in the last place.
+    ``outputs`` gives those for every row of points (points × elements), NaN where the Function refuses one. ``span`` is
+    the range of the elements, the scale of all steps; ``precision`` is half a unit in the last place.
     ``deterministic`` says that forward, asked again, answers the same. Where elements are as far from 0 as a ``reach``
     beyond the span, that is the scale of their steps.
     """
 
-    copies: _Map
+    outputs: Callable[[Array], Array]
+    here: Array
     span: float
     y: Array
     noise: Array
@@ -63,19 +48,17 @@ class BasePoint:
     reach: float | Array = 0.0
 
     @classmethod
-    def plain(cls, copies: _Map, span: float, precision: float = EPSILON) -> BasePoint:
+    def plain(cls, copies: InputCopies, span: float, precision: float = EPSILON) -> BasePoint:
         """The point without noise probes, from one forward. Raises ``FunctionFailed``."""
         y = copies.forward(copies.here[None])[0]
-        return cls(copies, span, y, np.zeros(y.size), precision)
+        return cls(copies.willing, copies.here, span, y, np.zeros(y.size), precision)
 
     @classmethod
     def of(cls, copies: InputCopies, span: float) -> BasePoint:
         """The point with noise, precision and determinism probed, from 121 forwards. Raises ``FunctionFailed``."""
-        y = copies.forward(copies.here[None])[0]
-        t = span * np.linspace(-_SAMPLE_SHARE, _SAMPLE_SHARE, _SAMPLES)
-        probes = _probes(copies.here, span)
+        ground, t = cls.plain(copies, span), span * np.linspace(-_SAMPLE_SHARE, _SAMPLE_SHARE, _SAMPLES)
         with np.errstate(all="ignore"):
-            points = np.concatenate((_on_line(copies.here, t), *probes))
+            points = np.concatenate((_on_line(copies.here, t), *_probes(copies.here, span)))
             # All of them are asked again: in a shorter batch other lanes of the processor would round otherwise.
             values, again = copies.willing(points), copies.willing(points)[:_SAMPLES]
             samples, probed = values[:_SAMPLES], values[_SAMPLES:]
@@ -83,14 +66,28 @@ class BasePoint:
             precision = _precision(copies, t, samples)
             if precision != EPSILON:
                 probed = copies.willing(np.concatenate(_probes(copies.here, span, precision)))
-            noise = _noise(probed, y, precision)
-        return cls(copies, span, y, noise, precision, deterministic)
+            noise = _noise(probed, ground.y, precision)
+        return replace(ground, noise=noise, precision=precision, deterministic=deterministic)
+
+    def along(self, direction: Array) -> BasePoint:
+        """The outputs as functions of one number: how far all elements are moved in this direction."""
+        return replace(self, outputs=lambda way: self.outputs(self.here + way * direction), here=np.zeros(1))
+
+    def moved(self, elements: Indices, t: Array, rows: Indices) -> Array:
+        """The outputs ``rows`` where, in each copy, one of the ``elements`` is replaced by a number of ``t``."""
+        size, parts = max(1, BATCH_ELEMENTS // max(self.here.size, self.y.size)), []
+        for first in range(0, t.size, size):
+            now = slice(first, first + size)
+            points = np.tile(self.here, (t[now].size, 1))
+            points[np.arange(len(points)), elements[now]] = t[now]
+            parts.append(self.outputs(points)[:, rows])
+        return np.concatenate(parts)
 
     @property
     def widest(self) -> Array:
         """The first step along each element."""
         widest = widest_step(1.0, self.precision) * np.maximum(self.span, self.reach)
-        return np.broadcast_to(widest, self.copies.here.shape)
+        return np.broadcast_to(widest, self.here.shape)
 
 
 @np.errstate(all="ignore")
@@ -99,15 +96,15 @@ def jacobian_slopes(ground: BasePoint, rows: Indices, columns: Indices) -> Slope
 
     Eight forwards a column, and a finer ladder with both sides for the cells that these cannot settle.
     """
-    t, y = ground.copies.here[columns], ground.y[rows]
+    t, y = ground.here[columns], ground.y[rows]
     steps = ground.widest[columns] * LADDER
     cells = y.size * columns.size
-    values = ground.copies.moved(np.tile(columns, 2 * LEVELS), np.concatenate((t + steps, t - steps)).ravel(), rows)
+    values = ground.moved(np.tile(columns, 2 * LEVELS), np.concatenate((t + steps, t - steps)).ravel(), rows)
     above, below = values.reshape(2, LEVELS, columns.size, y.size).swapaxes(2, 3).reshape(2, LEVELS, cells)
     gaps = np.tile((t + steps) - (t - steps), y.size)
     by, at, noise = np.tile(t, y.size), np.repeat(y, columns.size), np.repeat(ground.noise[rows], columns.size)
     return Ladder(by, at, above, below, np.tile(steps, y.size), gaps, noise, ground.precision).slopes(
-        lambda some: forward_of_cells(ground.copies, rows, columns, some),
+        lambda some: forward_of_cells(ground, rows, columns, some),
         lambda value: steepest_per_output(value, columns.size),
     )
 
@@ -118,14 +115,14 @@ def steepest_per_output(value: Array, columns: int) -> Array:
     return np.repeat(np.max(size, axis=1, initial=0.0, where=np.isfinite(size)), columns)
 
 
-def forward_of_cells(copies: _Map, rows: Indices, columns: Indices, cells: Indices) -> Forward:
+def forward_of_cells(ground: BasePoint, rows: Indices, columns: Indices, cells: Indices) -> Forward:
     """The outputs in some ``cells`` of these rows and columns, for numbers of the element of each cell's column."""
     which_row, places = np.divmod(cells, columns.size)
     moved, first, which = np.unique(places, return_index=True, return_inverse=True)
 
     def forward(t: Array) -> Array:
         t = t.reshape(-1, cells.size)
-        values = copies.moved(np.tile(columns[moved], len(t)), t[:, first].ravel(), rows)
+        values = ground.moved(np.tile(columns[moved], len(t)), t[:, first].ravel(), rows)
         return values.reshape(len(t), moved.size, -1)[:, which, which_row].ravel()
 
     return forward
@@ -167,30 +164,9 @@ def random_direction(size: int, seed: int) -> Array:
     return draw.uniform(0.5, 1.0, size) * draw.choice((-1.0, 1.0), size)
 
 
-@dataclass(frozen=True)
-class _Line:
-    """Outputs as a function of one number: how far all elements of a map are moved in a direction."""
-
-    copies: _Map
-    direction: Array
-
-    @property
-    def here(self) -> Array:
-        return np.zeros(1)
-
-    def forward(self, points: Array) -> Array:
-        return self.copies.forward(self.copies.here + points * self.direction)
-
-    def willing(self, points: Array) -> Array:
-        return self.copies.willing(self.copies.here + points * self.direction)
-
-    def moved(self, elements: Indices, t: Array, outputs: Indices) -> Array:
-        return self.willing(t[:, None])[:, outputs]
-
-
 def slopes_along(ground: BasePoint, direction: Array, rows: Indices) -> Slopes:
     """The numerical slopes of these outputs along a line in this direction through all elements."""
-    return jacobian_slopes(replace(ground, copies=_Line(ground.copies, direction)), rows, np.zeros(1, np.intp))
+    return jacobian_slopes(ground.along(direction), rows, np.zeros(1, np.intp))
 
 
 def partials_add_up(ground: BasePoint, rows: Indices, columns: Indices, partials: Slopes) -> NDArray[np.bool_]:
@@ -202,7 +178,7 @@ def partials_add_up(ground: BasePoint, rows: Indices, columns: Indices, partials
     shape = rows.size, columns.size
     value, error = partials.value.reshape(shape), partials.error.reshape(shape)
     smooth = (partials.kind.reshape(shape) == PointKind.SMOOTH).all(axis=0)
-    direction = np.zeros(ground.copies.here.size)
+    direction = np.zeros(ground.here.size)
     direction[columns[smooth]] = random_direction(columns.size, 3)[smooth]
     share, line = direction[columns], slopes_along(ground, direction, rows)
     parts = np.where(smooth, value * share, 0.0)

@@ -83,8 +83,8 @@ def judge_jacobian_cells(
         return JudgedCells(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
     doubtful = slopes.doubted_by(returned)
     if doubtful.size:
-        by, at = np.tile(ground.copies.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
-        forward = forward_of_cells(ground.copies, rows, columns, doubtful)
+        by, at = np.tile(ground.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
+        forward = forward_of_cells(ground, rows, columns, doubtful)
         slopes = remeasure(forward, by, at, slopes, doubtful, steepest_per_output(slopes.value, columns.size)[doubtful])
     largest = largest_magnitude(slopes.value) + height
     status = judge_slopes(returned, slopes, 1.0, Allowed(tolerance), allowance.dtype, largest)

@@ -101,12 +101,12 @@ class JacobianScan:
 
 def single_differences(ground: BasePoint, some: Indices) -> Array:
     """The slopes of all outputs by ``some`` elements of ``wrt`` (elements × outputs), by one difference each."""
-    here, step = ground.copies.here, _STEP * ground.span
+    here, step = ground.here, _STEP * ground.span
     points, place = np.empty((2 * some.size, here.size)), np.arange(some.size)
     points[:] = here
     above, below = here[some] + step, here[some] - step
     points[place, some], points[place + some.size, some] = above, below
-    values = ground.copies.willing(points)
+    values = ground.outputs(points)
     slope = np.subtract(values[: some.size], values[some.size :], out=values[: some.size])
     slope /= (above - below)[:, None]
     return slope
@@ -114,7 +114,7 @@ def single_differences(ground: BasePoint, some: Indices) -> Array:
 
 def column_batches(ground: BasePoint) -> Iterator[Indices]:
     """All elements of ``wrt``, as many at a time as have room in a batch."""
-    size = ground.copies.here.size
+    size = ground.here.size
     width = max(1, BATCH_ELEMENTS // (2 * size))
     for first in range(0, size, width):
         yield np.arange(first, min(first + width, size))
@@ -126,7 +126,7 @@ def _deviations(ground: BasePoint, returned: Array) -> Array:
     The bound is measured, not assumed: the differences, summed up along random directions, against the slope in that
     direction by a whole ladder.
     """
-    here, outputs = ground.copies.here.size, np.arange(returned.shape[0])
+    here, outputs = ground.here.size, np.arange(returned.shape[0])
     directions = np.random.default_rng(3).standard_normal((here, _DIRECTIONS)) / np.sqrt(here)
     summed = np.zeros((returned.shape[0], _DIRECTIONS))
     for some in column_batches(ground):
