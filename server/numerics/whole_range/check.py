@@ -23,10 +23,10 @@ from .judge import (
     RangeMeasurements,
     is_rounding,
     judge_range,
-    measure_range,
     missing_gradients,
     range_gradients,
     repeats_alone,
+    with_bounds,
 )
 from .relative_steps import forward_within, relative_step_slopes
 
@@ -108,8 +108,9 @@ def _check_at_scale(
 ) -> WholeRangeCheck:
     try:
         found = range_gradients(section, reference, grad_output)
-        data = measure_range(section, reference, grad_output, found, largest_gradient, seen)
-        return _empty_check(found.reach) if data is None else _check(data, surrogate)
+        if not found.x.size:
+            return _empty_check(found.reach)
+        return _check(with_bounds(found, largest_gradient, seen), surrogate)
     except FunctionFailed as failed:
         return _empty_check(DomainReach(0.0, 0.0, (failed.failure.kind, failed.failure.kind)))
 

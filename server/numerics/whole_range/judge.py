@@ -68,10 +68,10 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True)
 class RangeMeasurements:
-    """One section at many points: analytical gradient, measured slopes, and how far the two may be apart.
+    """One section at points ``x`` within ``reach``: analytical gradient, measured slopes, how far they may be apart.
 
-    ``rounding`` is how far forward's rounding may put them, ``scale`` the size of the gradients in sight. Near 0
-    forward may add numbers up to ``seen`` to x before it rounds.
+    There are no points where it has no gradient. ``rounding`` is how far forward's rounding may put the two apart,
+    ``scale`` the size of the gradients in sight. Near 0 forward may add numbers up to ``seen`` to x before it rounds.
     """
 
     section: Section
@@ -84,7 +84,7 @@ class RangeMeasurements:
     measured: RelativeStepSlopes
     rounding: Array
     scale: Array
-    seen: float
+    seen: float = 1.0
 
     @cached_property
     def allowed(self) -> Array:
@@ -131,62 +131,45 @@ def _points_within(dtype: torch.dtype, reach: DomainReach, most: int | None) -> 
     return np.unique(float64_array(torch.from_numpy(log_grid_points(dtype, reach, most)).to(dtype)))
 
 
-@dataclass(frozen=True)
-class RangeGradients:
-    """What backward ``returned`` at points ``x`` within ``reach``, and the slopes ``measured`` there."""
-
-    reach: DomainReach
-    x: Array
-    returned: BackwardResult
-    measured: RelativeStepSlopes | None
-
-
 @remembered(lambda found: "slow" not in found.reach.ends)
-def range_gradients(section: Section, reference: Section, grad_output: float) -> RangeGradients:
+def range_gradients(section: Section, reference: Section, grad_output: float) -> RangeMeasurements:
     """The gradients of a section as far as it can be called. Raises ``FunctionFailed``.
 
     They do not depend on the grid, and are remembered, unless the cost of a call has limited them.
     """
-    reach = full_reach(section.dtype)
-    x = _points(section, grad_output, reach) if section.stacked else np.empty(0)
+    reach, none = full_reach(section.dtype), np.empty(0)
+    x = _points(section, grad_output, reach) if section.stacked else none
     returned = backward_everywhere(section, reference, grad_output, x)
     if returned is None:
         reach = find_reach(section, reference, grad_output)
         x = _points(section, grad_output, reach)
         returned = section.backward(x, grad_output) if x.size else BackwardResult(x, None, False)
-    known = returned.grad_input is not None
-    return RangeGradients(reach, x, returned, relative_step_slopes(reference, reach, x) if known else None)
+    at = section, reference, grad_output, reach
+    if returned.grad_input is None:
+        unknown = RelativeStepSlopes(none, none, none, none, EPSILON)
+        return RangeMeasurements(*at, none, none, none, unknown, rounding=none, scale=none)
+    measured, zero = relative_step_slopes(reference, reach, x), np.zeros(x.size)
+    return RangeMeasurements(*at, x, returned.values, returned.grad_input, measured, rounding=zero, scale=zero)
 
 
-def measure_range(
-    section: Section,
-    reference: Section,
-    grad_output: float,
-    found: RangeGradients,
-    largest_gradient: float,
-    seen: float = 1.0,
-) -> RangeMeasurements | None:
-    """What was ``found`` of a section, with what may be off there; None without a gradient."""
-    reach, x, returned, measured = found.reach, found.x, found.returned, found.measured
-    if returned.grad_input is None or measured is None:
-        return None
+def with_bounds(found: RangeMeasurements, largest_gradient: float, seen: float = 1.0) -> RangeMeasurements:
+    """The same, with what may be off there; the ``largest_gradient`` is that of the visible range."""
+    section, x, measured, grad_output = found.section, found.x, found.measured, found.grad_output
     size, eps = np.abs(x), torch.finfo(section.dtype).eps
     expected = np.abs(grad_output * measured.slope)
     certain = np.where(measured.error <= UNDECIDED_SHARE * np.abs(measured.slope), expected, 0.0)
     ordinary = expected[(size > 0.1) & (size < 10.0) & np.isfinite(expected)]
     usual = float(median(ordinary)) if ordinary.size else 0.0
     scale = np.maximum(largest_further_in(x, certain), max(largest_gradient, usual))
-    deviation = np.abs(returned.values - measured.y) / np.abs(measured.y)
+    deviation = np.abs(found.values - measured.y) / np.abs(measured.y)
     deviation[~np.isfinite(deviation)] = 0.0
     height = finite_numbers(np.abs(measured.y), infinity=0.0)
     deviation = moving_maximum(deviation, 2)
     rounding = abs(grad_output) * np.maximum(_DEVIATION * deviation, _LAST_ULPS * eps) * height / size
     # A forward that rounds on its way is off by more than its last places, and the slope with it.
-    lost = lost_to_double(section, reference, x, grad_output, returned.grad_input)
+    lost = lost_to_double(section, found.reference, x, grad_output, found.analytical)
     rounding = np.maximum(rounding, np.where(deviation > _LAST_ULPS * eps, lost, 0.0))
-    return RangeMeasurements(
-        section, reference, grad_output, reach, x, returned.values, returned.grad_input, measured, rounding, scale, seen
-    )
+    return replace(found, rounding=rounding, scale=scale, seen=seen)
 
 
 def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJudgement:
