@@ -20,6 +20,7 @@ from ..differentiation.map_slopes import (
     partials_add_up,
     steepest_per_output,
 )
+from ..differentiation.other_sign import goes_the_other_way
 from ..status import Status
 from ..tolerance import Allowance, Allowed, Tolerance
 from ..verdict.slope_judge import judge_slopes, without_remarks
@@ -81,15 +82,20 @@ def judge_jacobian_cells(
     if returned is None or not ground.deterministic:
         unknown = Status.GAP if returned is None else Status.UNDECIDED
         return JudgedCells(slopes, np.full(slopes.kind.shape, unknown, np.int8), tolerance)
+    by, at = np.tile(ground.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
     doubtful = slopes.doubted_by(returned)
     if doubtful.size:
-        by, at = np.tile(ground.here[columns], rows.size), np.repeat(ground.y[rows], columns.size)
         forward = forward_of_cells(ground, rows, columns, doubtful)
         slopes = remeasure(forward, by, at, slopes, doubtful, steepest_per_output(slopes.value, columns.size)[doubtful])
     largest = largest_magnitude(slopes.value) + height
     status = judge_slopes(returned, slopes, 1.0, Allowed(tolerance), allowance.dtype, largest)
     if allowance.remarks:
         status = without_remarks(status, np.abs(returned - slopes.value), slopes.value)
+    vague = np.flatnonzero((status == Status.UNDECIDED) & np.isfinite(returned) & (returned != 0))
+    if vague.size:
+        forward = forward_of_cells(ground, rows, columns, vague)
+        other = goes_the_other_way(forward, by[vague], at[vague], returned[vague], slopes.at(vague))
+        status[vague[other]] = Status.DIFFERS
     _acquit(ground, rows, columns, slopes, status)
     return JudgedCells(slopes, status, tolerance)
 

@@ -55,6 +55,24 @@ def test_no_view_of_several_elements_accuses_what_rounds_inside(inside):
     assert {each: differs_in_views(each, inside) for each in several} == dict.fromkeys(several, (False, False))
 
 
+@pytest.mark.parametrize("inside", [torch.float16, torch.bfloat16], ids=str)
+def test_in_half_a_jacobian_tells_the_other_sign_wherever_the_slope_stands_out_from_rounding(inside):
+    x = tuple(np.linspace(-2.9, 2.9, 16).tolist())
+
+    def told(formula, factor):
+        op = op_of(
+            lambda given: Rounded.apply(given, formula, factor, inside),
+            Input("x", shape=(16,), value=x, domain=(-3, 3)),
+        )
+        differs = np.diag(jacobian(section(op), 6).numerical.status.reshape(16, 16) == Status.DIFFERS)
+        steep = FORMULAS[formula][1](torch.tensor(x)).abs() > 0.1
+        return int(differs.sum()), int(differs[steep.numpy()].sum()) - int(steep.sum())
+
+    several = "gelu", "log(1 + x²)", "log(1 + eˣ)", "log cosh"
+    assert {each: told(each, -1.0)[1] for each in several} == dict.fromkeys(several, 0)
+    assert {each: told(each, 1.0)[0] for each in several} == dict.fromkeys(several, 0)
+
+
 @pytest.mark.parametrize("inside", [torch.float32, torch.float16], ids=str)
 def test_both_tell_the_other_sign(inside):
     bent = "gelu", "log(1 + x²)", "elu", "log cosh"
