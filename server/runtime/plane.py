@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -54,6 +54,14 @@ class Plane:
     def expensive(self) -> bool:
         """Whether a point is expensive: it needs a call of its own, or a large tensor."""
         return not self.joint or self.joint.copy_size > _LARGE
+
+    def line(self, axis: int, held: float) -> Section:
+        """The section along one axis, where the other element is ``held``; points share calls as those of the plane."""
+        swept, other = (self.along, self.across) if axis == 0 else (self.across, self.along)
+        line = swept.holding(other.wrt, held, other.place)
+        if self.joint:
+            return replace(line, stacked=self.joint.stacked, copies_along=self.joint.copies_along)
+        return line
 
     def forward(self, s: Array, t: Array) -> Array:
         """The output element at every point (s, t), both 1-D, as float64. Raises ``FunctionFailed``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,15 +69,16 @@ class PlaneGrid:
 
         return forward
 
+    def forward_at(self, which: int, rows: NDArray[np.intp]) -> Forward:
+        """Forward along an axis at some of the points, for numbers in their order, over and over."""
+        ask = self.ask(which)
+        return lambda points: ask(points, np.tile(rows, points.size // rows.size))
+
     def slopes(self, which: int, expected: Array | None, step: float | None = None) -> Slopes:
         """The slopes along an axis, measured again where they are not as ``expected``; raises ``FunctionFailed``."""
-        ask, at, values, ends = self.ask(which), self.points[which], self.values, self.axis(which)
+        at, values, ends = self.points[which], self.values, self.axis(which)
         noise, precision, span = self._noise(which), self.precision, float(ends[-1] - ends[0])
-        visible = finite_rise(values) / span
-
-        def forward_at(rows: NDArray[np.intp]) -> Forward:
-            return lambda points: ask(points, np.tile(rows, points.size // rows.size))
-
+        visible, forward_at = finite_rise(values) / span, partial(self.forward_at, which)
         every, widest = forward_at(np.arange(at.size)), step or widest_step(span, precision)
         slopes = Ladder.around(every, at, widest, noise, precision, values).slopes(forward_at, lambda _: visible)
         rows = np.zeros(0, np.intp) if expected is None else slopes.doubted_by(expected)

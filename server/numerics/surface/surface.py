@@ -18,6 +18,7 @@ from ..status import Status
 from ..tolerance import Allowance
 from ..verdict.slope_judge import Statuses, error_band, without_remarks
 from .axes import PlaneGrid
+from .closer_look import look_closely
 from .curl import CurlTest, field_components, run_curl_test
 from .point_status import PlaneJudge, accept_subgradients
 from .singular_lines import SingularLines, find_singular_lines
@@ -93,7 +94,7 @@ def surface(
     slopes = _slopes(ground, exact, grad_output, step)
     judge = PlaneJudge(ground, grad_output, Allowance(along.dtype, atol, rtol))
     first, second = (
-        _component(judge, axis, *each, slopes, deterministic)
+        _component(judge, plane, axis, *each, slopes, deterministic)
         for axis, each in enumerate(zip(field.both, exact.both, field.none, strict=True))
     )
     complete = first.returned is not None and second.returned is not None
@@ -142,6 +143,7 @@ def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: f
 
 def _component(
     judge: PlaneJudge,
+    plane: Plane,
     axis: int,
     returned: Array | None,
     exact: Array | None,
@@ -162,6 +164,8 @@ def _component(
             status = without_remarks(status, np.abs(returned - numerical), numerical)
     if returned is not None:
         status = accept_subgradients(judge, status, returned, own, slopes[1 - axis])
+        if deterministic:
+            look_closely(judge, plane, axis, status, returned, own)
     leeway = allowed.leeway(numerical, error_band(own.error, judge.grad_output))
     return GradientComponent(returned, none, numerical, own, leeway.total, status)
 

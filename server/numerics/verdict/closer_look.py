@@ -84,7 +84,7 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
         if asked is doubtful:
             cells[some[holds]] = Status.DIFFERS
         elif rows.size:
-            cells[rows[~_for_all(rows, some, holds)]] = Status.UNDECIDED
+            cells[rows[~for_all(rows, some, holds)]] = Status.UNDECIDED
 
 
 def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explained: Array) -> None:
@@ -130,7 +130,7 @@ def _look_at_differing_rows(evaluation: Evaluation, curve: Curve, closeness: Clo
     contradicts, plainly = answer.contradicts | small | answer.hidden, answer.plainly | answer.hidden
     answer = replace(answer, contradicts=contradicts, plainly=plainly)
     holds = contradicted(closeness, evaluation.section, evaluation.grad_output, dispute, answer)
-    status[disputed[~_for_all(disputed, some, holds)]] = Status.UNDECIDED
+    status[disputed[~for_all(disputed, some, holds)]] = Status.UNDECIDED
 
 
 def _is_alike_on_a_side(values: Array, rows: NDArray[np.intp]) -> Mask:
@@ -222,7 +222,7 @@ def _some_of(disputed: NDArray[np.intp], evaluation: Evaluation, most: int = _MO
     return evenly_chosen(disputed, most)
 
 
-def _for_all(places: NDArray[np.intp], some: NDArray[np.intp], holds: Mask) -> Mask:
+def for_all(places: NDArray[np.intp], some: NDArray[np.intp], holds: Mask) -> Mask:
     """Whether it holds at each of the places: as it does at ``some``, elsewhere if it does at one of the two around."""
     after = np.minimum(np.searchsorted(some, places), some.size - 1)
     before = np.maximum(np.searchsorted(some, places, side="right") - 1, 0)

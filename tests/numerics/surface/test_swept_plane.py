@@ -233,6 +233,24 @@ def test_a_right_gradient_is_not_accused_in_a_short_dtype(dtype):
     assert (header["differs"], header["potential"]["word"]) == (0, "forward")
 
 
+FINE = {
+    "a wave of a billionth": lambda u: u + 1e-9 * torch.sin(1e8 * u),
+    "stairs of a thousandth": lambda u: torch.round(u * 1024) / 1024,
+}
+FINE_SLOPES = {
+    "a wave of a billionth": lambda u: 1 + 0.1 * torch.cos(1e8 * u),
+    "stairs of a thousandth": one,
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_what_is_finer_than_all_steps_is_looked_at_closer_before_a_plane_accuses(name):
+    forward, slope = (lambda u, v: FINE[name](u) * v), FINE_SLOPES[name]
+    right, _ = surface(op_of_two(forward, lambda u, v: (slope(u) * v, forward(u, one(v)))), count=31)
+    other_sign, _ = surface(op_of_two(forward, lambda u, v: (-slope(u) * v, forward(u, one(v)))), count=31)
+    assert (right["differs"], other_sign["differs"]) == (0, 930)
+
+
 def test_a_wrong_component_is_named_with_its_worst_point():
     found = surface(op_of_two(torch.mul, lambda u, v: (v, 1.001 * u)))
     assert counts(found, "x") == {"agrees": 3721}
