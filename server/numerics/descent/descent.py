@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from ...protocol.question import Question
 from ...runtime import timing
-from ...runtime.arrays import EPSILON, Array, Forward, dtype_name
+from ...runtime.arrays import Array, Forward
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
 from ...runtime.stacked_inputs import InputCopies
 from ..singularities.special_points import special_points
-from .loss import Loss, LossGradient, flat_array, moved_size, output_at, position_tensor
+from .loss import Loss, LossGradient, flat_array, moved_size, position_tensor
 from .optimizer import DescentRun, GradientFunction, run_descent
 from .plan import DescentPlan, plan_descent
 from .true_gradient import TrueForward, downhill_gradient
@@ -26,12 +26,10 @@ _SECONDS, _MIN_SECONDS = 3.0, 1.0
 # budget: the most elements that a picture can show, and the most pairs of input and output element measured.
 MOST_DESCENT_ELEMENTS, _MAX_PAIRS = 256, 1 << 16
 _MAX_NUMBERS = 1 << 15  # budget: the most numbers of all steps together
-# sample: how far beside the start forward is asked whether it is flat there, as a share of the range.
-_FLAT_DISTANCE = 1e-3
 _GOAL_RTOL = 1e-12  # bound: an output is on goal that is off by no more than this share of the largest
 # sample: the seeds with which the Function is called to see whether it draws random numbers.
 _SEEDS = (0, 7919, 104729, 1299709)
-_MIN_POINTS, _MAX_POINTS = 201, 801  # budget: the points of the picture, at least and at most, without those at jumps
+_POINTS = 601  # budget: the points of the picture, without those at jumps
 # sample: the picture holds the range and the start, with room for so many more ranges on either side; where the start
 # is farther away than that many ranges, only what is around it, this share of it wide, to tell numbers apart.
 _MARGIN, _MAX_DISTANCE, _RESOLUTION = 1.0, 32.0, 1e-4
@@ -45,10 +43,8 @@ class TooLarge(Exception):
 class DescentPair:
     """Both runs of a section. ``bent``: the true one met a kink or a jump; ``random``: the Function draws lots.
 
-    ``there`` says of each element that it need not move, as what depends on it is on goal from the start, ``rounded``
-    that forward rounds so coarsely that small slopes cannot be seen. ``flat`` says that forward does not change around
-    the start, as far as can be seen; ``whole`` is the dtype of an output that holds whole numbers, else "".
-    ``landscape`` is None where more than one number moves.
+    ``there`` says of each element that it need not move, as what depends on it is on goal from the start; ``whole`` is
+    the dtype of an output that holds whole numbers, else "". ``landscape`` is None where more than one number moves.
     """
 
     section: Section
@@ -58,8 +54,6 @@ class DescentPair:
     bent: bool
     random: bool
     there: NDArray[np.bool_]
-    rounded: bool
-    flat: bool
     whole: str
     landscape: Landscape | None
 
@@ -71,22 +65,20 @@ def descend(section: Section, question: Question) -> DescentPair:
     if size > MOST_DESCENT_ELEMENTS:
         raise TooLarge(f"{section.wrt} has {size} elements; a descent is followed in at most {MOST_DESCENT_ELEMENTS}.")
     truth = TrueForward.of(section, question.start, question.stop)
+    count = truth.copies.size
+    if size * count > _MAX_PAIRS:
+        counts = f"{section.wrt} has {size} elements and {section.of} {count}"
+        raise TooLarge(f"{counts}: the true derivative is measured of at most {_MAX_PAIRS} pairs of them.")
     plan = plan_descent(section, truth, question)
     plan = replace(plan, steps=min(plan.steps, _MAX_NUMBERS // size))
     loss, start = Loss(section, plan.goal), position_tensor(section, np.array(plan.start))
-    seed_all_generators(_SEEDS[0])
-    with torch.no_grad():
-        y = output_at(section, start)
-    if size * y.numel() > _MAX_PAIRS:
-        counts = f"{section.wrt} has {size} elements and {section.of} {y.numel()}"
-        raise TooLarge(f"{counts}: the true derivative is measured of at most {_MAX_PAIRS} pairs of them.")
     random = _is_random(loss, start)
     truth = replace(truth, copies=InputCopies(truth.copies.section.alone()), random=True) if random else truth
     began = timing.now()
     returned = run_descent(start, plan.lr, plan.steps, lambda position, _: loss.pull(position), _SECONDS)
     left = _SECONDS - (timing.now() - began)
     kinks: list[int] = []
-    true = run_descent(start, plan.lr, plan.steps, _true_gradient(truth, loss, random, kinks), max(_MIN_SECONDS, left))
+    true = run_descent(start, plan.lr, plan.steps, _true_gradient(truth, loss, kinks), max(_MIN_SECONDS, left))
     paths, unmoved = (returned.positions[:, 0], true.positions[:, 0]), np.ptp(returned.positions, axis=0) == 0
     return DescentPair(
         section=section,
@@ -96,25 +88,23 @@ def descend(section: Section, question: Question) -> DescentPair:
         bent=bool(kinks),
         random=random,
         there=_on_goal(truth, loss, np.array(plan.start)) if unmoved.any() else unmoved,
-        rounded=truth.precision != EPSILON,
-        flat=_is_flat(truth, np.array(plan.start), flat_array(y)),
-        whole="" if y.is_floating_point() or y.is_complex() else dtype_name(y.dtype),
+        whole=truth.copies.integer,
         landscape=landscape(truth, loss, question.start, question.stop, *paths) if size == 1 else None,
     )
 
 
-def _true_gradient(truth: TrueForward, loss: Loss, random: bool, kinks: list[int]) -> GradientFunction:
+def _true_gradient(truth: TrueForward, loss: Loss, kinks: list[int]) -> GradientFunction:
     """The true gradient as a function of the position; adds to ``kinks`` the steps at a kink or jump of forward."""
     cache: dict[bytes, Array] = {}  # where it stands still it is not measured again
 
     def pull(position: torch.Tensor, step: int) -> LossGradient:
-        value, where = loss.at(position), flat_array(position)
+        value, where, now = loss.at(position), flat_array(position), replace(truth, step=step)
         if not np.isfinite(value):
             return LossGradient(value, None)
-        gradient = None if random else cache.get(where.tobytes())
+        gradient = None if truth.random else cache.get(where.tobytes())
         if gradient is None:
-            y = truth.outputs(where[None], step)[0]
-            gradient, bent = downhill_gradient(truth.slopes(where, y, step), loss.residual(y))
+            y = now.outputs(where[None])[0]
+            gradient, bent = downhill_gradient(now.slopes(where, y), loss.residual(y))
             cache.clear()
             cache[where.tobytes()] = gradient
             kinks.extend([step] * bent)
@@ -141,12 +131,6 @@ def _on_goal(truth: TrueForward, loss: Loss, start: Array) -> NDArray[np.bool_]:
     depends = truth.slopes(start, y).value.reshape(y.size, start.size).T != 0
     off = np.abs(loss.residual(y)) > _GOAL_RTOL * np.abs(y).max(initial=0.0)
     return depends.any(axis=1) & ~(depends & off).any(axis=1)
-
-
-def _is_flat(truth: TrueForward, start: Array, y: Array) -> bool:
-    """Whether forward is the same on both sides of the start."""
-    values = truth.outputs(np.stack((start - _FLAT_DISTANCE * truth.span, start + _FLAT_DISTANCE * truth.span)))
-    return values.shape[1] == y.size and bool((values == y).all())
 
 
 @dataclass(frozen=True)
@@ -178,17 +162,15 @@ def landscape(truth: TrueForward, loss: Loss, start: float, stop: float, returne
 
 
 def _positions(start: float, stop: float, visited: Array) -> Array:
-    """Where forward is looked at: as densely as the range alone would be, as far as that is not too much."""
+    """Where forward is looked at: the range, the start, and what was visited not too far from them."""
     span, first = stop - start, float(visited[0])
     visited = visited[np.isfinite(visited)]
     if not start - _MAX_DISTANCE * span <= first <= stop + _MAX_DISTANCE * span:
         span = max(span, _RESOLUTION * abs(first))
         start, stop = first - span / 2, first + span / 2
     start, stop = min(start, first), max(stop, first)
-    low = max(start - _MARGIN * span, float(visited.min(initial=start)))
-    high = min(stop + _MARGIN * span, float(visited.max(initial=stop)))
-    count = round(_MIN_POINTS * (high - low) / ((1 + 2 * _MARGIN) * span))
-    return np.linspace(low, high, min(_MAX_POINTS, max(_MIN_POINTS, count)))
+    low, high = max(start - _MARGIN * span, visited.min()), min(stop + _MARGIN * span, visited.max())
+    return np.linspace(min(start, low), max(stop, high), _POINTS)
 
 
 def _split_at_jumps(height: Forward, x: Array, y: Array, cheap: bool) -> tuple[Array, Array]:

@@ -17,17 +17,15 @@ from ...runtime.rng import seed_all_generators
 from .loss import LossGradient, flat_array
 
 GradientFunction = Callable[[torch.Tensor, int], LossGradient]  # the loss and its gradient at a position, in a step
-_MovingOutcome = Literal["falls", "rises", "level", "oscillates", "diverges"]
-_RestingOutcome = Literal["there", "reached", "stays", "stuck", "small", "settles"]
-_BrokenOutcome = Literal["infinite", "nan", "bare", "failed"]
-DescentOutcome = _MovingOutcome | _RestingOutcome | _BrokenOutcome
-REACHED = 1e-6  # bound: the goal is reached where the loss is no more than this share of the first one
+_MovingOutcome = Literal["reached", "falls", "rises", "level", "oscillates", "diverges"]
+DescentOutcome = _MovingOutcome | Literal["there", "stays", "stuck", "nan", "bare", "failed"]
+_REACHED = 1e-6  # bound: the goal is reached where the loss is no more than this share of the first one
 _DIVERGED = 1e3  # pattern: a loss that has grown by this factor, and still grows, diverges
 # pattern: of the last half of the steps this share turn back, and the loss falls by less than this share meanwhile.
 _MIN_TURNS, _MIN_FALL = 0.2, 0.1
-# pattern: a run has settled if the last quarter of its steps spans no more than this share of its whole path.
+# pattern: a run is stuck if the last quarter of its steps spans no more than this share of its whole path.
 _STANDSTILL = 1e-6
-# pattern: fewer steps do not tell whether they have settled, nor, in the last half, whether they go back and forth.
+# pattern: fewer steps do not tell whether they are next to nothing, nor, in the last half, whether they turn back.
 _MIN_STEPS = 6
 _RTOL = 1e-9  # bound: losses nearer to each other than this share of the first are the same
 
@@ -68,39 +66,40 @@ class DescentRun:
         """How far each element went in each step."""
         return np.diff(self.positions, axis=0)
 
+    @property
+    def arrival(self) -> int:
+        """After how many steps it reached the goal or got stuck; all of them where it did neither."""
+        if self.ending == "reached":
+            return int(np.argmax(self.losses <= _REACHED * self.first))
+        return int(np.flatnonzero(self.moved.any(axis=1))[-1]) + 1 if self.ending == "stuck" else self.steps
+
     @cached_property
     @np.errstate(all="ignore")  # a descent may leave all numbers behind
     def ending(self) -> DescentOutcome:
         """The first of the endings that fits.
 
-        ``there``: at the goal from the start; ``reached``: got there; ``stays``: gradient 0 at the start; ``stuck``:
-        gradient 0 later on; ``small``: steps too small to change anything; ``settles``: no longer gets on, short of the
-        goal; ``level``: moves, and the loss does not.
+        ``there``: at the goal from the start; ``reached``: got there; ``stays``: does not leave the start; ``stuck``:
+        no longer gets on, short of the goal; ``level``: moves, and the loss does not.
         """
-        if self.bare:
-            return "there" if self.losses[0] == 0 else "bare"
-        if self.failure:
-            return "failed"
         last, first = self.last, self.first
-        if not np.isfinite(last):
-            return "infinite" if np.isinf(last) or np.isinf(self.positions[-1]).any() else "nan"
-        if self.lost:
+        if first == 0:
+            return "there"
+        if self.bare or self.failure:
+            return "bare" if self.bare else "failed"
+        if self.lost or np.isnan(last):
             return "nan"
-        if last <= REACHED * first:
-            return "there" if first == 0 else "reached"
-        moved = np.asarray(self.moved.any(axis=1))
-        if self.steps and not moved[-1]:
-            pulled = bool(self.gradients[self.steps - 1].any())
-            return ("settles" if pulled else "stuck") if moved.any() else "small" if pulled else "stays"
-        if last > _DIVERGED * first and last == self.losses.max():
+        if last <= _REACHED * first:
+            return "reached"
+        if np.isinf(last) or (last > _DIVERGED * first and last == self.losses.max()):
             return "diverges"
-        if _has_settled(self):
-            return "settles"
+        path, late = np.ptp(self.positions, axis=0).max(), np.ptp(self.positions[-1 - self.steps // 4 :], axis=0).max()
+        if not path and self.steps:
+            return "stays"
+        if self.steps >= _MIN_STEPS and late <= _STANDSTILL * path:
+            return "stuck"
         if _oscillates(self):
             return "oscillates"
-        if abs(last - first) <= _RTOL * first:
-            return "level"
-        return "falls" if last < first else "rises"
+        return "level" if abs(last - first) <= _RTOL * first else "falls" if last < first else "rises"
 
 
 def run_descent(start: torch.Tensor, lr: float, steps: int, pull: GradientFunction, seconds: float) -> DescentRun:
@@ -138,13 +137,6 @@ def run_descent(start: torch.Tensor, lr: float, steps: int, pull: GradientFuncti
         positions.append(flat_array(position))
     gradients += [nothing] * (len(positions) - len(gradients))
     return DescentRun(np.array(positions), np.array(gradients), np.array(losses), bare, lost, failure, late)
-
-
-def _has_settled(run: DescentRun) -> bool:
-    """Whether it has gone next to nowhere for the last quarter of its steps."""
-    late = run.positions[-1 - run.steps // 4 :]
-    path = float(np.ptp(run.positions, axis=0).max())
-    return run.steps >= _MIN_STEPS and float(np.ptp(late, axis=0).max()) <= _STANDSTILL * path
 
 
 def _oscillates(run: DescentRun) -> bool:

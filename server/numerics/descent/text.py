@@ -8,15 +8,31 @@ from ...runtime.arrays import Array
 from ..formatting.numbers import format_distinct, format_number
 from ..tolerance import ALIKE_SHARE
 from .descent import DescentPair
-from .optimizer import REACHED, DescentOutcome, DescentRun
+from .optimizer import DescentOutcome, DescentRun
+
+_MOVES = "{loss} in {steps}"
+_OUTCOMES: dict[DescentOutcome, str] = {
+    "there": "the loss is 0 from the start",
+    "reached": f"{_MOVES}: the goal is reached",
+    "falls": _MOVES,
+    "rises": _MOVES,
+    "level": _MOVES,
+    "diverges": f"{_MOVES}: it diverges",
+    "stays": "{name} stays{start} forever: {still}",
+    "stuck": "{name} moves{path} in {steps} and gets no further, as {still}: {loss}",
+    "oscillates": "{name} goes back and forth{turns}: {loss}, and does not settle",
+    "nan": "the descent ends in step {next}, where the {lost} is NaN",
+    "bare": "{name} does not move: {bare}",
+    "failed": "the descent ends in step {next}, where {failure}",
+}
 
 
 @np.errstate(all="ignore")  # a descent may leave all numbers behind
 def descent_sentence(pair: DescentPair) -> str:
     """What the descent with this backward leads to, compared with the one along the true derivative."""
-    mine, true = _run_text(pair, pair.returned), _run_text(pair, pair.true)
+    mine, true = _outcome(pair, pair.returned), _outcome(pair, pair.true)
     if _same_path(pair):
-        parts = [f"With this backward, as with the true derivative, {true}."]
+        parts = [f"With this backward, as with the true derivative, {mine}."]
     elif mine == true:
         parts = [f"With this backward, much as with the true derivative, {true}."]
     else:
@@ -26,55 +42,25 @@ def descent_sentence(pair: DescentPair) -> str:
     return " ".join([*parts, *_unmoved_elements(pair), *notes])
 
 
-def _run_text(pair: DescentPair, run: DescentRun) -> str:
-    outcome = _outcome_text(pair, run, run.ending)
+def _outcome(pair: DescentPair, run: DescentRun) -> str:
+    half, count = run.positions[run.steps // 2 :], run.arrival
+    outcome = _OUTCOMES[run.ending].format(
+        name=pair.section.wrt,
+        loss=_loss_change(run, count),
+        steps=_steps(count),
+        start=_places(" at {}", run.positions[0]),
+        path=_places(" from {} to {}", run.positions[0], run.positions[-1]),
+        turns=_places(" between {} and {}", half.min(axis=0), half.max(axis=0)),
+        still=_why_still(pair, run),
+        bare=_why_no_gradient(pair),
+        next=run.steps + 1,
+        lost="gradient" if run.lost else "loss",
+        failure=_failure(run),
+    )
     return f"{outcome}, and there was time for {_steps(run.steps)} only" if run.late else outcome
 
 
-def _outcome_text(pair: DescentPair, run: DescentRun, outcome: DescentOutcome) -> str:
-    name, last = pair.section.wrt, format_number(run.last)
-    match outcome:
-        case "there":
-            return "the loss is 0 from the start"
-        case "reached":
-            step = int(np.argmax(run.losses <= REACHED * run.losses[0]))
-            return f"{_loss_change(run, step)} in {_steps(step)}: the goal is reached"
-        case "falls" | "rises":
-            return f"{_loss_change(run)} in {_steps(run.steps)}"
-        case "level":
-            return f"{name} moves{_path(run)} in {_steps(run.steps)}, and the loss stays {last}"
-        case "stays":
-            why = "the gradient is zero there" if pair.flat else _zero_gradient(pair, run)
-            return f"{name} stays{_position(run)} forever: {why}"
-        case "stuck":
-            step = int(np.flatnonzero(run.moved.any(axis=1))[-1]) + 1
-            stops = f"{name} moves{_path(run)} in {_steps(step)} and stays there, where {_zero_gradient(pair, run)}"
-            return f"{stops}: {_loss_change(run)}"
-        case "small":
-            return f"{name} stays{_position(run)}: the steps are too small for the numbers of its dtype"
-        case "settles":
-            return f"{name} settles{_position(run)}: {_loss_change(run)} in {_steps(run.steps)}"
-        case "oscillates":
-            half = run.positions[run.steps // 2 :]
-            between = _places(run, " between {} and {}", half.min(axis=0), half.max(axis=0))
-            return f"{name} goes back and forth{between}: {_loss_change(run)}, and does not settle"
-        case "diverges":
-            return f"{_loss_change(run)} in {_steps(run.steps)}: it diverges"
-        case "infinite":
-            return f"it diverges: after {_steps(run.steps)} the numbers are too large for their dtype"
-        case "nan":
-            which = "gradient" if run.lost else "loss"
-            return f"the descent ends in step {run.steps + run.lost}, where the {which} is NaN"
-        case "bare":
-            return f"{name} does not move: {_no_gradient(pair)}"
-        case "failed":
-            assert run.failure is not None
-            message = run.failure.message.splitlines()[0].rstrip(".")
-            where = f"in step {run.steps + 1}" if run.failure.phase == "backward" else f"after {_steps(run.steps)}"
-            return f"the descent ends {where}, where {run.failure.phase} raises {run.failure.kind} ({message})"
-
-
-def _loss_change(run: DescentRun, step: int = -1) -> str:
+def _loss_change(run: DescentRun, step: int) -> str:
     first, last = float(run.losses[0]), float(run.losses[step])
     if abs(last - first) <= ALIKE_SHARE * abs(first):
         return f"the loss stays {format_number(first)}"
@@ -86,31 +72,30 @@ def _steps(count: int) -> str:
     return "1 step" if count == 1 else f"{count} steps"
 
 
-def _position(run: DescentRun) -> str:
-    return _places(run, " at {}", run.positions[-1])
-
-
-def _path(run: DescentRun) -> str:
-    return _places(run, " from {} to {}", run.positions[0], run.positions[-1])
-
-
-def _places(run: DescentRun, words: str, *places: Array) -> str:
+def _places(words: str, *places: Array) -> str:
     """Where a single number is; a tensor has no place to be told."""
-    return "" if run.positions.shape[1] > 1 else words.format(*(format_number(float(each[0])) for each in places))
+    return "" if places[0].size > 1 else words.format(*(format_number(float(each[0])) for each in places))
 
 
-def _zero_gradient(pair: DescentPair, run: DescentRun) -> str:
-    if run is pair.returned:
-        return "backward returns 0"
-    return "the slope is too small to be measured" if pair.rounded else "the slope is 0"
+def _why_still(pair: DescentPair, run: DescentRun) -> str:
+    if run.gradients[max(0, run.steps - 1)].any():
+        return "the steps are next to nothing"
+    return "backward returns 0 there" if run is pair.returned else "no slope leads down there"
 
 
-def _no_gradient(pair: DescentPair) -> str:
+def _why_no_gradient(pair: DescentPair) -> str:
     if pair.section.sweeps_parameter:
         return "it is a parameter, for which backward returns no gradient"
     if pair.whole:
         return f"{pair.section.of} holds whole numbers ({pair.whole}), which carry no gradient"
     return "no gradient arrives at it"
+
+
+def _failure(run: DescentRun) -> str:
+    if run.failure is None:
+        return ""
+    message = run.failure.message.splitlines()[0].rstrip(".")
+    return f"{run.failure.phase} raises {run.failure.kind} ({message})"
 
 
 def _same_path(pair: DescentPair) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -60,16 +59,18 @@ _CLOSER, _MAX_ERROR = (2.0**-9, 2.0**-18, 2.0**-27), 1e-3
 
 @dataclass(frozen=True)
 class TrueForward:
-    """Forward in double precision wherever the Function allows that; ``span`` is the range that can be seen.
+    """Forward in double precision wherever the Function allows that, as a map of all that moves.
 
-    ``precision`` is half a unit in the last place of what it computes in. Where it is ``random`` each point has a call
-    of its own: copies that are stacked would draw random numbers of their own.
+    ``span`` is the range that can be seen, ``precision`` half a unit in the last place of what it computes in. Random
+    numbers are those of a ``step``; where there are any, each point has a call of its own: copies that are stacked
+    would draw random numbers of their own.
     """
 
     copies: InputCopies
     span: float
     precision: float
     random: bool = False
+    step: int = 0
 
     @classmethod
     def of(cls, section: Section, start: float, stop: float) -> TrueForward:
@@ -82,14 +83,11 @@ class TrueForward:
             precision = EPSILON
         return cls(copies, stop - start, precision)
 
-    def outputs(self, points: Array, step: int = 0) -> Array:
-        """The output, flat, at every row of ``points``: NaN where the Function refuses it.
-
-        The random numbers are those of ``step``.
-        """
+    def outputs(self, points: Array) -> Array:
+        """The output, flat, at every row of ``points``: NaN where the Function refuses it."""
         found = []
         for some in np.split(points, len(points)) if self.random else [points]:
-            seed_all_generators(step)
+            seed_all_generators(self.step)
             found.append(self.copies.willing(some))
         return np.concatenate(found)
 
@@ -98,13 +96,13 @@ class TrueForward:
         seed_all_generators(0)
         return self.copies.forward(position[None])[0]
 
-    def slopes(self, position: Array, y: Array, step: int = 0) -> Slopes:
+    def slopes(self, position: Array, y: Array) -> Slopes:
         """The slope of every element of the output, flat, along every element of ``position``, where it is ``y``.
 
         The arrays are flat: all elements of what moves for the first of the output, then for the next.
         """
-        outputs, noise = partial(self.outputs, step=step), _ULPS / 2 * self.precision * np.abs(y)
-        ground = BasePoint(outputs, position, self.span, y, noise, self.precision, reach=np.abs(position))
+        noise = _ULPS / 2 * self.precision * np.abs(y)
+        ground = BasePoint(self.outputs, position, self.span, y, noise, self.precision, reach=np.abs(position))
         cells = np.arange(y.size), np.arange(position.size)
         slopes, smooth = jacobian_slopes(ground, *cells), PointKind.SMOOTH
         for share in _CLOSER if self.precision == EPSILON else ():

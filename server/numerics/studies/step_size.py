@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from ...runtime.arrays import EPSILON, Array, Forward
+from ...runtime.arrays import EPSILON, Array, Forward, finite_rise
 from ..differentiation import finite_differences as ladder
-from ..differentiation.finite_differences import PointKind, Slopes
-from ..differentiation.noise import moving_maximum
+from ..differentiation.finite_differences import Ladder, PointKind, Slopes
+from ..differentiation.noise import moving_maximum, noise_along, noise_probes
 
 # pattern: the number of steps over which a law is fitted, and the least ratio of error to noise (a bound).
 _MIN_STEPS, _MIN_SIGNAL = 8, 30.0
@@ -21,15 +21,7 @@ _Kind = Literal["smooth", "kink", "cusp", "jump", "pole", "edge", "unresolved", 
 # sample: each fourth step is an eighth, as in the finer ladder: 65 of them lead from 0.3 of the range to 1e-15 of it.
 _WIDEST, _EVERY, _COUNT = 0.3, 4, 65
 _STEP_SHARES = ladder.FINE_RATIO ** (-np.arange(_COUNT) / _EVERY)
-# sample: the places, as shares of the range, that show the ladder how tall the picture is, and x itself among them.
-_NEIGHBOURS = np.array([-0.45, -0.2, 0.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.45])
-_HERE = 4  # unit: where x itself stands among them
-# pattern: at so many of the smallest steps only rounding error is left; twice as many show the height of a jump.
-_TAIL = 8
-_MAX_VARIATION = 0.1  # pattern: over those smallest steps the height of a jump may vary by this share of it
-# sample: from each of these steps to the next a pole gains about as much as before; a bounded function does not.
-_POLE_STEPS = np.array([12, 24, 36, 48])
-_MIN_GAIN, _MIN_RISE = 0.5, 1e-6  # pattern: least later gain over the first gain, least first gain over the height
+_TAIL = 8  # pattern: at so many of the smallest steps only rounding error is left
 _KINDS: tuple[_Kind, ...] = ("smooth", "kink", "jump", "edge", "unresolved", "no value")  # in the order of PointKind
 
 
@@ -145,26 +137,23 @@ def study_step_size(
     # The steps that were really taken, which are none where x is too large for them.
     runs = np.abs(points - x)
     runs[runs == 0] = np.nan
-    run_ahead, run_behind = runs
-    central = (above - below) / (run_ahead + run_behind)
-    ahead, behind = (above - y) / run_ahead, (y - below) / run_behind
     height = np.fmax(np.fmax(np.abs(above), np.abs(below)), abs(y))
-    slopes = _slopes_at(forward, x, span, step, precision)
-    kind = _point_kind(slopes, above, below)
+    slopes = _slopes_at(forward, x, y, span, finite_rise(values), step, precision)
+    kind = _point_kind(slopes, y, noisy=any(_turns_back(side, precision * height[-1]) for side in (above, below)))
     best, left, right = _bounded_slopes(slopes, kind)
-    off = np.abs(central - best.value)
+    off = np.abs((above - below) / (runs[0] + runs[1]) - best.value)
     rounding = np.fmax(precision * height, _floor(off * steps)) / steps
     law = fit_power_law(steps, off, np.fmax(rounding, best.error))
     remains = np.full(_COUNT, np.nan)
     if derivative is not None and math.isfinite(y):
-        remains = np.fmax(np.abs(above - y - run_ahead * derivative), np.abs(y - below - run_behind * derivative))
+        remains = np.fmax(np.abs(above - y - runs[0] * derivative), np.abs(y - below - runs[1] * derivative))
     noise = 2 * precision * (height + np.abs(steps * (derivative or 0.0)))
     fall = fit_power_law(steps, remains, np.fmax(noise, _floor(remains))) if kind == "smooth" else None
     errors = StepErrors(
         step=steps,
         central=_not_below(off, best.error),
-        left=_not_below(np.abs(behind - left.value), left.error),
-        right=_not_below(np.abs(ahead - right.value), right.error),
+        left=_not_below(np.abs((y - below) / runs[1] - left.value), left.error),
+        right=_not_below(np.abs((above - y) / runs[0] - right.value), right.error),
         truncation=law.at(steps) if law else np.full(_COUNT, np.nan),
         rounding=rounding,
         taylor=np.maximum(remains, noise),
@@ -174,75 +163,67 @@ def study_step_size(
     return StepSizeStudy(x, kind, best, left, right, derivative, _ladder_steps(slopes), errors, least, *orders)
 
 
-def _slopes_at(forward: Forward, x: float, span: float, step: float | None, precision: float) -> Slopes:
-    """The slopes at ``x`` among neighbours that are ``x`` too, for bounds are shared between neighbours.
+def _slopes_at(
+    forward: Forward, x: float, y: float, span: float, rise: float, step: float | None, precision: float
+) -> Slopes:
+    """The slopes of forward at ``x`` alone, where it has the value ``y``; it has this ``rise`` in sight.
 
     Measured twice, as the verdict does where it doubts: where the two ladders contradict, the finer has the word.
     """
-
-    def once(t: Array) -> Array:
-        distinct, inverse = np.unique(t, return_inverse=True)
-        return forward(distinct)[inverse]
-
-    x_around = x + span * _NEIGHBOURS
-    y = once(x_around)
-    slopes = ladder.differentiate(once, x_around, y, span, step, precision)
-    if slopes.kind[_HERE] != PointKind.SMOOTH:
+    at, value, visible = np.array([x]), np.array([y]), np.array([rise / span])
+    noise = noise_along(forward(noise_probes(at, span, precision)), at, rise, precision)
+    widest = step or ladder.widest_step(span, precision)
+    slopes = Ladder.around(forward, at, widest, noise, precision, value).slopes(lambda _: forward, lambda _: visible)
+    if slopes.kind[0] != PointKind.SMOOTH:
         return slopes
-    again = ladder.remeasure(once, x_around, y, replace(slopes, noise=2 * precision * np.abs(y)), np.array([_HERE]))
-    return slopes if again.value[_HERE] == slopes.value[_HERE] else again
+    last_places = replace(slopes, noise=2 * precision * np.abs(value))
+    again = ladder.remeasure(forward, at, value, last_places, np.array([0]), visible)
+    return slopes if again.value[0] == slopes.value[0] else again
+
+
+def _point_kind(slopes: Slopes, y: float, noisy: bool) -> _Kind:
+    """What forward is like at the point: as its slopes say, but for values without bound, and for noise."""
+    kind = _KINDS[slopes.kind[0]]
+    if math.isinf(y):
+        return "pole"
+    if kind in ("kink", "jump") and noisy:
+        return "unresolved"
+    return "cusp" if kind == "kink" and np.isinf((slopes.left, slopes.right)).any() else kind
+
+
+def _turns_back(values: Array, rounding: float) -> bool:
+    """Whether the values go up and down again as the point is approached: at a kink or a jump they do not."""
+    steps = np.diff(values[-2 * _TAIL :])
+    return bool((steps > _MIN_SIGNAL * rounding).any() and (steps < -_MIN_SIGNAL * rounding).any())
 
 
 def _bounded_slopes(slopes: Slopes, kind: _Kind) -> tuple[BoundedSlope, BoundedSlope, BoundedSlope]:
     """The slope, and those of the left and of the right, each with its bound; a vertical one has none."""
-    sides = (slopes.value, slopes.error), (slopes.left, slopes.left_error), (slopes.right, slopes.right_error)
-    best, left, right = (BoundedSlope(float(value[_HERE]), float(error[_HERE])) for value, error in sides)
-    if kind == "smooth":
-        return best, best, best
+
+    def slope(value: Array, error: Array, vertical: bool) -> BoundedSlope:
+        if np.isinf(value[0]) and vertical:
+            return BoundedSlope(float(value[0]), math.inf)
+        return BoundedSlope(float(value[0]), float(error[0])) if np.isfinite(value + error)[0] else _NO_SLOPE
+
     if kind in ("pole", "no value"):
         return _NO_SLOPE, _NO_SLOPE, _NO_SLOPE
-    has_best = kind in ("unresolved", "edge") and math.isfinite(best.value)
-    vertical = kind != "unresolved"
-    # A side on which forward has no value has no slope either.
-    left, right = (
-        _NO_SLOPE
-        if math.isinf(each.error) and not (vertical and math.isinf(each.value))
-        else replace(each, error=math.inf if math.isinf(each.value) else each.error)
-        for each in (left, right)
-    )
-    return best if has_best else _NO_SLOPE, left, right
+    best = slope(slopes.value, slopes.error, False) if kind in ("smooth", "edge", "unresolved") else _NO_SLOPE
+    if kind == "smooth":
+        return best, best, best
+    sides = (slopes.left, slopes.left_error), (slopes.right, slopes.right_error)
+    left, right = (slope(*each, kind != "unresolved") for each in sides)
+    return best, left, right
 
 
 def _ladder_steps(slopes: Slopes) -> tuple[float, ...]:
     """The steps of the ladders that the slope comes from, widest first."""
     steps = slopes.step * ladder.LADDER.ravel()
     # A point that the first ladder settles has one slope, the same on both sides.
-    if slopes.kind[_HERE] != PointKind.SMOOTH or not slopes.left[_HERE] == slopes.value[_HERE] == slopes.right[_HERE]:
+    if slopes.kind[0] != PointKind.SMOOTH or not slopes.left[0] == slopes.value[0] == slopes.right[0]:
         ratio = ladder.FINE_RATIO if slopes.precision == EPSILON else ladder.FINE_RATIO_LOW_PRECISION
         finer = ladder.FINE_WIDEST_STEP * slopes.step * ratio ** -np.arange(ladder.FINE_LEVELS)
         steps = np.concatenate((steps, finer))
     return tuple(sorted(steps.tolist(), reverse=True))
-
-
-def _point_kind(slopes: Slopes, above: Array, below: Array) -> _Kind:
-    kind = _KINDS[slopes.kind[_HERE]]
-    if kind == "smooth":
-        return kind
-    if _is_unbounded(above) or _is_unbounded(below):
-        return "pole"
-    # A step in the values has a height, which noise has not; where one side is missing it may.
-    rise = (above - below)[-2 * _TAIL :]
-    if kind == "jump" and np.ptp(rise) > _MAX_VARIATION * np.abs(rise).max():
-        return "unresolved"
-    vertical = math.isinf(slopes.left[_HERE]) or math.isinf(slopes.right[_HERE])
-    return "cusp" if kind == "kink" and vertical else kind
-
-
-def _is_unbounded(values: Array) -> bool:
-    """Whether the values on one side grow without bound as the point is approached."""
-    height = np.abs(values[_POLE_STEPS])
-    gain = np.diff(height)
-    return bool(np.isinf(height[-1]) or (gain[0] > _MIN_RISE * height[0] and (gain[1:] > _MIN_GAIN * gain[0]).all()))
 
 
 def _floor(values: Array) -> float:
