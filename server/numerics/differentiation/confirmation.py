@@ -94,8 +94,9 @@ def confirmed(closeness: Closeness, dispute: Dispute) -> Answer:
         return Answer(none, none, none, none, none, np.zeros(0))
     seen = _seen(closeness, dispute)
     against, follows, plainly, vaguely = _supported(closeness, dispute, seen)
-    if closeness.eps > 2 * EPSILON:
-        against &= ~_explained_by_blur(closeness, dispute)
+    if closeness.eps > 2 * EPSILON and against.any():
+        rows = np.flatnonzero(against)
+        against[rows] = ~_explained_by_blur(closeness.at(rows), dispute.at(rows))
     hidden = ~np.isfinite(seen.runs[0, _MIN_SCALES - 1])
     return Answer(against, follows, hidden, plainly, vaguely, seen.least)
 
