@@ -180,6 +180,9 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     first: NDArray[np.intp] = (known & ~small).argmax(axis=0)
     above = contradicts[first, n] & ~small[first, n]
     vague = known & small
+    # Over a step beyond one on which it bends by more than rounding a slope is a mean, of a wave or across a jump.
+    bends = ~(seen.changes * seen.runs[0, : low.shape[0]] <= 2 * _THREE_SCALES * rounding) & ~known & ~small
+    above &= ~(bends & (np.arange(low.shape[0])[:, None] < first)).any(axis=0)
     persistent = (contradicts | ~vague).all(axis=0) & (vague.sum(axis=0) >= _AGREEING)
     # It is straight from the smallest scale on, which contradicts, and once it bends it is straight no more.
     plainly = contradicts[known.argmax(axis=0), n] & known[:2].any(axis=0)

@@ -44,18 +44,23 @@ def noise_probes(x: Array, span: float, precision: float = EPSILON) -> Array:
     They are nearer to their place than any other point of ``x``, and far enough apart for what computes in this
     ``precision`` to tell them apart.
     """
+    near = x[_indices(x.size)]
+    distances = probe_distances(near, span, precision, _room(x))
+    return np.concatenate(
+        [(near[:, None] + gap[:, None] * sides).ravel() for gap, sides in zip(*distances, strict=True)]
+    )
+
+
+def _room(x: Array) -> Array:
+    """How far apart the probes around each place may be, as there are other points of ``x``."""
     indices = _indices(x.size)
-    near, inner = x[indices], indices[1:-1]
-    room = np.full(indices.size, np.inf)
+    inner, room = indices[1:-1], np.full(indices.size, np.inf)
     if x.size > 1:
         ends = x[1] - x[0], x[-1] - x[-2]
         room[0], room[-1] = (end or math.inf for end in ends)
         gaps = np.stack((x[inner] - x[inner - 1], x[inner + 1] - x[inner]))
         room[1:-1] = np.where(gaps == 0, np.inf, gaps).min(axis=0)
-    distances = probe_distances(near, span, precision, room / _MIN_SEPARATION)
-    return np.concatenate(
-        [(near[:, None] + gap[:, None] * sides).ravel() for gap, sides in zip(*distances, strict=True)]
-    )
+    return room / _MIN_SEPARATION
 
 
 def probe_distances(
@@ -90,7 +95,8 @@ def noise_along(probed: Array, x: Array, rise: float, precision: float = EPSILON
 
     High-order differences cancel whatever is smooth (R. W. Hamming, Numerical Methods, ch. 10); they are taken on each
     side of a place separately, so that a kink or jump at it cancels too. Where forward is rounded so coarsely that the
-    fine probes all have one value, the coarse ones are used, and where these show nothing either, the noise elsewhere.
+    fine probes all have one value, the coarse ones are used, and where these show nothing either, the noise elsewhere:
+    up to a rounding step, or all of it where other points of ``x`` are so close that less far away was asked.
     Capped at a twentieth of the ``rise`` of the curve. ``precision`` is that of the probes.
     """
     fine = 2 * FINE_PROBES * _indices(x.size).size
@@ -100,6 +106,9 @@ def noise_along(probed: Array, x: Array, rise: float, precision: float = EPSILON
     loud = rms > EXACT_NOISE * precision / EPSILON * np.abs(probed[:: 2 * FINE_PROBES])
     elsewhere = float(np.max(rms, initial=0.0, where=loud)) if loud.any() else _staircase_step(probed, step)
     rms[~loud] = np.maximum(rms[~loud], min(elsewhere, step))
+    far = _room(x) >= (_COARSE_DISTANCE if precision == EPSILON else _SHORT_DISTANCES[1]) * np.ptp(x)
+    if loud.any() and (deaf := ~(loud | far)).any():
+        rms[deaf] = np.fmax(rms[deaf], np.interp(np.flatnonzero(deaf), np.flatnonzero(~deaf), rms[~deaf]))
     log_noise = np.log(np.maximum(np.minimum(moving_maximum(rms, _SMOOTHING), _MAX_SHARE * rise), _TINY))
     noise = np.exp(np.interp(np.arange(x.size), _indices(x.size), log_noise))
     return np.where(noise > 2 * _TINY, noise, 0.0)
@@ -126,16 +135,22 @@ def noise_near(forward: Forward, places: Array, span: float) -> Array:
 
 
 def _rms(values: Array, side: int, gross: float, step: float, growing: bool = False) -> Array:
-    """The noise at each place, from the ``side`` values on either side of it; none where it must be but is not
-    ``growing`` from one order of differences to the next.
+    """The noise at each place, from the ``side`` values on either side of it.
+
+    None where it must be but is not ``growing`` from any of the last three orders of differences to the next: of the
+    few of the last order all may be 0 by chance.
     """
     first = _steps_without_jumps(values.reshape(-1, 2, side).swapaxes(0, 1), gross)
-    differences = before = first
+    differences = [first]
     for _ in range(side - 2):
-        before, differences = differences, differences[..., 1:] - differences[..., :-1]
-    rms = np.sqrt((differences**2).mean(axis=(0, 2)) / comb(2 * side - 2, side - 1))
+        differences.append(differences[-1][..., 1:] - differences[-1][..., :-1])
+    orders = range(side - (3 if growing else 1), side)
+    levels = [np.sqrt((differences[each - 1] ** 2).mean(axis=(0, 2)) / comb(2 * each, each)) for each in orders]
+    rms = levels[-1]
     if growing:
-        rms[rms < _GROWTH * np.sqrt((before**2).mean(axis=(0, 2)) / comb(2 * side - 4, side - 2))] = 0.0
+        rms, before, earlier = levels[::-1]
+        fallen = rms < _GROWTH * before
+        rms[fallen] = np.where(before < _GROWTH * earlier, 0.0, before)[fallen]
     # Where hardly any step is seen, the noise is half a step.
     steps = np.abs(first)
     highest = steps.max(axis=(0, 2))

@@ -212,7 +212,7 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
         exact = scale * error <= UNDECIDED_SHARE * (np.abs(data.analytical) + allowed)
         agrees[rejected] = (exact & (off <= leeway.total))[rejected]
         doubtful[rejected] = True
-    lost = data.finite & _beyond_the_horizon(data.x, doubtful & data.finite)
+    lost = data.finite & _beyond_the_horizon(data.x, doubtful, data.finite & (doubtful | agrees | differs))
     if not (rows.size or lost.any()):
         return RangeJudgement(agrees, differs, slope, error)
     slope[lost & ~agrees], error[lost & ~agrees] = np.nan, np.inf
@@ -232,17 +232,20 @@ def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Arr
     return contradicted(closeness, data.section, grad_output, dispute, answer)
 
 
-def _beyond_the_horizon(x: Array, doubtful: Mask) -> Mask:
-    """Whether some consecutive doubtful points lie closer to 0: forward oscillates faster than the steps from there."""
+def _beyond_the_horizon(x: Array, doubtful: Mask, judged: Mask) -> Mask:
+    """Whether some doubtful points lie closer to 0: forward oscillates faster than the steps from there.
+
+    Those are consecutive among the ``judged`` ones: one that neither agrees nor differs takes no doubt away.
+    """
     beyond = np.zeros_like(doubtful)
-    if np.count_nonzero(doubtful) < _IN_A_ROW:
+    if np.count_nonzero(doubtful & judged) < _IN_A_ROW:
         return beyond
-    for rows in indices_outwards(x):
-        rows = rows[np.abs(x[rows]) >= _MIN_OSCILLATING]
+    for outwards in indices_outwards(x):
+        rows = outwards[(np.abs(x[outwards]) >= _MIN_OSCILLATING) & judged[outwards]]
         count = np.convolve(doubtful[rows], np.ones(_IN_A_ROW), "valid") if rows.size >= _IN_A_ROW else np.zeros(0)
         ends = np.flatnonzero(count > _IN_A_ROW - 0.5)
         if ends.size:
-            beyond[rows[ends[0] :]] = True
+            beyond[outwards] = np.abs(x[outwards]) >= np.abs(x[rows[ends[0]]])
     return beyond
 
 

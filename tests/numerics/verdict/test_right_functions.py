@@ -39,6 +39,8 @@ STAIRS_IN_FLOAT32 = 210861, 210863, 211423, 212391, 213387
 # Stairs at the limit of rounding, a phase that float32 rounds, a wave between two numbers, one on a step of float32;
 # two waves, the phase of one of which is large; a wave, stairs and steps of float32 far below it.
 FINE_STRUCTURE = 18475, 18844, 14541, 14383, 81887, 81373
+# Stairs, and a wave, that average to a line; noise of float32 that is silent by chance, or so near; a wave far away.
+MEANS_AND_SILENCE = 213446, 214676, 182408, 213247, 181920
 
 
 def test_a_forward_that_is_straight_between_two_of_its_own_steps_has_not_that_slope():
@@ -47,7 +49,9 @@ def test_a_forward_that_is_straight_between_two_of_its_own_steps_has_not_that_sl
     assert [look(op, -9.0, stop)[1].word for stop in (-5.0, -4.9, -5.1)] == ["matches"] * 3
 
 
-@pytest.mark.parametrize("number", [*range(0, 90, 5), *WAVES_BENEATH_ROUNDING, *STAIRS_IN_FLOAT32, *FINE_STRUCTURE])
+@pytest.mark.parametrize(
+    "number", [*range(0, 90, 5), *WAVES_BENEATH_ROUNDING, *STAIRS_IN_FLOAT32, *FINE_STRUCTURE, *MEANS_AND_SILENCE]
+)
 def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(number):
     """Waves faster than the rows, steps, kinks by the thousand, float32 inside."""
     each = random_sum(number)
