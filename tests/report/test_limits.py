@@ -88,7 +88,10 @@ def test_what_can_be_interrupted_is_left_there_and_how_much_was_looked_at_is_sai
     assert "All is well, as far as there was time to look." in text
 
 
-@pytest.mark.parametrize(("forward", "backward"), [(0.5, 0.5), (0.75, 0.75), (0.75, 0.0)])
+@pytest.mark.parametrize(
+    ("forward", "backward"),
+    [(0.5, 0.5), *(pytest.param(0.75, backward, marks=pytest.mark.nightly) for backward in (0.75, 0.0))],
+)
 def test_nothing_of_a_slow_function_is_lost(forward: float, backward: float, check: Check) -> None:
     """Half a second to one and a half of ten that there are."""
     deed = "threading.Event().wait({})"

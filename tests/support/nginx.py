@@ -1,6 +1,5 @@
 import os
 import shutil
-import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ def nginx_running(folder: Path, config: str, port: int) -> Iterator[None]:
             _until_it_listens(process, port)
             yield
         finally:
-            process.send_signal(signal.SIGQUIT)
+            process.terminate()  # not gracefully: a browser may hold a connection that asks for nothing
             try:
                 process.wait(60)
             finally:
