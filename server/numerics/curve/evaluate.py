@@ -291,12 +291,14 @@ def _areas(
     areas, tolerance = cell_areas(section, at, grad_output, rows.inside), tolerance_for(largest, section.dtype)
     steep = np.abs(gradient / grad_output) if grad_output else np.zeros(at.x.size)
     noise = forward_rounding(section.dtype, at.x, numerical, values, steep)
-    target = Antiderivative(section.forward, values, noise, gradient, asked.reference.forward, meant is None)
+    target = Antiderivative(
+        section.forward, values, numerical.slopes, noise, gradient, asked.reference.forward, meant is None
+    )
     area = check_integrals(section, at, target, grad_output, tolerance, scale, doubt, areas)
     if not (meant and surrogate):
         return area, None
     noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values, steep)
-    target = Antiderivative(meant.forward, surrogate.values, noise, gradient, meant.forward)
+    target = Antiderivative(meant.forward, surrogate.values, surrogate.slopes, noise, gradient, meant.forward)
     return area, check_integrals(section, at, target, grad_output, tolerance, scale, doubt, areas)
 
 

@@ -19,6 +19,7 @@ from ...runtime.arrays import (
 )
 from ...runtime.failure import FunctionFailed
 from ...runtime.section import Section
+from ..differentiation.finite_differences import Slopes
 from ..differentiation.noise import noise_near
 from ..differentiation.quadrature import NODES, gauss_nodes, integral_at_nodes, integral_rounding, quadrature
 from ..sampling.grid import Rows
@@ -40,6 +41,9 @@ _MAX_PARTS, _MAX_PARTS_ONE_BY_ONE = 256, 16  # budget: the most parts followed a
 _CLUMPED = 0.6
 _CHANGE = 0.125  # bound: nor may the quadrature have changed by more than this share of it under subdivision
 _NOISE_SAFETY = 10.0  # bound: a safety factor on the noise estimated from six values
+# bound: of a residual the slopes of forward explain all but this share, and at every place what backward is off by
+# explains at least that share.
+_UNEXPLAINED, _EVERYWHERE = 0.125, 0.5
 # sample: the subdivisions that confirm it: the residual must stay the same in each.
 _CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 _MAX_TOGETHER = 5000  # budget: the parts of all subdivisions that are looked at in one go
@@ -83,12 +87,13 @@ class IntegralCheck:
 class Antiderivative:
     """The function that backward should be the gradient of: a forward, its ``values`` at the rows, their error bound.
 
-    ``gradient`` is what backward returned there; ``precise`` is forward in double precision, where it can be had. It is
-    not ``meant`` where a surrogate is, by which backward is judged.
+    ``slopes`` are its measured ones, ``gradient`` what backward returned there; ``precise`` is forward in double
+    precision, where it can be had. It is not ``meant`` where a surrogate is, by which backward is judged.
     """
 
     forward: Forward
     values: Array
+    slopes: Slopes
     noise: Array
     gradient: Array
     precise: Forward
@@ -119,7 +124,7 @@ def check_integrals(
     tolerance: Tolerance,
     share: Array,
     doubt: Array,
-    areas: Array | None,
+    areas: CellAreas | None,
 ) -> IntegralCheck | None:
     """The check of all cells of ``at`` against their ``areas`` from ``cell_areas``; None where that is None.
 
@@ -130,7 +135,7 @@ def check_integrals(
     """
     if areas is None:
         return None
-    area, whole = areas
+    area, whole = areas.signed, areas.absolute
     ends = _cell_ends(section, at)
     left, right = at.x[ends[:-1]], at.x[ends[1:]]
     rise = grad_output * consecutive_differences(target.values[ends])
@@ -141,16 +146,18 @@ def check_integrals(
         atol = tolerance.atol * np.maximum(share[ends[:-1]], share[ends[1:]])
         slack = (right - left) * atol + tolerance.rtol * whole
         rounding = noise[:-1] + noise[1:] + unsure
-        off = np.abs(rise - area)
+        off, plain = np.abs(rise - area), np.zeros(area.size, bool)
         if (doubtful := np.flatnonzero(off > _SLACK_SHARE * slack)).size:
             gradient = target.gradient[ends]
             truncation = _truncation(*(each[doubtful] for each in (area, right - left, gradient[:-1], gradient[1:])))
             truncated = truncation > _SLACK_SHARE * slack[doubtful]
             doubtful = doubtful[truncated | (off > _NOISE_SHARE * rounding)[doubtful]]
+            plain = off > slack + _NOISE_SAFETY * rounding
+            plain &= _off_everywhere(target, ends, areas, rise, right - left, grad_output)
         cells = _Cells(
             section, target.forward, target.precise, grad_output, left, right, rise, area, rounding, target.meant
         )
-        area, leaps, hidden = _refine_doubtful(cells, doubtful, slack)
+        area, leaps, hidden = _refine_doubtful(cells, doubtful, plain, slack)
     except FunctionFailed:  # it accepts the nodes, and not what lies between them
         return None
     # Of the slack so much is the quadrature's own.
@@ -158,8 +165,17 @@ def check_integrals(
     return IntegralCheck(ends, left, right, rise, area, whole, noise, unsure, leaps)
 
 
-def cell_areas(section: Section, at: Rows, grad_output: float, inside: Array | None) -> Array | None:
-    """The areas of all cells of ``at`` under what the section's backward returns, and under its absolute value.
+@dataclass(frozen=True)
+class CellAreas:
+    """What backward returned ``inside`` cells, at three Gauss nodes each, and the areas under that and its size."""
+
+    inside: Array
+    signed: Array
+    absolute: Array
+
+
+def cell_areas(section: Section, at: Rows, grad_output: float, inside: Array | None) -> CellAreas | None:
+    """The areas of all cells of ``at`` under what the section's backward returns.
 
     None where it returns nothing. ``inside`` is what it returned at the Gauss nodes of all cells, if that is known.
     """
@@ -169,10 +185,28 @@ def cell_areas(section: Section, at: Rows, grad_output: float, inside: Array | N
     left, right = at.x[ends[:-1]], at.x[ends[1:]]
     if inside is None:
         try:
-            inside = section.gradient(gauss_nodes(section, left, right), grad_output)
+            inside = section.gradient(gauss_nodes(section, left, right), grad_output).reshape(-1, NODES.size)
         except FunctionFailed:  # it accepts the rows, and not what lies between them
             return None
-    return np.stack([integral_at_nodes(each, left, right) for each in (inside, np.abs(inside))])
+    return CellAreas(inside, *(integral_at_nodes(each, left, right) for each in (inside, np.abs(inside))))
+
+
+def _off_everywhere(
+    target: Antiderivative, ends: NDArray[np.intp], areas: CellAreas, rise: Array, width: Array, grad_output: float
+) -> Mask:
+    """The cells in which forward rises by what its slopes at both ends say, and backward is off those everywhere.
+
+    There is no jump of forward in such a cell that could hold the residual, nor is the quadrature at fault.
+    """
+    slopes, residual = target.slopes, rise - areas.signed
+    first, last = grad_output * slopes.right[ends[:-1]], grad_output * slopes.left[ends[1:]]
+    unsure = abs(grad_output) * (slopes.right_error[ends[:-1]] + slopes.left_error[ends[1:]])
+    unexplained = np.abs(rise - width * (first + last) / 2) + width * unsure
+    shares = np.concatenate(([0.0], NODES, [1.0]))[:, None]
+    returned = np.stack((target.gradient[ends[:-1]], *areas.inside.T, target.gradient[ends[1:]]))
+    off = (first + (last - first) * shares - returned) * width / residual
+    everywhere: Mask = (off >= _EVERYWHERE).all(axis=0) & (unexplained <= _UNEXPLAINED * np.abs(residual))
+    return everywhere
 
 
 def leaping_nodes(section: Section, at: Rows, gradient: Array, inside: Array) -> Array:
@@ -237,19 +271,22 @@ def _truncation(area: Array, width: Array, before: Array, after: Array) -> Array
     return TRUNCATION_SHARE * finite_numbers(share**3 * np.abs(area), infinity=0.0)
 
 
-def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], slack: Array) -> tuple[Array, Mask, Array]:
-    """The areas, refined where they leave a residual, whether that is still none of backward's, and its rounding."""
+def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], plain: Mask, slack: Array) -> tuple[Array, Mask, Array]:
+    """The areas, refined where they leave a residual, whether that is still none of backward's, and its rounding.
+
+    Where it is ``plain`` that it is backward's, nothing is refined.
+    """
     area, leaps, hidden = cells.area.copy(), np.zeros(cells.area.size, bool), np.zeros(cells.area.size)
-    if not doubtful.size:
-        return area, leaps, hidden
-    _refine(cells, doubtful, area, slack)
+    if (vague := doubtful[~plain[doubtful]]).size:
+        _refine(cells, vague, area, slack)
     allowed = slack + cells.rounding
     doubtful = doubtful[np.abs(cells.rise - area)[doubtful] > allowed[doubtful]]
-    if not doubtful.size:
-        return area, leaps, hidden
     limit = _MAX_CELLS if cells.section.stacked else _MAX_CELLS_ONE_BY_ONE
     limit = min(limit, _MAX_CELLS_UNMEANT) if doubtful.size > _MAX_CELLS and not cells.meant else limit
-    some = evenly_chosen(doubtful, limit)
+    chosen = evenly_chosen(doubtful, limit)
+    some = chosen[~plain[chosen]]
+    if not some.size:
+        return area, leaps, hidden
     area[some] = cells.area[some]
     wrong = _trace_residual(cells, some, area, allowed)
     still = np.abs(cells.rise - area)[some] > allowed[some]
@@ -257,7 +294,8 @@ def _refine_doubtful(cells: _Cells, doubtful: NDArray[np.intp], slack: Array) ->
     hidden[some] = integral_rounding(cells.section, cells.forward, left, right, cells.grad_output)
     # What most of the examined turned out not to be, the others are not either.
     fault = still & wrong & (np.abs(cells.rise - area)[some] > allowed[some] + hidden[some])
-    leaps[doubtful] = fault.mean() < 0.5
+    leaps[doubtful] = np.count_nonzero(fault) + chosen.size - some.size < chosen.size / 2
+    leaps[chosen] = False
     leaps[some] = still & ~wrong
     return area, leaps, hidden
 
