@@ -55,6 +55,8 @@ def _curved_cells(at: Rows, lines: Array, allowed: Array, special: tuple[Special
     with np.errstate(all="ignore"):
         slope = (lines[:, 1:] - lines[:, :-1]) / run
         curvature = 2 * np.abs(slope[:, 1:] - slope[:, :-1]) / (run[1:] + run[:-1])
+    if not special and (curvature.max(axis=1) * run.max() ** 2 / 8 <= _SUSPECT * allowed).all():
+        return np.zeros(run.size, bool)
     special_rows = at.gap | at.below | at.above  # where second differences do not measure curvature
     if special:
         special_rows[np.isin(at.x, [each.x for each in special])] = True

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...runtime.arrays import Array, Mask
+from ...runtime.arrays import Array, Mask, median
 from ..curve.integral_check import IntegralCheck
 from ..status import Status
 from ..tolerance import UNDECIDED_SHARE, Allowed
@@ -33,8 +33,8 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
         finite = np.isfinite(off)
         whole = finite & ~area.leaps
         steepest = width * largest_gradient
-        little = whole.all() and (np.abs(off) <= _SURELY * slack).all()  # and so is any run of them
-        if little and (slack + area.noise[:-1] + area.noise[1:] <= UNDECIDED_SHARE * steepest).all():
+        certain = whole.all() and (slack + area.noise[:-1] + area.noise[1:] <= UNDECIDED_SHARE * steepest).all()
+        if certain and _is_noise(off, slack, area.noise):
             return np.full(off.shape, Status.AGREES, np.int8)
         status = np.full(off.shape, Status.UNDECIDED, np.int8)
         if not whole.all():
@@ -44,6 +44,18 @@ def judge_cells(area: IntegralCheck, allowed: Allowed, largest_gradient: float, 
         cells[:, :-1] = off, slack, steepest
         _judge_runs(status, whole, cells, area.noise)
     return status
+
+
+def _is_noise(off: Array, slack: Array, noise: Array) -> bool:
+    """Whether no run of cells can be off by more than its slack and the noise at its two ends.
+
+    So it is where each cell is within its slack, and where what the cells before each end add up to, but for one
+    number, is within the noise of that end.
+    """
+    if (np.abs(off) <= _SURELY * slack).all():
+        return True
+    before = np.concatenate(([0.0], np.cumsum(off)))
+    return bool((np.abs(before - median(before)) <= _SURELY * noise).all())
 
 
 def _slack(area: IntegralCheck, allowed: Allowed, grad_output: float) -> Array:
