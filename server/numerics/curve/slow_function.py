@@ -22,12 +22,21 @@ from ...runtime.remembered import remembered
 from ...runtime.section import BackwardResult, Section
 from ...runtime.timeouts import finished_within, seconds_left
 from ..differentiation.arithmetic import precision_of_values
-from ..differentiation.finite_differences import LADDER, RATIO, Ladder, PointKind, Slopes, widest_step
+from ..differentiation.finite_differences import (
+    EVIDENCE_BOUNDS,
+    LADDER,
+    RATIO,
+    Ladder,
+    PointKind,
+    Slopes,
+    widest_step,
+)
+from ..differentiation.scatter import most_explained
 from ..formatting.numbers import format_number
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, grid_rows
 from ..tolerance import tolerance_for
-from .curve import Curve, local_scale
+from .curve import SCATTER_CALLS, Curve, local_scale, scatter_along
 from .evaluation import Evaluation
 from .row_values import backward_or_failure
 
@@ -111,7 +120,8 @@ def evaluate_few(
         most = 2 ** int(math.log2(min(max(_PLANNED / spent, 1), most))) if count == 1 else most
         if rows and (count >= most or spent > _BEGUN or rows[-1].failure):
             break
-    return _evaluation(alone, exact, meant, grid, grad_output, width, rows, refused, first)
+    found = _evaluation(alone, exact, meant, grid, grad_output, width, rows, refused, first)
+    return _without_jumps(found, first.seconds, until)
 
 
 def _spread(section: Section, grid: Grid, x: float) -> Array:
@@ -213,6 +223,36 @@ def _slopes(section: Section, x: Array, heights: Array, width: float) -> Slopes:
     kind = np.where(finite, PointKind.SMOOTH, PointKind.NONFINITE).astype(np.int8)
     curvature = np.abs(bends[1]) / steps[1] ** 2
     return Slopes(value, error, left, right, sides, sides, kind, curvature, ladder.rounding[1], 4.0, width, precision)
+
+
+def _without_jumps(found: Evaluation, seconds: float, until: float) -> Evaluation:
+    """The evaluation with slopes known no better than forward jumps, as a solver does that stops.
+
+    That is looked for at the row that is off by most, if small jumps may explain it. Where there is no time for that,
+    as a call takes so many ``seconds``, what such jumps come to themselves is not known.
+    """
+    expected = None if found.analytical is None or not found.grad_output else found.analytical / found.grad_output
+    if expected is None or found.failure:
+        return found
+    curve, section = (found.surrogate, found.meant) if found.surrogate else (found.numerical, found.reference)
+    slopes, off = curve.slopes, np.abs(expected - curve.slopes.value)
+    doubtful = slopes.doubted_by(expected)
+    if not doubtful.size or not (off <= most_explained(slopes.value))[doubtful].all() or section is None:
+        return found
+    worst = doubtful[[(off / np.abs(slopes.value))[doubtful].argmax()]]
+    left, asked = (
+        until - timing.now(),
+        partial(scatter_along, section, found.rows.x, slopes.value, off, worst, slopes.step),
+    )
+    scatter = finished_within(left, asked) if SCATTER_CALLS * seconds <= left else None
+    if scatter is not None:
+        known = slopes.known_to(scatter)
+    else:
+        kind, small = slopes.kind.copy(), off <= most_explained(slopes.value) / EVIDENCE_BOUNDS
+        kind[doubtful[small[doubtful]]] = PointKind.UNRESOLVED
+        known = replace(slopes, kind=kind)
+    seen = replace(curve, slopes=known)
+    return replace(found, surrogate=seen) if found.surrogate else replace(found, numerical=seen)
 
 
 def _evaluation(

@@ -18,9 +18,10 @@ from ...runtime.arrays import (
     largest_magnitude,
     unit_shares,
 )
-from ..curve.curve import Curve, nan_outside_domain
+from ..curve.curve import Curve, nan_outside_domain, scatter_along
 from ..curve.evaluate import is_another
 from ..curve.evaluation import Evaluation, differences_at_rows
+from ..curve.integral_check import IntegralCheck
 from ..differentiation.confirmation import (
     CLEAR,
     SHARE_SEEN,
@@ -30,6 +31,7 @@ from ..differentiation.confirmation import (
     slopes_seen_closely,
 )
 from ..differentiation.fine_structure import contradicted, returned_for, wavers
+from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import moving_maximum
 from ..status import Status
 from ..tolerance import Allowed
@@ -65,6 +67,7 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
     _look_at_rows(evaluation, curve, status, explained)
     if area is None or not cells.size:
         return
+    _excuse_jumps(evaluation, curve, area, cells)
     believed = np.zeros(cells.size, bool)
     if evaluation.section.dtype == torch.float64:
         believed = off_by_a_factor(area, cells, allowed, evaluation.grad_output)
@@ -85,6 +88,14 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
             cells[some[holds]] = Status.DIFFERS
         elif rows.size:
             cells[rows[~for_all(rows, some, holds)]] = Status.UNDECIDED
+
+
+def _excuse_jumps(evaluation: Evaluation, curve: Curve, area: IntegralCheck, cells: Statuses) -> None:
+    """Leave cells undecided that are off by no more than forward's small jumps, as of a solver that stops, explain."""
+    width, scale, differs = area.right - area.left, abs(evaluation.grad_output), np.flatnonzero(cells == Status.DIFFERS)
+    slope, off, middle = area.rise / width / scale, np.abs(area.residual) / width / scale, area.left + width / 2
+    scatter = scatter_along(evaluation.section_of(curve), middle, slope, off, differs, curve.slopes.step)
+    cells[differs[off[differs] <= EVIDENCE_BOUNDS * scatter[differs]]] = Status.UNDECIDED
 
 
 def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explained: Array) -> None:

@@ -1,5 +1,6 @@
 """A solver stops at its tolerance, so that forward jumps a little: its slope is known no better than that."""
 
+import pytest
 import torch
 from support.examined import examined, levels
 from support.sections import look, op_of
@@ -31,6 +32,29 @@ def kepler(tolerance, factor=1.0):
     return Kepler
 
 
+def several(tolerance, factor=1.0):
+    """A Function that solves y = cos(a y) / 2 + b for several numbers until the slowest of them stands still."""
+
+    class Picard(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            y, before = b, b + 1
+            while (y - before).abs().max() > tolerance:
+                y, before = torch.cos(a * y) / 2 + b, y
+            ctx.save_for_backward(a, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            a, y = ctx.saved_tensors
+            bend = torch.sin(a * y) / 2
+            over = factor * grad_output / (1 + a * bend)
+            return -over * y * bend, over
+
+    held = {"a": (0.3, 0.9, 0.4, 1.2), "b": (0.4, -0.9, 1.1, 0.2)}
+    return op_of(Picard.apply, *(Input(name, shape=(4,), value=each, domain=(-1, 1)) for name, each in held.items()))
+
+
 def word(function):
     return look(op_of(function.apply, KEPLER), count=21)[1].word
 
@@ -38,6 +62,23 @@ def word(function):
 def test_the_gradient_of_the_solution_is_right():
     assert word(kepler(1e-10)) == "matches"
     assert "GRADIENT" not in levels(examined(kepler(1e-10), KEPLER))
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
+def test_where_a_solver_of_several_numbers_stops_accuses_neither_rows_nor_the_cells_between_them(tolerance):
+    right, wrong = (look(several(tolerance, each), count=101)[1].word for each in (1.0, 1.01))
+    assert (right, wrong) == ("matches", "differs")
+
+
+@pytest.mark.parametrize(("factor", "word"), [(1.0, {"matches", "undecided"}), (1.01, {"differs"})])
+def test_nor_where_it_takes_so_long_that_there_are_few_points(factor, word, clock):
+    def called(x):
+        clock.goes_on(0.02)
+        return kepler(1e-5, factor).apply(x)
+
+    evaluation, verdict = look(op_of(called, KEPLER), count=401)
+    assert verdict.word in word
+    assert evaluation.rows.x.size < 401
 
 
 def test_one_that_is_off_by_more_than_forward_jumps_is_told():
