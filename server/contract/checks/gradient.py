@@ -14,7 +14,7 @@ from torch.autograd.gradcheck import GradcheckError
 
 from ...inference.source.name_hints import SYMMETRIC_NAME
 from ...numerics.differentiation.finite_differences import PointKind, differentiate
-from ...numerics.differentiation.scatter import most_explained, slope_scatter
+from ...numerics.differentiation.scatter import most_explained, rises_over_stairs, slope_scatter
 from ...numerics.formatting.numbers import describe_size, format_distinct, format_number, slope_share
 from ...runtime.arrays import EPSILON, Array
 from ...runtime.failure import describe_exception
@@ -39,6 +39,7 @@ _LINES, _NEAR, _WAY = 2, 1e-4, 0.5
 # sample: how many draws tell chance from a wrong gradient; the other, a bound, is by how many standard errors.
 _DRAWS, _CHANCE = 64, 5.0
 _SMALL = "It is only a remark: torch's own special functions are off by as much, and float32 by more."
+_STAIRS = "Forward moves in small stairs, as a bisection that stops; backward returned what it rises by over many."
 _DIFFERS = "It is not the derivative of its surrogate either."
 # sample: declared inputs are moved by 0.5 to 2 times this fraction of their domain, to irregular values.
 _SPREAD = 0.02
@@ -72,8 +73,11 @@ def _gradient(session: CheckSession) -> Iterator[CheckFinding]:
                     wrong[name] = seen
     for each in sorted(wrong.values(), key=lambda one: -one.share):
         yield _finding(session, each)
+    remarks.sort(key=lambda one: one.stairs)
     if remarks and not wrong:
-        yield CheckFinding("warning", remarks[0].sentence, "", _SMALL, session.source.returned(), remarks[0].element)
+        first, line = remarks[0], session.source.returned()
+        level, said = ("note", _STAIRS) if first.stairs else ("warning", _SMALL)
+        yield CheckFinding(level, first.sentence, "", said, line, first.element)
     if unknown := [each for each in session.slopes if each not in settled]:
         yield CheckFinding("note", f"Not compared for {', '.join(unknown)}: differences of forward do not converge.")
 
@@ -113,7 +117,8 @@ def _finding(session: CheckSession, wrong: WrongElement) -> CheckFinding:
 class WrongElement:
     """The element of an input whose gradient is farthest from the slope of forward, and a ``sentence`` on it.
 
-    ``share`` is by how much it is off, as a part of the slope; a small one is a ``remark``.
+    ``share`` is by how much it is off, as a part of the slope; a small one is a ``remark``, and so is one where forward
+    moves in small ``stairs``, and over many of them by what was returned.
     """
 
     name: str
@@ -121,6 +126,7 @@ class WrongElement:
     sentence: str
     share: float
     remark: bool = False
+    stairs: bool = False
 
 
 def wrong_element(
@@ -143,7 +149,8 @@ def wrong_element(
             distance = abs(returned - slope)
             if distance <= most_explained(slope) and distance <= measured.allowed(slope, _scatter(call, given, slope)):
                 continue
-            if _is_chance(call, name, given, place):
+            stairs = _rises_over_stairs(call, name, given, place, slope, returned)
+            if not stairs and _is_chance(call, name, given, place):
                 return None
             at = ",".join(map(str, np.unravel_index(place, tuple(found.shape)))) if found.numel() > 1 else ""
             is_ = format_number(float(call.tensors[name].reshape(-1)[place]))
@@ -154,8 +161,8 @@ def wrong_element(
                 f"{describe_size(abs(returned - slope), slope, measured.largest)}."
             )
             share = slope_share(abs(returned - slope), slope, measured.largest)
-            wrong = WrongElement(name, element, seen, np.inf if share is None else share)
-            if not bool(measured.remarks(torch.tensor(abs(returned - slope)), torch.tensor(slope))):
+            wrong = WrongElement(name, element, seen, np.inf if share is None else share, stairs=stairs)
+            if not stairs and not bool(measured.remarks(torch.tensor(abs(returned - slope)), torch.tensor(slope))):
                 return wrong
             remark = remark or replace(wrong, remark=True)
     return remark
@@ -179,6 +186,16 @@ def _scatter(call: Call, given: TensorsByName, slope: float) -> float:
         except Exception:  # noqa: BLE001 a domain ends there
             found.append(0.0)
     return max(found)
+
+
+def _rises_over_stairs(call: Call, name: str, given: TensorsByName, place: int, slope: float, returned: float) -> bool:
+    """Whether by one element forward moves in small stairs, and over many of them by what was returned."""
+    held, at = call.tensors[name], np.array([place])
+    along, x = function_along(total_of(call, name, given), held, at), float(held.reshape(-1)[place])
+    try:
+        return call.precision == EPSILON and rises_over_stairs(lambda way: along(x + way), slope, returned)
+    except Exception:  # noqa: BLE001 a domain ends there
+        return False
 
 
 def _is_chance(call: Call, name: str, given: TensorsByName, place: int) -> bool:

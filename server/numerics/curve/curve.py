@@ -182,7 +182,7 @@ def _scatter(section: Section, at: Rows, slopes: Slopes, off: Array, doubtful: N
 def scatter_along(
     section: Section, x: Array, slope: Array, off: Array, doubtful: NDArray[np.intp], step: float
 ) -> Array:
-    """How well each ``slope`` at increasing ``x`` is known at most as forward jumps, where that may be why one is ``off``.
+    """How well each ``slope`` at increasing ``x`` is known at most, as forward jumps: where that may be why one is off.
 
     That is looked for at some of the ``doubtful``, from a share of the widest ``step`` of differences on; elsewhere it
     is the less of what was found at the two around.

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from support.examined import examined, levels
+from support.examined import examined, levels, said
 from support.sections import look, op_of
 
 from gradloupe.ops import Input
@@ -55,6 +55,30 @@ def several(tolerance, factor=1.0):
     return op_of(Picard.apply, *(Input(name, shape=(4,), value=each, domain=(-1, 1)) for name, each in held.items()))
 
 
+def halved(halvings, factor=1.0):
+    """A Function that solves y³ + y = x by so few halvings that forward moves in stairs; x, too, is in what it returns.
+
+    Its gradient is that of the solution, times a factor.
+    """
+
+    class Bisection(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            low, width = torch.full_like(x, -2.0), 4.0
+            for _ in range(halvings):
+                width = width / 2
+                low = torch.where((low + width) ** 3 + low + width <= x, low + width, low)
+            ctx.save_for_backward(low)
+            return low + x / 4
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            (y,) = ctx.saved_tensors
+            return factor * grad_output * (1 / (3 * y**2 + 1) + 1 / 4)
+
+    return Bisection
+
+
 def word(function):
     return look(op_of(function.apply, KEPLER), count=21)[1].word
 
@@ -79,6 +103,14 @@ def test_nor_where_it_takes_so_long_that_there_are_few_points(factor, word, cloc
     evaluation, verdict = look(op_of(called, KEPLER), count=401)
     assert verdict.word in word
     assert evaluation.rows.x.size < 401
+
+
+@pytest.mark.parametrize("halvings", [20, 24, 50])
+def test_the_stairs_of_a_bisection_are_named_and_accuse_nobody(halvings):
+    rows = examined(halved(halvings), KEPLER)
+    assert "error" not in levels(rows).values()
+    assert ("stairs" in said(rows, "GRADIENT")) == (halvings < 50)
+    assert levels(examined(halved(halvings, 1.01), KEPLER))["GRADIENT"] == "error"
 
 
 def test_one_that_is_off_by_more_than_forward_jumps_is_told():
