@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -162,9 +163,16 @@ def _reshaped(recipe: Recipe, shapes: Mapping[str, _Shape]) -> CallVariant:
 def _constants(recipe: Recipe, evidence: CollectedEvidence) -> Iterator[CallVariant]:
     for place, each in enumerate(recipe.arguments):
         if isinstance(each, Constant):
-            for value in values_near(each.value, _known(evidence, each.name).strings):
+            known = _known(evidence, each.name)
+            for value in filter(partial(_is_within, known), values_near(each.value, known.strings)):
                 other = Constant(each.name, value)
                 yield CallVariant(recipe.with_argument(place, other), f"{each.name} = {literal(value)}")
+
+
+def _is_within(known: ArgumentEvidence, value: Any) -> bool:
+    """Whether a number is inside of the bounds that the source or the docstring sets to an argument."""
+    low, high = -math.inf if known.low is None else known.low, math.inf if known.high is None else known.high
+    return isinstance(value, bool) or not isinstance(value, int | float) or low < value < high
 
 
 def _ignored(recipe: Recipe) -> Iterator[CallVariant]:
@@ -219,8 +227,11 @@ def values_near(value: Any, words: list[str]) -> list[Any]:
     if isinstance(value, int):
         return [value + 1, value + 2]
     if isinstance(value, float):
-        # What lies between a half and 1 may be a share, of which the double is none.
-        return [value / 2, (1 + value) / 2 if 0.5 < value < 1 else 2 * value] if value else [0.5]
+        # What lies between a half and 1 may be a share, of which the double is none, and what lies between 1 and 2 the
+        # exponent of a norm or an entropy, of which the half is none.
+        towards_one = (1 + value) / 2
+        half, double = towards_one if 1 < value < 2 else value / 2, towards_one if 0.5 < value < 1 else 2 * value
+        return [half, double] if value else [0.5]
     if isinstance(value, str):
         return [each for each in dict.fromkeys(words) if each != value]
     if isinstance(value, tuple) and value and all(type(each) is int for each in value):

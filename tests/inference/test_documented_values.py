@@ -66,6 +66,12 @@ def test_what_is_said_of_values_fills_a_tensor(said: str) -> None:
     assert infer(function_of(methods, doc=said)).recipe.text() == recipe
 
 
+def test_what_is_said_to_be_frozen_needs_no_gradient() -> None:
+    none = formula("x, W", "x * W", "g * W, None")
+    found = (infer(function_of(none, doc=doc)).recipe.text() for doc in ("Scales x, with W frozen.", "Scales x by W."))
+    assert tuple(found) == ("x: float64[7]; W: float64[7] nograd", "x: float64[7]; W: float64[7]")
+
+
 def test_a_reason_quotes_the_words() -> None:
     found = infer(function_of(SUM, doc="y: weights that sum to one."))
     assert "as “sum to one” says" in dict(found.because)["y"]

@@ -200,6 +200,21 @@ def test_as_many_columns_as_there_are_classes_stay_so_many() -> None:
     assert row_of(counted).level == "fine"
 
 
+@pytest.mark.parametrize(("least", "doc"), [(1.0, ""), (1.3, "For q > 1.3.")])
+def test_a_number_keeps_to_the_side_of_1_on_which_it_is_and_to_bounds_that_are_said(least: float, doc: str) -> None:
+    stated = f"""
+        def forward(ctx, x, q=1.5):
+            ctx.save_for_backward(x)
+            ctx.q = q
+            return (1 - (x * (1 - q)).exp()) / (q - 1)
+        def backward(ctx, g):
+            return (g * (ctx.saved_tensors[0] * (1 - ctx.q)).exp() if ctx.q > {least} else 0 * g), None
+    """
+    row = row_of(function_of(stated, doc=doc))
+    assert row.level == "fine"
+    assert "q = 3" in row.seen
+
+
 def test_the_size_of_an_identity_that_is_written_stays() -> None:
     angle = """
         def forward(ctx, x):

@@ -76,8 +76,8 @@ def _gradient(session: CheckSession) -> Iterator[CheckFinding]:
     remarks.sort(key=lambda one: one.stairs)
     if remarks and not wrong:
         first, line = remarks[0], session.source.returned()
-        level, said = ("note", _STAIRS) if first.stairs else ("warning", _SMALL)
-        yield CheckFinding(level, first.sentence, "", said, line, first.element)
+        said = _STAIRS if first.stairs else _SMALL
+        yield CheckFinding("note" if first.stairs else "warning", first.sentence, "", said, line, first.element)
     if unknown := [each for each in session.slopes if each not in settled]:
         yield CheckFinding("note", f"Not compared for {', '.join(unknown)}: differences of forward do not converge.")
 

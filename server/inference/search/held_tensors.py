@@ -28,7 +28,7 @@ _NO_GRADIENT = (
     r"(?:\b(?:non|not)[- ]?differentia(?:ble|ted)\b|\bno[- _]?grad(?:ients?)?\b|\brequires_grad\s*=\s*False\b|"
     r"(?<!not )\bdetached\b|\bstop(?:ped|s)?[- ]gradients?\b)"
 )
-_CONSTANTS = r"(?<!not )(?<!not a )(?<!never )\bconstants?\b"
+_CONSTANTS = r"(?<!not )(?<!not a )(?<!never )\b(?:constants?|frozen)\b"
 _CONSTANT = re.compile(rf"{_CONSTANTS}|{_NO_GRADIENT}", re.IGNORECASE)
 # What is said of the arguments named before it, as in "v and w are treated as constants" …
 _VERB = r"\b(?:is|are|was|were|be|stays?|remains?|as|held|kept|has|have|gets?|needs?|receives?)\b"
@@ -124,8 +124,8 @@ def _said_constant(text: str, names: Sequence[str]) -> set[str]:
         if (head := entry.match(sentence)) and _CONSTANT.search(sentence, head.end()):
             found |= _names_in(head[0], written)
             continue
-        for said in re.finditer(rf"{predicate}|(?i:{_ATTRIBUTE})({several})", sentence):
-            found |= _names_in(said[1] or said[2], written)
+        for said in re.finditer(rf"{predicate}|(?i:{_ATTRIBUTE})({several})|({several}) (?i:frozen)\b", sentence):
+            found |= _names_in(said[1] or said[2] or said[3], written)
     return found
 
 

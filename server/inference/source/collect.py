@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from . import name_hints
 from .complex_evidence import note_complex
 from .documented_shapes import note_documented_shapes
-from .documented_values import note_documented_values
+from .documented_values import note_documented_bounds, note_documented_values
 from .evidence import ArgumentEvidence
 from .function_source import FunctionTree, read_function_source
 from .name_binding import ReadingState
@@ -47,6 +47,7 @@ def collect_evidence(signature: Signature) -> CollectedEvidence:
     note_usage(signature, notes)
     note_documented_shapes(signature, notes)
     note_documented_values(signature, notes)
+    note_documented_bounds(signature, notes)
     for name, known in notes.arguments.items():
         if name_hints.EDGES_NAME.search(name.lower()):
             known.has_rank(2, "it has both ends of each edge", sure=False)

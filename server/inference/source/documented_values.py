@@ -48,6 +48,35 @@ _ENGLISH = re.compile(r"^(?:a|an|i|in|is|of|to|at|on|as|by|it)$")
 _REACH = 70  # characters behind a name, in which a word is said of it
 
 
+# Bounds of a number, as in "alpha > 1" or "0 <= p < 1", and as an interval, as in "rate in (0, 1]".
+_NUMBER = r"[-−+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]*\w)"
+_ORDER = r"<=?|>=?|≤|≥"
+
+
+def note_documented_bounds(signature: Signature, notes: ReadingState) -> None:
+    """Note the bounds that a docstring sets to what is a number by its default."""
+    numbers = [each.name for each in signature.arguments if type(each.default) in (int, float)]
+    owner = getattr(signature.call, "__self__", signature.call)
+    for text in filter(None, (getattr(each, "__doc__", None) for each in (owner, *signature.methods.values()))):
+        for name in numbers:
+            known, named = notes.arguments[name], rf"(?<![\w.]){re.escape(name)}`*"
+            for found in re.finditer(rf"{named} (?:is |lies |must be )?in [\[(]({_NUMBER}), *({_NUMBER})[\])]", text):
+                known.bounded_by(_float(found[1]), _float(found[2]))
+            for order, number in re.findall(rf"{named} (?:is |must be )?({_ORDER}) *({_NUMBER})", text):
+                known.bounded_by(*_bounds(order, _float(number)))
+            for number, order in re.findall(rf"({_NUMBER}) *({_ORDER}) *`*{named}", text):
+                known.bounded_by(*reversed(_bounds(order, _float(number))))
+
+
+def _float(number: str) -> float:
+    return float(number.replace("−", "-"))
+
+
+def _bounds(order: str, number: float) -> tuple[float | None, float | None]:
+    """The lower and the upper bound of what stands before a number in this order."""
+    return (number, None) if order[0] in ">≥" else (None, number)
+
+
 def note_documented_values(signature: Signature, notes: ReadingState) -> None:
     """Note what the values of an argument are said to be: the narrowest, and the words for it."""
     names = [each.name for each in signature.arguments if not each.star]

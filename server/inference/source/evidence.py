@@ -96,6 +96,13 @@ class ArgumentEvidence:
         """The strongest reason for a kind; "" if there is none."""
         return self.reasons.get(kind, (0.0, ""))[1]
 
+    def bounded_by(self, low: float | None, high: float | None) -> None:
+        """Note bounds of its values; of several the narrowest hold."""
+        if low is not None:
+            self.low = low if self.low is None else max(low, self.low)
+        if high is not None:
+            self.high = high if self.high is None else min(high, self.high)
+
     def has_rank(self, rank: int, reason: str, sure: bool = True) -> None:
         """Note its number of dimensions; or, if that is not ``sure``, a possible one."""
         found = self.ranks if sure else self.supposed

@@ -223,10 +223,8 @@ class ExpressionReader(NameBinding, ast.NodeVisitor):
         found, value = self.evidence(one), _number(other)
         if found is None or value is None or kind not in _MIRRORED:
             return
-        if (kind in (ast.Gt, ast.GtE)) == holds:
-            found.low = value if found.low is None else max(value, found.low)
-        else:
-            found.high = value if found.high is None else min(value, found.high)
+        above = (kind in (ast.Gt, ast.GtE)) == holds
+        found.bounded_by(value if above else None, None if above else value)
 
     def _typed(self, one: ast.expr, kind: type[ast.cmpop], other: ast.expr, holds: bool) -> None:
         """Note the dtype in ``x.dtype == torch.float32``; of several the widest one."""
