@@ -72,10 +72,17 @@ def compare_along_directions(
                 return DirectionalResult(unknown="for these numbers backward returns NaN in any layout")
             return _not_a_number(call, name, gradient)
     looked_at = call.tensors if names is None else names
+
+    def holds(name: str, seed: int) -> bool:
+        return _beyond(reference, name, found[name], given, irregular_tensor(found[name], seed)) <= 0
+
     for name in looked_at:
-        if name not in found or all(_holds(reference, name, found, given, seed) for seed in _DIRECTION_SEEDS):
+        seed = next((seed for seed in _DIRECTION_SEEDS if name in found and not holds(name, seed)), None)
+        if seed is None:
             continue
-        wrong = wrong_element(reference, name, tensor_slopes(reference, name, given), found[name], given)
+        culprit = _culprit(reference, name, found[name], given, irregular_tensor(found[name], seed))
+        slopes = tensor_slopes(reference, name, given, [culprit])
+        wrong = wrong_element(reference, name, slopes, found[name], given)
         if wrong and not wrong.remark:
             return DirectionalResult(wrong.sentence, wrong.element)
     # Laid out in another way, random numbers are drawn in another order: it is another draw.
@@ -116,18 +123,32 @@ def _same(some: TensorsByName, others: TensorsByName) -> bool:
     return some.keys() == others.keys() and all(torch.equal(one.detach(), others[name]) for name, one in some.items())
 
 
-def _holds(call: Call, name: str, found: TensorsByName, given: TensorsByName, seed: int) -> bool:
-    """Whether the gradient for one input is the slope of forward along a direction, or there is no such slope."""
-    held, gradient = call.tensors[name], found[name]
-    direction = irregular_tensor(held, seed)
+def _beyond(call: Call, name: str, gradient: torch.Tensor, given: TensorsByName, direction: torch.Tensor) -> float:
+    """By how much more the gradient for one input is off the slope of forward along a direction than is allowed.
+
+    Where there is no such slope it is enough that the gradient is finite.
+    """
+    held = call.tensors[name]
     slope = slopes_of_function(_along(call, name, direction, given), held.new_zeros(1), call.precision)
     if not bool(slope.known[0]):
-        return bool(gradient.isfinite().all())
+        return -math.inf if bool(gradient.isfinite().all()) else math.inf
     parts = (gradient.detach() * direction).double()
     # Terms may cancel: what is rounded is as large as the terms.
     size = float(parts.abs().sum()) + float(slope.value[0].abs())
     allowed = max(tolerance_for(size, held.dtype).atol, _COARSE * size) + EVIDENCE_BOUNDS * float(slope.error[0])
-    return bool((parts.sum() - slope.value[0]).abs() <= allowed)
+    apart = float((parts.sum() - slope.value[0]).abs()) - allowed
+    return math.inf if math.isnan(apart) else apart
+
+
+def _culprit(call: Call, name: str, gradient: torch.Tensor, given: TensorsByName, direction: torch.Tensor) -> int:
+    """The place of an element by which the gradient is off the slope along a direction, by halves of those moved."""
+    places = torch.arange(direction.numel())
+    while places.numel() > 1:
+        halves = places.tensor_split(2)
+        moved = (torch.zeros(direction.numel(), dtype=direction.dtype).index_fill(0, half, 1.0) for half in halves)
+        beyond = [_beyond(call, name, gradient, given, direction * each.reshape(direction.shape)) for each in moved]
+        places = halves[int(beyond[1] > beyond[0])]
+    return int(places[0])
 
 
 def _along(call: Call, name: str, direction: torch.Tensor, given: TensorsByName) -> Callable[[torch.Tensor], float]:

@@ -215,6 +215,24 @@ def test_a_number_keeps_to_the_side_of_1_on_which_it_is_and_to_bounds_that_are_s
     assert "q = 3" in row.seen
 
 
+def test_the_elements_by_which_a_direction_is_off_are_found_however_few_they_are() -> None:
+    """Windows overlap in one place of five, where what was laid there before is overwritten."""
+    pooled = """
+        def forward(ctx, x, kernel=3, stride=2):
+            ctx.kernel, ctx.stride, ctx.length = kernel, stride, x.shape[-1]
+            return x.unfold(-1, kernel, stride).mean(-1)
+        def backward(ctx, g):
+            out = g.new_zeros(*g.shape[:-1], ctx.length)
+            for i in range(g.shape[-1]):
+                begin = i * ctx.stride
+                out[..., begin : begin + ctx.kernel] ADDED g[..., i : i + 1] / ctx.kernel
+            return out, None, None
+    """
+    wrong, right = (row_of(pooled.replace("ADDED", each), "x: float64[2,3,4]") for each in ("=", "+="))
+    assert (wrong.level, right.level) == ("error", "fine")
+    assert wrong.seen.startswith("Called with x of shape (3, 4, 5), for x[1,1,2] = ")
+
+
 def test_the_size_of_an_identity_that_is_written_stays() -> None:
     angle = """
         def forward(ctx, x):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,13 +99,15 @@ class TensorSlopes:
         return known.max() if known.numel() else torch.zeros(())
 
 
-def tensor_slopes(call: Call, name: str, weights: TensorsByName) -> TensorSlopes:
+def tensor_slopes(call: Call, name: str, weights: TensorsByName, also: Sequence[int] = ()) -> TensorSlopes:
     """The derivative of Σ weight · output by the elements of one tensor. Raises whatever forward raises.
+
+    Where it has many, of some, and those in the places ``also``.
 
     None is known where an output has 16 bits: its steps are as large as what a difference could tell. What forward
     computes in float32 is judged so.
     """
-    slopes = slopes_of_function(total_of(call, name, weights), call.tensors[name], call.precision)
+    slopes = slopes_of_function(total_of(call, name, weights), call.tensors[name], call.precision, also)
     dtype = slopes.value.dtype if call.precision == EPSILON else torch.float32
     slopes = replace(slopes, allowance=replace(call.allowance, dtype=dtype))
     return replace(slopes, known=torch.zeros_like(slopes.known)) if call.precision > _SHORT else slopes
@@ -141,14 +143,18 @@ def weighted_total(outputs: TensorsByName, weights: TensorsByName) -> float:
 
 @np.errstate(all="ignore")
 def slopes_of_function(
-    total: Callable[[torch.Tensor], float], held: torch.Tensor, precision: float = EPSILON
+    total: Callable[[torch.Tensor], float],
+    held: torch.Tensor,
+    precision: float = EPSILON,
+    also: Sequence[int] = (),
 ) -> TensorSlopes:
     """The derivative of a scalar function by the elements of a tensor, or by some of many, with the ladder of curves.
 
-    ``precision`` is half a unit in the last place of what the function computes in, if that is less precise than the
-    tensor. Raises whatever ``total`` raises.
+    Among these are those in the places ``also``. ``precision`` is half a unit in the last place of what the function
+    computes in, if that is less precise than the tensor. Raises whatever ``total`` raises.
     """
-    places = np.unique(np.linspace(0, held.numel() - 1, _count(total, held)).round().astype(np.intp))
+    some = np.linspace(0, held.numel() - 1, _count(total, held)).round()
+    places = np.union1d(some, also).astype(np.intp)
     x = held.detach().reshape(-1).double().numpy(force=True)[places]
     y = np.full(x.size, total(held))
     precision = max(precision, precision_of(held))
