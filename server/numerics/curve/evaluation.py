@@ -50,15 +50,15 @@ class Evaluation:
     numerical: Curve
     surrogate: Curve | None
     largest_gradient: float
-    area: IntegralCheck | None
-    surrogate_area: IntegralCheck | None
     precision_loss: Array
     local_scale: Array
-    special: tuple[SpecialPoint, ...]
     returned_none: bool
-    deterministic: bool
     linearity: Linearity
-    whole_range: WholeRangeCheck | None
+    area: IntegralCheck | None = None
+    surrogate_area: IntegralCheck | None = None
+    special: tuple[SpecialPoint, ...] = ()
+    deterministic: bool = True
+    whole_range: WholeRangeCheck | None = None
     failure: Failure | None = None
     surrogate_nonlinear: bool = False
     refused: tuple[tuple[float, str], ...] = ()

@@ -39,11 +39,10 @@ _MAX_PARTS, _MAX_PARTS_ONE_BY_ONE = 256, 16  # budget: the most parts followed a
 # pattern: a residual is backward's fault if no part holds more than this share of it: a jump of forward keeps it in one
 # place, a wrong formula has it everywhere.
 _CLUMPED = 0.6
-_CHANGE = 0.125  # bound: nor may the quadrature have changed by more than this share of it under subdivision
+# bound: nor may the quadrature have changed by more than this share of it under subdivision, nor the slopes of forward
+# at its ends leave more of the rise unexplained.
+_CHANGE = 0.125
 _NOISE_SAFETY = 10.0  # bound: a safety factor on the noise estimated from six values
-# bound: of a residual the slopes of forward explain all but this share, and at every place what backward is off by
-# explains at least that share.
-_UNEXPLAINED, _EVERYWHERE = 0.125, 0.5
 # sample: the subdivisions that confirm it: the residual must stay the same in each.
 _CUTS, _CUTS_ONE_BY_ONE = (16, 64, 250), (16,)
 _MAX_TOGETHER = 5000  # budget: the parts of all subdivisions that are looked at in one go
@@ -194,9 +193,10 @@ def cell_areas(section: Section, at: Rows, grad_output: float, inside: Array | N
 def _off_everywhere(
     target: Antiderivative, ends: NDArray[np.intp], areas: CellAreas, rise: Array, width: Array, grad_output: float
 ) -> Mask:
-    """The cells in which forward rises by what its slopes at both ends say, and backward is off those everywhere.
+    """The cells in which forward rises as its slopes at both ends say, and backward is off those everywhere.
 
-    There is no jump of forward in such a cell that could hold the residual, nor is the quadrature at fault.
+    That is by at least half of what the residual is on average. No jump of forward can hold it, nor is the quadrature
+    at fault.
     """
     slopes, residual = target.slopes, rise - areas.signed
     first, last = grad_output * slopes.right[ends[:-1]], grad_output * slopes.left[ends[1:]]
@@ -205,7 +205,7 @@ def _off_everywhere(
     shares = np.concatenate(([0.0], NODES, [1.0]))[:, None]
     returned = np.stack((target.gradient[ends[:-1]], *areas.inside.T, target.gradient[ends[1:]]))
     off = (first + (last - first) * shares - returned) * width / residual
-    everywhere: Mask = (off >= _EVERYWHERE).all(axis=0) & (unexplained <= _UNEXPLAINED * np.abs(residual))
+    everywhere: Mask = (off >= 0.5).all(axis=0) & (unexplained <= _CHANGE * np.abs(residual))
     return everywhere
 
 
