@@ -156,9 +156,10 @@ class _Asked:
     """A ``section`` as it is to be called, and what it answered for ``grad_output`` at the points ``x`` of a ``grid``.
 
     ``y`` are the values of its ``reference`` in double precision, which forward really has to within ``precision``.
-    ``in_proportion`` says that backward was seen to be for grad_outputs of all sizes; then ``inside`` the cells it is
-    known, too, and forward at a ``ladder`` around the points, where that is one of the reference. ``exact`` is what
-    backward returned in double precision, where that is known.
+    ``in_proportion`` says that backward was seen to be for grad_outputs of all sizes; then it is also known ``inside``
+    the cells between the points ``at``, where kinks are among them, what it ``answered`` there, and forward at a
+    ``ladder`` around those, where that is one of the reference. ``exact`` is what backward returned in double
+    precision, where that is known.
     """
 
     section: Section
@@ -173,6 +174,8 @@ class _Asked:
     linearity: Linearity
     deterministic: bool
     in_proportion: bool
+    at: Array
+    answered: BackwardResult
     inside: Array | None
     ladder: LadderPoints | None
     exact: Array | None
@@ -194,9 +197,9 @@ def _asked(section: Section, grid: Grid, grad_output: float, step: float | None,
     reference = double.section
     # In a shorter dtype other code for single numbers may round otherwise.
     mixed = double.mixed if reference.dtype == torch.float64 else None
-    usual = reference == section and not (batch.results and _turns_at_few(batch.results.values))
-    ladder = ladder_points(x, grid.span, step) if usual else None
-    first = _first_returned(section, batch, x, grad_output, ladder)
+    at = _with_kinks(section, batch, grid, x) if reference == section else x
+    ladder = ladder_points(at, grid.span, step) if reference == section else None
+    first = _first_returned(section, batch, x, at, grad_output, ladder)
     returned, failure, linearity = first.returned, first.failure, first.linearity
     y = reference.forward(x) if failure or reference != section else returned.values
     if failure:
@@ -218,14 +221,25 @@ def _asked(section: Section, grid: Grid, grad_output: float, step: float | None,
     if section.order == 2:
         linearity = above_rounding(linearity, section, returned, grid.span)
     exact = double.results.grad_input if double.results else None
-    last = failure, linearity, deterministic, in_proportion, first.inside, first.ladder, exact
+    at, answered = (at, first.answered) if first.answered else (x, returned)
+    last = failure, linearity, deterministic, in_proportion, at, answered, first.inside, first.ladder, exact
     return _Asked(section, reference, grid, grad_output, x, y, precision, returned, *last)
 
 
-def _turns_at_few(y: Array) -> bool:
-    """Whether forward turns at few points only, where there will be more rows, so that a ladder is asked for later."""
+def _with_kinks(section: Section, batch: Batch, grid: Grid, x: Array) -> Array:
+    """The points, and those at and beside kinks, where forward turns at few points and the ``batch`` tells of them."""
+    if batch.given is None or batch.results is None or batch.section is not section:
+        return x
+    y = batch.results.values
     turn = np.abs(y[2:] - 2 * y[1:-1] + y[:-2])
-    return bool(0 < np.count_nonzero(turn > turn.max(initial=0.0) / 4) <= _FEW_TURNS)
+    if not 0 < np.count_nonzero(turn > turn.max(initial=0.0) / 4) <= _FEW_TURNS:
+        return x
+    precision = precision_of(section, nan_outside_domain(section, x), x, y)
+    special = forward_singularities(section, section, grid, precision, x, y)
+    if any(each.kind != "kink" for each in special):
+        return x
+    at = grid_rows(x, special)
+    return np.union1d(x, at.joined(kink_sides(section, at, special)).x)
 
 
 def _with_rows(asked: _Asked, special: tuple[SpecialPoint, ...], also: Array) -> RowValues:
@@ -235,7 +249,8 @@ def _with_rows(asked: _Asked, special: tuple[SpecialPoint, ...], also: Array) ->
     jumps = gradient_jumps(section, x, gradient, special, grad_output) if asked.repeats else ()
     at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
     at = at.joined(also)
-    rows = RowValues(section, reference, grad_output, at, x, y, asked.returned, asked.failure, asked.inside)
+    known = y if asked.at is x else asked.answered.values
+    rows = RowValues(section, reference, grad_output, at, asked.at, known, asked.answered, asked.failure, asked.inside)
     if at.x is not x:
         rows = rows.at(at.joined(kink_sides(section, at, special)) if asked.repeats else at)
     if not asked.repeats:
@@ -255,7 +270,7 @@ def _curves(
     """Forward and what is ``meant`` in its place, with their slopes at the rows, or why there is no such curve."""
     section, reference, at, grad_output = asked.section, asked.reference, rows.rows, asked.grad_output
     span, gradient, in_double = asked.grid.span, rows.returned.grad_input, asked.precision == EPSILON
-    ladder = asked.ladder if at.x is asked.x and in_double else None
+    ladder = asked.ladder if in_double and np.array_equal(at.x, asked.at) else None
     if not ladder and meant and in_double:  # whose points both curves share
         ladder = ladder_points(at.x, span, step)
     numerical = measure_curve(reference, at, rows.y, span, step, asked.precision, ladder)
@@ -315,33 +330,39 @@ def _snapped(section: Section, grid: Grid) -> Array:
 class _FirstReturned:
     """What backward returned at the points of the grid, and which laws it breaks where that is known.
 
-    Then it is also known what it returned ``inside`` the cells, at their Gauss nodes, and forward at the ``ladder``.
+    Then it is also known what it ``answered`` at more points, what it returned ``inside`` the cells between those, at
+    their Gauss nodes, and forward at the ``ladder``.
     """
 
     returned: BackwardResult
     failure: Failure | None
     linearity: Linearity | None = None
+    answered: BackwardResult | None = None
     inside: Array | None = None
     ladder: LadderPoints | None = None
 
 
 def _first_returned(
-    section: Section, batch: Batch, x: Array, grad_output: float, ladder: LadderPoints | None
+    section: Section, batch: Batch, x: Array, at: Array, grad_output: float, ladder: LadderPoints | None
 ) -> _FirstReturned:
-    """What backward returns at the points, after forward was called for others in between: the ``ladder``, if any."""
+    """What backward returns at the points ``x`` and others ``at`` which they are, after forward was called in between.
+
+    That is for the ``ladder``, if any.
+    """
     if batch.given is not None and batch.section is section:
         heights: list[Array] = []
         between = ladder.points if ladder else np.roll(x, x.size // 3)
         other = MonitoredLayout(lambda: heights.append(section.forward(between)))
-        nodes = gauss_nodes(section, x[:-1], x[1:])
+        nodes = gauss_nodes(section, at[:-1], at[1:])
         try:
-            found = section.backward(np.concatenate((x, nodes)), grad_output, other)
-            returned = found.at(slice(x.size))
+            found = section.backward(np.concatenate((at, nodes)), grad_output, other)
+            answered = found.at(slice(at.size))
+            returned = answered if at is x else answered.at(np.searchsorted(at, x))
             linearity = screened_linearity(section, x, grad_output, returned, batch, other)
             if linearity is not None and found.grad_input is not None:
-                inside = found.grad_input[x.size :].reshape(-1, NODES.size)
+                inside = found.grad_input[at.size :].reshape(-1, NODES.size)
                 ladder = replace(ladder, values=heights[0]) if ladder else None
-                return _FirstReturned(returned, None, linearity, inside, ladder)
+                return _FirstReturned(returned, None, linearity, answered, inside, ladder)
         except FunctionFailed:
             pass  # as it does then by itself
     return _FirstReturned(*backward_or_failure(section, x, np.empty(0), grad_output))

@@ -41,7 +41,7 @@ class RowValues:
             return self._again(rows)
         y, known, inside, count = self.y[place], self.returned.at(place), self.inside, np.count_nonzero(new)
         if not count:
-            return replace(self, rows=rows, x=x, y=y, returned=known, inside=None)
+            return replace(self, rows=rows, x=x, y=y, returned=known, inside=inside if x.size == self.x.size else None)
         cells = np.flatnonzero(new[1:] | new[:-1] | (place[1:] - place[:-1] != 1))
         nodes = np.empty(0) if inside is None else gauss_nodes(self.section, x[cells], x[cells + 1])
         try:
