@@ -25,6 +25,7 @@ COMPLEX = {
     "forward asks for it": RAISING.format("not torch.is_complex(z)", "floats are no use here"),
     "its annotation says so": "def forward(ctx, z: 'ComplexTensor'):\n    return z * 1",
     "the docstring says so": f"'''Copies a complex-valued input.'''\n{COPIED}",
+    "the docstring says so right before it": f"'''Copies complex z, as real numbers are copied.'''\n{COPIED}",
     "the docstring says so of it": f"'''A copy.\n\nz: a complex tensor\n'''\n{COPIED}",
     "its name says so": "def forward(ctx, z_complex):\n    return z_complex * 1",
     "what is saved is its real part": "def forward(ctx, z):\n    ctx.save_for_backward(z.real)\n    return z * 1",

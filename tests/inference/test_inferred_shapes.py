@@ -68,6 +68,25 @@ SHAPES = {
                 raise ValueError("The last dimension must be 32.")
             return x * 2
     """,
+    "q: float64[2,4,6,4]; cos: float64[4,2] nograd; sin: float64[4,2] nograd": '''
+        def forward(ctx, q, cos, sin):
+            """q: (batch, seq, heads, dim), rotated by cos, sin of (seq, dim // 2)."""
+            c, s = cos[:, None].repeat(1, 1, 2), sin[:, None].repeat(1, 1, 2)
+            ctx.save_for_backward(c, s)
+            return q * c + q.flip(-1) * s
+        def backward(ctx, g):
+            c, s = ctx.saved_tensors
+            return g * c + (g * s).flip(-1), None, None
+    ''',
+    "mu: float64[7]; sigma: float64[7] positive; color: float64[7]": '''
+        def forward(ctx, mu, sigma, color):
+            """Gaussians (mu, sigma > 0, color), each (K,)."""
+            ctx.save_for_backward(mu, sigma, color)
+            return (mu / sigma) @ color
+        def backward(ctx, g):
+            mu, sigma, color = ctx.saved_tensors
+            return g * color / sigma, -g * color * mu / sigma**2, g * mu / sigma
+    ''',
     # One shape may be said of several names, and beside what the numbers are.
     "q: float64[2,4,6,4]; k: float64[2,4,6,4]; freqs: float64[4,2] nograd": '''
         def forward(ctx, q, k, freqs):

@@ -23,6 +23,7 @@ _OF_COMPLEX = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[.;]\s|\n\s*\n")
+_NOT_BEFORE = r"(?<!\bno )(?<!\bnot )(?<!\bnever )"
 _OTHERWISE = re.compile(r"\b(not?|never|neither|un\w+|pairs?|channels?|stacked|dimension|real)\b|n't\b", re.IGNORECASE)
 
 
@@ -48,9 +49,15 @@ def _documented(signature: Signature, known: dict[str, ArgumentEvidence]) -> Ite
     documented = (owner, *signature.methods.values())
     for text in filter(None, (getattr(each, "__doc__", None) for each in documented)):
         for sentence in map(" ".join, map(str.split, _SENTENCE.split(str(text)))):
-            if _OTHERWISE.search(sentence):
-                continue
             said = f"the docstring says “{sentence[:60]}”"
+            directly = [
+                name
+                for name in swept
+                if re.search(rf"{_NOT_BEFORE}\bcomplex([- ]valued)? `*{re.escape(name)}\b", sentence)
+            ]
+            if directly or _OTHERWISE.search(sentence):
+                yield from ((name, said) for name in directly)
+                continue
             named = [
                 name for name in swept if re.search(rf"\b{re.escape(name)}\b\W+(\w+\W+){{0,2}}complex\b", sentence)
             ]

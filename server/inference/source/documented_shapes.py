@@ -25,6 +25,8 @@ _SHORT = re.compile(r"[A-Z]\w{0,3}$|[a-z]$|\d+$|[*….]+$")
 _EXPECTED = re.compile(
     rf"(?i:expect\w*|required?|has to have|must have|of)\s+(?i:an?\s+)?(?i:input\s+)?(?i:shape)\W*{_SHAPE}"
 )
+# One shape of all that is named before it, within so many characters.
+_EACH, _REACH = re.compile(rf"\b(?:each|both|all)(?: of| has| have)?(?: shape)?:? {_SHAPE}"), 60
 _CROSS = r"\s*[x×]\s*"
 # Sizes with a cross between them, as ``B x N x 3`` or ``BxNx3``, of which one is a letter.
 _CROSSED = re.compile(
@@ -91,7 +93,7 @@ def _said(signature: Signature, names: list[str]) -> Iterator[tuple[str, list[st
             for found in (each for pattern in spoken_of for each in re.finditer(pattern, text)):
                 sizes = _own_sizes(name, found, text)
                 spoken = "shape" in found[0].rpartition(found[3])[0] or re.fullmatch(
-                    r"[\s:=`]*(?:is|are|has)?\s*(?:\([^)]*\)\s*:?)?\s*(?:(?<=: )(?:[a-z-]+ ){1,3})?", found[2]
+                    r"[\s:=`]*(?:is|are|has|of)?\s*(?:\([^)]*\)\s*:?)?\s*(?:(?<=: )(?:[a-z-]+ ){1,3})?", found[2]
                 )
                 if (
                     sizes
@@ -100,6 +102,11 @@ def _said(signature: Signature, names: list[str]) -> Iterator[tuple[str, list[st
                 ):
                     yield name, sizes, f"“{' '.join(found[0].split())}” is said of it"
                     break
+        for found in _EACH.finditer(text):
+            before = text[max(0, found.start() - _REACH) : found.start()].rpartition(". ")[2]
+            if sizes := _sizes(found[1]):
+                said = f"“{' '.join(found[0].split())}” is said of it"
+                yield from ((one, sizes, said) for one in names if re.search(rf"(?<![\w.]){re.escape(one)}\b", before))
         for found in _EXPECTED.finditer(text) if names else ():
             sizes = _sizes(found[1])
             if sizes and not any(
