@@ -48,10 +48,17 @@ def compare_along_directions(
 
     ``slopes_of`` is the same call of what backward should be the derivative of, by default of forward; ``names``
     are the tensors to look at, by default all. Of the others nothing is asked but that their gradients are numbers, and
-    the same as those of the call ``like`` this one. A gradient that is no number says nothing of a layout where it is
-    none in the ``plain`` call, either, of the same numbers. Raises whatever the Function raises.
+    the same as those of the call ``like`` this one. What is wrong in the ``plain`` call, too, of the same numbers, says
+    nothing of their layout. Raises whatever the Function raises.
     """
-    ran, reference = call.run(), slopes_of or call
+    result = _compared(call, slopes_of or call, names, like)
+    if result.wrong and plain is not None and compare_along_directions(plain).wrong:
+        return DirectionalResult(unknown="for these numbers backward is not the slope in any layout")
+    return result
+
+
+def _compared(call: Call, reference: Call, names: Collection[str] | None, like: Call | None) -> DirectionalResult:
+    ran = call.run()
     if not ran.moved:
         return DirectionalResult(unknown="no output requires a gradient")
     if not all_finite(ran.outputs):
@@ -67,9 +74,6 @@ def compare_along_directions(
     found = {name: torch.zeros_like(call.tensors[name]) if one is None else one for name, one in delivered.items()}
     for name, gradient in found.items():
         if bool(gradient.isnan().any()):
-            usual = None if plain is None else plain.gradients({each: one.clone() for each, one in given.items()})
-            if usual and (other := usual.get(name)) is not None and bool(other.isnan().any()):
-                return DirectionalResult(unknown="for these numbers backward returns NaN in any layout")
             return _not_a_number(call, name, gradient)
     looked_at = call.tensors if names is None else names
 

@@ -367,7 +367,21 @@ def test_numbers_that_a_layout_makes_equal_are_no_fault_of_the_layout() -> None:
     """
     row = row_of(factors, "x: float64[3,3]")
     assert row.level == "fine"
-    assert "for these numbers backward returns NaN in any layout" in row.seen
+    assert "for these numbers backward is not the slope in any layout" in row.seen
+
+
+@pytest.mark.parametrize("spread", ["x.var(-1)", "x.std(-1)", "torch.nn.functional.layer_norm(x, x.shape[-1:])"])
+def test_a_spread_of_equal_numbers_is_no_fault_of_the_layout_that_makes_them_equal(spread: str) -> None:
+    by_autograd = f"""
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return {spread}
+        def backward(ctx, g):
+            x = ctx.saved_tensors[0].detach().requires_grad_()
+            with torch.enable_grad():
+                return torch.autograd.grad({spread}, x, g)[0]
+    """
+    assert row_of(by_autograd, "x: float64[7]").level == "fine"
 
 
 def test_what_is_drawn_in_another_order_where_the_input_is_laid_out_otherwise_is_no_difference() -> None:

@@ -275,7 +275,8 @@ def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: 
     row = int(np.where((wide.status == Status.DIFFERS) & (away > 0), away, np.inf).argmin())
     returned, right = wide.analytical[row], wide.numerical[row]
     example = f"at {names.wrt} = {format_number(wide.x[row])} it returns {format_distinct(returned, right)}"
-    example += f", where {format_distinct(right, returned)} is right{describe_size(abs(returned - right), right)}"
+    is_right = f"{format_distinct(right, returned)} is right{describe_size(abs(returned - right), right)}"
+    example += f", where {'forward has a finite slope' if np.isnan(right) else is_right}"
     what = "rounding takes digits of what backward returns" if wide.rounded else "backward differs"
     return f"Outside this range {what} {where}: {example}."
 
