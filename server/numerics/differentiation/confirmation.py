@@ -73,7 +73,7 @@ class Answer:
 
     None of it is so where forward is straight on no scale. ``plainly``: it is from the smallest on, which
     contradicts, until it bends. ``vaguely``: it contradicts where it may stand on one step of float32 alone. ``least``
-    is the least step on which rounding can still tell the two slopes apart.
+    is the least step on which rounding can still tell the two slopes apart, ``widest`` that on which it contradicts.
     """
 
     contradicts: Mask
@@ -82,6 +82,7 @@ class Answer:
     plainly: Mask
     vaguely: Mask
     least: Array
+    widest: Array
 
     at = at_rows
 
@@ -91,14 +92,14 @@ def confirmed(closeness: Closeness, dispute: Dispute) -> Answer:
     """What forward says to a dispute, seen as closely as that."""
     if not dispute.x.size:
         none = np.zeros(0, bool)
-        return Answer(none, none, none, none, none, np.zeros(0))
+        return Answer(none, none, none, none, none, np.zeros(0), np.zeros(0))
     seen = _seen(closeness, dispute)
-    against, follows, plainly, vaguely = _supported(closeness, dispute, seen)
+    against, follows, plainly, vaguely, widest = _supported(closeness, dispute, seen)
     if closeness.eps > 2 * EPSILON and against.any():
         rows = np.flatnonzero(against)
         against[rows] = ~_explained_by_blur(closeness.at(rows), dispute.at(rows))
     hidden = ~np.isfinite(seen.runs[0, _MIN_SCALES - 1])
-    return Answer(against, follows, hidden, plainly, vaguely, seen.least)
+    return Answer(against, follows, hidden, plainly, vaguely, seen.least, widest)
 
 
 @np.errstate(all="ignore")
@@ -155,9 +156,9 @@ def _seen(closeness: Closeness, dispute: Dispute) -> _Seen:
     return _Seen(rises, runs, np.where(changes <= ALIKE * dispute.distance, slopes[:, :-1], np.nan), changes, least)
 
 
-def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask, Mask, Mask]:
-    """Whether the scale that decides supports what was measured, or what was returned; the smallest the former; and
-    whether all that do may be steps of float32.
+def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mask, Mask, Mask, Mask, Array]:
+    """Whether the scale that decides supports what was measured, or what was returned; the smallest the former;
+    whether all that do may be steps of float32; and the widest step on which what was returned is contradicted.
     """
     low, high, n = seen.slopes.min(axis=0), seen.slopes.max(axis=0), np.arange(dispute.x.size)
     beyond = np.maximum(low - dispute.returned, dispute.returned - high) / dispute.distance
@@ -175,7 +176,8 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     within = within | ((beyond <= ALIKE) & small).any(axis=0)
     # A piece without any slope that ends in steps as small as that is one of them.
     moves = (seen.rises != 0).any(axis=0) & sides.all(axis=0)
-    contradicts &= ~(np.logical_or.accumulate(moves[::-1], axis=0)[::-1] & ~moves)[: low.shape[0]]
+    flat = (np.logical_or.accumulate(moves[::-1], axis=0)[::-1] & ~moves)[: low.shape[0]]
+    contradicts &= ~flat
     known = np.isfinite(low)
     first: NDArray[np.intp] = (known & ~small).argmax(axis=0)
     above = contradicts[first, n] & ~small[first, n]
@@ -183,12 +185,14 @@ def _supported(closeness: Closeness, dispute: Dispute, seen: _Seen) -> tuple[Mas
     # Over a step beyond one on which it bends by more than rounding a slope is a mean, of a wave or across a jump.
     bends = ~(seen.changes * seen.runs[0, : low.shape[0]] <= 2 * _THREE_SCALES * rounding) & ~known & ~small
     above &= ~(bends & (np.arange(low.shape[0])[:, None] < first)).any(axis=0)
+    vague &= ~flat & ~(beyond > _APART)  # a step, too, has neither slope
     persistent = (contradicts | ~vague).all(axis=0) & (vague.sum(axis=0) >= _AGREEING)
     # It is straight from the smallest scale on, which contradicts, and once it bends it is straight no more.
     plainly = contradicts[known.argmax(axis=0), n] & known[:2].any(axis=0)
     plainly &= np.count_nonzero(known[1:] & ~known[:-1], axis=0) + known[0] == 1
+    widest = np.where(contradicts, seen.runs[0, : low.shape[0]], 0.0).max(axis=0)
     contradicts = ~within & (persistent & _is_no_step(closeness, seen, vague) | above)
-    return contradicts, within, plainly, ~above
+    return contradicts, within, plainly, ~above, widest
 
 
 def _is_no_step(closeness: Closeness, seen: _Seen, vague: Mask) -> Mask:

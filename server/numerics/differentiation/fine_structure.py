@@ -81,25 +81,25 @@ def _explained_by_structure(closeness: Closeness, returned_at: Forward, dispute:
     explained &= around.alone(dispute.returned) <= ALIKE * dispute.distance
     waves = ~answer.plainly | (np.abs(bend[: round(2 / _STAIR)]) >= _WAVES * dispute.distance).any(axis=0)
     if (waving := np.flatnonzero(waves & ~explained)).size:
-        plainly = answer.plainly[waving]
-        explained[waving] = _averages(closeness.at(waving), returned_at, dispute.at(waving), plainly)
+        explained[waving] = _averages(closeness.at(waving), returned_at, dispute.at(waving), answer.at(waving))
     return explained
 
 
-def _averages(closeness: Closeness, returned_at: Forward, dispute: Dispute, plainly: Mask) -> Mask:
+def _averages(closeness: Closeness, returned_at: Forward, dispute: Dispute, answer: Answer) -> Mask:
     """Whether what is returned varies around x by as much as is disputed, and is on average what forward rises by.
 
-    Where forward is ``plainly`` straight, it has to be a wave that is resolved, and no noise.
+    That is asked of steps on which forward contradicts. Where it is plainly straight, it has to be a wave that is
+    resolved, and no noise.
     """
     x, nodes = dispute.x, _GAUSS[0][:, None, None]
-    widths = np.maximum(closeness.widest * 4.0 ** -np.arange(_WINDOWS)[:, None], 64 * closeness.eps * np.abs(x))
+    widths = np.maximum(answer.widest * 4.0 ** -np.arange(_WINDOWS)[:, None], 64 * closeness.eps * np.abs(x))
     returned = returned_at((x + widths * nodes).ravel()).reshape(_NODES, *widths.shape)
     weighted = _GAUSS[1][:, None, None] * returned
     mean, trend = weighted.sum(axis=0) / 2, 3 * (weighted * nodes).sum(axis=0) / 2
     waves = returned - mean - trend * nodes
     varies = np.median(np.abs(waves), axis=0) >= _WAVES * dispute.distance
     swings = np.count_nonzero(waves[1:] * waves[:-1] < 0, axis=0)
-    varies &= np.where(plainly, (_RESOLVED[0] <= swings) & (swings <= _RESOLVED[1]), swings >= _SWINGS)
+    varies &= np.where(answer.plainly, (_RESOLVED[0] <= swings) & (swings <= _RESOLVED[1]), swings >= _SWINGS)
     above, below = closeness.forward(np.concatenate((x + widths, x - widths)).ravel()).reshape(2, *widths.shape)
     alike: Mask = np.abs((above - below) / (2 * widths) - mean) <= ALIKE * dispute.distance
     averages: Mask = (varies & alike).any(axis=0)

@@ -150,7 +150,7 @@ def _rms(values: Array, side: int, gross: float, step: float, growing: bool = Fa
     if growing:
         rms, before, earlier = levels[::-1]
         fallen = rms < _GROWTH * before
-        rms[fallen] = np.where(before < _GROWTH * earlier, 0.0, before)[fallen]
+        rms[fallen] = np.where(before < _GROWTH * earlier, 0.0, _GROWTH * before)[fallen]
     # Where hardly any step is seen, the noise is half a step.
     steps = np.abs(first)
     highest = steps.max(axis=(0, 2))

@@ -190,6 +190,9 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
     suspect = data.finite & alike & np.isfinite(data.analytical) & (off > allowed + band)
     suspect &= True if excused is None else ~excused
     doubtful = (measured.error > _OSCILLATING * np.abs(measured.slope) + 30 * measured.noise) & (band > allowed)
+    doubtful |= np.abs(data.values - measured.y) > _MAX_DEVIATION * largest_further_in(
+        data.x, finite_numbers(np.abs(data.values) + np.abs(measured.y), infinity=0.0)
+    )
     slope, error = measured.slope.copy(), measured.error.copy()
     differs = np.zeros_like(suspect)
     rows = np.flatnonzero(suspect)
@@ -233,7 +236,7 @@ def _confirmed_closely(data: RangeMeasurements, rows: NDArray[np.intp], off: Arr
 
 
 def _beyond_the_horizon(x: Array, doubtful: Mask, judged: Mask) -> Mask:
-    """Whether some doubtful points lie closer to 0: forward oscillates faster than the steps from there.
+    """Whether some doubtful points lie closer to 0: forward moves faster than the steps, or than a dtype can tell.
 
     Those are consecutive among the ``judged`` ones: one that neither agrees nor differs takes no doubt away.
     """

@@ -62,8 +62,11 @@ def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(numbe
 
 
 # A softplus in float32, a Gauss and a sine rounded to float32 inside, a cube beside two of these; triangle waves
-# that are faster than the rows.
-@pytest.mark.parametrize("number", [10175, 10310, 11005, 10235, 130150, 130460, 171191, 171514])
+# that are faster than the rows; a wave in float32 beside a far more precise line, and one in a cell it is as long as.
+HALF_CELLS = 10175, 10310, 11005, 10235, 130150, 130460, 171191, 171514, 301980, 301160
+
+
+@pytest.mark.parametrize("number", HALF_CELLS)
 def test_what_is_wrong_in_half_a_cell_is_seen_between_the_rows(number):
     each = random_sum(number)
     verdict = look(each.op(each.half_a_cell()), each.start, each.stop, each.count, dtype=each.dtype)[1]
