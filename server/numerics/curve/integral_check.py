@@ -152,7 +152,8 @@ def check_integrals(
             truncated = truncation > _SLACK_SHARE * slack[doubtful]
             doubtful = doubtful[truncated | (off > _NOISE_SHARE * rounding)[doubtful]]
             plain = off > slack + _NOISE_SAFETY * rounding
-            plain &= _off_everywhere(target, ends, areas, rise, right - left, grad_output)
+            if plain[doubtful].any():
+                plain &= _off_everywhere(target, ends, areas, rise, right - left, grad_output)
         cells = _Cells(
             section, target.forward, target.precise, grad_output, left, right, rise, area, rounding, target.meant
         )
