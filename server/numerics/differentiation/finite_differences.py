@@ -298,11 +298,10 @@ def differentiate_one_sided(
     run[run == 0] = np.nan
     ahead, behind = run
     rounding = np.where(np.isfinite(rounding), rounding, 2 * precision * np.abs(y))
-    x_rounding = precision * np.abs(x)
 
     def slope(rise: Array, run: Array, order: int) -> tuple[Array, Array, Array, Array]:
         quotient = rise / run
-        scatter = (rounding + x_rounding * np.abs(quotient[-1])) / run
+        scatter = (rounding + precision * np.abs(x * quotient[-1])) / run
         table, flat = tableau(FINE_LEVELS, ratio, order), (FINE_LEVELS, -1)
         found = extrapolate(quotient.reshape(flat), scatter.reshape(flat), table)
         value, error, noise = (each.reshape(quotient.shape[1:]) for each in found)
