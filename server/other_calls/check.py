@@ -75,7 +75,7 @@ def other_calls_rows(
     with quietly():
         others = _calls_of_inferred(op, wrong) if inferred else calls_of_declared(section, wrong)  # type: ignore[arg-type]
         shown = Call.plain(section.at(torch.float64, "cpu"))
-        common = {"allowance": allowance, "known_precision": _precision(shown)}
+        common = {"allowance": allowance, **_known_of(shown)}
         tried = list(_tried(others, common))
         found = next((each for each in tried if each.result.wrong), None)
         as_shown = bool(wrong) or (found is not None and _shown_is_wrong(shown, common))
@@ -87,12 +87,25 @@ def other_calls_rows(
     return tuple(each for each in rows if each) or (fine,)
 
 
-def _precision(shown: Call) -> float | None:
+def _known_of(shown: Call) -> dict[str, float]:
+    """What is known of the call that is shown: the precision of its forward, and the size of its gradients."""
     try:
         with time_limit(min(_CALL_SECONDS, seconds_left())):
-            return shown.precision
+            return {"known_precision": shown.precision, "known_gradient": _largest_gradient(shown)}
     except TookTooLong:
-        return None
+        return {}
+
+
+def _largest_gradient(call: Call) -> float:
+    """The largest finite number that backward returns; 0 where it raises."""
+    try:
+        found = call.gradients(call.grad_outputs(call.run()))
+    except TookTooLong:
+        raise
+    except Exception:  # noqa: BLE001 told elsewhere
+        return 0.0
+    sizes = [one.detach().abs().double() for one in found.values() if one is not None]
+    return max((float(one[one.isfinite()].max()) for one in sizes if bool(one.isfinite().any())), default=0.0)
 
 
 def _shown_is_wrong(shown: Call, common: Mapping[str, Any]) -> bool:

@@ -18,8 +18,9 @@ from ..runtime.failure import describe_exception
 from ..runtime.rng import irregular_tensor
 
 _DIRECTION_SEEDS = (11, 12)
-# Differences below this share of the gradient are no matter of another call: its slopes are measured coarsely.
-_COARSE = 1e-6
+# bound: differences below this share of the gradient, of this call and of the one that is shown, are no matter of
+# another call: its slopes are measured coarsely, and of large terms that cancel rounding is left.
+COARSE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -138,8 +139,8 @@ def _beyond(call: Call, name: str, gradient: torch.Tensor, given: TensorsByName,
         return -math.inf if bool(gradient.isfinite().all()) else math.inf
     parts = (gradient.detach() * direction).double()
     # Terms may cancel: what is rounded is as large as the terms.
-    size = float(parts.abs().sum()) + float(slope.value[0].abs())
-    allowed = max(tolerance_for(size, held.dtype).atol, _COARSE * size) + EVIDENCE_BOUNDS * float(slope.error[0])
+    size = float(parts.abs().sum()) + float(slope.value[0].abs()) + call.known_gradient
+    allowed = max(tolerance_for(size, held.dtype).atol, COARSE * size) + EVIDENCE_BOUNDS * float(slope.error[0])
     apart = float((parts.sum() - slope.value[0]).abs()) - allowed
     return math.inf if math.isnan(apart) else apart
 

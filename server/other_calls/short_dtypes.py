@@ -1,5 +1,6 @@
 """Compares the gradient of a call in a shorter dtype with the one in float64."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -45,7 +46,8 @@ def _compare(call: Call, dtype: torch.dtype) -> DirectionalResult:
             continue
         if allowed is None:
             allowed = 0.0 if dtype == torch.float32 else _foretold(call, right, given)
-        if off > allowed and not _is_beneath_rounding(call.tensors[name], one, other, double.outputs, dtype):
+        total = math.hypot(*(float((given[each] * out.detach()).norm()) for each, out in double.moved.items()))
+        if off > allowed and not _is_beneath_rounding(call.tensors[name], one, other, total, dtype):
             return _wrong_at(call, name, one.detach(), other.detach().to(one.dtype))
     return DirectionalResult()
 
@@ -60,12 +62,14 @@ def _foretold(call: Call, right: TensorsByName, given: TensorsByName) -> float:
 
 
 def _is_beneath_rounding(
-    given: torch.Tensor, right: torch.Tensor, found: torch.Tensor, outputs: TensorsByName, dtype: torch.dtype
+    given: torch.Tensor, right: torch.Tensor, found: torch.Tensor, total: float, dtype: torch.dtype
 ) -> bool:
-    """Whether what a gradient is off by, times the input, is less than forward is rounded by: softmax far out."""
+    """Whether what a gradient is off by, times the input, is less than what it is of is rounded by: softmax far out.
+
+    ``total`` is the size of that, of all outputs times their grad_output.
+    """
     moved = float((found.to(right.dtype) - right).abs().max()) * float(given.abs().max())
-    size = max(float(each.detach().abs().max()) for each in outputs.values() if each.numel())
-    return moved <= _ROUNDINGS * torch.finfo(dtype).eps * size
+    return moved <= _ROUNDINGS * torch.finfo(dtype).eps * total
 
 
 def _wrong_at(call: Call, name: str, right: torch.Tensor, found: torch.Tensor) -> DirectionalResult:

@@ -13,7 +13,7 @@ from ..contract.examination.slopes import slopes_of_function, weighted_total
 from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..numerics.formatting.numbers import format_distinct, format_number
 from ..runtime.rng import irregular_tensor
-from .directional_check import DirectionalResult, all_finite
+from .directional_check import COARSE, DirectionalResult, all_finite
 
 # How the numbers of a direction depend on those that it moves: they change fast, and are nowhere small.
 _FAST, _LEAST = 40.0, 0.5
@@ -45,7 +45,7 @@ def compare_at_ties(call: Call, slopes_of: Call | None = None) -> DirectionalRes
     right = float(slope.value[0])
     found, share = _along(call, directions, given, right)
     if (
-        abs(found - right) <= EVIDENCE_BOUNDS * float(slope.error[0])
+        abs(found - right) <= EVIDENCE_BOUNDS * float(slope.error[0]) + COARSE * call.known_gradient
         or share <= _WRONG
         or not torch.isfinite(torch.tensor(found))
     ):

@@ -1,5 +1,6 @@
 """A Function is called in other ways than the one that is shown, and the worst of them decides."""
 
+import re
 from typing import Any
 
 import pytest
@@ -370,18 +371,30 @@ def test_numbers_that_a_layout_makes_equal_are_no_fault_of_the_layout() -> None:
     assert "for these numbers backward is not the slope in any layout" in row.seen
 
 
-@pytest.mark.parametrize("spread", ["x.var(-1)", "x.std(-1)", "torch.nn.functional.layer_norm(x, x.shape[-1:])"])
-def test_a_spread_of_equal_numbers_is_no_fault_of_the_layout_that_makes_them_equal(spread: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "recipe"),
+    [
+        ("x.var(-1)", "x: float64[7]"),
+        ("x.std(-1)", "x: float64[7]"),
+        ("torch.nn.functional.layer_norm(x, x.shape[-1:])", "x: float64[7]"),
+        ("torch.nn.functional.batch_norm(x, None, None, training=True)", "x: float64[3,4]"),
+        ("torch.nn.functional.group_norm(x, 2)", "x: float64[3,4]"),
+        ("1 - torch.nn.functional.cosine_similarity(x, weight, -1)", "x: float64[3,4]; weight: float64[3,4]"),
+    ],
+)
+def test_what_is_left_of_terms_that_cancel_at_equal_numbers_is_no_wrong_gradient(value: str, recipe: str) -> None:
+    names = ", ".join(re.findall(r"(\w+):", recipe))
     by_autograd = f"""
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return {spread}
+        def forward(ctx, {names}):
+            ctx.save_for_backward({names})
+            return {value}
         def backward(ctx, g):
-            x = ctx.saved_tensors[0].detach().requires_grad_()
+            {names}, = saved = [each.detach().requires_grad_() for each in ctx.saved_tensors]
             with torch.enable_grad():
-                return torch.autograd.grad({spread}, x, g)[0]
+                found = torch.autograd.grad({value}, saved, g)
+            return found if len(found) > 1 else found[0]
     """
-    assert row_of(by_autograd, "x: float64[7]").level == "fine"
+    assert row_of(by_autograd, recipe).level == "fine"
 
 
 def test_what_is_drawn_in_another_order_where_the_input_is_laid_out_otherwise_is_no_difference() -> None:

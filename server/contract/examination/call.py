@@ -74,7 +74,8 @@ class Call:
 
     ``callee`` is what is called: the op, or the op rebound to a subclass of its Function. ``stacked`` names the inputs
     that hold several independent numbers; before every run all generators get the ``seed``. Its gradients are compared
-    with slopes within the ``allowance``. ``known_precision`` is that of another call of the same Function.
+    with slopes within the ``allowance``. ``known_precision`` is that of another call of the same Function, and
+    ``known_gradient`` the largest number that backward returned in it.
     """
 
     op: Op
@@ -85,6 +86,7 @@ class Call:
     seed: int = rng.SEED
     allowance: Allowance = USUAL
     known_precision: float | None = None
+    known_gradient: float = 0.0
 
     @classmethod
     def of(cls, section: Section, reach: tuple[float, float] | None = None) -> Call:
