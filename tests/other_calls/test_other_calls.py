@@ -379,7 +379,7 @@ def test_numbers_that_a_layout_makes_equal_are_no_fault_of_the_layout() -> None:
         ("torch.nn.functional.layer_norm(x, x.shape[-1:])", "x: float64[7]"),
         ("torch.nn.functional.batch_norm(x, None, None, training=True)", "x: float64[3,4]"),
         ("torch.nn.functional.group_norm(x, 2)", "x: float64[3,4]"),
-        ("1 - torch.nn.functional.cosine_similarity(x, weight, -1)", "x: float64[3,4]; weight: float64[3,4]"),
+        ("1 - torch.nn.functional.cosine_similarity(x, index, -1)", "x: float64[3,4]; index: float64[3,4]"),
     ],
 )
 def test_what_is_left_of_terms_that_cancel_at_equal_numbers_is_no_wrong_gradient(value: str, recipe: str) -> None:
