@@ -30,7 +30,7 @@ from ..tolerance import tolerance_for
 _LOST_SHARE = 1 / 16  # bound: what is within this share of the tolerance, as a dtype rounds, contradicts nothing
 # budget: around so many points forward's jumps are looked for; the others, samples, how far, as a share of
 # the range, and how near, as one of the widest step.
-_MAX_SCATTERED, _SCATTERED_SHARE, _SCATTERED_STEPS = 2, 2.0**-4, 2.0**-9
+_MAX_SCATTERED, _SCATTERED_SHARE, SCATTERED_STEPS = 2, 2.0**-4, 2.0**-9
 SCATTER_CALLS = 264  # budget: the calls for one of these points, each in windows of 33 from one end to the other
 _MAX_SAMPLED = 32  # budget: at most this many of the points that contradict backward are measured twice
 # bound: the second measurement disagrees with the first where it explains this share of the contradiction …
@@ -176,22 +176,22 @@ def remeasure_doubtful(
 
 def _scatter(section: Section, at: Rows, slopes: Slopes, off: Array, doubtful: NDArray[np.intp]) -> Array:
     """How well each slope is known at most as forward jumps, where that may be why what was returned is ``off``."""
-    return scatter_along(section, at.x, slopes.value, off, doubtful, slopes.step)
+    return scatter_along(section, at.x, slopes.value, off, doubtful, SCATTERED_STEPS * slopes.step)
 
 
 def scatter_along(
-    section: Section, x: Array, slope: Array, off: Array, doubtful: NDArray[np.intp], step: float
+    section: Section, x: Array, slope: Array, off: Array, doubtful: NDArray[np.intp], near: float
 ) -> Array:
     """How well each ``slope`` at increasing ``x`` is known at most, as forward jumps: where that may be why one is off.
 
-    That is looked for at some of the ``doubtful``, from a share of the widest ``step`` of differences on; elsewhere it
-    is the less of what was found at the two around.
+    That is looked for at some of the ``doubtful``, on ways from ``near`` on; elsewhere it is the less of what was found
+    at the two around.
     """
     asked = doubtful[off[doubtful] <= most_explained(slope[doubtful])]
     if not asked.size:
         return np.zeros(x.size)
     some = np.union1d(evenly_chosen(asked, _MAX_SCATTERED), asked[off[asked].argmax()])
-    near, reach = _SCATTERED_STEPS * step, _SCATTERED_SHARE * float(np.ptp(x))
+    reach = _SCATTERED_SHARE * float(np.ptp(x))
     found = [slope_scatter(_line_through(section, x[row], row), slope[row], near, reach) for row in some]
     after = np.searchsorted(some, np.arange(x.size))
     before = np.maximum(np.searchsorted(some, np.arange(x.size), side="right") - 1, 0)

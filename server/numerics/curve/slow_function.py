@@ -36,7 +36,7 @@ from ..formatting.numbers import format_number
 from ..linearity.laws import Linearity
 from ..sampling.grid import Grid, grid_rows
 from ..tolerance import tolerance_for
-from .curve import SCATTER_CALLS, Curve, local_scale, scatter_along
+from .curve import SCATTER_CALLS, SCATTERED_STEPS, Curve, local_scale, scatter_along
 from .evaluation import Evaluation
 from .row_values import backward_or_failure
 
@@ -242,7 +242,7 @@ def _without_jumps(found: Evaluation, seconds: float, until: float) -> Evaluatio
     worst = doubtful[[(off / np.abs(slopes.value))[doubtful].argmax()]]
     left, asked = (
         until - timing.now(),
-        partial(scatter_along, section, found.rows.x, slopes.value, off, worst, slopes.step),
+        partial(scatter_along, section, found.rows.x, slopes.value, off, worst, SCATTERED_STEPS * slopes.step),
     )
     scatter = finished_within(left, asked) if SCATTER_CALLS * seconds <= left else None
     if scatter is not None:

@@ -16,6 +16,7 @@ from ...runtime.arrays import (
     evenly_chosen,
     finite_numbers,
     largest_magnitude,
+    median,
     unit_shares,
 )
 from ..curve.curve import Curve, nan_outside_domain, scatter_along
@@ -67,10 +68,10 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
     _look_at_rows(evaluation, curve, status, explained)
     if area is None or not cells.size:
         return
-    _excuse_jumps(evaluation, curve, area, cells)
     believed = np.zeros(cells.size, bool)
     if evaluation.section.dtype == torch.float64:
         believed = off_by_a_factor(area, cells, allowed, evaluation.grad_output)
+    _excuse_jumps(evaluation, curve, area, cells, believed)
     beside = area.ends[np.append(believed, False) | np.append(False, believed)]
     status[beside[seen[beside]]] = Status.DIFFERS
     wrong, ends = (status == Status.DIFFERS)[area.ends], least[area.ends]
@@ -90,11 +91,16 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
             cells[rows[~for_all(rows, some, holds)]] = Status.UNDECIDED
 
 
-def _excuse_jumps(evaluation: Evaluation, curve: Curve, area: IntegralCheck, cells: Statuses) -> None:
-    """Leave cells undecided that are off by no more than forward's small jumps, as of a solver that stops, explain."""
-    width, scale, differs = area.right - area.left, abs(evaluation.grad_output), np.flatnonzero(cells == Status.DIFFERS)
+def _excuse_jumps(evaluation: Evaluation, curve: Curve, area: IntegralCheck, cells: Statuses, believed: Mask) -> None:
+    """Leave cells undecided that are off by no more than forward's small jumps, as of a solver that stops, explain.
+
+    They explain no factor by which nearly all are off, which is believed.
+    """
+    differs = np.flatnonzero((cells == Status.DIFFERS) & ~believed)
+    width, scale = area.right - area.left, abs(evaluation.grad_output)
     slope, off, middle = area.rise / width / scale, np.abs(area.residual) / width / scale, area.left + width / 2
-    scatter = scatter_along(evaluation.section_of(curve), middle, slope, off, differs, curve.slopes.step)
+    # Over a cell counts what such jumps come to on a way of its length: in less they are rounding.
+    scatter = scatter_along(evaluation.section_of(curve), middle, slope, off, differs, float(median(width)) / 2)
     cells[differs[off[differs] <= EVIDENCE_BOUNDS * scatter[differs]]] = Status.UNDECIDED
 
 
