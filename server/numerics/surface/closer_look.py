@@ -25,7 +25,7 @@ _MOST, _MOST_EXPENSIVE = 16, 3  # budget: at most so many points are looked at; 
 
 
 @np.errstate(all="ignore")
-def look_closely(judge: PlaneJudge, plane: Plane, axis: int, status: Statuses, returned: Array, slopes: Slopes) -> None:
+def look_closely(judge: PlaneJudge, plane: Plane, axis: int, status: Statuses, returned: Array) -> None:
     """Decide at the smallest scale on which forward is straight what seems to differ of what ``plane`` returned.
 
     As on a curve, differences miss waves and stairs that are finer than their steps. What they leave in doubt because
@@ -33,7 +33,7 @@ def look_closely(judge: PlaneJudge, plane: Plane, axis: int, status: Statuses, r
     """
     if not judge.grad_output:
         return
-    ground, unit = judge.ground, returned / judge.grad_output
+    ground, slopes, unit = judge.ground, judge.slopes[axis], returned / judge.grad_output
     vague = np.flatnonzero((status == Status.UNDECIDED) & np.isfinite(returned) & (returned != 0))
     off = np.abs(unit - slopes.value)
     asked = (status == Status.DIFFERS) & (slopes.kind == PointKind.SMOOTH) & (off > 0) & np.isfinite(off)

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import combinations, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Mask, evenly_chosen
 from ...runtime.batching import batched_plane
@@ -15,27 +16,21 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
-from ..differentiation.noise import relative_precision
 from ..sentences.places import element_name
-from .circulation import (
-    RECTANGLES_ACROSS,
-    Rectangles,
-    VectorField,
-    cells_with_curl,
-    circulation_around,
-    grid_rectangles,
-    subdivide,
-)
+from .circulation import Rectangles, VectorField, scattered_rectangles
 
 # budget: cells in each direction, and those where each point needs a call of its own (``expensive``).
 _CELLS, _CELLS_EXPENSIVE = 48, 8
-_FEW_CELLS = 4  # budget: with fewer cells a side than this a single one with circulation is examined for a curl
-_MAX_SUSPECTS, _MAX_SUSPECTS_EXPENSIVE = 192, 4  # budget: the most cells with circulation that are examined for a curl
-# sample: the cells begin so far inside the plane, so that none of their edges lies on a line that means something.
-_INSET = (0.0382, 0.0295)
-# budget: at most _MAX_STEEP cells in which the field is too steep for the quadrature are cut, _PARTS times each way.
-_MAX_STEEP, _PARTS = 96, 6
-# bound: a cell whose rounding hides more than this share of what the field is along its edges tells nothing.
+_FEW_CELLS = 4  # budget: with fewer cells a side than this a single one with circulation is looked at closer
+_MAX_SUSPECTS, _MAX_SUSPECTS_EXPENSIVE = 192, 4  # budget: the most cells with circulation that are looked at closer
+# budget: a closer look are so many rectangles in each direction; sample: over so many times their size.
+_ACROSS, _ACROSS_EXPENSIVE, _SPREAD = 4, 3, 32
+# sample: rectangles have this share of the size of a cell, in double and in short precision, and at last a still
+# smaller one, in which a field of many steps does not turn.
+_SHARE, _SHARE_SHORT, _LEAST_SHARE = 2.0**-8, 2.0**-2, 2.0**-14
+# pattern: a curl if this share of them turns the same way, and their mean is so many times their scatter.
+_MIN_ALIKE, _MIN_SIGNAL = 0.7, 6.0
+# bound: a rectangle whose rounding hides more than this share of what the field is along any edge tells nothing.
 _MAX_ROUNDING = 1e-2
 _MAX_ELEMENTS = 6  # budget: of more elements than these no pair is tested
 # budget: cells in each direction, and those where each point needs a call of its own, of the test of a pair.
@@ -43,14 +38,11 @@ _PAIR_CELLS, _PAIR_CELLS_EXPENSIVE = 12, 4
 
 
 @dataclass(frozen=True)
-class _WorstRectangle:
-    """The cell with the most circulation: its four sides and what the field turns there."""
+class _WorstPlace:
+    """Where the field turns most, and by how much: the circulation for each unit of area."""
 
-    x0: float
-    x1: float
-    y0: float
-    y1: float
-    circulation: float
+    x: float
+    y: float
     curl: float
 
 
@@ -64,7 +56,7 @@ class CurlTest:
     holds: bool | None
     judged: float
     turning: float
-    worst: _WorstRectangle | None
+    worst: _WorstPlace | None
 
 
 NOT_TESTED = CurlTest(None, 0.0, 0.0, None)  # unit: nothing is known, of no part of the plane
@@ -72,63 +64,69 @@ NOT_TESTED = CurlTest(None, 0.0, 0.0, None)  # unit: nothing is known, of no par
 
 @np.errstate(all="ignore")
 def run_curl_test(field: VectorField, x: Array, y: Array, expensive: bool, count: int | None = None) -> CurlTest:
-    """The circulation of ``field`` over the plane from end to end of ``x`` and ``y``, around ``count``² cells.
+    """The circulation of ``field`` over the plane from end to end of ``x`` and ``y``, in each of ``count``² cells.
 
     ``expensive`` says that few points should be asked for. Only the field is asked, never forward. Raises
     ``FunctionFailed``. Source: the theorem of G. Green (1828).
     """
     count = count or (_CELLS_EXPENSIVE if expensive else _CELLS)
-    across, up = (
-        np.linspace(ends[0] + off / RECTANGLES_ACROSS, ends[-1] - off / (RECTANGLES_ACROSS + 1), count + 1)
-        for ends, off in ((x, _INSET[0] * (x[-1] - x[0])), (y, _INSET[1] * (y[-1] - y[0])))
+    corners = (
+        each.ravel() for each in np.meshgrid(*(np.linspace(ends[0], ends[-1], count + 1)[:-1] for ends in (x, y)))
     )
-    precision = _field_precision(field, across, up)
-    cells = grid_rectangles(field, across, up, precision)
-    whole = cells.area.sum()
-    if not expensive:
-        steep = np.isfinite(cells.circulation) & ~_judgeable(cells)
-        some = np.flatnonzero(steep)[np.argsort(-cells.strength[steep], kind="stable")[:_MAX_STEEP]]
-        if some.size:
-            cells = cells.without(some).joined(circulation_around(field, *subdivide(cells, some, _PARTS), precision))
-    judgeable = _judgeable(cells)
-    suspect = judgeable & (np.abs(cells.circulation) > cells.allowed)
+    cells = *corners, *(np.full(count * count, (ends[-1] - ends[0]) / count) for ends in (x, y))
+    share, seen = _SHARE, scattered_rectangles(field, cells, 1, _SHARE)
+    if seen.precision > EPSILON:
+        share, seen = _SHARE_SHORT, scattered_rectangles(field, cells, 1, _SHARE_SHORT)
+    judgeable = np.isfinite(seen.circulation) & (seen.allowed <= _MAX_ROUNDING * seen.strength)
+    suspect = judgeable & seen.turns(seen.allowed)
     limit = _MAX_SUSPECTS_EXPENSIVE if expensive else _MAX_SUSPECTS
-    limit, some = limit if count >= _FEW_CELLS else 1, np.flatnonzero(suspect)
-    if some.size > limit:  # those with the most circulation, and as many others from all over
-        worst_first = some[np.argsort(-np.abs(cells.circulation[some]), kind="stable")]
-        others = evenly_chosen(some, limit - limit // 2)
-        some = np.unique(np.concatenate((worst_first[: limit // 2], others)))
-    real = some[cells_with_curl(field, cells, some, precision, expensive)] if some.size else some
-    judged = float(cells.area[judgeable].sum() / whole)
-    if not judged:
+    some = evenly_chosen(_worst_first(seen.curl, suspect), limit if count >= _FEW_CELLS else 1)
+    if not judgeable.any():
         return NOT_TESTED
-    if not real.size:
-        return CurlTest(True, judged, 0.0, None)
-    turning = cells.area[real].sum() / cells.area[some].sum() * cells.area[suspect].sum()
-    row = real[np.abs(cells.circulation[real]).argmax()]
-    sides = cells.x0, cells.x1, cells.y0, cells.y1
-    worst = _WorstRectangle(*(float(each[row]) for each in (*sides, cells.circulation, cells.density)))
-    return CurlTest(False, judged, float(turning / whole), worst)
+    turns, curl = _looked_at_closer(field, tuple(each[some] for each in cells), seen, some, share, expensive)
+    if not turns.any():
+        return CurlTest(True, float(judgeable.mean()), 0.0, None)
+    row = int(np.where(turns, np.abs(curl), -1.0).argmax())
+    worst = _WorstPlace(float(seen.x[some[row]]), float(seen.y[some[row]]), float(curl[row]))
+    return CurlTest(False, float(judgeable.mean()), float(turns.mean() * suspect.mean()), worst)
 
 
-def _judgeable(cells: Rectangles) -> Mask:
-    """Which cells say something: what they may turn by rounding is little beside the field, or there is no field."""
-    with np.errstate(invalid="ignore"):
-        return np.isfinite(cells.circulation) & (cells.allowed <= _MAX_ROUNDING * cells.strength)
+def _worst_first(curl: Array, suspect: Mask) -> NDArray[np.intp]:
+    """The places of what is suspect, by the size of its curl."""
+    rows = np.flatnonzero(suspect)
+    return rows[np.argsort(-np.abs(curl[rows]), kind="stable")]
 
 
-def _field_precision(field: VectorField, x: Array, y: Array) -> float:
-    """Half a unit in the last place of what the field carries along a line in either direction."""
-    s, t = float(x[x.size // 2]), float(y[y.size // 2])
+def _looked_at_closer(
+    field: VectorField,
+    cells: tuple[Array, ...],
+    seen: Rectangles,
+    some: NDArray[np.intp],
+    share: float,
+    expensive: bool,
+) -> tuple[Mask, Array]:
+    """In which of ``some`` cells there is a curl around what was ``seen``, and how large it is.
 
-    def of(along: Array, component: int) -> float:
-        def ask(points: Array) -> Array:
-            held = np.full(points.size, t if along is x else s)
-            return field(points, held)[component] if along is x else field(held, points)[component]
-
-        return relative_precision(ask, along, ask(along))
-
-    return max(EPSILON, *(of(along, component) for along in (x, y) for component in (0, 1)))
+    A point around which forward jumps (as an angle does) and lines along which it does (as a gate) keep circulation in
+    that one place, and noise turns every way.
+    """
+    if not some.size:
+        return np.zeros(0, bool), np.zeros(0)
+    count, reach = _ACROSS_EXPENSIVE if expensive else _ACROSS, min(1.0, _SPREAD * share)
+    (x, y, width, height), half = cells, reach / 2
+    x = np.clip(seen.x[some] - half * width, x, x + (1 - reach) * width)
+    y = np.clip(seen.y[some] - half * height, y, y + (1 - reach) * height)
+    areas = x, y, reach * width, reach * height
+    around = scattered_rectangles(field, areas, count, share / reach)
+    curl, beyond = (each.reshape(count * count, -1) for each in (around.curl, around.turns(around.allowed)))
+    alike = (beyond & (np.sign(curl) == np.sign(seen.curl[some]))).mean(axis=0) >= _MIN_ALIKE
+    mean = np.nanmean(curl, axis=0)
+    turns = alike & (np.abs(mean) > _MIN_SIGNAL * np.nanstd(curl, axis=0) / count)
+    if turns.any():  # the field may be one of many steps, on each of which it does not turn
+        finest = scattered_rectangles(field, areas, count, _LEAST_SHARE)
+        least = finest.allowed if seen.precision == EPSILON else 0.0  # of few digits rounding is all there is so close
+        turns &= finest.turns(least).reshape(curl.shape).mean(axis=0) >= _MIN_ALIKE
+    return turns, mean
 
 
 def field_components(plane: Plane, grad_output: float, s: Array, t: Array) -> tuple[Array, Array]:
@@ -145,7 +143,7 @@ class _Pair:
     wrt: str
     wrt2: str
     holds: bool | None
-    worst: _WorstRectangle | None
+    worst: _WorstPlace | None
 
 
 def run_curl_tests(section: Section, grad_output: float) -> tuple[_Pair, ...]:

@@ -16,11 +16,11 @@ from ...runtime.section import Section
 from ..differentiation.finite_differences import Slopes
 from ..status import Status
 from ..tolerance import Allowance
-from ..verdict.slope_judge import Statuses, error_band, without_remarks
+from ..verdict.slope_judge import Statuses, error_band
 from .axes import PlaneGrid
 from .closer_look import look_closely
 from .curl import CurlTest, field_components, run_curl_test
-from .point_status import PlaneJudge, accept_subgradients
+from .point_status import PlaneJudge
 from .singular_lines import SingularLines, find_singular_lines
 
 
@@ -32,9 +32,7 @@ class GradientComponent:
     """
 
     returned: Array | None
-    none: bool
     numerical: Array
-    slopes: Slopes
     allowed: Array
     status: Statuses
 
@@ -91,11 +89,11 @@ def surface(
     exact = field if reference is plane else _run_backward(reference, s, t, grad_output)[0]
     ground = PlaneGrid(reference, x, y, exact.values)
     deterministic = is_repeated(reference.forward(*ground.points), ground.values, reference.along.device)
-    slopes = _slopes(ground, exact, grad_output, step)
-    judge = PlaneJudge(ground, grad_output, Allowance(along.dtype, atol, rtol))
+    slopes, allowance = _slopes(ground, exact, grad_output, step), Allowance(along.dtype, atol, rtol)
+    judge = PlaneJudge(ground, slopes, grad_output, allowance)
     first, second = (
-        _component(judge, plane, axis, *each, slopes, deterministic)
-        for axis, each in enumerate(zip(field.both, exact.both, field.none, strict=True))
+        _component(judge, plane, axis, *each, deterministic)
+        for axis, each in enumerate(zip(field.both, exact.both, strict=True))
     )
     complete = first.returned is not None and second.returned is not None
     testable = complete and deterministic and not failure and grad_output != 0
@@ -112,7 +110,7 @@ def surface(
         if tested
         else None,
         deterministic=deterministic,
-        swapped=testable and wrong and judge.agree((second.returned, first.returned), slopes),
+        swapped=testable and wrong and judge.agree((second.returned, first.returned)),
         surrogate=deterministic and not failure and _follows_surrogate(judge, field, step),
         structure=plane.structure,
         failure=failure,
@@ -142,32 +140,20 @@ def _slopes(ground: PlaneGrid, field: GradientField, grad_output: float, step: f
 
 
 def _component(
-    judge: PlaneJudge,
-    plane: Plane,
-    axis: int,
-    returned: Array | None,
-    exact: Array | None,
-    none: bool,
-    slopes: tuple[Slopes, Slopes],
-    deterministic: bool,
+    judge: PlaneJudge, plane: Plane, axis: int, returned: Array | None, exact: Array | None, deterministic: bool
 ) -> GradientComponent:
-    own = slopes[axis]
-    numerical = judge.grad_output * own.value
-    lost = np.zeros(numerical.size)
+    numerical = judge.numerical(axis)
+    lost, status = np.zeros(numerical.size), np.full(numerical.size, Status.GAP, np.int8)
     if returned is not None and exact is not None and exact is not returned:
-        lost = np.minimum(np.nan_to_num(np.abs(returned - exact), posinf=0.0), judge.tolerance(own).atol)
-    allowed = judge.allowed(axis, own, lost)
-    status = np.full(numerical.size, Status.GAP if returned is None else Status.UNDECIDED, np.int8)
-    if returned is not None and deterministic:
-        status = judge.statuses(axis, returned, own, allowed)
-        if judge.allowance.remarks:
-            status = without_remarks(status, np.abs(returned - numerical), numerical)
+        lost = np.minimum(np.nan_to_num(np.abs(returned - exact), posinf=0.0), judge.tolerance(axis).atol)
+    allowed = judge.allowed(axis, lost)
     if returned is not None:
-        status = accept_subgradients(judge, status, returned, own, slopes[1 - axis])
+        status[:] = judge.statuses(axis, returned, allowed) if deterministic else Status.UNDECIDED
+        status = judge.with_subgradients(axis, status, returned)
         if deterministic:
-            look_closely(judge, plane, axis, status, returned, own)
-    leeway = allowed.leeway(numerical, error_band(own.error, judge.grad_output))
-    return GradientComponent(returned, none, numerical, own, leeway.total, status)
+            look_closely(judge, plane, axis, status, returned)
+    leeway = allowed.leeway(numerical, error_band(judge.slopes[axis].error, judge.grad_output))
+    return GradientComponent(returned, numerical, leeway.total, status)
 
 
 def _follows_surrogate(judge: PlaneJudge, field: GradientField, step: float | None) -> bool:
@@ -184,4 +170,4 @@ def _follows_surrogate(judge: PlaneJudge, field: GradientField, step: float | No
         slopes = _slopes(ground, field, grad_output, step)
     except FunctionFailed:
         return False
-    return replace(judge, ground=ground).agree(field.both, slopes)
+    return replace(judge, ground=ground, slopes=slopes).agree(field.both)

@@ -55,14 +55,9 @@ def curl_test_sentence(area: Surface, wrt: str, wrt2: str) -> str:
         return ""
     reach = "" if test.judged > _NEARLY_ALL else f" on the {test.judged:.0%} of the plane that could be judged"
     if owner == "none" and test.worst:
-        worst, span, span2 = test.worst, *_spans(area)
-        where = _at((worst.x0 + worst.x1) / 2, (worst.y0 + worst.y1) / 2, area, wrt, wrt2)
-        width, height = _short(worst.x1 - worst.x0), _short(worst.y1 - worst.y0)
-        size = f"{format_number(width, span)} × {format_number(height, span2)}"
-        return (
-            f"This field is not the gradient of any function: its integral around a rectangle of {size} at {where} is"
-            f" {format_number(worst.circulation)}, and 0 for a gradient."
-        )
+        where = _at(test.worst.x, test.worst.y, area, wrt, wrt2)
+        curl = format_number(test.worst.curl)
+        return f"This field is not the gradient of any function: its curl at {where} is {curl}, and 0 for a gradient."
     if test.holds is None:
         return "Whether this field is the gradient of a function is undetermined."
     of = _OWNERS.get(owner, "")

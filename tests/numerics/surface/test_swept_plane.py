@@ -99,15 +99,13 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_is_the_gradient_of_no_function_is_accused_with_the_place_and_the_circulation(name):
+def test_what_is_the_gradient_of_no_function_is_accused_with_the_place_and_the_curl(name):
     found = surface(OTHERS[name], count=9)[0]["potential"]
     assert (found["holds"], found["word"] != "forward", found["turning"] > 0) == (False, True, True)
-    worst = found["worst"]
-    area = (worst["x1"] - worst["x0"]) * (worst["y1"] - worst["y0"])
-    assert worst["circulation"] == pytest.approx(worst["curl"] * area)
+    assert found["worst"]["curl"] != 0
 
 
-def test_the_circulation_of_a_wrong_cross_term_is_its_curl_times_the_area_and_the_verdict_says_so():
+def test_the_curl_of_a_wrong_cross_term_is_how_wrong_it_is_and_the_verdict_says_so():
     found = surface(OTHERS["a cross term off by 1e-3"])[0]["potential"]
     assert found["worst"]["curl"] == pytest.approx(1e-3, rel=1e-6)
     assert (found["judged"], found["turning"]) == (1, 1)

@@ -255,5 +255,5 @@ function pairs({ pairs: list, wrt, wrt2 }, open) {
 
 function verdict({ holds, worst }) {
   if (holds) return "one function";
-  return holds === null ? "undecided" : `no function: circulation ${format(worst.circulation, 3)}`;
+  return holds === null ? "undecided" : `no function: curl ${format(worst.curl, 3)}`;
 }
