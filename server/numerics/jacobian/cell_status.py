@@ -18,14 +18,17 @@ from ..differentiation.map_slopes import (
     forward_of_cells,
     jacobian_slopes,
     partials_add_up,
+    random_direction,
+    slopes_along,
     steepest_per_output,
 )
 from ..differentiation.other_sign import goes_the_other_way
 from ..status import Status
-from ..tolerance import Allowance, Allowed, Tolerance
+from ..tolerance import ALIKE_SHARE, Allowance, Allowed, Tolerance
 from ..verdict.slope_judge import judge_slopes, without_remarks
 
 _Places = NDArray[np.intp]
+_LINES = 4  # budget: random lines along which an accused output of a large Jacobian is tried: one may miss a tie
 Labels = tuple[Callable[[int], str], Callable[[int], str]]  # the names of rows and columns
 
 
@@ -107,9 +110,31 @@ def _acquit(ground: BasePoint, rows: Indices, columns: Indices, slopes: Slopes, 
     if not suspects.size or columns.size == 1:
         return
     indices = np.arange(slopes.value.size).reshape(rows.size, -1)[suspects].ravel()
-    inconsistent = suspects[~partials_add_up(ground, rows[suspects], columns, slopes.at(indices))]
-    affected = np.isin(np.arange(status.size) // columns.size, inconsistent)
+    consistent = partials_add_up(ground, rows[suspects], columns, slopes.at(indices))
+    if columns.size < ground.here.size:
+        consistent &= _moves_as_in_two_parts(ground, rows[suspects], columns)
+    affected = np.isin(np.arange(status.size) // columns.size, suspects[~consistent])
     status[accused & affected] = Status.UNDECIDED
+
+
+def _moves_as_in_two_parts(ground: BasePoint, rows: Indices, columns: Indices) -> Mask:
+    """Whether outputs move along random lines as by the elements of the ``columns`` alone and by all others alone.
+
+    Where values of both are tied, as in a sort, they do not, and have no gradient.
+    """
+    own, adds_up = np.isin(np.arange(ground.here.size), columns), np.ones(rows.size, bool)
+    for seed in range(_LINES):
+        line = random_direction(ground.here.size, 21 + seed)
+        parts = [slopes_along(ground, part, rows) for part in (np.where(own, line, 0.0), np.where(own, 0.0, line))]
+        whole = slopes_along(ground, line, rows)
+        for each in (*parts, whole):
+            adds_up &= each.kind == PointKind.SMOOTH
+        size, error = (
+            sum(each) for each in zip(*((abs(each.value), each.error) for each in (*parts, whole)), strict=True)
+        )
+        off = np.abs(whole.value - parts[0].value - parts[1].value)
+        adds_up &= off <= EVIDENCE_BOUNDS * error + ALIKE_SHARE * size
+    return adds_up
 
 
 def accept_symmetric_pairs(section: Section, columns: _Places, returned: Array, judged: JudgedCells) -> JudgedCells:

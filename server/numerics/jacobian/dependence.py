@@ -89,11 +89,11 @@ def measure_dependence(
     asked = _Asked(section, Allowance(section.dtype, atol, rtol), grad_output, weights)
     inputs, names = tuple(name for name, _ in section.inputs), section.op.outputs
     effects = [_effect(asked, name, spans[name], precision) for name in inputs]
-    singles = [_loss(asked, (name,), effects) for name in names]
-    joint = [_loss(asked, names, effects)] if len(names) > 1 else []
-    losses = (*singles, *(_with_single_losses(each, singles) for each in joint))
+    losses = [_loss(asked, (name,), effects) for name in names]
+    if len(names) > 1:
+        losses.append(_with_single_losses(_loss(asked, names, effects), losses))
     shapes, carries = tuple(tuple(each.shape) for each in outputs), tuple(each.requires_grad for each in outputs)
-    return Dependence(inputs, names, shapes, carries, losses, section.op.surrogate is not None)
+    return Dependence(inputs, names, shapes, carries, tuple(losses), section.op.surrogate is not None)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _loss(asked: _Asked, outputs: tuple[str, ...], effects: list[_Effect]) -> Lo
         return LossLinks(outputs, ((_UNKNOWN,) * len(effects),) * len(positions), (), (), failure)
     returned = tuple("None" if each is None else "gradient" if bool(each.any()) else "0" for each in gradients)
     links: _Links = tuple(
-        tuple(_link(each.moves[output], what == "gradient") for each, what in zip(effects, returned, strict=True))
+        tuple(_link(each, output, positions, what) for each, what in zip(effects, returned, strict=True))
         for output in positions
     )
     right = tuple(
@@ -168,9 +168,11 @@ def _loss(asked: _Asked, outputs: tuple[str, ...], effects: list[_Effect]) -> Lo
     return LossLinks(outputs, links, returned, right)
 
 
-def _link(moves: bool | None, arrives: bool) -> _Link:
-    if arrives:
-        return "unfounded" if moves is False else "arrives"
+def _link(effect: _Effect, output: int, positions: list[int], returned: str) -> _Link:
+    """How an ``output`` of a loss on some ``positions`` is linked to an input, for which that was ``returned``."""
+    moves, founded = effect.moves[output], any(effect.moves[each] is not False for each in positions)
+    if returned == "gradient":
+        return "arrives" if moves is not False else "nothing" if founded else "unfounded"
     return "unknown" if moves is None else "dropped" if moves else "nothing"
 
 
@@ -211,16 +213,11 @@ def _with_single_losses(together: LossLinks, singles: list[LossLinks]) -> LossLi
     """The loss on all outputs, with links marked as dropped that are dropped by the loss on a single output."""
     if together.failure:
         return together
-    links = [
-        [
-            lone if not single.failure and now == "arrives" and lone in ("dropped", "nothing") else now
+    links = (
+        tuple(
+            lone if now == "arrives" and lone in ("dropped", "nothing") else now
             for now, lone in zip(joint, single.links[0], strict=True)
-        ]
+        )
         for joint, single in zip(together.links, singles, strict=True)
-    ]
-    founded = ["arrives" in column for column in zip(*links, strict=True)]
-    for row in links:
-        row[:] = [
-            "nothing" if link == "unfounded" and right else link for link, right in zip(row, founded, strict=True)
-        ]
-    return replace(together, links=tuple(map(tuple, links)))
+    )
+    return replace(together, links=tuple(links))

@@ -55,26 +55,15 @@ def count_differing_cells(jacobian: Jacobian) -> int:
 
 
 def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
-    of, wrt = jacobian.rows.name, jacobian.across.name
-    if not jacobian.deterministic:
-        yield f"forward is random: two equal calls differ, so no derivative of {of} by {wrt} can be measured."
+    if reason := _why_uncompared(jacobian):
+        yield reason
         return
-    if jacobian.section.sweeps_parameter:
-        yield f"{wrt} is a parameter, for which backward returns nothing: numerical sensitivity only."
-        return
-    if jacobian.integer:
-        yield f"{of} holds {jacobian.integer} numbers, which carry no gradient: only the numerical Jacobian is shown."
-        return
-    if jacobian.returned is None:
-        yield f"{of} carries no gradient, so backward is never called for it: only the numerical Jacobian is shown."
-        return
-    differing = int(jacobian.numerical.where(Status.DIFFERS).sum())
-    cells = jacobian.numerical.status.size
+    differing, cells = int(jacobian.numerical.where(Status.DIFFERS).sum()), jacobian.numerical.status.size
     if not differing:
         yield _agrees(jacobian, int(jacobian.numerical.where(*_AGREEING).sum()))
         return
     yield f"backward differs from forward's differences {_count(differing, cells, jacobian)}{_example(jacobian)}."
-    off = int(jacobian.meant.where(Status.DIFFERS).sum()) if jacobian.meant else cells
+    off = count_differing_cells(jacobian)
     if not off:
         yield "It is the Jacobian of its surrogate, as intended."
         return
@@ -82,6 +71,19 @@ def _verdict(jacobian: Jacobian, span: float) -> Iterator[str]:
         yield diagnosis
     if jacobian.meant is not None:
         yield f"It should be the Jacobian of its surrogate, and is not {_count(off, cells, jacobian)}."
+
+
+def _why_uncompared(jacobian: Jacobian) -> str:
+    of, wrt = jacobian.rows.name, jacobian.across.name
+    if not jacobian.deterministic:
+        return f"forward is random: two equal calls differ, so no derivative of {of} by {wrt} can be measured."
+    if jacobian.section.sweeps_parameter:
+        return f"{wrt} is a parameter, for which backward returns nothing: numerical sensitivity only."
+    if jacobian.integer:
+        return f"{of} holds {jacobian.integer} numbers, which carry no gradient: only the numerical Jacobian is shown."
+    if jacobian.returned is None:
+        return f"{of} carries no gradient, so backward is never called for it: only the numerical Jacobian is shown."
+    return ""
 
 
 def _agrees(jacobian: Jacobian, right: int) -> str:
