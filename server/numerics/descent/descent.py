@@ -26,7 +26,8 @@ _SECONDS, _MIN_SECONDS = 3.0, 1.0
 # budget: the most elements that a picture can show, and the most pairs of input and output element measured.
 MOST_DESCENT_ELEMENTS, _MAX_PAIRS = 256, 1 << 16
 _MAX_NUMBERS = 1 << 15  # budget: the most numbers of all steps together
-_GOAL_RTOL = 1e-12  # bound: an output is on goal that is off by no more than this share of the largest
+# sample: how far beside its start an element is tried that does not move, as a share of the range.
+_SIDE_DISTANCE = 1e-3
 # sample: the seeds with which the Function is called to see whether it draws random numbers.
 _SEEDS = (0, 7919, 104729, 1299709)
 _POINTS = 601  # budget: the points of the picture, without those at jumps
@@ -43,8 +44,9 @@ class TooLarge(Exception):
 class DescentPair:
     """Both runs of a section. ``bent``: the true one met a kink or a jump; ``random``: the Function draws lots.
 
-    ``there`` says of each element that it need not move, as what depends on it is on goal from the start; ``whole`` is
-    the dtype of an output that holds whole numbers, else "". ``landscape`` is None where more than one number moves.
+    ``resting`` says of each element that it need not move, as the loss is larger on both sides of its start;
+    ``whole`` is the dtype of an output that holds whole numbers, else "". ``landscape`` is None where more than one
+    number moves.
     """
 
     section: Section
@@ -53,7 +55,7 @@ class DescentPair:
     true: DescentRun
     bent: bool
     random: bool
-    there: NDArray[np.bool_]
+    resting: NDArray[np.bool_]
     whole: str
     landscape: Landscape | None
 
@@ -87,7 +89,7 @@ def descend(section: Section, question: Question) -> DescentPair:
         true=true,
         bent=bool(kinks),
         random=random,
-        there=_on_goal(truth, loss, np.array(plan.start)) if unmoved.any() else unmoved,
+        resting=_at_rest(truth, loss, np.array(plan.start)) if unmoved.any() else unmoved,
         whole=truth.copies.integer,
         landscape=landscape(truth, loss, question.start, question.stop, *paths) if size == 1 else None,
     )
@@ -125,12 +127,11 @@ def _is_random(loss: Loss, start: torch.Tensor) -> bool:
     return not all(np.array_equal(first, each, equal_nan=True) for each in others)
 
 
-def _on_goal(truth: TrueForward, loss: Loss, start: Array) -> NDArray[np.bool_]:
-    """Which elements something depends on, but nothing that is not on goal already."""
-    y = truth.outputs(start[None])[0]
-    depends = truth.slopes(start, y).value.reshape(y.size, start.size).T != 0
-    off = np.abs(loss.residual(y)) > _GOAL_RTOL * np.abs(y).max(initial=0.0)
-    return depends.any(axis=1) & ~(depends & off).any(axis=1)
+def _at_rest(truth: TrueForward, loss: Loss, start: Array) -> NDArray[np.bool_]:
+    """Which elements are where they should be: the loss is larger on both sides."""
+    moves = _SIDE_DISTANCE * truth.span * np.eye(start.size)
+    sides = loss.values(truth.outputs(np.concatenate((start + moves, start - moves)))).reshape(2, -1)
+    return np.asarray((sides > loss.values(truth.outputs(start[None]))).all(axis=0))
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def landscape(truth: TrueForward, loss: Loss, start: float, stop: float, returne
 
     def height(t: Array) -> Array:
         y = truth.outputs(t[:, None])
-        return y[:, 0] if single else ((y - np.array(loss.goal)) ** 2).mean(axis=1)
+        return y[:, 0] if single else loss.values(y)
 
     return Landscape(
         "forward" if single else "loss", *_split_at_jumps(height, x, height(x), cheap), height(returned), height(true)

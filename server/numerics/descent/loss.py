@@ -54,6 +54,10 @@ class Loss:
             return LossGradient(loss.item(), None, failure_of(error, self.section.op, "backward").failure)
         return LossGradient(loss.item(), leaf.grad)
 
+    def values(self, outputs: Array) -> Array:
+        """The loss of each row of flat ``outputs``."""
+        return np.asarray(((outputs - np.array(self.goal)) ** 2).mean(axis=1))
+
     def residual(self, y: Array) -> Array:
         """The derivative of the loss with respect to each element of the output, flat, where it is ``y``."""
         return 2 * (y - np.array(self.goal)) / y.size

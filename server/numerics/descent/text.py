@@ -111,7 +111,7 @@ def _same_path(pair: DescentPair) -> bool:
 
 def _unmoved_elements(pair: DescentPair) -> list[str]:
     still = ~pair.returned.moved.any(axis=0)
-    short = int((still & ~pair.there).sum())  # of the goal
+    short = int((still & ~pair.resting).sum())  # of the goal
     if still.all() or not short:
         return []
     return [f"{short} of {still.size} elements of {pair.section.wrt} never move."]
