@@ -15,7 +15,7 @@ from ..numerics.verdict.verdict import Verdict, judged_curve
 from ..protocol.question import Question
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, CellRecord, CellsRecord
-from .common import ColumnArrays, ViewAnswer, evaluate_and_judge, record_at, view_answer
+from .common import ColumnArrays, ViewAnswer, evaluate_and_judge, record_at, view_answer, why_nothing_compared
 
 _NEAR_ZERO = 1e-9  # bound: an end closer to 0 than this share of the range is the side of a jump at 0
 
@@ -23,24 +23,20 @@ _NEAR_ZERO = 1e-9  # bound: an end closer to 0 than this share of the range is t
 def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: one row for each cell between neighbouring x. Raises ``FunctionFailed``."""
     evaluation, verdict = evaluate_and_judge(section, question)
-    area, cells = _judged(evaluation, verdict)
-    judged: ColumnArrays = {}
+    curve, cells, judged = judged_curve(evaluation, verdict), verdict.against.cells, ColumnArrays()
+    area = evaluation.area_under(curve)
     if area:
-        allowed = allowed_along(evaluation, judged_curve(evaluation, verdict), verdict.allowed)
+        allowed = allowed_along(evaluation, curve, verdict.allowed)
         judged["allowed"] = allowed_residual(area, allowed, evaluation.grad_output)
         judged["status"] = cells.astype(np.uint8)
-    sentence = _sentence(evaluation, verdict, str(question.wrt))
+    wrt = str(question.wrt)
+    sentence = why_nothing_compared(evaluation, wrt) or _sentence(evaluation, verdict, wrt)
     return view_answer(asked, evaluation, area, judged, sentence=sentence, intervals=cell_intervals(area, cells))
-
-
-def _judged(evaluation: Evaluation, verdict: Verdict) -> tuple[IntegralCheck | None, Statuses]:
-    """The cells of the comparison on which the verdict rests: with forward, or with the surrogate."""
-    return evaluation.area_under(judged_curve(evaluation, verdict)), verdict.against.cells
 
 
 def area_summary(evaluation: Evaluation, verdict: Verdict) -> CellsRecord | None:
     """The summary for the curves: how many cells differ, and the worst one; None if there is no gradient."""
-    area, cells = _judged(evaluation, verdict)
+    area, cells = evaluation.area_under(judged_curve(evaluation, verdict)), verdict.against.cells
     if area is None:
         return None
     differs = cells == Status.DIFFERS
@@ -56,15 +52,9 @@ def area_summary(evaluation: Evaluation, verdict: Verdict) -> CellsRecord | None
 
 def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
     """Whether the areas equal the rise of forward, or of its surrogate, and where they are farthest from it."""
-    area, cells = _judged(evaluation, verdict)
-    if evaluation.failure:
-        return f"There is no area: {evaluation.failure.brief}."
-    if evaluation.grad_output == 0:
-        return "With grad_output 0 every gradient is 0: there is no area to compare."
-    if evaluation.hurried:
-        return f"{evaluation.hurried}, so no areas are compared."
+    area, cells = evaluation.area_under(judged_curve(evaluation, verdict)), verdict.against.cells
     if area is None:
-        return f"There is no area: backward returns no gradient for {wrt} between the points."
+        return f"There is nothing to compare: backward returns no gradient for {wrt} between the points."
     differs = int((cells == Status.DIFFERS).sum())
     judged = differs + int((cells == Status.AGREES).sum())
     if not judged:
@@ -89,14 +79,13 @@ def _place(x: float, span: float) -> str:
 
 
 def _farthest(area: IntegralCheck, cells: Statuses) -> tuple[float, float, float, float]:
-    """The interval of differing cells with the largest error: its ends, the rise and the area."""
-    totals = []
-    for low, high in cell_intervals(area, cells):
-        inside = (area.left >= low) & (area.right <= high) & (cells == Status.DIFFERS)
-        totals.append((low, high, float(area.rise[inside].sum()), float(area.area[inside].sum())))
-    farthest = max(totals, key=lambda each: abs(each[2] - each[3]))
-    cell = int(np.argmax(np.where(cells == Status.DIFFERS, np.abs(area.residual), -1.0)))
-    if abs(farthest[2] - farthest[3]) >= abs(area.residual[cell]):
-        return farthest
-    # Errors of opposite sign cancel within an interval: then the worst single cell is reported.
-    return float(area.left[cell]), float(area.right[cell]), float(area.rise[cell]), float(area.area[cell])
+    """The interval of differing cells with the largest error, or a cell with a larger one: ends, rise and area.
+
+    Errors of opposite sign cancel within an interval.
+    """
+    differs = cells == Status.DIFFERS
+    stretches = [(area.left >= low) & (area.right <= high) & differs for low, high in cell_intervals(area, cells)]
+    stretches.append(np.arange(cells.size) == np.where(differs, np.abs(area.residual), -1.0).argmax())
+    farthest = max(stretches, key=lambda some: abs(area.residual[some].sum()))
+    ends = float(area.left[farthest][0]), float(area.right[farthest][-1])
+    return *ends, float(area.rise[farthest].sum()), float(area.area[farthest].sum())

@@ -122,3 +122,16 @@ def evaluate_and_judge(section: Section, question: Question) -> tuple[Evaluation
 def question_grid(question: Question, most: int | None = None) -> Grid:
     """The grid of the question, with at most so many points."""
     return Grid(question.start, question.stop, min(question.count, most or question.count))
+
+
+def why_nothing_compared(evaluation: Evaluation, wrt: str) -> str:
+    """Why there is nothing that backward returned to be held against forward; empty where there is something."""
+    if evaluation.failure:
+        return f"There is nothing to compare: {evaluation.failure.brief}."
+    if evaluation.grad_output == 0:
+        return "There is nothing to compare: with grad_output 0 every gradient is 0."
+    if evaluation.hurried:
+        return f"{evaluation.hurried}, so nothing is compared but the curves."
+    if evaluation.analytical is None:
+        return f"There is nothing to compare: backward returns no gradient for {wrt}."
+    return ""

@@ -192,20 +192,16 @@ def curve_columns(evaluation: Evaluation, verdict: Verdict) -> ColumnArrays:
 
 def gap_reasons(evaluation: Evaluation, columns: ColumnArrays) -> dict[str, dict[str, list[int]]]:
     """For each column, the rows that hold no finite number, by reason (nan, +inf, -inf, jump, kink, undecided)."""
-    kinds = evaluation.numerical.slopes.kind
+    kinds, gap = evaluation.numerical.slopes.kind, evaluation.rows.gap
     reasons: dict[str, dict[str, list[int]]] = {}
     for name in (each for each in columns if each not in ("x", "status")):  # in a fixed order: the ETag is a hash of it
-        for row in np.flatnonzero(~np.isfinite(columns[name])):
+        for row in np.flatnonzero(~np.isfinite(columns[name])).tolist():
             hidden = _GAP_OF_KIND.get(int(kinds[row])) if name == "numerical" else None
-            cut = "jump" if name in ("forward", "surrogate") and evaluation.rows.gap[row] else None
-            reasons.setdefault(name, {}).setdefault(cut or hidden or _reason(columns[name][row]), []).append(int(row))
+            cut = "jump" if name in ("forward", "surrogate") and gap[row] else None
+            value = columns[name][row]
+            reason = cut or hidden or ("nan" if np.isnan(value) else f"{value:+}")
+            reasons.setdefault(name, {}).setdefault(reason, []).append(row)
     return reasons
-
-
-def _reason(value: float) -> str:
-    if np.isnan(value):
-        return "nan"
-    return "+inf" if value > 0 else "-inf"
 
 
 def point_marks(evaluation: Evaluation) -> list[KinkRecord | JumpRecord]:

@@ -13,7 +13,7 @@ from ..numerics.status import Status
 from ..protocol.question import Question
 from ..runtime.section import Section
 from ..schema.section import AskedRecord, BeyondRecord
-from .common import ViewAnswer, evaluate_and_judge, record_of, view_answer
+from .common import ViewAnswer, evaluate_and_judge, record_of, view_answer, why_nothing_compared
 
 
 def whole_range_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -40,14 +40,8 @@ def whole_range_summary(evaluation: Evaluation, names: Names) -> BeyondRecord | 
 
 
 def _why_nothing(evaluation: Evaluation, wrt: str) -> str:
-    if evaluation.failure:
-        return f"There is nothing to compare: {evaluation.failure.brief}."
-    if evaluation.analytical is None:
-        return f"There is nothing to compare: backward returns no gradient for {wrt}."
-    if evaluation.grad_output == 0:
-        return "There is nothing to compare: with grad_output 0 every gradient is 0."
-    if evaluation.hurried:
-        return f"{evaluation.hurried}, so nothing is compared beyond the range."
+    if reason := why_nothing_compared(evaluation, wrt):
+        return reason
     if evaluation.whole_range is None:
         return "There is nothing to compare: two equal calls of the Function differ."
     return f"There is nothing to compare: the Function cannot be called near {wrt} = 0, where the check starts."
