@@ -58,10 +58,7 @@ def _sentence(block: Jacobian, dependence: Dependence | None, span: float) -> st
     shown, wrong = jacobian_sentence(block, span), ""
     if dependence and not block.failure and not count_differing_cells(block):
         wrong = other_tensors_sentence(dependence, block.rows.name, block.across.name)
-    if not wrong:
-        return shown
-    right = shown.startswith("backward returns what")
-    return f"{wrong} {f'For {block.rows.name} by {block.across.name} ' if right else ''}{shown}"
+    return f"{wrong} {shown}".lstrip()
 
 
 def _columns(block: Jacobian) -> ColumnArrays:
