@@ -103,8 +103,8 @@ def _run_backward(call: GraphTrace, leaves: dict[str, torch.Tensor], grad_output
     # A Function may have named an attribute of its ctx, which is the node, `register_hook`.
     hooks = [type(node).register_hook(node, partial(record_gradients, node)) for node in call.nodes]
     try:
-        given = make_cotangent(out.detach(), grad_output, 1, section.of_index, dense)
-    except (IndexError, RuntimeError) as error:
+        given = make_cotangent(out.detach(), grad_output, 1, section.of_index, 0, dense)
+    except (IndexError, RuntimeError, ValueError) as error:
         said = f"forward returned {section.of!r} of shape {list(out.shape)}: it has no such element."
         raise FunctionFailed(Failure("forward", "WrongShape", said)) from error
     call.grad_output = value_summary(given)

@@ -162,7 +162,7 @@ def _trusted(search: Search) -> Iterator[None]:
     section, surrogate = search.section, search.surrogate
     if (
         section.sweeps_parameter
-        or section.mirror
+        or section.also
         or section.order != 1
         or dtype_name(section.dtype) not in get_args(Dtype)
     ):

@@ -18,7 +18,6 @@ from .failure import FunctionFailed, unless_backward_fails
 from .plane import Plane
 from .remembered import remembered, stand_in
 from .section import BackwardResult, Section, joined
-from .stacked_inputs import InputCopies
 
 # sample: the witnesses, points also evaluated alone, as fractions of all points: not symmetric, not at the ends.
 WITNESS_SHARES = np.array([0.13, 0.41, 0.87])
@@ -70,37 +69,42 @@ class Known:
     returned: BackwardResult | None = field(default=None, compare=False)
 
 
-def find_batch(section: Section, t: Array, grad_output: float = 1.0, known: Known = Known()) -> Batch:
+def find_batch(section: Section, t: Array, grad_output: float | Array = 1.0, known: Known = Known()) -> Batch:
     """The same section, with as many inputs ``stacked`` as the Function supports at the points ``t``.
 
-    One copy of the inputs per point is stacked along the first dimension; the witnesses, shuffled among all other
-    points, must then give the values and gradients that they give alone. Tried are ``_stacks``, after those along the
-    first dimension only where copies are tensors, and then ``_columns``.
+    Copies of the inputs are stacked, one for each point; the witnesses, shuffled among all other points, must then give
+    the values and gradients that they give alone. Tried are ``_stacks``, of single numbers those along their first
+    dimension. ``grad_output`` is one number; where points are all of an input it is a row for each of them.
     """
-    alone, numbers = section.alone(), _of_single_numbers(section) and not section.across
+    alone, numbers = section.alone(), _of_single_numbers(section) and t.ndim == 1
     if section.sweeps_parameter:
         return Batch(alone)
-    if (elementwise := _elementwise_batch(alone, t, grad_output, known)) is not None:
+    if numbers and (elementwise := _elementwise_batch(alone, t, float(grad_output), known)) is not None:
         return elementwise
     order, back = _shuffle(len(t))
-    t, witnesses = t[order], _witness_indices(section, len(t))
+    t, given, witnesses = t[order], _at(grad_output, order), _witness_indices(section, len(t))
     try:
-        wanted = _section_results(alone, t[witnesses], grad_output)
+        wanted = _section_results(alone, t[witnesses], _at(given, witnesses))
     except FunctionFailed:
         return Batch(alone)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
-        for together in (*_stacks(alone), *_columns(alone)):
+        for together in _stacks(alone):
             declared = together.copies_along == alone.copies_along
             if numbers and not declared:
                 break
-            results = _batch_results(together, t, witnesses, grad_output, wanted)
-            if results is not None and (declared or _keeps_grad_outputs_apart(together, alone, t[witnesses])):
+            results = _batch_results(together, t, witnesses, given, wanted)
+            told_apart = declared or np.ndim(grad_output) > 0
+            if results is not None and (told_apart or _keeps_grad_outputs_apart(together, alone, t[witnesses])):
                 return Batch(together, results.at(back))
     if not numbers:
         return Batch(alone)
-    together = replace(alone, stacked=tuple(name for name, _ in alone.inputs))
-    return Batch(alone, mixed=_mixed_gradient(together, t, witnesses, grad_output, wanted))
+    every = replace(alone, stacked=tuple(name for name, _ in alone.inputs))
+    return Batch(alone, mixed=_mixed_gradient(every, t, witnesses, float(grad_output), wanted))
+
+
+def _at(grad_output: float | Array, points: NDArray[np.intp]) -> float | Array:
+    return grad_output[points] if isinstance(grad_output, np.ndarray) else grad_output
 
 
 def alike_batch(section: Section, t: Array, grad_output: float | None = None) -> Batch | None:
@@ -115,7 +119,7 @@ def alike_batch(section: Section, t: Array, grad_output: float | None = None) ->
 
     def results(each: Section, at: Array) -> BackwardResult:
         if grad_output is None or not _of_single_numbers(section):
-            return BackwardResult(each.forward(at), None, False)
+            return BackwardResult(each.forward(at))
         return _section_results(each, at, grad_output)
 
     try:
@@ -129,38 +133,31 @@ def alike_batch(section: Section, t: Array, grad_output: float | None = None) ->
     return Batch(section, found.at(slice(t.size)), _worst_mixed(section.dtype, t[witnesses], here, wanted))
 
 
-def _swept_inputs(alone: Section) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((alone.wrt, alone.across[0] if alone.across else alone.wrt)))
+_FIRST, _NEW = (0, 0), (None, None)  # where copies lie in inputs and output: one after the other, or before them
+_COLUMNS = (0, -1), (-1, -1), (0, 1)  # and where those of the output are its columns
 
 
 def _stacks(alone: Section) -> Iterator[Section]:
-    """Ways to stack inputs along their first dimension, and along a new one before it.
+    """Ways to stack inputs: along their first dimension, along a new one before it, and as columns of the output.
 
     Tried are all inputs together (elementwise Functions) and the swept ones alone (independent rows); the latter first
     where another input is a tensor, of which each row might be compared with every copy. Most of torch's functions of
-    vectors and matrices take a stack of them.
+    vectors and matrices take a stack of them. The columns are those of a linear layer, whose weight is stacked along
+    its first dimension, or the last one where it is multiplied from the right, alone or with all other inputs but one;
+    and the channels of a convolution, its second dimension.
     """
-    every, swept = tuple(name for name, _ in alone.inputs), _swept_inputs(alone)
-    tensors = any(len(values) > 1 for name, values in alone.inputs if name not in swept)
-    for stacked in dict.fromkeys((swept, every) if tensors else (every, swept)):
-        yield replace(alone, stacked=stacked)
-    for stacked in dict.fromkeys((every, swept)):
-        yield replace(alone, stacked=stacked, copies_along=(None, None))
-
-
-def _columns(alone: Section) -> Iterator[Section]:
-    """Ways to stack inputs so that the copies of the output are its columns.
-
-    The copies of a linear layer are: its weight is stacked along the first dimension, or the last one where it is
-    multiplied from the right; alone, or with all other inputs but one. The channels of a convolution are its second
-    dimension.
-    """
-    names, swept, depth = [name for name, _ in alone.inputs], _swept_inputs(alone), len(alone.of_index)
-    others = [name for name in names if name not in swept]
-    but_one = (tuple(name for name in names if name != held) for held in others)
-    if depth > 1 and others:
-        for stacked, axes in product(dict.fromkeys((swept, *but_one)), ((0, -1), (-1, -1), (0, 1))[:depth]):
-            yield replace(alone, stacked=stacked, copies_along=axes)
+    every, depth = tuple(name for name, _ in alone.inputs), len(alone.of_index)
+    swept = tuple(dict.fromkeys((alone.wrt, alone.also[0] if alone.also else alone.wrt)))
+    others = [name for name in every if name not in swept]
+    tensors = any(len(values) > 1 for name, values in alone.inputs if name in others)
+    but_one = (tuple(name for name in every if name != held) for held in others)
+    ways = (
+        *product((swept, every) if tensors else (every, swept), (_FIRST,)),
+        *product((every, swept), (_NEW,)),
+        *(product((swept, *but_one), _COLUMNS[:depth]) if depth > 1 and others else ()),
+    )
+    for stacked, axes in dict.fromkeys(ways):
+        yield replace(alone, stacked=stacked, copies_along=axes)
 
 
 def _keeps_grad_outputs_apart(together: Section, alone: Section, t: Array) -> bool:
@@ -224,14 +221,15 @@ def structure_name(stacked: tuple[str, ...]) -> str:
 
 
 def _batch_results(
-    section: Section, t: Array, witnesses: NDArray[np.intp], grad_output: float, wanted: BackwardResult
+    section: Section, t: Array, witnesses: NDArray[np.intp], grad_output: float | Array, wanted: BackwardResult
 ) -> BackwardResult | None:
     """The results at all points in few calls; None if the witnesses among them do not get what is ``wanted``."""
     try:
         few = t[np.concatenate((witnesses, np.repeat(witnesses[:1], _EQUAL_COPIES)))]
-        same, elements = section.in_one_call(few)
+        once = section.in_one_call(few)
+        same = once.values
         # An outer product of all copies contains the right elements too, but has more elements in total.
-        if elements * witnesses.size != wanted.elements * len(few):
+        if once.elements * witnesses.size != wanted.elements * len(few):
             return None
         if not _equal(section.dtype, same[: witnesses.size], wanted.values):
             return None
@@ -239,7 +237,9 @@ def _batch_results(
     except FunctionFailed:
         return None
     equal, copies = partial(_equal, section.dtype), same[witnesses.size :]
-    alike = equal(copies, np.full(_EQUAL_COPIES, copies[0])) and equal(found.values[witnesses], wanted.values)
+    alike = equal(copies, np.repeat(copies[:1], _EQUAL_COPIES, axis=0)) and equal(
+        found.values[witnesses], wanted.values
+    )
     gradient = None if found.grad_input is None else found.grad_input[witnesses]
     return found if alike and equal(gradient, wanted.grad_input) else None
 
@@ -252,7 +252,7 @@ def _elementwise_batch(alone: Section, t: Array, grad_output: float, known: Know
     that cannot be expected, or could not be compared.
     """
     far = _FAR.get(alone.dtype, 0.0) if alone.device == "cpu" and t.size <= _MAX_VARIED else 0.0
-    if alone.across or not (_of_single_numbers(alone) and 1 < abs(grad_output) * far < far**2):
+    if not 1 < abs(grad_output) * far < far**2:
         return None
     unit = stand_in(grad_output)
     witnesses, wanted, together = _lone_witnesses(alone, unit, known)
@@ -317,7 +317,7 @@ def _equal(dtype: torch.dtype, found: Array | None, wanted: Array | None) -> boo
     return found.shape == wanted.shape and bool((near & np.isfinite(wanted) | same).all())
 
 
-def _section_results(section: Section, t: Array, grad_output: float) -> BackwardResult:
+def _section_results(section: Section, t: Array, grad_output: float | Array) -> BackwardResult:
     """The results of backward; without gradients where it fails. Raises ``FunctionFailed`` where forward does."""
     return unless_backward_fails(lambda: section.backward(t, grad_output), lambda: section.forward_alone(t))[0]
 
@@ -328,7 +328,7 @@ def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_outp
     Else each section is batched by itself, if it can be.
     """
     if not (along.sweeps_parameter or across.sweeps_parameter):
-        joint = along.alone(across=(across.wrt, across.wrt_index))
+        joint = along.alone(also=(across.wrt, across.wrt_index))
         batch = find_batch(joint, np.stack(np.meshgrid(x, y), -1).reshape(-1, 2), grad_output)
         if batch.section.stacked:
             return Plane(along.alone(), across.alone(), batch.section)
@@ -338,10 +338,10 @@ def batched_plane(along: Section, across: Section, x: Array, y: Array, grad_outp
 _STACKED_SHARE = 0.2  # budget: the cost of one stacked copy, as a fraction of a call of its own
 
 
-def seconds_per_copy(copies: InputCopies) -> float:
-    """The estimated seconds per copy. Raises ``FunctionFailed``."""
-    share = _STACKED_SHARE if copies.section.stacked else 1.0
-    return estimated_seconds(lambda: copies.forward(copies.repeated(1))) * share
+def seconds_per_copy(section: Section) -> float:
+    """The estimated seconds per row of all elements of ``wrt``. Raises ``FunctionFailed``."""
+    share = _STACKED_SHARE if section.stacked else 1.0
+    return estimated_seconds(lambda: section.forward(section.here[None])) * share
 
 
 # sample: the distances of the witnesses from the held ``wrt``, as fractions of the range.
@@ -350,45 +350,15 @@ _SPREAD = np.array([0.0, 1e-3, 0.03, 0.3, 1.0])
 _MOST_ELEMENTS, _SLOWEST = 1 << 20, 0.03
 
 
-def batched_copies(section: Section, span: float) -> InputCopies:
-    """The copies of ``section``, with as many inputs stacked as leave values and gradients unchanged.
+def batched_rows(section: Section, span: float) -> Section:
+    """The section of ``find_batch`` for rows of all elements of ``wrt``, of which each varies over this ``span``.
 
     Raises ``FunctionFailed`` where forward fails.
     """
-    alone = InputCopies(section.alone())
+    alone = section.alone()
     if section.sweeps_parameter or not 0 < alone.size <= _MOST_ELEMENTS or seconds_per_copy(alone) > _SLOWEST:
         return alone
     draw = np.random.default_rng(alone.here.size)
-    points = alone.here + span * _SPREAD[:, None] * draw.standard_normal((_SPREAD.size, alone.here.size))
-    points = points[np.isfinite(alone.willing(points)).any(axis=1)]
-    if len(points) < 2:
-        return alone
-    given = draw.standard_normal((len(points), alone.size))
-
-    def shares(together: InputCopies) -> bool:
-        try:
-            values, gradients = _copy_results(together, points, given)
-        except FunctionFailed:
-            return False
-        same = partial(_equal, together.section.dtype)
-        return same(values, wanted[0]) and (wanted[1] is None or same(gradients, wanted[1]))
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings about shapes that only this test passes
-        try:
-            wanted = _copy_results(alone, points, given)
-        except FunctionFailed:
-            return alone
-        return next(filter(shares, map(InputCopies, _stacks(alone.section))), alone)
-
-
-def _copy_results(copies: InputCopies, points: Array, given: Array) -> tuple[Array, Array | None]:
-    """Values and gradients at all points, in one call if stacked; no gradients where backward fails or returns none."""
-    values = copies.forward(points)
-    some = [slice(None)] if copies.section.stacked else [slice(row, row + 1) for row in range(len(points))]
-    try:
-        parts = [copies.pulled(points[each], given[each]).gradients for each in some]
-    except FunctionFailed:
-        return values, None
-    found = [each for each in parts if each is not None]
-    return values, np.concatenate(found) if len(found) == len(parts) else None
+    rows = alone.here + span * _SPREAD[:, None] * draw.standard_normal((_SPREAD.size, alone.here.size))
+    rows = rows[np.isfinite(alone.willing(rows)).any(axis=1)]
+    return alone if len(rows) < 2 else find_batch(alone, rows, draw.standard_normal((len(rows), alone.size))).section

@@ -9,10 +9,9 @@ import numpy as np
 import torch
 
 from .arrays import Array, finite_numbers, largest_magnitude
-from .batching import Batch, alike_batch, batched_copies, batched_section, find_batch
+from .batching import Batch, alike_batch, batched_rows, batched_section, find_batch
 from .failure import FunctionFailed
 from .section import Section
-from .stacked_inputs import InputCopies
 
 _MOST_ASKED_AGAIN = 64  # budget: the points asked a second time where each needs a call of its own
 # bound: the relative difference between two calls of a deterministic forward: last places on a CPU.
@@ -42,16 +41,16 @@ def find_reference(batch: Batch, x: Array, grad_output: float = 1.0) -> Batch:
     return batch
 
 
-def reference_copies(copies: InputCopies, span: float) -> InputCopies:
-    """The same in double precision on the CPU, unless the Function refuses that."""
-    section = copies.section.alone()
+def reference_rows(rows: Section, span: float) -> Section:
+    """The section of ``batched_rows`` in double precision on the CPU, unless the Function refuses that."""
+    section = rows.alone()
     if section.at(torch.float64, "cpu") == section:
-        return copies
+        return rows
     try:
-        reference = batched_copies(double_precision(section), span)
-        return reference if reference.size else copies
+        reference = batched_rows(double_precision(section), span)
+        return reference if reference.size else rows
     except FunctionFailed:
-        return copies
+        return rows
 
 
 def double_precision(section: Section) -> Section:

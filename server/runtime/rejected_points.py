@@ -17,14 +17,15 @@ _MAX_REJECTED, _POINTS_PER_REJECTED = 8, 8
 MISSING_VALUE = np.array([np.nan])  # at a rejected point
 
 
-def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blank: _T) -> list[_T]:
+def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blank: _T | None) -> list[_T]:
     """``evaluate`` for every chunk of points, in order, with ``blank`` for each single point at which forward raises.
 
-    A failing chunk is bisected down to the point. Raises ``FunctionFailed`` where more than a few points fail, where
-    only the whole chunk fails and no single point does, and where the failure is not an exception of forward.
+    A failing chunk is bisected down to the point. Raises ``FunctionFailed`` where there is no ``blank``, where more
+    than a few points fail, where only the whole chunk fails and no single point does, and where the failure is not an
+    exception of forward.
     """
     chunks = list(chunks)
-    left = min(_MAX_REJECTED, chunks[-1].stop // _POINTS_PER_REJECTED) if chunks else 0
+    left = min(_MAX_REJECTED, chunks[-1].stop // _POINTS_PER_REJECTED) if chunks and blank is not None else 0
 
     def parts(part: slice) -> list[_T]:
         nonlocal left
@@ -34,7 +35,7 @@ def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blan
             failure = error.failure
             if not left or failure.phase in ("backward", "double backward") or failure.kind in REJECTED_KINDS:
                 raise
-            if part.stop - part.start == 1:
+            if part.stop - part.start == 1 and blank is not None:
                 left -= 1
                 return [blank]
             middle, before = (part.start + part.stop) // 2, left

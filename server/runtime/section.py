@@ -14,84 +14,83 @@ from numpy.typing import NDArray
 
 from ...ops import Op
 from .arrays import Array, Mask
+from .copies import CopyAxis, Index, apart, copy_shape, pick_elements, together
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
 from .rng import SEED, seed_all_generators
 from .user_call import call_user_code
-from .vjp import (
-    CopyAxis,
-    Index,
-    Layout,
-    copy_shape,
-    dense,
-    float64_array,
-    make_cotangent,
-    pick_element,
-    place_of_copies,
-    pull_back,
-    stacked_shape,
-)
+from .vjp import Layout, dense, float64_array, make_cotangent, pull_back
 
 _Tensors = dict[str, torch.Tensor]
 # budget: limits of one batch: beyond some megabytes bigger batches are slower, and a Function that compares each
 # element with every other costs the square of their number.
 _BATCH_ELEMENTS = 1 << 20
 _BATCH_TENSORS, _BATCH_NUMBERS = 1 << 10, 9 << 10  # budget: the eight steps of 1000 points, and the probes for noise
+ROW_ELEMENTS = 1 << 18  # budget: the numbers in one batch of rows (2 MiB of float64)
 
 
 @dataclass(frozen=True)
 class BackwardResult:
     """The result of a section's backward: the output element and its ``grad_input`` at every point.
 
-    ``grad_input`` is None for a parameter, or where the output carries no gradient; where two elements are swept it has
-    a column for each. ``none`` says that backward returned None, which autograd treats as zeros (and zeros are what
-    ``grad_input`` holds), ``missing`` for which of two. ``elements`` is the number of elements of the output in all
-    calls together.
+    ``grad_input`` is None for a parameter, or where the output carries no gradient. Where a point is a row of numbers
+    it has as many columns, and where it is all of an input ``values`` are rows of all elements of the output.
+    ``missing`` says for each element that was asked for whether backward returned None, which autograd treats as zeros
+    (and zeros are what ``grad_input`` holds). ``elements`` is the number of elements of the output in all calls
+    together.
     """
 
     values: Array
-    grad_input: Array | None
-    none: bool
-    elements: int = 0
+    grad_input: Array | None = None
     missing: tuple[bool, ...] = ()
+    elements: int = 0
+
+    @property
+    def none(self) -> bool:
+        """Whether backward returned None."""
+        return any(self.missing)
 
     def at(self, rows: NDArray[np.intp] | slice) -> BackwardResult:
         """The result at some of the points."""
         gradient = None if self.grad_input is None else self.grad_input[rows]
-        return BackwardResult(self.values[rows], gradient, self.none, self.elements, self.missing)
+        return BackwardResult(self.values[rows], gradient, self.missing, self.elements)
 
 
 def joined(parts: Sequence[BackwardResult]) -> BackwardResult:
     """Results for consecutive parts of the points as one; NaN where only some parts carry a gradient."""
     if len(parts) == 1:
         return parts[0]
-    columns = next((each.grad_input.shape[1:] for each in parts if each.grad_input is not None), None)
+    columns = next((part.grad_input.shape[1:] for part in parts if part.grad_input is not None), None)
     return BackwardResult(
-        np.concatenate([each.values for each in parts]),
-        None if columns is None else np.concatenate([_gradient(each, columns) for each in parts]),
-        any(each.none for each in parts),
-        sum(each.elements for each in parts),
-        tuple(map(any, zip(*(each.missing for each in parts if each.missing), strict=True))),
+        np.concatenate([part.values for part in parts]),
+        None if columns is None else np.concatenate([_gradient(part, columns) for part in parts]),
+        tuple(map(any, zip(*(part.missing for part in parts if part.missing), strict=True))),
+        sum(part.elements for part in parts),
     )
 
 
 def _gradient(part: BackwardResult, columns: tuple[int, ...]) -> Array:
-    return np.full((part.values.size, *columns), np.nan) if part.grad_input is None else part.grad_input
+    return np.full((len(part.values), *columns), np.nan) if part.grad_input is None else part.grad_input
+
+
+_REJECTED = BackwardResult(MISSING_VALUE)
 
 
 @dataclass(frozen=True)
 class Section:
     """One output element ``of`` of an op as a function of one input element (or float parameter) ``wrt``.
 
-    All other elements are held at ``inputs`` (flattened in row-major order), all parameters at
-    ``parameters``; both are tuples of (name, value) in the order of the op. ``stacked`` names the inputs
-    that are repeated so that many t are evaluated in one call; it is empty where every t needs a call of its own.
-    ``copies_along`` are the dimensions of these inputs, and of the output, along which the copies lie; None stands for
-    a new one before the others. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2 where the op is
-    itself the backward of another (``numerics.second_order.grad_input``). With ``one_draw`` all calls draw the same
-    random numbers. In a symmetric input the element at ``mirror`` moves with the swept one, and its gradient is added.
-    With ``across`` another element is swept as well, and points are pairs. Methods that return whole outputs, and whole
-    gradients, also take a row for each point: all elements of the input ``wrt``.
+    It samples copies of one call, in each of which the same elements vary; all others are held at ``inputs`` (flattened
+    in row-major order), all parameters at ``parameters``: both are tuples of (name, value) in the order of the op.
+    Points are numbers of the swept element (1-D); an element ``also`` then moves with it, as the other one of a pair in
+    a symmetric matrix, and its gradient is added. Or points are rows (2-D): pairs, of the swept element and ``also``,
+    or all elements of the input ``wrt``, and then values are rows too, of all elements of the output.
+
+    ``stacked`` names the inputs that are repeated so that many points are evaluated in one call; it is empty where each
+    needs a call of its own. ``copies_along`` are the dimensions of these inputs, and of the output, along which the
+    copies lie. ``call`` is what is evaluated: the op, or its surrogate. ``order`` is 2 where the op is itself the
+    backward of another (``numerics.second_order.grad_input``). With ``one_draw`` all calls draw the same random
+    numbers.
     """
 
     op: Op
@@ -108,8 +107,7 @@ class Section:
     copies_along: tuple[CopyAxis, CopyAxis] = (0, 0)
     order: int = 1
     one_draw: bool = False
-    mirror: Index = ()
-    across: tuple[str, Index] | None = None
+    also: tuple[str, Index] | None = None
 
     @cached_property
     def sweeps_parameter(self) -> bool:
@@ -140,8 +138,27 @@ class Section:
     @property
     def held(self) -> float:
         """The number at which the swept element itself is held."""
+        return float(self.here[self.place])
+
+    @cached_property
+    def here(self) -> Array:
+        """The held value of ``wrt``, flat in row-major order; a parameter is one number."""
         parameter = dict(self.parameters).get(self.wrt)
-        return dict(self.inputs)[self.wrt][self.place] if parameter is None else float(parameter)
+        here = np.array(dict(self.inputs)[self.wrt] if parameter is None else (parameter,), dtype=np.float64)
+        here.flags.writeable = False
+        return here
+
+    @cached_property
+    def whole_output(self) -> torch.Tensor:
+        """All of the output of one copy where everything is held. Raises ``FunctionFailed`` where forward fails."""
+        alone = self.alone()
+        with torch.no_grad():
+            return alone._output_with(self.here[None], alone._swept(self.here[None]))
+
+    @cached_property
+    def size(self) -> int:
+        """The number of elements of the output of one copy. Raises ``FunctionFailed`` where forward fails."""
+        return self.whole_output.numel()
 
     def holding(self, name: str, value: float, place: int | None = None) -> Section:
         """The same with another number held: as a parameter, or in an input, at this place or that of what is swept."""
@@ -163,8 +180,24 @@ class Section:
         return float64_array(torch.from_numpy(t).to(self.dtype))
 
     def forward(self, t: Array) -> Array:
-        """The output element at every ``t`` (1-D), NaN at a few rejected points. Raises ``FunctionFailed``."""
-        parts = skip_rejected(lambda part: self.in_one_call(t[part])[0], self._chunks(len(t)), MISSING_VALUE)
+        """The values at every point of ``t``, NaN at a few rejected points. Raises ``FunctionFailed``."""
+        return self.forward_alone(t).values
+
+    def forward_alone(self, t: Array) -> BackwardResult:
+        """As ``backward``, of what forward says alone: at rejected points no element. Raises ``FunctionFailed``."""
+        return self._in_calls(t, lambda part: self.in_one_call(t[part]))
+
+    def willing(self, rows: Array, only: slice = slice(None)) -> Array:
+        """As ``forward`` of rows, or of ``only`` some elements of the output, with NaN wherever it is rejected."""
+        parts = []
+        for part in self._chunks(rows):
+            try:
+                parts.append(self.in_one_call(rows[part]).values[:, only])
+            except FunctionFailed:
+                if part.stop - part.start == 1:
+                    parts.append(np.full((1, self.size), np.nan)[:, only])
+                else:
+                    parts.append(self.alone().willing(rows[part], only))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def forward_within(self, t: Array, within: Mask) -> Array:
@@ -177,19 +210,20 @@ class Section:
         return y
 
     def backward(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> BackwardResult:
-        """The output element and its ``grad_input`` for ``grad_output``, at every ``t`` (1-D), as float64.
+        """The values and their ``grad_input`` for ``grad_output``, at every point of ``t``, as float64.
 
-        ``grad_output`` is one number, or one for every ``t``; all other output elements get 0. ``layout`` decides
-        the memory layout of that tensor. Raises ``FunctionFailed``.
+        ``grad_output`` is one number, or one for every point; all other output elements get 0. Where a point is all of
+        an input it is a row for every point. ``layout`` decides the memory layout of that tensor. Raises
+        ``FunctionFailed``.
         """
         if self.sweeps_parameter:
-            return BackwardResult(self.forward(t), None, False)
+            return BackwardResult(self.forward(t))
 
         def ask(part: slice) -> BackwardResult:
             given = grad_output[part] if isinstance(grad_output, np.ndarray) else grad_output
             return self.backward_in_one_call(t[part], given, layout)
 
-        return joined(skip_rejected(ask, self._chunks(len(t)), BackwardResult(MISSING_VALUE, None, False)))
+        return self._in_calls(t, ask)
 
     def gradient(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> Array:
         """The ``grad_input`` of ``backward``, 0 where there is none. Raises ``FunctionFailed``."""
@@ -198,31 +232,31 @@ class Section:
 
     def backward_in_one_call(self, t: Array, grad_output: float | Array, layout: Layout = dense) -> BackwardResult:
         """As ``backward``, in a single call, and with no point rejected. Raises ``FunctionFailed``."""
-        leaves, out = self._tracked(t)
-        values = float64_array(self.element(out, len(t)))
+        (leaves, out), copies, (along, of) = self._tracked(t), len(t), self.copies_along
+        whole = self._is_whole(t)
+        values, index = float64_array(self.elements(out, copies, whole)), None if whole else self.of_index
         if not out.requires_grad:
-            return BackwardResult(values, None, False, out.numel())
+            return BackwardResult(values, elements=out.numel())
 
         def cotangent(out: torch.Tensor) -> torch.Tensor:
-            place = place_of_copies(out.shape, values.size, self.of_index, self.copies_along[1])
-            return make_cotangent(out, grad_output, values.size, place, layout)
+            return make_cotangent(out, grad_output, copies, index, of, layout)
 
         found = self._pulled(leaves, out, cotangent)
-        if self.across:
-            columns, elements = np.zeros((values.size, 2)), ((self.wrt, self.wrt_index), self.across)
-            for column, (name, index) in enumerate(elements):
-                if (gradient := found[name]) is not None:
-                    columns[:, column] = self._picked(gradient, name, index)
-            missing = tuple(found[name] is None for name, _ in elements)
-            return BackwardResult(values, columns, any(missing), out.numel(), missing)
-        gradient = found[self.wrt]
-        if gradient is None and len(self.inputs) > 1:
-            gradient = self._pulled_with_others(t, cotangent)
-        if gradient is None:
-            return BackwardResult(values, np.zeros(values.size), True, out.numel())
-        own = float64_array(pick_element(gradient, self.shape(self.wrt), self.wrt_index, self.copies_along[0]))
-        own = own + self._picked(gradient, self.wrt, self.mirror) if self.mirror else own
-        return BackwardResult(values, own, False, out.numel())
+        if found[self.wrt] is None and len(leaves) == 1 < len(self.inputs):
+            found[self.wrt] = self._pulled_with_others(t, cotangent)
+        if whole:
+            gradient = found[self.wrt]
+            rows = None if gradient is None else float64_array(apart(gradient, copies, along)).reshape(t.shape)
+            return BackwardResult(values, np.zeros(t.shape) if rows is None else rows, (rows is None,), out.numel())
+        columns: tuple[Array, ...] = ()
+        missing: tuple[bool, ...] = ()
+        for name, place in self._moving:
+            gradient = found[name]
+            picked = None if gradient is None else pick_elements(gradient, copies, place, along)
+            columns += (np.zeros(copies) if picked is None else float64_array(picked),)
+            missing += (picked is None,)
+        own = columns[0] if not self.also else columns[0] + columns[1] if t.ndim == 1 else np.stack(columns, -1)
+        return BackwardResult(values, own, missing, out.numel())
 
     def vjp(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> Array | None:
         """The vector-Jacobian product in one call: all of ``grad_input``, flat.
@@ -230,19 +264,13 @@ class Section:
         ``grad_output`` makes the cotangent from the output tensor. None for a parameter, or where the output carries
         no gradient. Raises ``FunctionFailed``.
         """
-        return self.vjp_or_none(t, grad_output)[0]
-
-    def vjp_or_none(self, t: Array, grad_output: Callable[[torch.Tensor], torch.Tensor]) -> tuple[Array | None, bool]:
-        """As ``vjp``, and whether backward returned None, which autograd treats as zeros."""
         if self.sweeps_parameter:
-            return None, False
+            return None
         leaves, out = self._tracked(t)
         if not out.requires_grad:
-            return None, False
+            return None
         gradient = self._pulled(leaves, out, lambda y: grad_output(y.detach()))[self.wrt]
-        if gradient is None:
-            return np.zeros(leaves[self.wrt].numel()), True
-        return float64_array(gradient).reshape(-1), False
+        return np.zeros(leaves[self.wrt].numel()) if gradient is None else float64_array(gradient).reshape(-1)
 
     def _pulled_with_others(self, t: Array, cotangent: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor | None:
         """The gradient where one is asked for each input: alone it may be None, which other calls tell."""
@@ -268,9 +296,6 @@ class Section:
         except Exception as error:
             raise failure_of(error, self.op, "backward" if self.order == 1 else "double backward") from error
 
-    def _picked(self, gradient: torch.Tensor, name: str, index: Index) -> Array:
-        return float64_array(pick_element(gradient, self.shape(name), index, self.copies_along[0]))
-
     def _tracked(self, t: Array) -> tuple[_Tensors, torch.Tensor]:
         """The swept inputs as leaves, and the output computed from them.
 
@@ -285,10 +310,6 @@ class Section:
                 raise
         leaves = {name: each.requires_grad_() for name, each in self._swept(t).items()}
         return leaves, self._output_with(t, {name: each.clone() for name, each in leaves.items()})
-
-    def whole_output(self, t: Array, shared: bool = False) -> torch.Tensor:
-        """The output of one call, with all copies of it; rows may be ``shared`` with it. Raises ``FunctionFailed``."""
-        return self._output_with(t, self._swept(t, shared))
 
     def _output_with(self, t: Array, swept: _Tensors) -> torch.Tensor:
         return self.output(self.called_with(self._arguments(t, swept)))
@@ -305,42 +326,42 @@ class Section:
         except Exception as error:
             raise failure_of(error, self.op, self.phase) from error
 
-    def forward_alone(self, t: Array) -> BackwardResult:
-        """As ``backward``, of what forward says alone: at rejected points no element. Raises ``FunctionFailed``."""
-        parts = skip_rejected(lambda part: self.in_one_call(t[part]), self._chunks(len(t)), (MISSING_VALUE, 0))
-        return BackwardResult(np.concatenate([each for each, _ in parts]), None, False, sum(size for _, size in parts))
-
-    def in_one_call(self, t: Array) -> tuple[Array, int]:
-        """The output element at every ``t`` and the size of the output of a single call; no point is rejected.
-
-        Raises ``FunctionFailed``.
-        """
+    def in_one_call(self, t: Array) -> BackwardResult:
+        """As ``forward_alone``, in a single call, and with no point rejected. Raises ``FunctionFailed``."""
         with torch.no_grad():
-            out = self.whole_output(t)
-            return float64_array(self.element(out, len(t))), out.numel()
+            out = self._output_with(t, self._swept(t))
+            values = self.elements(out, len(t), self._is_whole(t))
+            return BackwardResult(float64_array(values), elements=out.numel())
 
     @cached_property
     def copy_size(self) -> int:
         """The number of elements in one copy of the largest stacked input."""
         return max(math.prod(self.shape(name)) for name in self.stacked)
 
-    def element(self, out: torch.Tensor, copies: int) -> torch.Tensor:
-        """The element ``of`` of every copy, as a 1-D tensor; raises ``FunctionFailed``."""
-        shape = copy_shape(out.shape, copies, self.copies_along[1])
-        if out.numel() != copies * math.prod(shape) or not self._fits(shape):
-            raise self._wrong(f"{self.phase} returned {self.of!r} of shape {list(out.shape)}: it has no such element.")
-        return pick_element(out, shape, self.of_index, self.copies_along[1])
+    def elements(self, out: torch.Tensor, copies: int, whole: bool = False) -> torch.Tensor:
+        """The element ``of`` of every copy, or a row of the ``whole`` output for each; raises ``FunctionFailed``."""
+        along = self.copies_along[1]
+        if out.shape == (copies,) and not (self.of_index or whole):
+            return out
+        if whole and out.numel() != copies * self.size:
+            raise self.wrong(f"returned {self.of!r} in several shapes")
+        shape = copy_shape(out.shape, copies, along)
+        if shape is None or not (whole or self._fits(shape)):
+            raise self.wrong(f"returned {self.of!r} of shape {list(out.shape)}: it has no such element.")
+        if whole:
+            return apart(out, copies, along).reshape(copies, -1)
+        return pick_elements(out, copies, self.of_index, along)
 
     def output(self, y: Any) -> torch.Tensor:
         """The tensor ``of`` in a call's result; raises ``FunctionFailed``."""
         outputs, position = y if isinstance(y, tuple) else (y,), self.op.outputs.index(self.of)
         if not (position < len(outputs) and isinstance(outputs[position], torch.Tensor)):
             found = describe_result(y, len(outputs))
-            raise self._wrong(f"{self.phase} returned {found} where a tensor {self.of!r} was declared.")
+            raise self.wrong(f"returned {found} where a tensor {self.of!r} was declared.")
         if outputs[position].is_complex():
             of = self.of
             parts = f"return {of}.real and {of}.imag from call, and declare both as outputs"
-            raise self._wrong(f"{self.phase} returned complex numbers where real ones {of!r} were declared; {parts}.")
+            raise self.wrong(f"returned complex numbers where real ones {of!r} were declared; {parts}.")
         return outputs[position]
 
     def _fits(self, shape: Sequence[int]) -> bool:
@@ -348,8 +369,9 @@ class Section:
             return math.prod(shape) == 1
         return len(self.of_index) == len(shape) and all(i < n for i, n in zip(self.of_index, shape, strict=True))
 
-    def _wrong(self, message: str) -> FunctionFailed:
-        return FunctionFailed(Failure(self.phase, "WrongShape", message))
+    def wrong(self, message: str) -> FunctionFailed:
+        """The failure of a call that did this wrong."""
+        return FunctionFailed(Failure(self.phase, "WrongShape", f"{self.phase} {message}"))
 
     def _arguments(self, t: Array, swept: _Tensors) -> Iterator[Any]:
         for name, _ in self.inputs:
@@ -357,22 +379,30 @@ class Section:
         for name, value in self.parameters:
             yield t[0].item() if name == self.wrt else value
 
-    def _swept(self, t: Array, shared: bool = False) -> _Tensors:
+    @cached_property
+    def _moving(self) -> tuple[tuple[str, Index], ...]:
+        """The elements that vary where points are no rows of all of them, the swept one first."""
+        own = (self.wrt, self.wrt_index)
+        return (own, self.also) if self.also else (own,)
+
+    def _is_whole(self, t: Array) -> bool:
+        """Whether points are rows of all elements of ``wrt``."""
+        return t.ndim > 1 and not self.also
+
+    def _swept(self, t: Array) -> _Tensors:
         """New tensors of the inputs that are swept, with their elements at the points ``t``."""
         if self.wrt not in self._shapes:
             return {}  # a parameter
-        shape, along = self.shape(self.wrt), self.copies_along[0]
-        if math.prod(shape) == 1 if t.ndim == 1 else not self.across:
-            flat = torch.from_numpy(t if shared else t.copy()).to(self.device, self.dtype)
+        shape, along, count = self.shape(self.wrt), self.copies_along[0], len(t)
+        if not self.also and (t.ndim > 1 or math.prod(shape) == 1):
+            flat = torch.from_numpy(t.copy()).to(self.device, self.dtype)
             kept = t.ndim == len(shape) == 1 and along is not None
-            return {self.wrt: flat if kept else flat.reshape(stacked_shape(shape, along, len(t)))}
-        tensors, columns = {self.wrt: self.repeated(self.wrt, len(t))}, (t, t) if t.ndim == 1 else t.T
-        pick_element(tensors[self.wrt], shape, self.wrt_index, along).copy_(torch.from_numpy(columns[0]))
-        if self.across or self.mirror:
-            name, index = self.across or (self.wrt, self.mirror)
+            return {self.wrt: flat if kept else together(flat.reshape(count, *shape), along)}
+        tensors: _Tensors = {}
+        for (name, index), column in zip(self._moving, (t, t) if t.ndim == 1 else t.T, strict=False):
             if name not in tensors:
-                tensors[name] = self.repeated(name, len(t))
-            pick_element(tensors[name], self.shape(name), index, along).copy_(torch.from_numpy(columns[1]))
+                tensors[name] = self.repeated(name, count)
+            pick_elements(tensors[name], count, index, along).copy_(torch.from_numpy(column))
         return tensors
 
     def repeated(self, name: str, count: int) -> torch.Tensor:
@@ -380,13 +410,8 @@ class Section:
         held, axis = self._tensors[name], self.copies_along[0]
         if name not in self.stacked or (count == 1 and axis is not None):
             return held.clone()
-        shape = self.shape(name)
-        if axis:
-            stack = held.unsqueeze(axis - 1).expand(*shape[:axis], count, shape[axis]).clone()
-            return stack.reshape(stacked_shape(shape, axis, count))
         # repeat() takes three times as long for a few numbers
-        stack = held.expand(count, *shape).clone()
-        return stack if axis is None else stack.view(count * shape[0], *shape[1:])
+        return together(held.expand(count, *held.shape).clone(), axis)
 
     def shape(self, name: str) -> Index:
         """The shape of one copy of an input; a single number, a parameter too, is a tensor of one element."""
@@ -412,8 +437,17 @@ class Section:
         size = self.copy_size
         return max(1, min(_BATCH_ELEMENTS // size, _BATCH_TENSORS if size > 1 else _BATCH_NUMBERS))
 
-    def _chunks(self, count: int) -> Iterator[slice]:
-        size = self.batch_size
+    @cached_property
+    def most_rows(self) -> int:
+        """The most rows of all elements of ``wrt`` that share a call."""
+        return max(1, ROW_ELEMENTS // max(self.here.size, self.size)) if self.stacked else 1
+
+    def _in_calls(self, t: Array, ask: Callable[[slice], BackwardResult]) -> BackwardResult:
+        """What is asked for all points, as many at once as share a call; of rows none may be rejected."""
+        return joined(skip_rejected(ask, self._chunks(t), None if self._is_whole(t) else _REJECTED))
+
+    def _chunks(self, t: Array) -> Iterator[slice]:
+        count, size = len(t), self.most_rows if self._is_whole(t) else self.batch_size
         if 0 < count <= size:
             return iter((slice(0, count),))
         return (slice(first, min(first + size, count)) for first in range(0, count, size))

@@ -8,9 +8,9 @@ import numpy as np
 
 from .arrays import Array
 from .batching import WITNESS_SHARES, batched_section
+from .copies import Index
 from .failure import FunctionFailed
 from .section import Section
-from .vjp import Index
 
 # sample: tried this share of the range beside where the matrix is held: elsewhere forward may not take it.
 _OFFSET = 1e-2
@@ -33,7 +33,7 @@ def with_mirrored_element(section: Section, x: Array, grad_output: float) -> Sec
     alone = section.alone()
     try:
         read = [each for each in (alone, replace(alone, wrt_index=other)) if _depends(each, t)]
-        both = replace(alone, mirror=other)
+        both = replace(alone, also=(section.wrt, other))
         if len(read) != 1 or not _unread(read[0], both, t, grad_output):
             return section
     except FunctionFailed:

@@ -2,81 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 import torch
 
 from .arrays import Array
+from .copies import CopyAxis, Index, apart, pick_elements
 from .user_call import call_user_code
 
 _ENGINE: Any = torch.autograd.Variable._execution_engine
 Layout = Callable[[torch.Tensor], torch.Tensor]
-Index = tuple[int, ...]
-CopyAxis = int | None
-Place = tuple[slice | int, ...]
 # sample: fills the memory between and behind the cotangent's elements: what ignores strides returns this multiple.
 _FILLER = -3.0
 
 
-def copy_shape(shape: Index, copies: int, axis: CopyAxis = 0) -> Index:
-    """The shape of one of the ``copies`` that lie along ``axis`` of a tensor; None: along one before the others."""
-    if axis is None or not shape:
-        return tuple(shape[1:])
-    sizes = list(shape)
-    sizes[axis] //= copies
-    return tuple(sizes)
-
-
-def place_of_copies(shape: Index, copies: int, index: Index, axis: CopyAxis = 0) -> Place:
-    """Where the element at ``index`` of each of the copies lies in such a tensor."""
-    if axis is None:
-        return (slice(None), *index)
-    place: list[slice | int] = list(index)
-    if index:
-        place[axis] = slice(index[axis], None, shape[axis] // copies)
-    return tuple(place)
-
-
-def pick_element(tensor: torch.Tensor, shape: Index, index: Index, axis: CopyAxis) -> torch.Tensor:
-    """The element at ``index`` of every copy in a tensor whose copies, of this ``shape``, lie along ``axis``."""
-    if tensor.dim() == 1 and math.prod(shape) == 1:
-        return tensor
-    if axis:
-        return tensor[place_of_copies(tensor.shape, tensor.shape[axis] // shape[axis], index, axis)]
-    return tensor.reshape(-1)[_every_copy(shape, index)]
-
-
-def stacked_shape(shape: Index, axis: CopyAxis, count: int) -> list[int]:
-    """The shape of so many copies along ``axis``."""
-    if axis is None:
-        return [count, *shape]
-    sizes = list(shape)
-    sizes[axis] *= count
-    return sizes
-
-
-@lru_cache(maxsize=1024)
-def _every_copy(shape: Index, index: Index) -> slice:
-    """Where the element at ``index`` of every copy of a tensor of ``shape`` lies in all of them, flattened."""
-    first = sum(i * math.prod(shape[axis + 1 :]) for axis, i in enumerate(index))
-    return slice(first, None, math.prod(shape))
-
-
 def make_cotangent(
-    out: torch.Tensor, grad_output: float | Array, copies: int, place: Place, layout: Layout
+    out: torch.Tensor, grad_output: float | Array, copies: int, index: Index | None, axis: CopyAxis, layout: Layout
 ) -> torch.Tensor:
-    """The cotangent of ``out``: at its ``place`` in each of the copies the same number, or its own; 0 elsewhere."""
+    """The cotangent of ``out``: at ``index`` of each of the copies the same number, or its own; 0 elsewhere.
+
+    Where ``index`` is None each copy has a row of numbers, one for each of its elements.
+    """
     if out.numel() == copies:
         if not isinstance(grad_output, np.ndarray):
             return layout(torch.full(out.shape, grad_output, dtype=out.dtype, device=out.device))
         return layout(torch.from_numpy(grad_output).to(out.device, out.dtype, copy=True).reshape(out.shape))
     cotangent = torch.zeros(out.shape, dtype=out.dtype, device=out.device)
-    elements = cotangent[place]
+    elements = apart(cotangent, copies, axis) if index is None else pick_elements(cotangent, copies, index, axis)
     if isinstance(grad_output, np.ndarray):
         elements.copy_(torch.from_numpy(grad_output).reshape(elements.shape))
     else:

@@ -21,11 +21,11 @@ from gradloupe.ops import OPS, Input, Op
 from gradloupe.server.numerics.differentiation.map_slopes import BasePoint
 from gradloupe.server.numerics.jacobian.cell_status import judge_jacobian_cells
 from gradloupe.server.numerics.jacobian.jacobian import jacobian
-from gradloupe.server.numerics.jacobian.scan import JacobianScan, ScanResult
+from gradloupe.server.numerics.jacobian.scan import JacobianScan, ScanResult, returned_rows
 from gradloupe.server.numerics.tolerance import USUAL
 from gradloupe.server.runtime.arrays import Array
-from gradloupe.server.runtime.batching import batched_copies
-from gradloupe.server.runtime.stacked_inputs import InputCopies
+from gradloupe.server.runtime.batching import batched_rows
+from gradloupe.server.runtime.section import Section
 
 SPAN, STEP = 6.0, 1e-5
 # Least factors over gradcheck.
@@ -55,7 +55,7 @@ class Affine(torch.autograd.Function):
         return grad_input, grad_weight, grad_bias
 
 
-def scan(copies: InputCopies) -> ScanResult | None:
+def scan(copies: Section) -> ScanResult | None:
     """The look over all cells."""
     return JacobianScan(copies, 1.0, (str, str), USUAL).against(copies, SPAN, TIME_LIMIT)
 
@@ -68,9 +68,9 @@ class Case:
     op: Op
 
     @cached_property
-    def copies(self) -> InputCopies:
+    def copies(self) -> Section:
         """As many copies stacked as it bears, which is found once."""
-        return batched_copies(section(self.op), SPAN)
+        return batched_rows(section(self.op), SPAN)
 
     @cached_property
     def tensors(self) -> list[torch.Tensor]:
@@ -87,14 +87,14 @@ class Case:
         """Every cell by the whole ladder, with an error bound and a status."""
         copies = self.copies
         rows, columns = np.arange(copies.size), np.arange(copies.here.size)
-        returned, ground = copies.rows(rows, 1.0).gradients, BasePoint.of(copies, SPAN)
+        (returned, _), ground = returned_rows(copies, rows, 1.0), BasePoint.of(copies, SPAN)
         assert returned is not None
         judge_jacobian_cells(ground, rows, columns, returned.ravel(), USUAL)
 
     def both(self) -> tuple[Array, Array | None]:
         """Both Jacobians: a central difference a column, as gradcheck takes, and what backward returns for each row."""
         copies = self.copies
-        returned = copies.rows(np.arange(copies.size), 1.0).gradients
+        returned, _ = returned_rows(copies, np.arange(copies.size), 1.0)
         ground, columns = BasePoint.plain(copies, SPAN), np.arange(copies.here.size)
         above, below = copies.here + STEP * SPAN, copies.here - STEP * SPAN
         values = ground.moved(np.tile(columns, 2), np.concatenate((above, below)), np.arange(copies.size))

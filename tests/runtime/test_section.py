@@ -10,7 +10,7 @@ from support.sections import look, op_of, section
 from support.written_functions import function_of
 
 from gradloupe.ops import Input, Parameter
-from gradloupe.server.runtime.batching import batched_copies, batched_section, structure_name
+from gradloupe.server.runtime.batching import batched_rows, batched_section, structure_name
 from gradloupe.server.runtime.failure import FunctionFailed
 from gradloupe.server.runtime.rejected_points import find_rejected
 from gradloupe.server.runtime.vjp import dense, expanded, strided, transposed
@@ -294,8 +294,9 @@ def test_a_backward_that_is_right_for_one_number_is_not_judged_by_a_stack_that_n
 def test_a_function_that_works_in_place_is_asked_for_all_its_elements_in_every_dtype():
     op = op_of(lambda x: x.mul_(2).cumsum(-1), Input("x", shape=(3,), value=0.5), wrt="x[0]", of="y[2]")
     for dtype in (torch.float64, torch.float32):
-        copies = batched_copies(section(op, dtype=dtype), 6.0)
-        assert copies.rows(np.arange(3), 1.0).gradients == pytest.approx(2 * np.tril(np.ones((3, 3))))
+        copies = batched_rows(section(op, dtype=dtype), 6.0)
+        returned = copies.backward(np.tile(copies.here, (3, 1)), np.eye(3))
+        assert returned.grad_input == pytest.approx(2 * np.tril(np.ones((3, 3))))
         assert copies.here.tolist() == [0.5, 0.5, 0.5]
 
 
@@ -304,7 +305,7 @@ def test_two_elements_that_are_swept_at_once_have_a_gradient_each(across):
     cut, (s, t) = section("functional_linear", wrt="input[0,1]", of="y[0,0]"), (T, np.cos(T))
     x, weight, bias = (np.reshape(each.values, each.shape) for each in cut.op.inputs)
     slopes = {"input": (weight[0, 1], weight[0, 2]), "weight": (t, s), "bias": (weight[0, 1], 1.0)}[across[0]]
-    found = replace(cut, across=across).backward(np.stack((s, t), -1), 1.0)
+    found = replace(cut, also=across).backward(np.stack((s, t), -1), 1.0)
     assert found.grad_input == pytest.approx(np.stack(np.broadcast_arrays(*slopes, T)[:2], -1))
     rest = x[0] @ weight[0] + bias[0] - x[0, 1] * weight[0, 1]
     moved = {

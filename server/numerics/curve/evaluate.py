@@ -203,7 +203,7 @@ def _asked(section: Section, grid: Grid, grad_output: float, step: float | None,
     returned, failure, linearity = first.returned, first.failure, first.linearity
     y = reference.forward(x) if failure or reference != section else returned.values
     if failure:
-        returned = BackwardResult(y, None, False)
+        returned = BackwardResult(y)
     elif reference == section and batch.given is None:
         double = Batch(section, returned)
         y = reference.forward(x)

@@ -59,7 +59,7 @@ class RowValues:
             if inside is not None:
                 inside = inside[np.minimum(place[:-1], len(inside) - 1)]
                 inside[cells] = more.grad_input[count:].reshape(-1, NODES.size)
-        returned = BackwardResult(values, gradient, known.none or more.none)
+        returned = BackwardResult(values, gradient, (known.none or more.none,))
         return replace(self, rows=rows, x=x, y=y, returned=returned, inside=inside)
 
     def looked_inside(self) -> RowValues:
@@ -93,4 +93,4 @@ def backward_or_failure(
 
     Raises ``FunctionFailed`` where forward fails.
     """
-    return unless_backward_fails(lambda: section.backward(x, grad_output), lambda: BackwardResult(values, None, False))
+    return unless_backward_fails(lambda: section.backward(x, grad_output), lambda: BackwardResult(values))

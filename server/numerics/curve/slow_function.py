@@ -70,7 +70,7 @@ class FirstCall:
 def first_call(alone: Section, grad_output: float) -> FirstCall:
     """The first call of a section, within its domain. It takes no time where it fails, as others will."""
     domains = [each.domain for each in alone.op.inputs if each.name == alone.wrt]
-    if not domains or alone.across:
+    if not domains or alone.also:
         return FirstCall(math.nan, grad_output, 0.0)
     (low, high), seconds, returned = domains[0], math.inf, None
     x = alone.snap(np.array([low + WITNESS_SHARES[1] * (high - low)]))

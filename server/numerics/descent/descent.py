@@ -14,7 +14,6 @@ from ...runtime import timing
 from ...runtime.arrays import Array, Forward
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
-from ...runtime.stacked_inputs import InputCopies
 from ..singularities.special_points import special_points
 from .loss import Loss, LossGradient, flat_array, moved_size, position_tensor
 from .optimizer import DescentRun, GradientFunction, run_descent
@@ -75,7 +74,7 @@ def descend(section: Section, question: Question) -> DescentPair:
     plan = replace(plan, steps=min(plan.steps, _MAX_NUMBERS // size))
     loss, start = Loss(section, plan.goal), position_tensor(section, np.array(plan.start))
     random = _is_random(loss, start)
-    truth = replace(truth, copies=InputCopies(truth.copies.section.alone()), random=True) if random else truth
+    truth = replace(truth, copies=truth.copies.alone(), random=True) if random else truth
     began = timing.now()
     returned = run_descent(start, plan.lr, plan.steps, lambda position, _: loss.pull(position), _SECONDS)
     left = _SECONDS - (timing.now() - began)
@@ -151,7 +150,7 @@ class Landscape:
 def landscape(truth: TrueForward, loss: Loss, start: float, stop: float, returned: Array, true: Array) -> Landscape:
     """From ``start`` to ``stop``, and as far beyond as the positions ``returned`` and ``true`` lie, within reason."""
     x = _positions(start, stop, np.concatenate((returned, true)))
-    single, cheap = truth.outputs(returned[:1, None]).shape[1] == 1, bool(truth.copies.section.stacked)
+    single, cheap = truth.outputs(returned[:1, None]).shape[1] == 1, bool(truth.copies.stacked)
 
     def height(t: Array) -> Array:
         y = truth.outputs(t[:, None])

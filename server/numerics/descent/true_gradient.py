@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...runtime.arrays import EPSILON, Array
-from ...runtime.batching import GOLDEN_RATIO, batched_copies
+from ...runtime.batching import GOLDEN_RATIO, batched_rows
 from ...runtime.failure import FunctionFailed
-from ...runtime.reference import reference_copies
+from ...runtime.reference import reference_rows
 from ...runtime.rng import seed_all_generators
 from ...runtime.section import Section
-from ...runtime.stacked_inputs import InputCopies
 from ..differentiation.arithmetic import precision_of
 from ..differentiation.finite_differences import PointKind, Slopes
 from ..differentiation.map_slopes import BasePoint, jacobian_slopes
@@ -66,7 +65,7 @@ class TrueForward:
     would draw random numbers of their own.
     """
 
-    copies: InputCopies
+    copies: Section
     span: float
     precision: float
     random: bool = False
@@ -75,10 +74,10 @@ class TrueForward:
     @classmethod
     def of(cls, section: Section, start: float, stop: float) -> TrueForward:
         """The double-precision forward of a section, its precision estimated between ``start`` and ``stop``."""
-        copies = reference_copies(batched_copies(section, stop - start), stop - start)
+        copies = reference_rows(batched_rows(section, stop - start), stop - start)
         x = section.snap(start + (stop - start) * np.sort(np.arange(_PROBES) * GOLDEN_RATIO % 1))
         try:
-            precision = precision_of(copies.section, copies.section.forward, x, copies.section.forward(x))
+            precision = precision_of(copies, copies.forward, x, copies.forward(x))
         except FunctionFailed:
             precision = EPSILON
         return cls(copies, stop - start, precision)

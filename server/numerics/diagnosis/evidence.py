@@ -154,7 +154,7 @@ def gather_evidence(evaluation: Evaluation, compared: Comparison, curve: Curve, 
     kink = slopes.kind == PointKind.KINK
     dtype, size = torch.finfo(evaluation.section.dtype), abs(evaluation.grad_output)
     return Evidence(
-        section=evaluation.section.alone(mirror=()),
+        section=evaluation.section.alone(also=None),
         evaluation=evaluation,
         names=section_names(evaluation.section),
         owner="forward" if curve is evaluation.numerical else "its surrogate",

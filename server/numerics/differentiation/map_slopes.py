@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...runtime.arrays import EPSILON, Array, Forward, largest_magnitude
 from ...runtime.reference import is_repeated
-from ...runtime.stacked_inputs import BATCH_ELEMENTS, Indices, InputCopies
+from ...runtime.section import ROW_ELEMENTS, Section
 from .arithmetic import precision_of
 from .finite_differences import EVIDENCE_BOUNDS, LADDER, LEVELS, Ladder, PointKind, Slopes, widest_step
 from .noise import (
@@ -22,6 +22,7 @@ from .noise import (
     probe_distances,
 )
 
+Indices = NDArray[np.intp]
 _NOISE_LINES = 2  # budget: the number of random lines through all elements of ``wrt`` along which noise is probed
 # budget: forward's precision is estimated from this many values on a line; the other, a sample, is how far they reach.
 _SAMPLES, _SAMPLE_SHARE = 24, 0.1
@@ -48,24 +49,24 @@ class BasePoint:
     reach: float | Array = 0.0
 
     @classmethod
-    def plain(cls, copies: InputCopies, span: float, precision: float = EPSILON) -> BasePoint:
-        """The point without noise probes, from one forward. Raises ``FunctionFailed``."""
-        y = copies.forward(copies.here[None])[0]
-        return cls(copies.willing, copies.here, span, y, np.zeros(y.size), precision)
+    def plain(cls, copies: Section, span: float, precision: float = EPSILON, only: slice = slice(None)) -> BasePoint:
+        """The point without noise probes, of ``only`` some outputs, from one forward. Raises ``FunctionFailed``."""
+        y = copies.forward(copies.here[None])[0, only]
+        return cls(partial(copies.willing, only=only), copies.here, span, y, np.zeros(y.size), precision)
 
     @classmethod
-    def of(cls, copies: InputCopies, span: float) -> BasePoint:
+    def of(cls, copies: Section, span: float, only: slice = slice(None)) -> BasePoint:
         """The point with noise, precision and determinism probed, from 121 forwards. Raises ``FunctionFailed``."""
-        ground, t = cls.plain(copies, span), span * np.linspace(-_SAMPLE_SHARE, _SAMPLE_SHARE, _SAMPLES)
+        ground, t = cls.plain(copies, span, only=only), span * np.linspace(-_SAMPLE_SHARE, _SAMPLE_SHARE, _SAMPLES)
         with np.errstate(all="ignore"):
             points = np.concatenate((_on_line(copies.here, t), *_probes(copies.here, span)))
             # All of them are asked again: in a shorter batch other lanes of the processor would round otherwise.
-            values, again = copies.willing(points), copies.willing(points)[:_SAMPLES]
+            values, again = ground.outputs(points), ground.outputs(points)[:_SAMPLES]
             samples, probed = values[:_SAMPLES], values[_SAMPLES:]
-            deterministic = is_repeated(again, samples, copies.section.device)
-            precision = _precision(copies, t, samples)
+            deterministic = is_repeated(again, samples, copies.device)
+            precision = _precision(ground, copies, t, samples)
             if precision != EPSILON:
-                probed = copies.willing(np.concatenate(_probes(copies.here, span, precision)))
+                probed = ground.outputs(np.concatenate(_probes(copies.here, span, precision)))
             noise = _noise(probed, ground.y, precision)
         return replace(ground, noise=noise, precision=precision, deterministic=deterministic)
 
@@ -75,7 +76,7 @@ class BasePoint:
 
     def moved(self, elements: Indices, t: Array, rows: Indices) -> Array:
         """The outputs ``rows`` where, in each copy, one of the ``elements`` is replaced by a number of ``t``."""
-        size, parts = max(1, BATCH_ELEMENTS // max(self.here.size, self.y.size)), []
+        size, parts = max(1, ROW_ELEMENTS // max(self.here.size, self.y.size)), []
         for first in range(0, t.size, size):
             now = slice(first, first + size)
             points = np.tile(self.here, (t[now].size, 1))
@@ -151,10 +152,10 @@ def _on_line(here: Array, t: Array) -> Array:
     return here + t[:, None] * random_direction(here.size, 0)
 
 
-def _precision(copies: InputCopies, t: Array, values: Array) -> float:
+def _precision(ground: BasePoint, copies: Section, t: Array, values: Array) -> float:
     """The relative precision of forward (half an ulp), from the output that varies most along a random line."""
     most = int(np.nan_to_num(np.ptp(values, axis=0)).argmax())
-    return precision_of(copies.section, lambda s: copies.willing(_on_line(copies.here, s))[:, most], t, values[:, most])
+    return precision_of(copies, lambda s: ground.outputs(_on_line(ground.here, s))[:, most], t, values[:, most])
 
 
 @lru_cache(maxsize=16)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from ...runtime.arrays import Array, Mask, largest_magnitude
 from ...runtime.section import Section
-from ...runtime.stacked_inputs import Indices
 from ...runtime.symmetric_inputs import mirrored_index, swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, Slopes, remeasure
 from ..differentiation.map_slopes import (
     BasePoint,
+    Indices,
     forward_of_cells,
     jacobian_slopes,
     partials_add_up,

@@ -11,11 +11,11 @@ import torch
 
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.batching import seconds_per_copy
+from ...runtime.copies import Index
 from ...runtime.failure import Failure, FunctionFailed, failure_of
 from ...runtime.graph import CallGraph
 from ...runtime.section import Section
-from ...runtime.stacked_inputs import InputCopies
-from ...runtime.vjp import Index, float64_array, pull_back
+from ...runtime.vjp import float64_array, pull_back
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.map_slopes import BasePoint, random_direction, slopes_along
 from ..tolerance import ALIKE_SHARE, REMARK_SHARE, Allowance, tolerance_for
@@ -84,7 +84,7 @@ def measure_dependence(
     outputs, precision = _tracked(section)[1], max(EPSILON, torch.finfo(section.dtype).eps / 2)
     weights = tuple(random_direction(out.numel(), place) for place, out in enumerate(outputs))
     calls = _CALLS_PER_PAIR * len(section.inputs) * len(outputs)
-    if sum(map(np.size, weights)) > _MAX_ELEMENTS or calls * seconds_per_copy(InputCopies(section)) > _SECONDS:
+    if sum(map(np.size, weights)) > _MAX_ELEMENTS or calls * seconds_per_copy(section) > _SECONDS:
         return None
     asked = _Asked(section, Allowance(section.dtype, atol, rtol), grad_output, weights)
     inputs, names = tuple(name for name, _ in section.inputs), section.op.outputs
@@ -128,7 +128,7 @@ def _tracked(section: Section) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
 def _effect(asked: _Asked, name: str, span: float, precision: float) -> _Effect:
     parts: list[tuple[bool | None, float, float]] = []
     for output, weights in zip(asked.section.op.outputs, asked.weights, strict=True):
-        copies = InputCopies(asked.section.alone(wrt=name, wrt_index=(), of=output, of_index=()))
+        copies = asked.section.alone(wrt=name, wrt_index=(), of=output, of_index=())
         try:
             ground = BasePoint.plain(copies, span, precision)
             slopes = slopes_along(ground, asked.direction(name), np.arange(weights.size))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...protocol.listed import listed
 from ...runtime.arrays import Array, largest_magnitude
-from ...runtime.batching import batched_copies
+from ...runtime.batching import batched_rows
 from ...runtime.failure import FunctionFailed
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.map_slopes import BasePoint, jacobian_slopes
@@ -52,8 +52,8 @@ def _candidates(jacobian: Jacobian, span: float) -> Iterator[tuple[Array, str]]:
         if name == section.wrt or len(values) != jacobian.across.total:
             continue
         with suppress(FunctionFailed):
-            copies = batched_copies(replace(section, wrt=name, wrt_index=()), span)
-            ground = BasePoint.plain(replace(copies, only=(rows.first, rows.first + rows.count)), span)
+            copies = batched_rows(replace(section, wrt=name, wrt_index=()), span)
+            ground = BasePoint.plain(copies, span, only=slice(rows.first, rows.first + rows.count))
             other = jacobian_slopes(ground, np.arange(rows.count), jacobian.across.elements).value
             if other.any():
                 swapped = f"What backward returns for {section.wrt} is the derivative by {name}: are the two swapped?"

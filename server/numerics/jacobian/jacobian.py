@@ -9,18 +9,17 @@ import numpy as np
 import torch
 
 from ...protocol.question import element_names
-from ...runtime.arrays import EPSILON, Array
-from ...runtime.batching import batched_copies, seconds_per_copy
+from ...runtime.arrays import EPSILON, Array, dtype_name
+from ...runtime.batching import batched_rows, seconds_per_copy
+from ...runtime.copies import Index
 from ...runtime.failure import Failure, FunctionFailed, unless_backward_fails
-from ...runtime.reference import reference_copies
+from ...runtime.reference import reference_rows
 from ...runtime.section import Section
-from ...runtime.stacked_inputs import Indices, InputCopies, JacobianRows
 from ...runtime.symmetric_inputs import swept_shape
-from ...runtime.vjp import Index
-from ..differentiation.map_slopes import BasePoint
+from ..differentiation.map_slopes import BasePoint, Indices
 from ..tolerance import Allowance
 from .cell_status import JudgedCells, accept_symmetric_pairs, judge_jacobian_cells
-from .scan import JacobianScan, ScanResult
+from .scan import JacobianScan, ScanResult, returned_rows
 
 # budget: the sides that a block may have; taken is the largest that is estimated to stay within the seconds.
 _BLOCK_SIDES = (64, 16, 4, 1)
@@ -98,25 +97,25 @@ def jacobian(
     Raises ``FunctionFailed`` where forward fails.
     """
     allowance = Allowance(section.dtype, None if atol is None else atol / abs(grad_output), rtol)
-    copies = batched_copies(section, span)
-    reference = reference_copies(copies, span)
+    copies = batched_rows(section, span)
+    reference = reference_rows(copies, span)
     taken = _CALLS * seconds_per_copy(copies)
     side = next((each for each in _BLOCK_SIDES if each * taken <= _SECONDS), _BLOCK_SIDES[-1])
     rows, columns = _block(section, copies, side)
     if not rows.count:
         raise copies.wrong(f"returned {section.of!r} of shape {list(rows.shape)}: it has no such element")
-    result, failure = unless_backward_fails(
-        lambda: copies.rows(rows.elements, grad_output), lambda: JacobianRows(None, False)
+    (gradients, none), failure = unless_backward_fails(
+        lambda: returned_rows(copies, rows.elements, grad_output), lambda: (None, False)
     )
-    returned = None if result.gradients is None else result.gradients[:, columns.elements] / grad_output
+    returned = None if gradients is None else gradients[:, columns.elements] / grad_output
     surrogate = _surrogate_copies(section, span, grad_output)
 
-    def judged_against(one: InputCopies) -> tuple[BasePoint, JudgedCells]:
-        some = replace(one, only=(rows.first, rows.first + rows.count))
+    def judged_against(one: Section) -> tuple[BasePoint, JudgedCells]:
+        some = slice(rows.first, rows.first + rows.count)
         if _PROBES * seconds_per_copy(one) > _SECONDS:
-            ground = BasePoint.plain(some, span, max(EPSILON, torch.finfo(one.section.dtype).eps / 2))
+            ground = BasePoint.plain(one, span, max(EPSILON, torch.finfo(one.dtype).eps / 2), some)
         else:
-            ground = BasePoint.of(some, span)
+            ground = BasePoint.of(one, span, some)
         flat = None if returned is None else returned.ravel()
         judged = judge_jacobian_cells(ground, np.arange(rows.count), columns.elements, flat, allowance)
         return ground, judged if flat is None else accept_symmetric_pairs(section, columns.elements, flat, judged)
@@ -135,19 +134,24 @@ def jacobian(
         numerical=measured,
         meant=judged_against(surrogate)[1] if surrogate else None,
         returned=returned,
-        none=result.none,
-        together=bool(copies.section.stacked),
+        none=none,
+        together=bool(copies.stacked),
         slow=side < _BLOCK_SIDES[0],
         deterministic=ground.deterministic,
-        integer=copies.integer,
+        integer=_integer_name(copies.whole_output.dtype),
         elsewhere=elsewhere,
         failure=failure,
     )
 
 
-def _block(section: Section, copies: InputCopies, side: int) -> tuple[ElementRange, ElementRange]:
+def _integer_name(dtype: torch.dtype) -> str:
+    """The name of a dtype of integers or booleans, which have no gradient; empty for real and complex numbers."""
+    return "" if dtype.is_floating_point or dtype.is_complex else dtype_name(dtype)
+
+
+def _block(section: Section, copies: Section, side: int) -> tuple[ElementRange, ElementRange]:
     """The rows and columns of the block that holds the elements looked at, on a grid that does not move with them."""
-    shape = tuple(copies.output.shape)
+    shape = tuple(copies.whole_output.shape)
     if math.prod(shape) == 1:
         shape = ()
     if len(section.of_index) != len(shape) or any(i >= n for i, n in zip(section.of_index, shape, strict=True)):
@@ -162,13 +166,13 @@ def _block_range(name: str, shape: Index, place: int, side: int) -> ElementRange
     return ElementRange(name, shape, first, min(side, math.prod(shape) - first))
 
 
-def _surrogate_copies(section: Section, span: float, grad_output: float) -> InputCopies | None:
+def _surrogate_copies(section: Section, span: float, grad_output: float) -> Section | None:
     """The copies of the surrogate, where there is one that this backward is meant to follow."""
     call = section.op.surrogate_for(section.wrt, grad_output)
     if call is None or section.sweeps_parameter:
         return None
     try:
-        copies = batched_copies(replace(section, call=call, dtype=torch.float64, device="cpu"), span)
-        return copies if copies.size == InputCopies(section).size else None
+        copies = batched_rows(replace(section, call=call, dtype=torch.float64, device="cpu"), span)
+        return copies if copies.size == section.size else None
     except FunctionFailed:
         return None

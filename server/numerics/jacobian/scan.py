@@ -9,9 +9,9 @@ import numpy as np
 from ...runtime.arrays import EPSILON, Array, Mask, largest_magnitude
 from ...runtime.batching import seconds_per_copy
 from ...runtime.failure import FunctionFailed
-from ...runtime.stacked_inputs import InputCopies
+from ...runtime.section import Section
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
-from ..differentiation.map_slopes import BasePoint, random_direction, slopes_along
+from ..differentiation.map_slopes import BasePoint, Indices, random_direction, slopes_along
 from ..status import Status
 from ..tolerance import Allowance, tolerance_for
 from .cell_status import DifferingCell, Labels, judge_jacobian_cells
@@ -47,12 +47,12 @@ class JacobianScan:
     ``labels`` are the names of rows and columns.
     """
 
-    copies: InputCopies
+    copies: Section
     grad_output: float
     labels: Labels
     allowance: Allowance
 
-    def against(self, reference: InputCopies, span: float, seconds: float) -> ScanResult | None:
+    def against(self, reference: Section, span: float, seconds: float) -> ScanResult | None:
         """What is to be said of all cells, from differences of a ``reference``.
 
         None where there are too many, where it would take longer than these ``seconds``, and where forward is too rough
@@ -66,7 +66,7 @@ class JacobianScan:
         if not ground.deterministic or ground.precision != EPSILON:
             return None
         try:
-            off = self.copies.rows(np.arange(size), self.grad_output).gradients
+            off, _ = returned_rows(self.copies, np.arange(size), self.grad_output)
         except FunctionFailed:
             return None
         if off is None:
@@ -83,6 +83,24 @@ class JacobianScan:
         again = judge_jacobian_cells(ground, rows, columns, returned, self.allowance)
         differs, worst = int(again.where(Status.DIFFERS).sum()), again.worst(returned, (rows, columns), self.labels)
         return replace(right, differs=differs, more=suspects.size > rows.size, worst=worst)
+
+
+def returned_rows(copies: Section, outputs: Indices, grad_output: float) -> tuple[Array | None, bool]:
+    """Rows of the analytical Jacobian: ``grad_input`` for ``grad_output`` at each of these outputs alone.
+
+    They are (outputs × elements of ``wrt``), None for a parameter, and where the output carries no gradient; and
+    whether backward returned None. Raises ``FunctionFailed``.
+    """
+    parts: list[Array] = []
+    none, size = False, copies.most_rows
+    for some in np.split(outputs, range(size, outputs.size, size)):
+        given = np.zeros((some.size, copies.size))
+        given[np.arange(some.size), some] = grad_output
+        returned = copies.backward(np.tile(copies.here, (some.size, 1)), given)
+        if returned.grad_input is None:
+            return None, False
+        parts, none = [*parts, returned.grad_input], none or returned.none
+    return parts[0] if len(parts) == 1 else np.concatenate(parts), none
 
 
 def _along_lines(ground: BasePoint, returned: Array, share: float) -> tuple[Mask, Array]:

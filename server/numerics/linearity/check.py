@@ -168,7 +168,7 @@ def violations_of_tensor(
     t = x[[x.size // 2]] if several else evenly_chosen(x, _ELEMENTS)
     whole = section if several else replace(section.alone(), stacked=tuple(name for name, _ in section.inputs))
     try:
-        size = whole.in_one_call(t)[1]
+        size = whole.in_one_call(t).elements
         one, other = (section.snap(base * np.random.default_rng(seed).standard_normal(size)) for seed in (1, 2))
         asked = trial_of_tensor(whole, t, base, one, float(x[-1] - x[0]))
     except FunctionFailed:

@@ -11,7 +11,7 @@ import torch
 from ...runtime.failure import Failure, FunctionFailed, Phase, failure_of
 from ...runtime.graph import declares_once, refuses_differentiation
 from ...runtime.section import Section
-from ...runtime.vjp import dense, make_cotangent, place_of_copies, pull_back
+from ...runtime.vjp import dense, make_cotangent, pull_back
 
 
 def grad_input_section(first: Section, grad_output: float) -> Section:
@@ -87,9 +87,8 @@ class GradInput:
 
     def _grad_output(self, out: torch.Tensor, copies: int) -> torch.Tensor:
         if out.numel() != copies:
-            self.first.element(out, copies)  # says so where there is none
-        place = place_of_copies(out.shape, copies, self.first.of_index)
-        return make_cotangent(out, self.grad_output, copies, place, dense)
+            self.first.elements(out, copies)  # says so where there is none
+        return make_cotangent(out, self.grad_output, copies, self.first.of_index, 0, dense)
 
     def _backward(self, out: torch.Tensor, x: torch.Tensor, grad_output: torch.Tensor, tracked: bool) -> torch.Tensor:
         try:

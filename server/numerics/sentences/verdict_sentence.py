@@ -240,9 +240,10 @@ def _first(places: list[str], others: str) -> str:
 
 def _mirrored_element(evaluation: Evaluation) -> list[str]:
     """That two elements of a symmetric matrix were moved as one."""
-    matrix, mirror = evaluation.section.wrt, evaluation.section.mirror
-    also = f"{element_name(matrix, mirror)} is moved too, and the gradients of both are added"
-    return [f"forward reads one triangle of {matrix} only: {also}."] * bool(mirror)
+    if not (pair := evaluation.section.also):
+        return []
+    also = f"{element_name(*pair)} is moved too, and the gradients of both are added"
+    return [f"forward reads one triangle of {pair[0]} only: {also}."]
 
 
 def whole_range_sentences(wide: WholeRangeCheck, grid: Grid, names: Names) -> list[str]:

@@ -189,7 +189,7 @@ def _run(section: Section, x: Array, grad_output: float) -> tuple[BackwardResult
     """What backward returned, what forward did where that fails, and None where both do, with the first failure."""
     try:
         return unless_backward_fails(
-            lambda: section.backward(x, grad_output), lambda: BackwardResult(section.forward(x), None, False)
+            lambda: section.backward(x, grad_output), lambda: BackwardResult(section.forward(x))
         )
     except FunctionFailed as error:
         return None, error.failure

@@ -143,7 +143,7 @@ def range_gradients(section: Section, reference: Section, grad_output: float) ->
     if returned is None:
         reach = find_reach(section, reference, grad_output)
         x = _points(section, grad_output, reach)
-        returned = section.backward(x, grad_output) if x.size else BackwardResult(x, None, False)
+        returned = section.backward(x, grad_output) if x.size else BackwardResult(x)
     at = section, reference, grad_output, reach
     if returned.grad_input is None:
         unknown = RelativeStepSlopes(none, none, none, none, EPSILON)
