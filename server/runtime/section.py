@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...ops import Op
-from .arrays import Array, Mask
+from .arrays import Array, Mask, dtype_name
 from .copies import CopyAxis, Index, apart, copy_shape, pick_elements, together
 from .failure import Failure, FunctionFailed, Phase, describe_result, failure_of
 from .rejected_points import MISSING_VALUE, skip_rejected
@@ -154,6 +154,12 @@ class Section:
         alone = self.alone()
         with torch.no_grad():
             return alone._output_with(self.here[None], alone._swept(self.here[None]))
+
+    @property
+    def integer(self) -> str:
+        """The name of an integer or boolean output dtype, which has no gradient; empty for real or complex ones."""
+        dtype = self.whole_output.dtype
+        return "" if dtype.is_floating_point or dtype.is_complex else dtype_name(dtype)
 
     @cached_property
     def size(self) -> int:

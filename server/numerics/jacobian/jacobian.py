@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ...protocol.question import element_names
-from ...runtime.arrays import EPSILON, Array, dtype_name
+from ...runtime.arrays import EPSILON, Array
 from ...runtime.batching import batched_rows, seconds_per_copy
 from ...runtime.copies import Index
 from ...runtime.failure import Failure, FunctionFailed, unless_backward_fails
@@ -138,15 +138,10 @@ def jacobian(
         together=bool(copies.stacked),
         slow=side < _BLOCK_SIDES[0],
         deterministic=ground.deterministic,
-        integer=_integer_name(copies.whole_output.dtype),
+        integer=copies.integer,
         elsewhere=elsewhere,
         failure=failure,
     )
-
-
-def _integer_name(dtype: torch.dtype) -> str:
-    """The name of a dtype of integers or booleans, which have no gradient; empty for real and complex numbers."""
-    return "" if dtype.is_floating_point or dtype.is_complex else dtype_name(dtype)
 
 
 def _block(section: Section, copies: Section, side: int) -> tuple[ElementRange, ElementRange]:

@@ -216,6 +216,12 @@ def test_chance_is_begun_anew_in_each_step_and_said(draw):
     }
 
 
+def test_of_one_draw_the_true_derivative_is_that_which_autograd_returns():
+    _, columns = down(lambda x: x * torch.rand_like(x), at=1.5, goal=(0.0,), lr=0.5, steps=5)
+    assert columns["gradient"][0] != 0
+    assert columns["true_gradient"] == pytest.approx(columns["gradient"], rel=1e-6)
+
+
 def test_what_is_too_large_is_refused_in_a_sentence():
     assert "x has 257 elements" in down(torch.exp, (257,))[0]["sentence"]
     assert down(torch.exp, (256,), steps=500, lr=1e300, goal=(0.0,))[0]["steps"] == 128
