@@ -232,7 +232,7 @@ def _without_jumps(found: Evaluation, seconds: float, until: float) -> Evaluatio
     as a call takes so many ``seconds``, what such jumps come to themselves is not known.
     """
     expected = None if found.analytical is None or not found.grad_output else found.analytical / found.grad_output
-    if expected is None or found.failure:
+    if expected is None or found.failure or found.numerical.slopes.precision != EPSILON:
         return found
     curve, section = (found.surrogate, found.meant) if found.surrogate else (found.numerical, found.reference)
     slopes, off = curve.slopes, np.abs(expected - curve.slopes.value)

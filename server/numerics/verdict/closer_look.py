@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...runtime.arrays import (
+    EPSILON,
     Array,
     Forward,
     Mask,
@@ -71,13 +72,14 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
     believed = np.zeros(cells.size, bool)
     if evaluation.section.dtype == torch.float64:
         believed = off_by_a_factor(area, cells, allowed, evaluation.grad_output)
-    _excuse_jumps(evaluation, curve, area, cells, believed)
     beside = area.ends[np.append(believed, False) | np.append(False, believed)]
     status[beside[seen[beside]]] = Status.DIFFERS
     wrong, ends = (status == Status.DIFFERS)[area.ends], least[area.ends]
     slack = np.maximum(ends[1:], ends[:-1])
     doubtful = np.isin(cells, (Status.UNDECIDED, Status.JUMP)) & (not curve.unseen)
     differing = (cells == Status.DIFFERS) & ~(wrong[1:] | wrong[:-1] | believed)
+    _excuse_jumps(evaluation, curve, area, cells, np.flatnonzero(differing))
+    differing &= cells == Status.DIFFERS
     for asked, levels, parts in ((differing, _LEVELS, _MIN_PARTS), (doubtful, 1, _MIN_PARTS_IN_DOUBT)):
         rows = np.flatnonzero(asked)
         some = _some_of(rows, evaluation, _MOST_CELLS)
@@ -91,17 +93,20 @@ def look_closely(evaluation: Evaluation, curve: Curve, status: Statuses, cells: 
             cells[rows[~for_all(rows, some, holds)]] = Status.UNDECIDED
 
 
-def _excuse_jumps(evaluation: Evaluation, curve: Curve, area: IntegralCheck, cells: Statuses, believed: Mask) -> None:
+def _excuse_jumps(
+    evaluation: Evaluation, curve: Curve, area: IntegralCheck, cells: Statuses, differing: NDArray[np.intp]
+) -> None:
     """Leave cells undecided that are off by no more than forward's small jumps, as of a solver that stops, explain.
 
     They explain no factor by which nearly all are off, which is believed.
     """
-    differs = np.flatnonzero((cells == Status.DIFFERS) & ~believed)
+    if not differing.size or curve.slopes.precision != EPSILON:  # what rounds jumps everywhere, which is known already
+        return
     width, scale = area.right - area.left, abs(evaluation.grad_output)
     slope, off, middle = area.rise / width / scale, np.abs(area.residual) / width / scale, area.left + width / 2
     # Over a cell counts what such jumps come to on a way of its length: in less they are rounding.
-    scatter = scatter_along(evaluation.section_of(curve), middle, slope, off, differs, float(median(width)) / 2)
-    cells[differs[off[differs] <= EVIDENCE_BOUNDS * scatter[differs]]] = Status.UNDECIDED
+    scatter = scatter_along(evaluation.section_of(curve), middle, slope, off, differing, float(median(width)) / 2)
+    cells[differing[off[differing] <= EVIDENCE_BOUNDS * scatter[differing]]] = Status.UNDECIDED
 
 
 def _look_at_rows(evaluation: Evaluation, curve: Curve, status: Statuses, explained: Array) -> None:
