@@ -31,6 +31,7 @@ _MAX_VARIED, _LARGE = 1 << 11, 2.0**20
 _FAR = {torch.float64: 1e100, torch.float32: 1e15}
 # unit: the golden ratio; sorting by multiples of it modulo 1 shuffles the points so that no neighbours stay neighbours.
 GOLDEN_RATIO = (5**0.5 - 1) / 2
+_ULPS = 16.0  # ulps: what is left of terms that cancel moves forward by no more
 _TOLERANCE = {8: 1e-11, 4: 1e-5, 2: 1e-2}  # bound: by the size of the dtype: its last places may be rounded otherwise
 
 
@@ -130,7 +131,7 @@ def alike_batch(section: Section, t: Array, grad_output: float | None = None) ->
     here = found.at(witnesses)
     if not (equal(here.values, wanted.values) and equal(found.values[t.size :], wanted.values)):
         return None
-    return Batch(section, found.at(slice(t.size)), _worst_mixed(section.dtype, t[witnesses], here, wanted))
+    return Batch(section, found.at(slice(t.size)), _worst_mixed(section.dtype, t[witnesses], grad_output, here, wanted))
 
 
 _FIRST, _NEW = (0, 0), (None, None)  # where copies lie in inputs and output: one after the other, or before them
@@ -185,17 +186,26 @@ def _mixed_gradient(
         return None
     if found.elements * witnesses.size != wanted.elements * t.size:
         return None
-    return _worst_mixed(section.dtype, t[witnesses], found.at(witnesses), wanted)
+    return _worst_mixed(section.dtype, t[witnesses], grad_output, found.at(witnesses), wanted)
 
 
-def _worst_mixed(dtype: torch.dtype, t: Array, found: BackwardResult, wanted: BackwardResult) -> MixedGradient | None:
-    """The worst of the points whose gradient among all others is not the ``wanted`` one, while its value is."""
+def _worst_mixed(
+    dtype: torch.dtype, t: Array, grad_output: float | None, found: BackwardResult, wanted: BackwardResult
+) -> MixedGradient | None:
+    """The worst of the points whose gradient among all others is not the ``wanted`` one, while its value is.
+
+    What moves forward by less than it is rounded is what is left of terms that cancel.
+    """
     together, alone = found.grad_input, wanted.grad_input
     if together is None or alone is None or not _equal(dtype, found.values, wanted.values):
         return None
     if _equal(dtype, together, alone):
         return None
-    worst = int(np.nan_to_num(np.abs(together - alone), nan=np.inf).argmax())
+    off = np.nan_to_num(np.abs(together - alone), nan=np.inf)
+    worst = int(off.argmax())
+    rounding = _ULPS * torch.finfo(dtype).eps * abs(grad_output or 0.0) * largest_magnitude(wanted.values)
+    if off[worst] * largest_magnitude(t) <= rounding:
+        return None
     return MixedGradient(float(t[worst]), float(together[worst]), float(alone[worst]))
 
 

@@ -35,6 +35,7 @@ from ..differentiation.confirmation import (
 from ..differentiation.fine_structure import contradicted, returned_for, wavers
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..differentiation.noise import moving_maximum
+from ..differentiation.scatter import most_explained
 from ..status import Status
 from ..tolerance import Allowed
 from .cell_judge import off_by_a_factor
@@ -98,12 +99,14 @@ def _excuse_jumps(
 ) -> None:
     """Leave cells undecided that are off by no more than forward's small jumps, as of a solver that stops, explain.
 
-    They explain no factor by which nearly all are off, which is believed.
+    They explain no factor by which nearly all are off, which is believed, and nothing where one cell is off by more.
     """
     if not differing.size or curve.slopes.precision != EPSILON:  # what rounds jumps everywhere, which is known already
         return
     width, scale = area.right - area.left, abs(evaluation.grad_output)
     slope, off, middle = area.rise / width / scale, np.abs(area.residual) / width / scale, area.left + width / 2
+    if not (off <= most_explained(slope))[differs].all():
+        return
     # Over a cell counts what such jumps come to on a way of its length: in less they are rounding.
     scatter = scatter_along(evaluation.section_of(curve), middle, slope, off, differing, float(median(width)) / 2)
     cells[differing[off[differing] <= EVIDENCE_BOUNDS * scatter[differing]]] = Status.UNDECIDED
