@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from functions.random_sums import RandomSum, random_sum
+from functions.random_sums import RandomCurve, random_sum
 from inference import undeclared_functions
 from proof_trials import Trial, tried_mutants, tried_stranger
 from report import Report, Table, Target
@@ -28,11 +28,11 @@ POSITIONS = 5  # of the sliders, drawn at random
 GRADCHECK_POINTS = 6
 SUMS, EACH_WRONG = 600, 4
 DECIDED = ("proved", "refuted")
-WRONG: dict[str, Callable[[RandomSum], Callable[[torch.Tensor], torch.Tensor]]] = {
+WRONG: dict[str, Callable[[RandomCurve], Callable[[torch.Tensor], torch.Tensor]]] = {
     "× 1.01": lambda each: lambda x: torch.full_like(x, 1.01),
     "× 1.00001": lambda each: lambda x: torch.full_like(x, 1.00001),
     "the other sign": lambda each: lambda x: -torch.ones_like(x),
-    "× 1.5 in half a cell": RandomSum.half_a_cell,
+    "× 1.5 in half a cell": RandomCurve.half_a_cell,
 }
 
 
@@ -209,7 +209,7 @@ def _census() -> tuple[Counter[str], int, list[tuple[str, ...]]]:
     return right, false, [(*words, str(count)) for words, count in sorted(wrong.items())]
 
 
-def _of_sum(each: RandomSum, factor: Callable[[torch.Tensor], torch.Tensor]) -> Proof:
+def _of_sum(each: RandomCurve, factor: Callable[[torch.Tensor], torch.Tensor]) -> Proof:
     found = prove(section(each.op(factor)), None, each.start, each.stop)
     assert found is not None
     return found

@@ -51,8 +51,8 @@ class Differentiated(torch.autograd.Function):
 
 
 @dataclass(frozen=True)
-class RandomSum:
-    """A sum of one to three terms, and how it is looked at.
+class RandomCurve:
+    """A curve that is put together of one to three terms, and how it is looked at.
 
     ``jumpless`` is the curve without its staircases, ``exact`` that with nothing in float32 inside.
     """
@@ -65,9 +65,10 @@ class RandomSum:
     stop: float
     count: int
     dtype: torch.dtype
+    grad_output: float = 1.0
 
     def op(self, factor: Curve = torch.ones_like) -> Op:
-        """The sum as an op whose backward is ``factor`` times the derivative."""
+        """The curve as an op whose backward is ``factor`` times the derivative."""
         return op_of(lambda x: Differentiated.apply(x, self.curve, factor), Input("x", domain=(self.start, self.stop)))
 
     def shows(self, factor: Curve) -> bool:
@@ -109,7 +110,7 @@ def _widest(values: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.max_pool1d(values[None], _DENSE // 4, 1, _DENSE // 8)[0]
 
 
-def random_sum(seed: int) -> RandomSum:
+def random_sum(seed: int) -> RandomCurve:
     """The sum of this number: its terms vary as fast as the range is short, or as the numbers are large."""
     random = Random(seed)
     width = 10 ** random.uniform(-3, 4)
@@ -127,7 +128,7 @@ def random_sum(seed: int) -> RandomSum:
         parts = [(height, made[name](speed, place)) for height, name, speed, place in terms]
         return lambda x: sum((height * part(x) for height, part in parts), torch.zeros_like(x))
 
-    return RandomSum(
+    return RandomCurve(
         " + ".join(words),
         summed(_TERMS),
         summed(_JUMPLESS),

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 import torch
 from bench.mutation import mutations
-from functions.random_sums import RandomSum, random_sum
+from functions.random_sums import RandomCurve, random_sum
 from support.sampling import each_fourth, sampled
 from support.sections import look, section
 
@@ -80,7 +80,7 @@ def test_neither_contradicts_the_other(name: str) -> None:
     assert [said for grad_output in GRAD_OUTPUTS for said in contradictions(OPS[name], grad_output)] == []
 
 
-def beyond(each: RandomSum, seed: int) -> Op:
+def beyond(each: RandomCurve, seed: int) -> Op:
     """The sum with a backward that is half as large again beyond a place drawn at random."""
     place = each.start + (each.stop - each.start) * Random(seed).uniform(0.1, 0.9)
     return each.op(lambda x: torch.where(x > place, 1.5, 1.0).to(x.dtype))

@@ -208,7 +208,8 @@ def _is_no_step(closeness: Closeness, seen: _Seen, vague: Mask) -> Mask:
 def _explained_by_blur(closeness: Closeness, dispute: Dispute) -> Mask:
     """Whether what was returned is a slope of forward at an x that the dtype hardly tells from this one."""
     blurs = _BLUR_ULPS * closeness.eps * (2 * (np.arange(_BLUR_POINTS) / 1.618 % 1) - 1)  # in no step with a wave
-    moved = closeness.moved(dispute.x) if closeness.moved else 0.0
+    # What is added to x, of the size of numbers in sight, is rounded once.
+    moved = np.maximum(closeness.moved(dispute.x) if closeness.moved else 0.0, closeness.eps * closeness.reach)
     x = dispute.x + blurs[:, None] * np.maximum(np.abs(dispute.x), moved / (_BLUR_ULPS * closeness.eps))
     place = np.tile(np.arange(dispute.x.size), blurs.size)
     slopes = _seen(closeness.at(place), replace(dispute.at(place), x=x.ravel())).slopes

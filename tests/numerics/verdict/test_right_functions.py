@@ -1,6 +1,7 @@
 import pytest
 import torch
 from functions.correct import INNOCENTS
+from functions.random_compositions import random_composition
 from functions.random_sums import Differentiated, random_sum
 from support.sampling import each_fourth
 from support.sections import look, op_of
@@ -59,6 +60,14 @@ def test_a_random_sum_is_never_accused_and_never_passes_with_a_sign_turned(numbe
     assert look(each.op(), *place, dtype=each.dtype)[1].word in {"matches", "undecided"}
     if each.shows(turned):
         assert look(each.op(turned), *place, dtype=each.dtype)[1].word in {"differs", "undecided"}
+
+
+@pytest.mark.parametrize("number", range(0, 120, 10))
+def test_a_random_product_or_composition_is_never_accused(number):
+    """Kinks, small steps and saturation, far from 0 too, in all dtypes and for all sizes of grad_output."""
+    each = random_composition(number)
+    asked = {"dtype": each.dtype, "grad_output": each.grad_output}
+    assert look(each.op(), each.start, each.stop, each.count, **asked)[1].word in {"matches", "undecided"}
 
 
 # A softplus in float32, a Gauss and a sine rounded to float32 inside, a cube beside two of these; triangle waves
