@@ -105,7 +105,7 @@ def _excuse_jumps(
         return
     width, scale = area.right - area.left, abs(evaluation.grad_output)
     slope, off, middle = area.rise / width / scale, np.abs(area.residual) / width / scale, area.left + width / 2
-    if not (off <= most_explained(slope))[differs].all():
+    if not (off <= most_explained(slope))[differing].all():
         return
     # Over a cell counts what such jumps come to on a way of its length: in less they are rounding.
     scatter = scatter_along(evaluation.section_of(curve), middle, slope, off, differing, float(median(width)) / 2)
