@@ -71,7 +71,8 @@ class RangeMeasurements:
     """One section at points ``x`` within ``reach``: analytical gradient, measured slopes, how far they may be apart.
 
     There are no points where it has no gradient. ``rounding`` is how far forward's rounding may put the two apart,
-    ``scale`` the size of the gradients in sight. Near 0 forward may add numbers up to ``seen`` to x before it rounds.
+    ``scale`` the size of the gradients in sight; at ``unlike`` points the dtype has other values than double precision.
+    Near 0 forward may add numbers up to ``seen`` to x before it rounds.
     """
 
     section: Section
@@ -84,6 +85,7 @@ class RangeMeasurements:
     measured: RelativeStepSlopes
     rounding: Array
     scale: Array
+    unlike: Mask
     seen: float = 1.0
 
     @cached_property
@@ -144,12 +146,12 @@ def range_gradients(section: Section, reference: Section, grad_output: float) ->
         reach = find_reach(section, reference, grad_output)
         x = _points(section, grad_output, reach)
         returned = section.backward(x, grad_output) if x.size else BackwardResult(x)
-    at = section, reference, grad_output, reach
+    at, alike = (section, reference, grad_output, reach), np.zeros(x.size, bool)
     if returned.grad_input is None:
         unknown = RelativeStepSlopes(none, none, none, none, EPSILON)
-        return RangeMeasurements(*at, none, none, none, unknown, rounding=none, scale=none)
+        return RangeMeasurements(*at, none, none, none, unknown, none, none, alike)
     measured, zero = relative_step_slopes(reference, reach, x), np.zeros(x.size)
-    return RangeMeasurements(*at, x, returned.values, returned.grad_input, measured, rounding=zero, scale=zero)
+    return RangeMeasurements(*at, x, returned.values, returned.grad_input, measured, zero, zero, alike)
 
 
 def with_bounds(found: RangeMeasurements, largest_gradient: float, seen: float = 1.0) -> RangeMeasurements:
@@ -169,7 +171,9 @@ def with_bounds(found: RangeMeasurements, largest_gradient: float, seen: float =
     # A forward that rounds on its way is off by more than its last places, and the slope with it.
     lost = lost_to_double(section, found.reference, x, grad_output, found.analytical)
     rounding = np.maximum(rounding, np.where(deviation > _LAST_ULPS * eps, lost, 0.0))
-    return replace(found, rounding=rounding, scale=scale, seen=seen)
+    sizes = finite_numbers(np.abs(found.values) + np.abs(measured.y), infinity=0.0)
+    unlike = np.abs(found.values - measured.y) > _MAX_DEVIATION * largest_further_in(x, sizes)
+    return replace(found, rounding=rounding, scale=scale, unlike=unlike, seen=seen)
 
 
 def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJudgement:
@@ -190,9 +194,7 @@ def judge_range(data: RangeMeasurements, excused: Mask | None = None) -> RangeJu
     suspect = data.finite & alike & np.isfinite(data.analytical) & (off > allowed + band)
     suspect &= True if excused is None else ~excused
     doubtful = (measured.error > _OSCILLATING * np.abs(measured.slope) + 30 * measured.noise) & (band > allowed)
-    doubtful |= np.abs(data.values - measured.y) > _MAX_DEVIATION * largest_further_in(
-        data.x, finite_numbers(np.abs(data.values) + np.abs(measured.y), infinity=0.0)
-    )
+    doubtful |= data.unlike
     slope, error = measured.slope.copy(), measured.error.copy()
     differs = np.zeros_like(suspect)
     rows = np.flatnonzero(suspect)

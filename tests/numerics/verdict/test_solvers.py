@@ -38,9 +38,13 @@ def several(tolerance, factor=1.0):
     class Picard(torch.autograd.Function):
         @staticmethod
         def forward(ctx, a, b):
-            y, before = b, b + 1
-            while (y - before).abs().max() > tolerance:
+            y = b
+            for _ in range(100):
                 y, before = torch.cos(a * y) / 2 + b, y
+                if (y - before).abs().max() <= tolerance:
+                    break
+            else:
+                raise ValueError("there is no fixed point")
             ctx.save_for_backward(a, y)
             return y
 
@@ -88,9 +92,9 @@ def test_the_gradient_of_the_solution_is_right():
     assert "GRADIENT" not in levels(examined(kepler(1e-10), KEPLER))
 
 
-@pytest.mark.parametrize("tolerance", [1e-6, 1e-8])
+@pytest.mark.parametrize("tolerance", [1e-5, 1e-7, 1e-8])
 def test_where_a_solver_of_several_numbers_stops_accuses_neither_rows_nor_the_cells_between_them(tolerance):
-    right, wrong = (look(several(tolerance, each), count=101)[1].word for each in (1.0, 1.01))
+    right, wrong = (look(several(tolerance, each), -1.0, 1.0, count=101)[1].word for each in (1.0, 1.01))
     assert (right, wrong) == ("matches", "differs")
 
 
