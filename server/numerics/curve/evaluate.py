@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,35 +13,27 @@ from ...runtime.arrays import EPSILON, Array, finite_numbers, largest_magnitude
 from ...runtime.batching import Batch, Known, alike_batch, find_batch
 from ...runtime.call_cost import SLOW
 from ...runtime.failure import Failure, FunctionFailed
-from ...runtime.reference import find_reference, is_deterministic, lost_to_double, with_one_draw
+from ...runtime.reference import lost_to_double
 from ...runtime.rejected_points import find_rejected
 from ...runtime.remembered import stand_in
-from ...runtime.section import BackwardResult, Section
-from ...runtime.symmetric_inputs import with_mirrored_element
+from ...runtime.section import Section
 from ...runtime.timeouts import finished_within, seconds_left
-from ...runtime.vjp import MonitoredLayout
-from ..differentiation.arithmetic import precision_of
-from ..differentiation.finite_differences import LadderPoints, PointKind, ladder_points
+from ..differentiation.finite_differences import PointKind, ladder_points
 from ..differentiation.noise import STEEPNESS_QUANTILE, moving_maximum
-from ..differentiation.quadrature import NODES, gauss_nodes
 from ..linearity.laws import (
-    Linearity,
-    above_rounding,
-    check_linearity,
-    screened_linearity,
     surrogate_explains_scaling,
-    with_mixed_batch,
 )
-from ..sampling.grid import Grid, Rows, grid_rows, thin_grid
+from ..sampling.grid import Grid, Rows, grid_rows
 from ..sampling.refinement import kink_sides, refinement_points
 from ..singularities.special_points import SpecialPoint
 from ..status import Status
 from ..tolerance import tolerance_for
 from ..whole_range.check import WholeRangeCheck, check_whole_range
-from .curve import Curve, local_scale, measure_curve, nan_outside_domain, remeasure_doubtful, without_slopes
+from .curve import Curve, local_scale, measure_curve, remeasure_doubtful, without_slopes
 from .evaluation import Evaluation
+from .first_answers import FirstAnswers, first_answers
 from .integral_check import Antiderivative, IntegralCheck, cell_areas, check_integrals
-from .row_values import RowValues, backward_or_failure
+from .row_values import RowValues
 from .section_singularities import forward_singularities, gradient_jumps, is_rough
 from .slow_function import ALL_SHARE, evaluate_few, first_call
 
@@ -51,7 +43,6 @@ __all__ = ["Evaluation", "Grid", "evaluate"]
 # small differences by which the grid is refined.
 _JUMP_NOISE, _REFINEMENT_NOISE = 1e-5, 1e-11
 _NO_POINTS = np.empty(0)
-_FEW_TURNS = 8  # pattern: the points, about, at which second differences of a forward with kinks are large
 _SAFETY = 3.0  # bound: a safety factor on the noise estimated from a few samples
 # bound: what a short dtype has lost at a row, it may have lost within this many rows of it. That is a smooth bias, and
 # no noise, if it is _BIAS_RATIO times its own third difference and forward is no staircase.
@@ -101,7 +92,7 @@ def _with_rows_between(
 def _evaluated(
     section: Section, grid: Grid, grad_output: float, step: float | None, also: Array, known: Known
 ) -> Evaluation:
-    asked = _asked(section, grid, grad_output, step, known)
+    asked = first_answers(section, grid, grad_output, step, known)
     section, reference, grid = asked.section, asked.reference, asked.grid
     steady = asked.deterministic or section.one_draw
     special = forward_singularities(section, reference, grid, asked.precision, asked.x, asked.y) if steady else ()
@@ -151,98 +142,7 @@ def _evaluated(
     )
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A ``section`` as it is to be called, and what it answered for ``grad_output`` at the points ``x`` of a ``grid``.
-
-    ``y`` are the values of its ``reference`` in double precision, which forward really has to within ``precision``.
-    ``in_proportion`` says that backward was seen to be for grad_outputs of all sizes; then it is also known ``inside``
-    the cells between the points ``at``, where kinks are among them, what it ``answered`` there, and forward at a
-    ``ladder`` around those, where that is one of the reference. ``exact`` is what backward returned in double
-    precision, where that is known.
-    """
-
-    section: Section
-    reference: Section
-    grid: Grid
-    grad_output: float
-    x: Array
-    y: Array
-    precision: float
-    returned: BackwardResult
-    failure: Failure | None
-    linearity: Linearity
-    deterministic: bool
-    in_proportion: bool
-    at: Array
-    answered: BackwardResult
-    inside: Array | None
-    ladder: LadderPoints | None
-    exact: Array | None
-
-    @property
-    def repeats(self) -> bool:
-        """Whether both forward and backward answer the same when they are asked again."""
-        return self.deterministic and not self.failure and not self.linearity.breaks("repeats")
-
-
-def _asked(section: Section, grid: Grid, grad_output: float, step: float | None, known: Known) -> _Asked:
-    """The section with as many points in a call as it takes, and its answers at those of the ``grid``."""
-    x = _snapped(section, grid)
-    batch = find_batch(section, x, grad_output, known)
-    section = with_mirrored_element(batch.section, x, grad_output)
-    grid = thin_grid(section, grid, grad_output)
-    x = _snapped(section, grid) if grid.count < x.size else x
-    double = find_reference(batch if section is batch.section else Batch(section), x, grad_output)
-    reference = double.section
-    # In a shorter dtype other code for single numbers may round otherwise.
-    mixed = double.mixed if reference.dtype == torch.float64 else None
-    at = _with_kinks(section, batch, grid, x) if reference == section else x
-    ladder = ladder_points(at, grid.span, step) if reference == section else None
-    first = _first_returned(section, batch, x, at, grad_output, ladder)
-    returned, failure, linearity = first.returned, first.failure, first.linearity
-    y = reference.forward(x) if failure or reference != section else returned.values
-    if failure:
-        returned = BackwardResult(y)
-    elif reference == section and batch.given is None:
-        double = Batch(section, returned)
-        y = reference.forward(x)
-    deterministic = is_deterministic(double, x, y)
-    if not deterministic and (same_draw := with_one_draw(section, x)):
-        section, reference, linearity = same_draw, same_draw, None
-        y = section.forward(x)
-        returned, failure = backward_or_failure(section, x, y, grad_output)
-    precision = precision_of(reference, nan_outside_domain(reference, x), x, y)
-    in_proportion = linearity is not None
-    if linearity is None:
-        linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
-    if deterministic and not failure:
-        linearity = with_mixed_batch(linearity, mixed, grad_output)
-    if section.order == 2:
-        linearity = above_rounding(linearity, section, returned, grid.span)
-    exact = double.results.grad_input if double.results else None
-    at, answered = (at, first.answered) if first.answered else (x, returned)
-    last = failure, linearity, deterministic, in_proportion, at, answered, first.inside, first.ladder, exact
-    return _Asked(section, reference, grid, grad_output, x, y, precision, returned, *last)
-
-
-def _with_kinks(section: Section, batch: Batch, grid: Grid, x: Array) -> Array:
-    """The points, and those at and beside kinks, where forward turns at few points and the ``batch`` tells of them."""
-    if batch.given is None or batch.results is None or batch.section is not section:
-        return x
-    y = batch.results.values
-    turn = np.abs(y[2:] - 2 * y[1:-1] + y[:-2])
-    if not 0 < np.count_nonzero(turn > turn.max(initial=0.0) / 4) <= _FEW_TURNS:
-        return x
-    precision = precision_of(section, nan_outside_domain(section, x), x, y)
-    special = forward_singularities(section, section, grid, precision, x, y)
-    if any(each.kind != "kink" for each in special):
-        return x
-    at = grid_rows(x, special)
-    return np.union1d(x, at.joined(kink_sides(section, at, special)).x)
-
-
-def _with_rows(asked: _Asked, special: tuple[SpecialPoint, ...], also: Array) -> RowValues:
+def _with_rows(asked: FirstAnswers, special: tuple[SpecialPoint, ...], also: Array) -> RowValues:
     """The answers with more rows: at special points, where curves bend, where backward leaps, and ``also`` there."""
     section, reference, x, y = asked.section, asked.reference, asked.x, asked.y
     gradient, grad_output = asked.returned.grad_input, asked.grad_output
@@ -265,7 +165,7 @@ def _with_rows(asked: _Asked, special: tuple[SpecialPoint, ...], also: Array) ->
 
 
 def _curves(
-    asked: _Asked, rows: RowValues, meant: Batch | None, step: float | None
+    asked: FirstAnswers, rows: RowValues, meant: Batch | None, step: float | None
 ) -> tuple[Curve, Curve | None, Failure | None]:
     """Forward and what is ``meant`` in its place, with their slopes at the rows, or why there is no such curve."""
     section, reference, at, grad_output = asked.section, asked.reference, rows.rows, asked.grad_output
@@ -290,7 +190,7 @@ def _curves(
 
 
 def _areas(
-    asked: _Asked,
+    asked: FirstAnswers,
     rows: RowValues,
     numerical: Curve,
     surrogate: Curve | None,
@@ -315,57 +215,6 @@ def _areas(
     noise = forward_rounding(torch.float64, at.x, surrogate, surrogate.values, steep)
     target = Antiderivative(meant.forward, surrogate.values, surrogate.slopes, noise, gradient, meant.forward)
     return area, check_integrals(section, at, target, grad_output, tolerance, scale, doubt, areas)
-
-
-def _snapped(section: Section, grid: Grid) -> Array:
-    """The points of a grid in the dtype of a section; none beyond its ends, where a domain may end, if any is left."""
-    if section.dtype == torch.float64:
-        return grid.points()
-    x = np.unique(section.snap(grid.points()))
-    within = x[(grid.start <= x) & (x <= grid.stop)]
-    return within if within.size > 1 else x
-
-
-@dataclass(frozen=True)
-class _FirstReturned:
-    """What backward returned at the points of the grid, and which laws it breaks where that is known.
-
-    Then it is also known what it ``answered`` at more points, what it returned ``inside`` the cells between those, at
-    their Gauss nodes, and forward at the ``ladder``.
-    """
-
-    returned: BackwardResult
-    failure: Failure | None
-    linearity: Linearity | None = None
-    answered: BackwardResult | None = None
-    inside: Array | None = None
-    ladder: LadderPoints | None = None
-
-
-def _first_returned(
-    section: Section, batch: Batch, x: Array, at: Array, grad_output: float, ladder: LadderPoints | None
-) -> _FirstReturned:
-    """What backward returns at the points ``x`` and others ``at`` which they are, after forward was called in between.
-
-    That is for the ``ladder``, if any.
-    """
-    if batch.given is not None and batch.section is section:
-        heights: list[Array] = []
-        between = ladder.points if ladder else np.roll(x, x.size // 3)
-        other = MonitoredLayout(lambda: heights.append(section.forward(between)))
-        nodes = gauss_nodes(section, at[:-1], at[1:])
-        try:
-            found = section.backward(np.concatenate((at, nodes)), grad_output, other)
-            answered = found.at(slice(at.size))
-            returned = answered if at is x else answered.at(np.searchsorted(at, x))
-            linearity = screened_linearity(section, x, grad_output, returned, batch, other)
-            if linearity is not None and found.grad_input is not None:
-                inside = found.grad_input[at.size :].reshape(-1, NODES.size)
-                ladder = replace(ladder, values=heights[0]) if ladder else None
-                return _FirstReturned(returned, None, linearity, answered, inside, ladder)
-        except FunctionFailed:
-            pass  # as it does then by itself
-    return _FirstReturned(*backward_or_failure(section, x, np.empty(0), grad_output))
 
 
 def _without_gaps(curve: Curve, at: Rows) -> Curve:
@@ -405,7 +254,7 @@ def _kink_uncertainty(at: Rows, special: tuple[SpecialPoint, ...]) -> Array:
     return uncertainty
 
 
-def _precision_loss(asked: _Asked, rows: RowValues, scale: float) -> Array:
+def _precision_loss(asked: FirstAnswers, rows: RowValues, scale: float) -> Array:
     """How far what backward returned is from what it returns in double precision, as far as rounding explains that.
 
     It does up to some places of ``scale``. Where forward is off its ``values`` in double precision by more than its
