@@ -21,13 +21,14 @@ from ..numerics.tolerance import USUAL, Allowance
 from ..protocol.listed import first_few, listed
 from ..runtime import timing
 from ..runtime.arguments import callable_of, copy_if_mutable, real_outputs
-from ..runtime.arrays import dtype_name
+from ..runtime.arrays import dtype_name, largest_magnitude
 from ..runtime.captured import captured_names, without_captured
 from ..runtime.failure import describe_exception
 from ..runtime.isolation import quietly
 from ..runtime.kept_values import keep_values
 from ..runtime.section import Section
 from ..runtime.timeouts import TookTooLong, seconds_left, time_limit
+from ..runtime.vjp import float64_array
 from .declared import calls_of_declared
 from .directional_check import DirectionalResult, compare_along_directions
 from .given_dtypes import comparison_as, plain_forward
@@ -104,8 +105,7 @@ def _largest_gradient(call: Call) -> float:
         raise
     except Exception:  # noqa: BLE001 told elsewhere
         return 0.0
-    sizes = [one.detach().abs().double() for one in found.values() if one is not None]
-    return max((float(one[one.isfinite()].max()) for one in sizes if bool(one.isfinite().any())), default=0.0)
+    return max((largest_magnitude(float64_array(one)) for one in found.values() if one is not None), default=0.0)
 
 
 def _shown_is_wrong(shown: Call, common: Mapping[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..contract.examination.call import Call, TensorsByName
+from ..contract.examination.call import Call, ForwardRun, TensorsByName
 from ..numerics.formatting.numbers import format_distinct, format_number
 from ..runtime.arrays import dtype_name
 from .directional_check import DirectionalResult, element_name
@@ -46,8 +46,7 @@ def _compare(call: Call, dtype: torch.dtype) -> DirectionalResult:
             continue
         if allowed is None:
             allowed = 0.0 if dtype == torch.float32 else _foretold(call, right, given)
-        total = math.hypot(*(float((given[each] * out.detach()).norm()) for each, out in double.moved.items()))
-        if off > allowed and not _is_beneath_rounding(call.tensors[name], one, other, total, dtype):
+        if off > allowed and not _is_beneath_rounding(call.tensors[name], one, other, _total(double, given), dtype):
             return _wrong_at(call, name, one.detach(), other.detach().to(one.dtype))
     return DirectionalResult()
 
@@ -61,13 +60,15 @@ def _foretold(call: Call, right: TensorsByName, given: TensorsByName) -> float:
     return min(_HALF, _FORETOLD * lost * torch.finfo(torch.float16).eps / torch.finfo(torch.float32).eps)
 
 
+def _total(ran: ForwardRun, given: TensorsByName) -> float:
+    """The size of what gradients are of: all outputs times their grad_output."""
+    return math.hypot(*(float((given[name] * out.detach()).norm()) for name, out in ran.moved.items()))
+
+
 def _is_beneath_rounding(
     given: torch.Tensor, right: torch.Tensor, found: torch.Tensor, total: float, dtype: torch.dtype
 ) -> bool:
-    """Whether what a gradient is off by, times the input, is less than what it is of is rounded by: softmax far out.
-
-    ``total`` is the size of that, of all outputs times their grad_output.
-    """
+    """Whether what a gradient is off by, times the input, is less than the ``total`` is rounded by: softmax far out."""
     moved = float((found.to(right.dtype) - right).abs().max()) * float(given.abs().max())
     return moved <= _ROUNDINGS * torch.finfo(dtype).eps * total
 

@@ -240,10 +240,8 @@ def _without_jumps(found: Evaluation, seconds: float, until: float) -> Evaluatio
     if not doubtful.size or not (off <= most_explained(slopes.value))[doubtful].all() or section is None:
         return found
     worst = doubtful[[(off / np.abs(slopes.value))[doubtful].argmax()]]
-    left, asked = (
-        until - timing.now(),
-        partial(scatter_along, section, found.rows.x, slopes.value, off, worst, SCATTERED_STEPS * slopes.step),
-    )
+    left, near = until - timing.now(), SCATTERED_STEPS * slopes.step
+    asked = partial(scatter_along, section, found.rows.x, slopes.value, off, worst, near)
     scatter = finished_within(left, asked) if SCATTER_CALLS * seconds <= left else None
     if scatter is not None:
         known = slopes.known_to(scatter)
