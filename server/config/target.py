@@ -22,7 +22,7 @@ _SIGNS = (_BASE.encode(), b"backward", _REGISTERED.encode())  # without any of t
 
 def file_with_functions(folder: Path) -> Path | None:
     """The first file in a folder, or below, with a class that inherits from ``Function``; None without one."""
-    return next((path for path in islice(_files(folder), _MAX_FILES) if defines_function(path)), None)
+    return next((path for path in islice(files_below(folder), _MAX_FILES) if defines_function(path)), None)
 
 
 def expand_folders(targets: Iterable[str]) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ def expand_folders(targets: Iterable[str]) -> tuple[str, ...]:
 
 
 def _files_with_functions(folder: Path) -> list[Path]:
-    return [path for path in _files(folder) if defines_function(path, unreadable=True)]
+    return [path for path in files_below(folder) if defines_function(path, unreadable=True)]
 
 
 def _modules_of(package: str) -> list[str]:
@@ -53,8 +53,8 @@ def _modules_of(package: str) -> list[str]:
     ]
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """The Python files below a folder; those of a folder come before those of its subfolders."""
+def files_below(folder: Path) -> Iterator[Path]:
+    """The Python files below a folder that may be modules; those of a folder come before those of its subfolders."""
     for here, inner, names in os.walk(folder):
         inner[:] = sorted(each for each in inner if each.isidentifier() and not each.startswith("__"))
         yield from (Path(here, name) for name in sorted(names) if name.endswith(".py"))

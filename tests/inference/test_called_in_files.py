@@ -1,8 +1,10 @@
 """How a Function is called where it is used and documented: read from its package, its tests and its docstrings."""
 
 import importlib.util
+import inspect
 import itertools
 import sys
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -98,6 +100,15 @@ def test_what_every_call_holds_back_is_data(tmp_path, made, passed, recipe):
 def test_one_call_that_trains_it_makes_an_input_of_it(tmp_path):
     both = MODULE.format("self.register_buffer('gain', torch.ones(n))", "self.gain")
     function = _defined(tmp_path, "Scaled", ops=SCALED, a=both, b=MODULE.format(WEIGHT, "self.gain"))
+    assert "nograd" not in infer(function).recipe.text()
+
+
+def test_what_is_installed_inside_a_package_says_nothing(tmp_path):
+    function = _defined(tmp_path, "Scaled", ops=SCALED)
+    installed = Path(inspect.getfile(function)).parent / ".venv"
+    installed.mkdir()
+    data = MODULE.format("self.register_buffer('gain', torch.ones(n))", "self.gain")
+    (installed / "layers.py").write_text(dedent(data))
     assert "nograd" not in infer(function).recipe.text()
 
 

@@ -13,9 +13,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from ...config.target import files_below
 from .name_binding import ReadingState
 from .signature import Signature
 from .written_values import UNKNOWN, Parameter, Scope, WrittenTensor, scoped_calls, written_value
@@ -26,7 +28,7 @@ _MOST_FILES, _MOST_BYTES = 400, 300_000
 _MOST_ELEMENTS = 1024
 # The weight of what a call is written with, which outweighs an annotation.
 _WEIGHT = 9.0
-_TESTS = ("test_*.py", "*_test.py", "tests/**/*.py", "test/**/*.py")
+_TESTS = ("test_*.py", "*_test.py")
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,8 @@ class _Seeker:
 
     def is_named_in(self, text: str) -> bool:
         """Whether a text may call it, or a function that passes on to it."""
-        return any(re.search(rf"\b{re.escape(each)}\b", text) for each in (*self._called, *self._passing))
+        names = (each for each in (*self._called, *self._passing) if each in text)
+        return any(re.search(rf"\b{re.escape(each)}\b", text) for each in names)
 
     def read(self, text: str, where: str) -> None:
         """Take the calls in a text, and those in the doctests of its docstrings."""
@@ -211,9 +214,11 @@ def _beside(file: str) -> tuple[str, ...]:
         root = root.parent
     package = root / path.relative_to(root).parts[0]
     globs = [(root, each) for each in _TESTS]
-    globs = [(path.parent, "*.py"), *globs, (package, "**/*.py")] if package.is_dir() else globs
-    files = dict.fromkeys(str(each) for folder, pattern in globs for each in sorted(folder.glob(pattern)))
-    return tuple(each for each in files if each != file)[:_MOST_FILES]
+    globs = [(path.parent, "*.py"), *globs] if package.is_dir() else globs
+    near = chain.from_iterable(sorted(folder.glob(pattern)) for folder, pattern in globs)
+    below = chain.from_iterable(map(files_below, (root / "tests", root / "test", package)))
+    files = (str(each) for each in dict.fromkeys(chain(near, below)) if each != path)
+    return tuple(islice(files, _MOST_FILES))
 
 
 def _text(file: str) -> str:
