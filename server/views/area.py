@@ -7,6 +7,7 @@ import numpy as np
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.curve.integral_check import IntegralCheck
 from ..numerics.formatting.numbers import format_number
+from ..numerics.sentences.names import Names, section_names
 from ..numerics.status import Status
 from ..numerics.verdict.cell_judge import allowed_residual
 from ..numerics.verdict.point_judge import allowed_along, cell_intervals
@@ -29,8 +30,8 @@ def area_view(section: Section, question: Question, asked: AskedRecord) -> ViewA
         allowed = allowed_along(evaluation, curve, verdict.allowed)
         judged["allowed"] = allowed_residual(area, allowed, evaluation.grad_output)
         judged["status"] = cells.astype(np.uint8)
-    wrt = str(question.wrt)
-    sentence = why_nothing_compared(evaluation, wrt) or _sentence(evaluation, verdict, wrt)
+    names = section_names(section)
+    sentence = why_nothing_compared(evaluation, names) or _sentence(evaluation, verdict, names)
     return view_answer(asked, evaluation, area, judged, sentence=sentence, intervals=cell_intervals(area, cells))
 
 
@@ -50,26 +51,27 @@ def area_summary(evaluation: Evaluation, verdict: Verdict) -> CellsRecord | None
     }
 
 
-def _sentence(evaluation: Evaluation, verdict: Verdict, wrt: str) -> str:
+def _sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """Whether the areas equal the rise of forward, or of its surrogate, and where they are farthest from it."""
     area, cells = evaluation.area_under(judged_curve(evaluation, verdict)), verdict.against.cells
     if area is None:
-        return f"There is nothing to compare: backward returns no gradient for {wrt} between the points."
+        return f"There is nothing to compare: {names.backward} returns no gradient for {names.wrt} between the points."
     differs = int((cells == Status.DIFFERS).sum())
     judged = differs + int((cells == Status.AGREES).sum())
     if not judged:
         return f"Rounding hides what there is to see: none of {cells.size} cells between the points could be checked."
-    owner = "forward" if verdict.against is verdict.forward else "its surrogate"
-    rise = f"{owner} changes by" if evaluation.grad_output == 1 else f"grad_output times the change of {owner} is"
+    owner = names.forward if verdict.against is verdict.forward else "its surrogate"
+    rise = (
+        f"{owner} changes by" if evaluation.grad_output == 1 else f"{names.grad_output} times the change of {owner} is"
+    )
     if not differs:
-        return (
-            f"Between neighbouring points {rise} the integral of what backward returned, in all {judged} cells checked."
-        )
+        integral = f"the integral of what {names.backward} returned, in all {judged} cells checked"
+        return f"Between neighbouring points {rise} {integral}."
     low, high, rise_there, area_there = _farthest(area, cells)
-    place = f"from {wrt} = {_place(low, evaluation.grid.span)} to {_place(high, evaluation.grid.span)}"
+    place = f"from {names.wrt} = {_place(low, evaluation.grid.span)} to {_place(high, evaluation.grid.span)}"
     count = f"all {judged}" if differs == judged else f"{differs} of {judged}"
     return (
-        f"In {count} cells the integral of what backward returned is not the change of {owner}:"
+        f"In {count} cells the integral of what {names.backward} returned is not the change of {owner}:"
         f" {place} {rise} {format_number(rise_there)}, and the integral is {format_number(area_there)}."
     )
 

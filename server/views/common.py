@@ -14,8 +14,9 @@ from typing_extensions import get_type_hints, is_typeddict
 from ..numerics.curve.evaluate import evaluate
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.linearity.laws import Linearity
-from ..numerics.linearity.violation import describe_violation
 from ..numerics.sampling.grid import Grid
+from ..numerics.sentences.names import Names
+from ..numerics.sentences.violation_sentence import describe_violation
 from ..numerics.status import STATUS_WORDS
 from ..numerics.verdict.verdict import Verdict, judge
 from ..numerics.whole_range.check import less_certain, tolerated_range
@@ -102,9 +103,9 @@ def view_answer(
     return cast(AnswerRecord, {**asked, "notes": header["notes"], **own, failure: header[failure]}), table
 
 
-def linearity_findings(linearity: Linearity, wrt: str) -> list[FindingRecord]:
+def linearity_findings(linearity: Linearity, names: Names) -> list[FindingRecord]:
     """The violations of linearity as plain data: where, what was returned, and a sentence."""
-    return [record_of(each, FindingRecord, sentence=describe_violation(each, wrt)) for each in linearity.findings]
+    return [record_of(each, FindingRecord, sentence=describe_violation(each, names)) for each in linearity.findings]
 
 
 def evaluate_and_judge(section: Section, question: Question) -> tuple[Evaluation, Verdict]:
@@ -124,14 +125,14 @@ def question_grid(question: Question, most: int | None = None) -> Grid:
     return Grid(question.start, question.stop, min(question.count, most or question.count))
 
 
-def why_nothing_compared(evaluation: Evaluation, wrt: str) -> str:
+def why_nothing_compared(evaluation: Evaluation, names: Names) -> str:
     """Why there is nothing that backward returned to be held against forward; empty where there is something."""
     if evaluation.failure:
         return f"There is nothing to compare: {evaluation.failure.brief}."
     if evaluation.grad_output == 0:
-        return "There is nothing to compare: with grad_output 0 every gradient is 0."
+        return f"There is nothing to compare: with {names.grad_output} 0 every gradient is 0."
     if evaluation.hurried:
         return f"{evaluation.hurried}, so nothing is compared but the curves."
     if evaluation.analytical is None:
-        return f"There is nothing to compare: backward returns no gradient for {wrt}."
+        return f"There is nothing to compare: {names.backward} returns no gradient for {names.wrt}."
     return ""

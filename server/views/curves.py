@@ -10,10 +10,12 @@ import numpy as np
 import torch
 
 from ..numerics.curve.evaluation import Evaluation, difference_at
-from ..numerics.diagnosis.diagnose import Diagnosis, diagnose
+from ..numerics.diagnosis.diagnose import diagnose
+from ..numerics.diagnosis.stories import Story
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.sentences.headline import headline
-from ..numerics.sentences.places import describe_point, section_names
+from ..numerics.sentences.names import Names, section_names
+from ..numerics.sentences.places import describe_point
 from ..numerics.sentences.verdict_sentence import verdict_sentence
 from ..numerics.status import Status
 from ..numerics.studies.implied_forward import implied_forward
@@ -59,7 +61,7 @@ class VerdictText:
 
     headline: str
     sentence: str
-    explanation: Diagnosis | None
+    explanation: Story | None
 
 
 def curves_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
@@ -96,11 +98,11 @@ def curves_answer(
         asked,
         evaluation,
         also=columns,
-        notes=asked["notes"] + _notes(evaluation, section, question),
+        notes=asked["notes"] + _notes(evaluation, names, question),
         numerical=measured_by,
         tolerance=verdict.tolerance,
         verdict=_verdict(evaluation, verdict, words),
-        linearity={"holds": holds, "findings": linearity_findings(evaluation.linearity, str(question.wrt))},
+        linearity={"holds": holds, "findings": linearity_findings(evaluation.linearity, names)},
         wide=whole_range.whole_range_summary(evaluation, names),
         area=area.area_summary(evaluation, verdict),
         seen=seen,
@@ -141,28 +143,24 @@ def _worst(evaluation: Evaluation, verdict: Verdict) -> WorstRecord | None:
     )
 
 
-def _notes(evaluation: Evaluation, section: Section, question: Question) -> list[str]:
-    notes = []
-    forward = "forward" if section.order == 1 else "backward"
+def _notes(evaluation: Evaluation, names: Names, question: Question) -> list[str]:
+    notes, section = [], evaluation.section
     if evaluation.returned_none and section.order == 1:
         notes.append(f"backward returns None for {section.wrt}; autograd treats that as 0.")
     if many := [each.name for each in section.op.inputs if math.prod(each.shape) > _MANY]:
         notes.append(f"Of the elements of {listed(many)} some are looked at: there are too many for all of them.")
     if evaluation.numerical.slopes.precision > 2.0**-30:
-        notes.append(f"{forward} computes in low precision inside, so the differences take wider steps.")
+        notes.append(f"{names.forward} computes in low precision inside, so the differences take wider steps.")
     if evaluation.grid.count < question.count and evaluation.structure == "one by one":
         notes.append(f"Each point needs its own calls, so only {evaluation.grid.count} points are computed.")
     for brief in dict.fromkeys(brief for _, brief in evaluation.refused):
         where = listed([describe_point(x, evaluation) for x, each in evaluation.refused if each == brief])
         notes.append(f"{brief} at {question.wrt} = {where}.")
     if evaluation.numerical.unseen:
-        notes.append(
-            f"{forward if section.order == 1 else section.of} has steps that lie closer together than the points;"
-            " zoom in to see them."
-        )
+        notes.append(f"{names.forward} has steps that lie closer together than the points; zoom in to see them.")
     if evaluation.reference.dtype != torch.float64:
         kind = dtype_name(evaluation.reference.dtype)
-        notes.append(f"{forward} refuses float64, so the numerical gradient is computed in {kind} too.")
+        notes.append(f"{names.forward} refuses float64, so the numerical gradient is computed in {kind} too.")
     return notes
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..numerics.linearity.laws import check_linearity
 from ..numerics.sampling.grid import POINTS_ONE_BY_ONE
+from ..numerics.sentences.names import section_names
 from ..numerics.studies.gradient_map import grad_output_axis, gradient_map
 from ..protocol.answer import empty_answer
 from ..protocol.question import Question
@@ -30,7 +31,7 @@ def grad_output_map_view(section: Section, question: Question, asked: AskedRecor
         return empty_answer(question, asked, sentence), {}
     grad_outputs = grad_output_axis(question.grad_output)
     ratio = gradient_map(section, x, grad_outputs)
-    findings = linearity_findings(check_linearity(section, x, question.grad_output, returned), str(question.wrt))
+    findings = linearity_findings(check_linearity(section, x, question.grad_output, returned), section_names(section))
     said = {"sentence": _sentence(findings, section.op.follows_sign), "notes": asked["notes"] + notes, "failure": None}
     columns = {"x": x, "grad_output": grad_outputs, "ratio": ratio.ravel()}
     return view_answer(asked, None, also=columns, shape=ratio.shape, findings=findings, **said)

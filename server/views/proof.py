@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numerics.sentences.places import section_names
+from ..numerics.sentences.names import section_names
 from ..numerics.sentences.proof_sentence import (
     NOT_INSTALLED,
     NOTHING_TO_PROVE,

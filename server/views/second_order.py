@@ -10,9 +10,9 @@ from ..numerics.curve.evaluation import Evaluation
 from ..numerics.differentiation.finite_differences import PointKind
 from ..numerics.second_order.grad_input import grad_input_section
 from ..numerics.second_order.gradgradcheck import gradgradcheck
-from ..numerics.second_order.text import explain_second_order, one_derivative_further, second_order_sentence
+from ..numerics.second_order.text import explain_second_order, second_order_sentence
 from ..numerics.sentences.headline import headline
-from ..numerics.sentences.places import section_names
+from ..numerics.sentences.names import section_names
 from ..protocol.answer import empty_answer
 from ..protocol.question import Element, Question
 from ..protocol.views import VIEWS, AnswerRecord
@@ -33,7 +33,7 @@ _FRACTIONS, _MIN_DISTANCE = np.array([0.17, 0.5, 0.83]), 1e-3
 
 
 def second_order_view(view: ViewFunction, section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
-    """The document of ``view`` for the second derivative, with its sentences reworded. Raises ``FunctionFailed``.
+    """The document of ``view`` for the second derivative, in words of its own. Raises ``FunctionFailed``.
 
     A view without a second order shows the first, and says so, unless it has no order at all.
     """
@@ -53,10 +53,8 @@ def second_order_view(view: ViewFunction, section: Section, question: Question, 
     if question.view == "curves":
         return _curves(section, question, asked, backward, further)
     header, columns = view(backward, further, asked)
-    if header["view"] != "curves":
-        unsupported = question.view != "step" and _refused(backward, question)
-        further_sentence = one_derivative_further(header["sentence"], str(grad_input))
-        header["sentence"] = _UNSUPPORTED if unsupported else further_sentence
+    if header["view"] != "curves" and question.view != "step" and _refused(backward, question):
+        header["sentence"] = _UNSUPPORTED
     return header, columns
 
 
@@ -102,8 +100,6 @@ def _curves(
     if verdict.word == "unsupported" and opinion.passed is False:
         opinion = replace(opinion, sentence=f"{opinion.sentence} {_OF_THE_DECORATOR}")
     if header["view"] == "curves":
-        for each in (*header["linearity"]["findings"], *([header["wide"]] if header["wide"] else [])):
-            each["sentence"] = one_derivative_further(each["sentence"], names.of)
         header["gradgradcheck"] = record_of(opinion, OpinionRecord)
     return header, columns
 

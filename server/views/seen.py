@@ -11,7 +11,8 @@ import numpy as np
 from ..capture.samples import data_of, sample_of, share_words
 from ..numerics.curve.evaluation import Evaluation
 from ..numerics.formatting.numbers import format_number
-from ..numerics.sentences.places import describe_intervals, section_names
+from ..numerics.sentences.names import section_names
+from ..numerics.sentences.places import describe_intervals
 from ..numerics.status import Status
 from ..numerics.studies.seen import SeenPoints, judge_seen
 from ..numerics.verdict.verdict import Verdict

@@ -10,6 +10,7 @@ from ..numerics.curve.curve import nan_outside_domain
 from ..numerics.differentiation.arithmetic import precision_of
 from ..numerics.differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..numerics.formatting.numbers import format_number
+from ..numerics.sentences.names import Names, section_names
 from ..numerics.studies.step_size import BoundedSlope, StepSizeStudy, study_step_size
 from ..protocol.question import Question
 from ..runtime.batching import batched_section
@@ -41,7 +42,7 @@ def step_sizes_view(section: Section, question: Question, asked: AskedRecord) ->
         asked,
         study,
         study.errors,
-        sentence=_sentence(study, str(question.wrt), grid.span),
+        sentence=_sentence(study, section_names(section), grid.span),
         left=study.left.value,
         right=study.right.value,
         rounding=precision,
@@ -59,23 +60,23 @@ def _derivative(section: Section, x: float, grad_output: float) -> tuple[float |
     return unless_backward_fails(ask, lambda: None)
 
 
-def _sentence(study: StepSizeStudy, wrt: str, span: float) -> str:
+def _sentence(study: StepSizeStudy, names: Names, span: float) -> str:
     """The slope, the best step or why none works, and the result of the Taylor test."""
     best, left, right = map(_slope_text, (study.best, study.left, study.right))
-    slope = _SENTENCES[study.kind].format(slope=best, left=left, right=right)
-    at = f"At {wrt} = {format_number(study.at, span)}"
-    return " ".join([f"{at} {slope}", *_best_step(study), *_taylor(study), *_at_a_kink(study)])
+    slope = names.say(_SENTENCES[study.kind], slope=best, left=left, right=right)
+    at = f"At {names.wrt} = {format_number(study.at, span)}"
+    return " ".join([f"{at} {slope}", *_best_step(study), *_taylor(study, names), *_at_a_kink(study, names)])
 
 
 _SENTENCES = {
-    "smooth": "forward has slope {slope}.",
-    "kink": "forward has a kink: its slope is {left} on the left and {right} on the right.",
-    "cusp": "forward has a cusp: its slope is {left} on the left and {right} on the right.",
-    "jump": "forward jumps, and has no slope: the finer the step, the larger every difference.",
-    "pole": "forward grows without bound, and has no slope.",
-    "edge": "forward is defined on one side only: its slope is {left} on the left and {right} on the right.",
+    "smooth": "{forward} has slope {slope}.",
+    "kink": "{forward} has a kink: its slope is {left} on the left and {right} on the right.",
+    "cusp": "{forward} has a cusp: its slope is {left} on the left and {right} on the right.",
+    "jump": "{forward} jumps, and has no slope: the finer the step, the larger every difference.",
+    "pole": "{forward} grows without bound, and has no slope.",
+    "edge": "{forward} is defined on one side only: its slope is {left} on the left and {right} on the right.",
     "unresolved": "no step gives a slope to rely on: the differences do not settle.",
-    "no value": "forward has no finite value, and so no slope.",
+    "no value": "{forward} has no finite value, and so no slope.",
 }
 
 
@@ -91,17 +92,17 @@ def _best_step(study: StepSizeStudy) -> list[str]:
     ]
 
 
-def _taylor(study: StepSizeStudy) -> list[str]:
+def _taylor(study: StepSizeStudy, names: Names) -> list[str]:
     """The Taylor test: the order at which forward departs from the line with backward's slope (2 for a tangent)."""
     if study.analytical is None or study.taylor_order is None:
         return []
-    departs = f"From the line with backward's slope, {format_number(study.analytical)}, forward departs"
+    departs = f"From the line with {names.backward}'s slope, {format_number(study.analytical)}, {names.forward} departs"
     if study.taylor_order > _TANGENT_ORDER:
         return [f"{departs} with the square of the step: that line is its tangent."]
     return [f"{departs} in proportion to the step: that line is not its tangent."]
 
 
-def _at_a_kink(study: StepSizeStudy) -> list[str]:
+def _at_a_kink(study: StepSizeStudy, names: Names) -> list[str]:
     if study.kind != "kink" or study.analytical is None:
         return []
     low, high = sorted((study.left.value, study.right.value))
@@ -110,7 +111,7 @@ def _at_a_kink(study: StepSizeStudy) -> list[str]:
     relation = "one of those between, all of which are" if between else "neither is"
     return [
         "Central differences find the mean of the two. "
-        f"backward returns {format_number(study.analytical)}, {relation} right."
+        f"{names.backward} returns {format_number(study.analytical)}, {relation} right."
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.curve.evaluation import Evaluation
-from ..numerics.sentences.places import Names, section_names
+from ..numerics.sentences.names import Names, section_names
 from ..numerics.sentences.verdict_sentence import whole_range_sentences
 from ..numerics.status import Status
 from ..protocol.question import Question
@@ -19,9 +19,10 @@ from .common import ViewAnswer, evaluate_and_judge, record_of, view_answer, why_
 def whole_range_view(section: Section, question: Question, asked: AskedRecord) -> ViewAnswer:
     """The document: one row a point, spaced more widely away from 0. Raises ``FunctionFailed``."""
     evaluation, _ = evaluate_and_judge(section, question)
-    summary = whole_range_summary(evaluation, section_names(section))
+    names = section_names(section)
+    summary = whole_range_summary(evaluation, names)
     found: dict[str, Any] = {**(summary or {"reach": None, "finite": None, "intervals": []})}
-    found["sentence"] = found.get("sentence") or _why_nothing(evaluation, str(question.wrt))
+    found["sentence"] = found.get("sentence") or _why_nothing(evaluation, names)
     return view_answer(asked, evaluation, evaluation.whole_range, **found)
 
 
@@ -39,9 +40,9 @@ def whole_range_summary(evaluation: Evaluation, names: Names) -> BeyondRecord | 
     )
 
 
-def _why_nothing(evaluation: Evaluation, wrt: str) -> str:
-    if reason := why_nothing_compared(evaluation, wrt):
+def _why_nothing(evaluation: Evaluation, names: Names) -> str:
+    if reason := why_nothing_compared(evaluation, names):
         return reason
     if evaluation.whole_range is None:
         return "There is nothing to compare: two equal calls of the Function differ."
-    return f"There is nothing to compare: the Function cannot be called near {wrt} = 0, where the check starts."
+    return f"There is nothing to compare: the Function cannot be called near {names.wrt} = 0, where the check starts."

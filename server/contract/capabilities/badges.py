@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 
 from ...numerics.differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind, differentiate
 from ...numerics.sampling.grid import Grid
-from ...numerics.sentences.places import complex_inputs
+from ...numerics.sentences.names import complex_inputs
 from ...numerics.studies.complex import ComplexStudy, study_complex
 from ...protocol.listed import listed
 from ...runtime.arguments import result_tuple, tensors_of

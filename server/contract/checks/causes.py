@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ...numerics.sentences.places import complex_part
+from ...numerics.sentences.names import complex_part
 from ...runtime.arguments import PARTS, BoundFunction, ConstantArgument
 from ..examination.session import CheckSession
 from ..examination.slopes import TensorSlopes, tensor_slopes

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import torch
 
 from ...numerics.formatting.numbers import format_number
-from ...numerics.linearity.violation import describe_violation
-from ...numerics.sentences.places import complex_part
+from ...numerics.sentences.names import complex_part, section_names
+from ...numerics.sentences.violation_sentence import describe_violation
 from ...protocol.listed import listed
 from ...runtime.failure import describe_exception
 from ...runtime.rng import irregular_tensor
@@ -38,7 +38,7 @@ def _gradout_inplace(session: CheckSession) -> Iterator[CheckFinding]:
         seen = _change(name, then, now)
     else:
         name = session.source.parameter(1, *BACKWARD_METHODS) or "grad_output"
-        seen = describe_violation(found, session.section.wrt) if found else ""
+        seen = describe_violation(found, section_names(session.section)) if found else ""
     yield CheckFinding(
         "error",
         seen,
@@ -86,7 +86,7 @@ def _gradout_strides(session: CheckSession) -> Iterator[CheckFinding]:
                 yield found
                 return
     if found_law := session.laws.at("layout"):
-        yield _astray(session, describe_violation(found_law, session.section.wrt))
+        yield _astray(session, describe_violation(found_law, section_names(session.section)))
 
 
 _LAYOUTS: dict[Layout, str] = {
@@ -151,7 +151,8 @@ def _shaped(session: CheckSession) -> Iterator[Call]:
 def _nonlinear(session: CheckSession) -> Iterator[CheckFinding]:
     broken = [each for each in session.laws.findings if each.law in _LAWS]
     if broken:
-        name, seen = session.section.wrt.partition("[")[0], describe_violation(broken[0], session.section.wrt)
+        name = session.section.wrt.partition("[")[0]
+        seen = describe_violation(broken[0], section_names(session.section))
     else:
         name, seen = _broken_law(session)
     if not seen:

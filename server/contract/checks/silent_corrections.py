@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ...numerics.formatting.numbers import format_number
-from ...numerics.sentences.places import complex_part
+from ...numerics.sentences.names import complex_part
 from ...protocol.listed import listed
 from ...runtime.arguments import PARTS
 from ...runtime.arrays import dtype_name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number
 from ..sentences.places import describe_intervals
 from ..verdict.verdict import Verdict, judged_curve
-from .evidence import Evidence, Hypothesis, gather_evidence
+from .evidence import Evidence, gather_evidence
 from .masked import not_finite, partly_right, reversed_mask, wrong_mask
 from .nonlinear import nonlinear
 from .offset import added_term, float32_rounding, low_precision
@@ -25,12 +24,13 @@ from .scaled import (
     learned_step,
     zero_gradient,
 )
+from .stories import Story
 from .surrogate_shapes import bump, straight_through, window
 from .swapped_inputs import swapped_inputs
 
 _MIN_SLOPE = 0.1  # pattern: ratios to slopes below this share of the largest are not told, and that is said
 # From the simplest to the most contrived: the first that fits is reported.
-_HYPOTHESES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
+_HYPOTHESES: tuple[Callable[[Evidence], Story | None], ...] = (
     not_finite,
     zero_gradient,
     float32_rounding,
@@ -50,23 +50,11 @@ _HYPOTHESES: tuple[Callable[[Evidence], Hypothesis | None], ...] = (
     constant_response,
     partly_right,
 )
-_NO_EXPLANATION = (
-    "No simple explanation was found: what backward returns is no multiple of the slope, no mask and no window"
-)
-_ANOTHER_FUNCTION = "What backward returns is the slope of another function, the surrogate that is declared"
 # Kinds of story about grad_output that may be reported together with one about the slopes.
 _COMBINABLE = ("layout", "written to", "does not add")
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """Why backward differs: the ``kind`` of story in a word or two, and the story in a sentence or two."""
-
-    kind: str
-    sentence: str
-
-
-def diagnose(evaluation: Evaluation, verdict: Verdict) -> Diagnosis | None:
+def diagnose(evaluation: Evaluation, verdict: Verdict) -> Story | None:
     """The simplest story of what backward does wrong, or by design otherwise than forward calls for.
 
     It fits all rows that could be judged within the tolerance of their dtype, but for 1 % at most, which it names.
@@ -77,15 +65,16 @@ def diagnose(evaluation: Evaluation, verdict: Verdict) -> Diagnosis | None:
         return None
     with np.errstate(all="ignore"):
         story = nonlinear(evaluation, verdict)
-        if story is None or story[0] in _COMBINABLE:
+        if story is None or story.kind in _COMBINABLE:
             slope = _slope_hypothesis(evaluation, verdict)
-            if story and slope and slope[0] != "unexplained":
-                story = story[0], f"{story[1]} In addition, {slope[1][0].lower()}{slope[1][1:]}"
+            if story and slope and slope.kind != "unexplained":
+                more = f"{slope.sentence[0].lower()}{slope.sentence[1:]}"
+                story = Story(story.kind, f"{story.sentence} In addition, {more}")
             story = story or slope
-    return Diagnosis(*story) if story else None
+    return story
 
 
-def _slope_hypothesis(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
+def _slope_hypothesis(evaluation: Evaluation, verdict: Verdict) -> Story | None:
     """What backward returned, beside the slopes that it is judged by, or else beside those of forward."""
     if not evaluation.grad_output:
         return None
@@ -96,7 +85,7 @@ def _slope_hypothesis(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | 
             if not verdict.against.intervals:
                 return None
             at = describe_intervals(verdict.against.intervals, evaluation, data.names)
-            return "only in part", f"backward is right at every point that was judged, and wrong between them {at}."
+            return data.tell("only in part/between", where=at)
         if verdict.against is verdict.forward:
             return _first_fit(data) or _unexplained(data)
         if explanation := _first_fit(data):
@@ -105,22 +94,21 @@ def _slope_hypothesis(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | 
     return (_first_fit(meant) or _unexplained(meant)) if meant.wrong.any() else None
 
 
-def _first_fit(data: Evidence) -> Hypothesis | None:
+def _first_fit(data: Evidence) -> Story | None:
     return next((explanation for hypothesis in _HYPOTHESES if (explanation := hypothesis(data))), None)
 
 
-def _unexplained(data: Evidence) -> Hypothesis:
-    sentence = _ANOTHER_FUNCTION if data.designed else _NO_EXPLANATION
+def _unexplained(data: Evidence) -> Story:
+    none = data.tell("another function" if data.designed else "no explanation")[1]
     if data.all_flat:
-        returned = _range_text(data.returned[data.wrong])
-        return "unexplained", f"{sentence}. {data.owner} is flat; backward returns {returned} times grad_output."
+        return data.tell("unexplained/flat", none=none, factor=_range_text(data.returned[data.wrong]))
     steep = data.wrong & (np.abs(data.slope) >= _MIN_SLOPE * largest_magnitude(data.slope[data.judged])) & data.moving
     if not np.isfinite(data.returned[steep]).any():
-        return "unexplained", f"{sentence}."
+        return data.tell("unexplained", none=none)
     share = _range_text((data.returned / data.slope)[steep])
     times = f"it is {share} times the slope of {data.owner}" if data.returned[steep].any() else "it is 0"
     where = "" if (steep == data.wrong).all() else f" and {data.owner} is at least a tenth as steep as anywhere,"
-    return "unexplained", f"{sentence}. Where the two differ{where} {times}."
+    return data.tell("unexplained/share", none=none, where=where, times=times)
 
 
 def _range_text(values: Array) -> str:

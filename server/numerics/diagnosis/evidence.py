@@ -14,12 +14,12 @@ from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, PointKind
 from ..differentiation.noise import STEEPNESS_QUANTILE
-from ..sentences.places import Names, describe_rows, section_names
+from ..sentences.names import Names, section_names
+from ..sentences.places import describe_rows
 from ..status import STATUS_WORDS, Status
 from ..tolerance import tolerance_for
 from ..verdict.point_judge import Comparison, conditioning
-
-Hypothesis = tuple[str, str]  # the kind of a story in a word or two, and the story in a sentence or two
+from .stories import Story, tell
 
 JUDGED_STATUSES = np.isin(np.arange(len(STATUS_WORDS)), (Status.AGREES, Status.SUBGRADIENT, Status.DIFFERS))
 # The two shares of the wrong rows that decide whether a story is told.
@@ -133,10 +133,18 @@ class Evidence:
             return np.nan, np.nan
         return median, scatter + torch.finfo(self.evaluation.section.dtype).eps * abs(median)
 
+    def tell(self, story: str, **parts: str) -> Story:
+        """A story of the table, with what it calls things."""
+        return tell(story, self.names, owner=self.owner, **parts)
+
     @property
     def agrees(self) -> str:
         """The verb phrase for a backward where it returns the slope; one that is declared to differ is not judged."""
         return f"follows {self.owner}" if self.designed else "is right"
+
+    def unless_designed(self, why: str) -> str:
+        """What is called wrong, where it is not declared."""
+        return "" if self.designed else why
 
     def everywhere(self, exceptions: Mask) -> str:
         """Everywhere but where the story leaves rows out."""
@@ -157,7 +165,7 @@ def gather_evidence(evaluation: Evaluation, compared: Comparison, curve: Curve, 
         section=evaluation.section.alone(also=None),
         evaluation=evaluation,
         names=section_names(evaluation.section),
-        owner="forward" if curve is evaluation.numerical else "its surrogate",
+        owner=section_names(evaluation.section).forward if curve is evaluation.numerical else "its surrogate",
         designed=designed,
         x=evaluation.rows.x,
         values=curve.values,
@@ -176,15 +184,15 @@ def gather_evidence(evaluation: Evaluation, compared: Comparison, curve: Curve, 
     )
 
 
-def describe_factor(factor: str) -> str:
+def describe_factor(factor: str, names: Names) -> str:
     """The verb phrase for a backward that returns ``factor`` times ``grad_output``."""
-    return "passes grad_output on unchanged" if factor == "1" else f"returns {times_grad_output(factor)}"
+    return f"passes {names.grad_output} on unchanged" if factor == "1" else f"returns {times(factor, names)}"
 
 
-def times_grad_output(factor: str) -> str:
+def times(factor: str, names: Names) -> str:
     """The product of ``factor`` and ``grad_output`` in words."""
-    plain = {"0": "0", "1": "grad_output unchanged", "−1": "−grad_output"}
-    return plain.get(factor, f"{factor} times grad_output")
+    plain = {"0": "0", "1": f"{names.grad_output} unchanged", "−1": f"−{names.grad_output}"}
+    return plain.get(factor, f"{factor} times {names.grad_output}")
 
 
 def _scaled(scale: Array | float, slope: Array) -> Array:

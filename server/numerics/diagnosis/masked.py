@@ -9,7 +9,8 @@ from ...protocol.listed import counted, listed
 from ...runtime.arrays import Mask, largest_magnitude
 from ..formatting.numbers import format_measured, format_number
 from ..sentences.places import MOST_PLACES, runs_among
-from .evidence import EXCEPTIONS, MIN_ROWS, SURE, Evidence, Hypothesis, describe_factor
+from .evidence import EXCEPTIONS, MIN_ROWS, SURE, Evidence, describe_factor
+from .stories import Story
 from .unused_saved import unused_saved
 
 # pattern: a formula without its mask is continuous at the border: it changes there by at most this share of its size.
@@ -17,17 +18,17 @@ _MAX_LEAP = 0.1
 _MOST_LEFT = 0.5  # pattern: the most of the slope that a reversed mask leaves where forward moves
 
 
-def not_finite(data: Evidence) -> Hypothesis | None:
+def not_finite(data: Evidence) -> Story | None:
     """Hypothesis: NaN or an infinity where forward has a slope, and right everywhere else."""
     rows = data.wrong & ~np.isfinite(data.returned)
     if not rows.any() or (rows != data.wrong).any():
         return None
     what = listed(sorted({format_number(value) for value in data.returned[rows].tolist()}))
-    sentence = f"backward returns {what} {data.where(rows)}, where {data.owner} is finite"
-    return "not finite", f"{sentence}." if (rows == data.judged).all() else f"{sentence}, and is right elsewhere."
+    rest = "" if (rows == data.judged).all() else ", and is right elsewhere"
+    return data.tell("not finite", what=what, where=data.where(rows), rest=rest)
 
 
-def wrong_mask(data: Evidence) -> Hypothesis | None:
+def wrong_mask(data: Evidence) -> Story | None:
     """Hypothesis: right where forward has a slope, but not 0 where it is flat: a mask is missing or misplaced."""
     leaks = data.wrong & data.flat
     elsewhere = np.count_nonzero(data.wrong & data.moving)
@@ -36,25 +37,26 @@ def wrong_mask(data: Evidence) -> Hypothesis | None:
     borders = _pairs_of(data, leaks, data.moving)
     leap = np.abs(np.diff(data.returned[borders])).max(initial=0.0)
     continuous = bool(borders.size) and leap <= _MAX_LEAP * largest_magnitude(data.returned[data.judged])
-    right = f"backward {data.agrees} where {'that' if data.designed else data.owner} moves"
+    right = f"{data.names.backward} {data.agrees} where {'that' if data.designed else data.owner} moves"
     runs = [slice(first, last + 1) for first, last in runs_among(data.flat, data.judged)]
     shares = [leaks[run][data.flat[run]].mean() for run in runs]
     # Each stretch on which forward is flat leaks as a whole, or not at all.
     if all(min(share, 1 - share) <= EXCEPTIONS for share in shares):
-        sentence = f"{right}, but where it is flat, {data.where(leaks)}, backward {_answer_or_bounds(data, leaks)}"
+        said = {"right": right, "where": data.where(leaks), "does": _answer_or_bounds(data, leaks)}
         if not continuous:
-            return "leaky mask", f"{sentence}{': the mask leaks' * (not data.designed)}."
+            return data.tell("leaky mask", why=data.unless_designed(": the mask leaks"), **said)
         unused = unused_saved(data.section, data.x[data.judged])
         them = "them" if len(unused) > 1 else "it"
-        saves = f" forward saves {listed(counted(unused))}, and backward never uses {them}." if unused else ""
-        return "mask missing", f"{sentence}: {'it has no mask' if data.designed else 'the mask is missing'}.{saves}"
+        saves = data.tell("mask missing/saves", saved=listed(counted(unused)), them=them)[1] if unused else ""
+        why = "it has no mask" if data.designed else "the mask is missing"
+        return data.tell("mask missing", why=why, saves=saves, **said)
     if not continuous or len(borders) < len(runs_among(leaks, data.judged)) or len(borders) > MOST_PLACES:
         return None
-    sentence = f"{right}, but {_answer_or_bounds(data, leaks)} also {data.where(leaks)}, where {data.owner} is flat"
-    return "mask misplaced", f"{sentence}{': the border of the mask is in the wrong place' * (not data.designed)}."
+    why, does = data.unless_designed(": the border of the mask is in the wrong place"), _answer_or_bounds(data, leaks)
+    return data.tell("mask misplaced", right=right, does=does, where=data.where(leaks), why=why)
 
 
-def reversed_mask(data: Evidence) -> Hypothesis | None:
+def reversed_mask(data: Evidence) -> Story | None:
     """Hypothesis: the mask is reversed: backward returns what belongs to the other side of each border."""
     two = _two_levels(data)
     if not two or not two[0].any() or not two[1].any():
@@ -70,10 +72,9 @@ def reversed_mask(data: Evidence) -> Hypothesis | None:
     if not (np.abs(data.returned[lower]) > data.precision * largest_magnitude(data.returned[lower])).mean() >= SURE:
         return None
     does = f"returns {format_measured(ratio, within)} times the slope of {data.owner}" if ratio else "returns 0"
-    what = "is flat" if (lower <= data.flat).all() else "is less steep"
-    sentence = f"Where {data.owner} moves, {data.where(upper)}, backward {does}, and where it {what}, it"
-    said = f"{sentence} {_answer_or_bounds(data, lower)}"
-    return "mask reversed", f"{said}{': the mask is reversed' * (not data.designed)}."
+    is_flat = "is flat" if (lower <= data.flat).all() else "is less steep"
+    otherwise, why = _answer_or_bounds(data, lower), data.unless_designed(": the mask is reversed")
+    return data.tell("mask reversed", where=data.where(upper), does=does, is_flat=is_flat, otherwise=otherwise, why=why)
 
 
 def _two_levels(data: Evidence) -> tuple[Mask, Mask] | None:
@@ -96,7 +97,7 @@ def _fits(data: Evidence, rows: Mask, ratio: float, level: float | None = None) 
     return bool((np.abs(data.returned[rows] - expected) <= allowed).mean() >= 1 - EXCEPTIONS)
 
 
-def partly_right(data: Evidence) -> Hypothesis | None:
+def partly_right(data: Evidence) -> Story | None:
     """Hypothesis: right on part of the axis; on the rest 0, constant, or a multiple of the slope."""
     right = data.judged & ~data.wrong
     runs = runs_among(data.wrong, data.judged)
@@ -111,12 +112,11 @@ def partly_right(data: Evidence) -> Hypothesis | None:
             return None
         answers[answer] = answers.get(answer, np.zeros_like(rows)) | rows
     if all(first == last for first, last in runs):
-        wrong = [f"{answer} {data.where(rows)}" for answer, rows in answers.items()]
-        return "only in part", f"backward {listed(wrong)}, and {data.agrees} everywhere else."
-    if len(answers) == 1:
-        return "only in part", f"backward {data.agrees} only {data.where(right)}: elsewhere it {next(iter(answers))}."
-    wrong = [f"{data.where(rows)} it {answer}" for answer, rows in answers.items()]
-    return "only in part", f"backward {data.agrees} only {data.where(right)}: {listed(wrong)}."
+        wrong = listed([f"{answer} {data.where(rows)}" for answer, rows in answers.items()])
+        return data.tell("only in part/at points", answers=wrong, agrees=data.agrees)
+    places = [data.where(rows) if len(answers) > 1 else "elsewhere" for rows in answers.values()]
+    wrong = listed([f"{place} it {answer}" for place, answer in zip(places, answers, strict=True)])
+    return data.tell("only in part", agrees=data.agrees, where=data.where(right), otherwise=wrong)
 
 
 def _pairs_of(data: Evidence, some: Mask, others: Mask) -> NDArray[np.intp]:
@@ -131,8 +131,8 @@ def _pairs_of(data: Evidence, some: Mask, others: Mask) -> NDArray[np.intp]:
 def _answer_or_bounds(data: Evidence, rows: Mask) -> str:
     """What backward does on these rows, in a word or by its bounds."""
     share = data.returned[rows]
-    bounds = f"returns from {format_number(share.min())} to {format_number(share.max())} times grad_output"
-    return _answer(data, rows) or bounds
+    bounds = f"from {format_number(share.min())} to {format_number(share.max())}"
+    return _answer(data, rows) or describe_factor(bounds, data.names)
 
 
 def _answer(data: Evidence, rows: Mask) -> str | None:
@@ -142,7 +142,7 @@ def _answer(data: Evidence, rows: Mask) -> str | None:
         return f"returns {format_number(returned[0])}"
     share, within = data.typical(returned)
     if (np.abs(returned - share) <= data.precision * abs(share)).all():
-        return describe_factor(format_measured(share, within))
+        return describe_factor(format_measured(share, within), data.names)
     if np.count_nonzero(rows & data.moving) < max(MIN_ROWS, SURE * returned.size):
         return None
     ratio, within = data.typical((data.returned / data.slope)[rows & data.moving])

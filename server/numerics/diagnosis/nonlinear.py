@@ -15,12 +15,15 @@ from ...runtime.failure import FunctionFailed
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS
 from ..formatting.numbers import MOST_DIGITS, format_measured, format_number
-from ..linearity.violation import Law, describe_violation
-from ..sentences.places import MOST_PLACES, Names, describe_point, describe_rows, runs_among, section_names
+from ..linearity.violation import Law
+from ..sentences.names import Names, section_names
+from ..sentences.places import MOST_PLACES, describe_point, describe_rows, runs_among
+from ..sentences.violation_sentence import describe_violation
 from ..tolerance import tolerance_for
 from ..verdict.point_judge import Comparison
 from ..verdict.verdict import Verdict
-from .evidence import JUDGED_STATUSES, MAX_ALONE, Hypothesis, times_grad_output
+from .evidence import JUDGED_STATUSES, MAX_ALONE, times
+from .stories import Story, tell
 
 # By the size of the dtype in bytes. The factors are powers of two, which change no digit.
 _FACTOR = {8: 1024.0, 4: 1024.0, 2: 16.0}  # sample: how many times larger and smaller grad_output is made
@@ -39,7 +42,6 @@ _KINDS: dict[Law, str] = {
     "adds": "does not add",
 }
 _EXPLAINED: tuple[Law, ...] = ("zero", "odd", "scales")  # of which more can be told than their finding says
-_POWER = "What backward returns grows with grad_output to the power {}."
 _POWER_TOLERANCE = 1e-3  # bound: how far the measured power of grad_output may be from a multiple of one half
 
 
@@ -110,9 +112,9 @@ def collect_responses(evaluation: Evaluation, compared: Comparison) -> Responses
     return Responses(evaluation, section_names(section), compared.intervals, at, base, factor, *answers)
 
 
-def nonlinear(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
+def nonlinear(evaluation: Evaluation, verdict: Verdict) -> Story | None:
     """The story of the law of linearity that backward breaks, None if it breaks none."""
-    linearity, wrt = evaluation.linearity, section_names(evaluation.section).wrt
+    linearity, names = evaluation.linearity, section_names(evaluation.section)
     broken = [finding for finding in map(linearity.at, _KINDS) if finding]
     if not broken:
         return None
@@ -121,23 +123,23 @@ def nonlinear(evaluation: Evaluation, verdict: Verdict) -> Hypothesis | None:
             responses = collect_responses(evaluation, verdict.forward)
         except FunctionFailed:
             violation = next((each for each in broken if each.message), broken[0])
-            return "raises", describe_violation(violation, wrt)
+            return Story("raises", describe_violation(violation, names))
         for hypothesis in (_ignores_grad_output, _adds_term, _depends_on_sign, _not_proportional):
             if explanation := hypothesis(responses):
                 return explanation
-    return _KINDS[broken[0].law], describe_violation(broken[0], wrt)
+    return Story(_KINDS[broken[0].law], describe_violation(broken[0], names))
 
 
-def _ignores_grad_output(to: Responses) -> Hypothesis | None:
+def _ignores_grad_output(to: Responses) -> Story | None:
     """Whether grad_output is ignored: the same is returned for every value of it."""
     if not to.none.any() or not all(to.same(each, to.plain) for each in (to.none, to.opposite, to.larger)):
         return None
-    what = "the bare slope of forward, " if to.right(to.plain) else ""
+    what = f"the bare slope of {to.names.forward}, " if to.right(to.plain) else ""
     given = listed([format_number(each) for each in (0.0, to.base, -to.base, to.factor * to.base)])
-    return "grad_output forgotten", f"backward forgets grad_output: it returns {what}the same for grad_output {given}."
+    return tell("grad_output forgotten", to.names, what=what, given=given)
 
 
-def _adds_term(to: Responses) -> Hypothesis | None:
+def _adds_term(to: Responses) -> Story | None:
     """Whether a term is added that is returned for grad_output 0 too."""
     added = to.apart(to.none, np.zeros_like(to.none)) & (to.none != 0)
     if not added.any():
@@ -145,10 +147,10 @@ def _adds_term(to: Responses) -> Hypothesis | None:
     term = _term(to)
     row = int(np.abs(np.where(added, to.none, 0.0)).argmax())
     what = term or f"{format_number(to.none[row])} at {to.names.wrt} = {describe_point(to.x[row], to.evaluation)}"
-    sentence = f"Even for grad_output 0 backward returns {what}: it adds a term that does not come from the loss"
-    rest = ", to what is otherwise the slope of forward" if to.right((to.plain - to.none) / to.base) else ""
+    slope = f", to what is otherwise the slope of {to.names.forward}"
+    rest = slope if to.right((to.plain - to.none) / to.base) else ""
     decay = ", as weight decay does" if term and to.names.wrt in term else ""
-    return "added term", f"{sentence}{decay}{rest}."
+    return tell("added term", to.names, term=what, decay=decay, rest=rest)
 
 
 def _term(to: Responses) -> str:
@@ -161,31 +163,29 @@ def _term(to: Responses) -> str:
     return ""
 
 
-def _depends_on_sign(to: Responses) -> Hypothesis | None:
+def _depends_on_sign(to: Responses) -> Story | None:
     """Whether the response to −grad_output is not the negative of that to grad_output."""
     differ = to.apart(-to.opposite, to.plain)
     if not differ.any():
         return None
     if to.same(to.opposite, to.plain):
         if (power := _power(to)) is not None:
-            return "power of grad_output", _POWER.format(format_number(power))
+            return tell("power of grad_output", to.names, power=format_number(power))
         one, other = format_number(-to.base), format_number(to.base)
-        lost = f"backward loses the sign of grad_output: for {one} it returns the same as for {other}."
-        return "sign of grad_output", lost
-    sentence = "What backward returns depends on the sign of grad_output"
+        return tell("sign of grad_output/lost", to.names, one=one, other=other)
     rows = np.zeros_like(to.at)
     rows[to.at] = differ
     runs = runs_among(rows, to.at)
     phrases = [_answers_by_sign(to, run) for run in runs] if to.evaluation.structure == "together" else []
-    none = "So this is not the gradient of any one function."
     if phrases and len(phrases) <= MOST_PLACES and all(phrases):
-        return "sign of grad_output", f"{sentence}: {'; '.join(phrases)}. {none}"
+        return tell("sign of grad_output", to.names, how="; ".join(phrases))
     row = int(np.abs(np.where(differ, to.plain + to.opposite, 0.0)).argmax())
-    return "sign of grad_output", (
-        f"{sentence}: at {to.names.wrt} = {describe_point(to.x[row], to.evaluation)} it returns "
-        f"{format_number(to.plain[row])} for grad_output {format_number(to.base)} and {format_number(to.opposite[row])}"
-        f" for {format_number(-to.base)}, which should differ in their sign alone. {none}"
+    how = (
+        f"at {to.names.wrt} = {describe_point(to.x[row], to.evaluation)} it returns {format_number(to.plain[row])} for "
+        f"{format_number(to.base)} and {format_number(to.opposite[row])} for {format_number(-to.base)}, which should "
+        "differ in their sign alone"
     )
+    return tell("sign of grad_output", to.names, how=how)
 
 
 def _answers_by_sign(to: Responses, run: tuple[int, int]) -> str:
@@ -203,33 +203,28 @@ def _answers_by_sign(to: Responses, run: tuple[int, int]) -> str:
 
 def _answer(to: Responses, share: Array, here: Mask) -> str:
     if np.ptp(share) <= to.slack * largest_magnitude(share):
-        return times_grad_output(format_measured(float(share[0]), to.slack * abs(float(share[0]))))
+        return times(format_measured(float(share[0]), to.slack * abs(float(share[0]))), to.names)
     error = EVIDENCE_BOUNDS * to.evaluation.numerical.slopes.error[to.at][here]
     off = np.abs(share - to.slope[here]) - error
     allowed = tolerance_for(1.0, to.evaluation.section.dtype).rtol * largest_magnitude(share)
-    return "grad_output times the slope of forward" if (off <= allowed).all() else ""
+    return f"{to.names.grad_output} times the slope of {to.names.forward}" if (off <= allowed).all() else ""
 
 
-def _not_proportional(to: Responses) -> Hypothesis | None:
+def _not_proportional(to: Responses) -> Story | None:
     """Whether the response is not proportional to grad_output: normalised, clipped, or a power of it."""
     factor = to.factor
     differ = to.apart(to.larger / factor, to.plain) | to.apart(to.smaller * factor, to.plain)
     if not differ.any():
         return None
     if (power := _power(to)) is not None:
-        if power == 0:
-            said = "only its sign counts, and for any size of it backward returns the same"
-            return "normalises", f"backward normalises grad_output: {said}."
-        return "power of grad_output", _POWER.format(format_number(power))
-    if bound := _clipping_bound(to, differ & (to.larger != 0) & (to.smaller != 0)):
-        return "clips", f"backward clips {bound}: for a larger grad_output it returns no more."
+        return tell("power of grad_output" if power else "normalises", to.names, power=format_number(power))
+    if clipped := _clipping_bound(to, differ & (to.larger != 0) & (to.smaller != 0)):
+        return tell("clips", to.names, what=clipped[0], bound=clipped[1])
     row = int(np.abs(np.where(differ, to.larger / factor - to.plain, 0.0)).argmax())
-    return "not in proportion", (
-        f"What backward returns is not in proportion to grad_output: at {to.names.wrt} = "
-        f"{describe_point(to.x[row], to.evaluation)} it returns {format_number(to.plain[row])} for "
-        f"{format_number(to.base)}, {format_number(to.larger[row])} for {format_number(factor * to.base)} and "
-        f"{format_number(to.smaller[row])} for {format_number(to.base / factor)}."
-    )
+    numbers = {"plain": to.plain[row], "larger": to.larger[row], "smaller": to.smaller[row]}
+    numbers |= {"one": to.base, "large": factor * to.base, "small": to.base / factor}
+    written = {name: format_number(float(number)) for name, number in numbers.items()}
+    return tell("not in proportion", to.names, x=describe_point(to.x[row], to.evaluation), **written)
 
 
 def _power(to: Responses) -> float | None:
@@ -244,17 +239,17 @@ def _power(to: Responses) -> float | None:
     return power if np.abs(steps - power).max() < _POWER_TOLERANCE and power != 1 else None
 
 
-def _clipping_bound(to: Responses, some: Mask) -> str:
-    """The bound at which grad_output, or what is returned, is clipped; empty if neither is."""
+def _clipping_bound(to: Responses, some: Mask) -> tuple[str, str] | None:
+    """What is clipped, grad_output or what is returned, and the bound of that; None if neither is."""
     if not some.any():
-        return ""
+        return None
     base, small = abs(to.base), np.abs(to.smaller * to.factor / to.base)[some]
     plain, large = np.abs(to.plain)[some], np.abs(to.larger)[some]
-    for what, bounds in (("grad_output", large / small), ("what it returns", large)):
+    for what, bounds in ((to.names.grad_output, large / small), ("what it returns", large)):
         bound = float(bounds[0])
-        clipped = np.minimum(base * small, bound * small if what == "grad_output" else bound)
+        clipped = np.minimum(base * small, bound * small if what == to.names.grad_output else bound)
         sharp = (np.abs(clipped - plain) <= to.slack * largest_magnitude(plain)).all()
         text = format_measured(bound, to.slack * bound)
         if sharp and np.ptp(bounds) <= to.slack * bound and bound < to.factor * base and len(text) <= MOST_DIGITS:
-            return f"{what} at ±{text}"
-    return ""
+            return what, text
+    return None

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from ...runtime.arrays import Array, largest_magnitude, mantissa_bits
-from ..formatting.numbers import format_measured
+from ..formatting.numbers import format_measured, two_digits
 from ..tolerance import TOLERANCE_ULPS
-from .evidence import MANY_ROWS, Evidence, Hypothesis
+from .evidence import MANY_ROWS, Evidence
+from .stories import Story
 
 # An added term is a multiple of a unit, which is 1, x or y.
-_MOST_DECAY = 0.1  # pattern: a weight decays by a small share of itself
 _MIN_UNIT = 1e-3  # sample: the term is estimated from rows where its unit is more than this share of the largest
 # pattern: a number this many powers of two smaller still has all its bits where numbers are rounded as computed.
 _SMALL_BITS = 4
@@ -23,7 +23,7 @@ _AS_IF = ", as if it computed in {}: it returns {} significant bits instead of {
 _IN_PART = ": part of it is computed in torch.float32, though its inputs and outputs are torch.float64"
 
 
-def added_term(data: Evidence) -> Hypothesis | None:
+def added_term(data: Evidence) -> Story | None:
     """Hypothesis: the slope plus a constant or a multiple of x or y, times ``grad_output``."""
     if np.count_nonzero(data.smooth) < MANY_ROWS:
         return None
@@ -36,16 +36,14 @@ def added_term(data: Evidence) -> Hypothesis | None:
             continue
         size = format_measured(abs(share), within)
         term = symbol if size == "1" and symbol else f"{size} {symbol}".rstrip()
-        sum_ = f"(the slope of {data.owner} {'−' if share < 0 else '+'} {term})"
-        sentence = f"backward returns grad_output times {sum_} {data.everywhere(exceptions)}"
-        kind = f"added multiple of {'x' if symbol == data.names.wrt else 'y'}" if symbol else "added constant"
-        decays = symbol == data.names.wrt and 0 < share <= _MOST_DECAY and not data.designed
-        decay = ", as weight decay does" if decays else ""
-        return kind, f"{sentence}: it adds a term{decay}."
+        decay = ", as weight decay does" if symbol == data.names.wrt and share > 0 else ""
+        story = f"added multiple of {'x' if symbol == data.names.wrt else 'y'}" if symbol else "added constant"
+        term = f"{'−' if share < 0 else '+'} {term}"
+        return data.tell(story, term=term, where=data.everywhere(exceptions), decay=data.unless_designed(decay))
     return None
 
 
-def float32_rounding(data: Evidence) -> Hypothesis | None:
+def float32_rounding(data: Evidence) -> Story | None:
     """Hypothesis: the slope rounded to float32; all that is returned are numbers of float32."""
     rows = data.decisive
     returned, slope = data.returned[rows], data.slope[rows]
@@ -57,10 +55,10 @@ def float32_rounding(data: Evidence) -> Hypothesis | None:
     allowed = _FLOAT32_ULPS * torch.finfo(torch.float32).eps * np.abs(slope) + data.band[rows]
     if off.size == 0 or (near != returned).any() or (off > allowed).any():
         return None
-    return _rounding(off / largest_magnitude(slope), _AS_IF.format(torch.float32, 24, 53))
+    return _rounding(data, off / largest_magnitude(slope), _AS_IF.format(torch.float32, 24, 53))
 
 
-def low_precision(data: Evidence) -> Hypothesis | None:
+def low_precision(data: Evidence) -> Story | None:
     """Hypothesis: the slope computed in a dtype of fewer significant bits than the chosen one."""
     own = torch.finfo(data.evaluation.section.dtype).eps
     returned = data.returned[data.judged]
@@ -74,11 +72,11 @@ def low_precision(data: Evidence) -> Hypothesis | None:
         if not fits[rows].all():
             return None
         bits, full = (1 - int(np.log2(eps)) for eps in (info.eps, own))
-        return _rounding(off[rows] / steepest, _AS_IF.format(dtype, bits, full))
+        return _rounding(data, off[rows] / steepest, _AS_IF.format(dtype, bits, full))
     return _partly_float32(data)
 
 
-def _partly_float32(data: Evidence) -> Hypothesis | None:
+def _partly_float32(data: Evidence) -> Story | None:
     """Hypothesis: the slope, part of it computed in float32 and converted back: its error varies from row to row."""
     if data.evaluation.section.dtype != torch.float64:
         return None
@@ -89,14 +87,13 @@ def _partly_float32(data: Evidence) -> Hypothesis | None:
         return None
     if (np.abs(off) > allowed).any() or np.std(np.diff(off)) < _MIN_ROUGHNESS * np.sqrt(np.mean(off**2)):
         return None
-    return _rounding(np.abs(off) / top, _IN_PART)
+    return _rounding(data, np.abs(off) / top, _IN_PART)
 
 
-def _rounding(off: Array, why: str) -> Hypothesis:
+def _rounding(data: Evidence, off: Array, why: str) -> Story:
     """The story of a backward that rounds; ``off`` is by how much, in shares of the largest slope."""
     worst = float(off.max())
-    by = f"It is off by up to {format_measured(worst, 0.4 * worst)} of the largest slope."
-    return "low precision", f"backward is right except for rounding{why}. {by}"
+    return data.tell("low precision", why=why, off=two_digits(worst))
 
 
 def _is_rounded_to(returned: Array, dtype: torch.dtype, own: float) -> bool:

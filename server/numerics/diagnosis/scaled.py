@@ -17,7 +17,8 @@ from ...runtime.vjp import uneven
 from ..differentiation.finite_differences import PointKind, differentiate
 from ..formatting.numbers import constant_name, format_measured, format_number, simplest_number
 from ..tolerance import ALIKE_SHARE
-from .evidence import MANY_ROWS, MIN_ROWS, Evidence, Hypothesis, describe_factor
+from .evidence import MANY_ROWS, MIN_ROWS, Evidence, describe_factor
+from .stories import Story
 from .swapped_inputs import conjugate_slope, swapped_inputs
 
 # What is looked at first for a factor of x or y; the story that passes is then held against every row.
@@ -33,14 +34,13 @@ _FACTOR_ROWS = 5  # budget: the rows at which the factor is measured again with 
 _MAX_ELEMENTS = 64  # budget: in a tensor larger than this no element is looked for
 
 
-def zero_gradient(data: Evidence) -> Hypothesis | None:
+def zero_gradient(data: Evidence) -> Story | None:
     """Hypothesis: backward returns 0 everywhere, although the slope is not 0."""
     exceptions = data.exceptions(0.0) if data.moving.any() else None
     if exceptions is None or (not data.evaluation.returned_none and _reaches_elsewhere(data)):
         return None
     what = "None, which autograd takes for 0," if data.evaluation.returned_none else "0"
-    rows = data.everywhere(exceptions)
-    return "blocked", f"backward returns {what} {rows}, although {data.owner} moves: no gradient gets through."
+    return data.tell("blocked", what=what, where=data.everywhere(exceptions))
 
 
 def _reaches_elsewhere(data: Evidence) -> bool:
@@ -53,7 +53,7 @@ def _reaches_elsewhere(data: Evidence) -> bool:
     return found is not None and bool(found.any())
 
 
-def constant_factor(data: Evidence) -> Hypothesis | None:
+def constant_factor(data: Evidence) -> Story | None:
     """Hypothesis: the slope times a constant."""
     if np.count_nonzero(data.moving) < MIN_ROWS:
         return None
@@ -70,14 +70,14 @@ def constant_factor(data: Evidence) -> Hypothesis | None:
     if factor < 0 and (story := conjugate_slope(data, factor, within, rows)):
         return story
     if text == "−1":
-        return "reversed", f"backward returns the slope of {data.owner} with its sign reversed {rows}."
+        return data.tell("reversed", where=rows)
     named = held_value_behind(data, abs(factor))
     if not named and _depends_on_held(data, abs(factor)):
-        sentence = f"backward returns {text} times the slope of {data.owner} {rows}, a factor that changes with"
-        return "constant factor", f"{sentence} what the other inputs are held at."
+        because = ", a factor that changes with what the other inputs are held at"
+        return data.tell("constant factor", factor=text, where=rows, because=because)
     reasons = [*["its sign is reversed"] * (factor < 0), *_factor_names(data, abs(factor), within, named)]
     because = f": {listed(reasons)}" if reasons else ""
-    return "constant factor", f"backward returns {text} times the slope of {data.owner} {rows}{because}."
+    return data.tell("constant factor", factor=text, where=rows, because=because)
 
 
 def _depends_on_held(data: Evidence, size: float) -> bool:
@@ -122,7 +122,7 @@ def _plain_name(value: float, within: float) -> str:
     return constant_name(value, within) or format_number(near) * (near == float(f"{near:.4g}"))
 
 
-def factor_of_x(data: Evidence) -> Hypothesis | None:
+def factor_of_x(data: Evidence) -> Story | None:
     """Hypothesis: the slope times or divided by a simple expression in x and y."""
     rows = np.flatnonzero(data.moving & (data.returned != 0) & np.isfinite(data.returned))
     if rows.size < MANY_ROWS:
@@ -140,7 +140,7 @@ def factor_of_x(data: Evidence) -> Hypothesis | None:
     return None
 
 
-def bare_exponential(data: Evidence) -> Hypothesis | None:
+def bare_exponential(data: Evidence) -> Story | None:
     """Hypothesis: the slope times an exponential of x that is not y, and nothing else."""
     found = _exponential(data)
     if found is None or found.constant != "1":
@@ -149,7 +149,7 @@ def bare_exponential(data: Evidence) -> Hypothesis | None:
     return None if is_y[data.judged].all() else found.story(data)
 
 
-def exponential_factor(data: Evidence) -> Hypothesis | None:
+def exponential_factor(data: Evidence) -> Story | None:
     """Hypothesis: the slope times a multiple of an exponential of x."""
     found = _exponential(data)
     return found.story(data) if found else None
@@ -163,14 +163,13 @@ class _Exponential:
     constant: str
     exceptions: Mask
 
-    def story(self, data: Evidence) -> Hypothesis:
+    def story(self, data: Evidence) -> Story:
         """What is said of it."""
         factor = _product(self.constant, f"exp({_product(format_number(abs(self.rate)), data.names.wrt)})")
         at = data.everywhere(self.exceptions)
         if self.rate > 0:
-            return "extra factor", f"backward returns {factor} times the slope of {data.owner} {at}."
-        sentence = f"Times {factor}, what backward returns is the slope of {data.owner}"
-        return "missing factor", f"{sentence} {at}{_missing(factor, data)}."
+            return data.tell("extra factor", factor=factor, where=at)
+        return data.tell("missing factor", factor=factor, where=at, missing=_missing(factor, data))
 
 
 def _exponential(data: Evidence) -> _Exponential | None:
@@ -190,14 +189,14 @@ def _exponential(data: Evidence) -> _Exponential | None:
     return _Exponential(near, written, exceptions)
 
 
-def constant_response(data: Evidence) -> Hypothesis | None:
+def constant_response(data: Evidence) -> Story | None:
     """Hypothesis: a constant times ``grad_output`` everywhere, although the slope changes."""
     share, within = data.typical(data.returned[data.judged])
     exceptions = data.exceptions(0.0, share) if share and np.isfinite(share) else None
     if exceptions is None:
         return None
-    sentence = f"backward {describe_factor(format_measured(share, within))} {data.everywhere(exceptions)}"
-    return "straight-through", f"{sentence}, whatever the slope of {data.owner}."
+    does = describe_factor(format_measured(share, within), data.names)
+    return data.tell("straight-through", does=does, where=data.everywhere(exceptions))
 
 
 def _factors(data: Evidence) -> Iterator[tuple[str, Array]]:
@@ -219,7 +218,7 @@ def _factors(data: Evidence) -> Iterator[tuple[str, Array]]:
     yield f"{by}³", x**3
 
 
-def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool) -> Hypothesis | None:
+def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool) -> Story | None:
     nonzero = np.abs(factor) > _MIN_FACTOR * np.nanmax(np.abs(factor[data.judged]))
     some = data.moving & nonzero
     share = data.returned[some] / data.slope[some]
@@ -235,18 +234,16 @@ def _factor_hypothesis(data: Evidence, symbol: str, factor: Array, missing: bool
     inverse = format_measured(*_inverse(constant, within))
     lacks = _product(inverse, symbol) if missing else f"{inverse}/{symbol}"
     if (np.abs(data.returned - response)[data.judged] <= data.precision * abs(response)).all():
-        does = describe_factor(format_measured(response, error))
-        return "missing factor", f"backward {does} {at}{_missing(lacks, data)}."
+        does = describe_factor(format_measured(response, error), data.names)
+        return data.tell("missing factor/of a constant", does=does, where=at, missing=_missing(lacks, data))
     if missing:
-        sentence = f"Times {lacks}, what backward returns is the slope of {data.owner}"
-        return "missing factor", f"{sentence} {at}{_missing(lacks, data)}."
-    times = _product(format_measured(constant, within), symbol)
-    return "extra factor", f"backward returns {times} times the slope of {data.owner} {at}."
+        return data.tell("missing factor", factor=lacks, where=at, missing=_missing(lacks, data))
+    return data.tell("extra factor", factor=_product(format_measured(constant, within), symbol), where=at)
 
 
 def _missing(factor: str, data: Evidence) -> str:
     """What a factor that would make backward right is said to be, where its absence is not declared."""
-    return "" if data.designed else f": the factor {factor} is missing"
+    return data.unless_designed(f": the factor {factor} is missing")
 
 
 def _product(constant: str, symbol: str) -> str:
@@ -315,7 +312,7 @@ def held_elements(section: Section) -> Iterator[tuple[str, str, int, float]]:
                 yield called, name, place, value
 
 
-def learned_step(data: Evidence) -> Hypothesis | None:
+def learned_step(data: Evidence) -> Story | None:
     """Hypothesis: (y − h) / x for a step size x and a held h that is rounded: the slope y / x, and −h / x from within.
 
     Where h is out of the range of what it is rounded to, it is the slope itself.
@@ -335,7 +332,5 @@ def learned_step(data: Evidence) -> Hypothesis | None:
         if exceptions is not None:
             times = format_measured(factor, data.precision * abs(factor))
             product_ = f"{times} times " * (times != "1")
-            quotient = f"({data.names.of} − {name}) / {data.names.wrt}"
-            sentence = f"backward returns {product_}{quotient} {data.everywhere(exceptions)}"
-            return "learned step", f"{sentence}: the gradient of a step size, where what is rounded passes through."
+            return data.tell("learned step", factor=product_, held=name, where=data.everywhere(exceptions))
     return None

@@ -7,7 +7,8 @@ import numpy as np
 from ...runtime.arrays import EPSILON, Array, finite_rise
 from ..formatting.numbers import format_measured
 from ..sentences.places import MOST_PLACES, runs_among
-from .evidence import MIN_ROWS, Evidence, Hypothesis, describe_factor
+from .evidence import MIN_ROWS, Evidence, describe_factor
+from .stories import Story
 
 _MAX_LOBE = 0.25  # pattern: beside a bump there may be lobes of this share of its height
 _CUT = 1e-4  # pattern: a bump that is higher than this share of its height at an end of the range goes on beyond it
@@ -15,7 +16,7 @@ _CUT = 1e-4  # pattern: a bump that is higher than this share of its height at a
 _MONOTONE_ULPS = 4.0
 
 
-def straight_through(data: Evidence) -> Hypothesis | None:
+def straight_through(data: Evidence) -> Story | None:
     """Hypothesis: a straight-through estimator, a constant times ``grad_output`` everywhere."""
     share, within = data.typical(data.returned[data.judged])
     if not (data.all_flat and share and np.isfinite(share)):
@@ -23,12 +24,11 @@ def straight_through(data: Evidence) -> Hypothesis | None:
     exceptions = data.exceptions(0.0, share)
     if exceptions is None:
         return None
-    does = describe_factor(format_measured(share, within))
-    sentence = f"{_flat(data)}, yet backward {does} {data.everywhere(exceptions)}"
-    return _named(data, sentence, "straight-through", "a straight-through estimator")
+    does = describe_factor(format_measured(share, within), data.names)
+    return _stands_in(data, "straight-through/of steps", does=does, where=data.everywhere(exceptions))
 
 
-def window(data: Evidence) -> Hypothesis | None:
+def window(data: Evidence) -> Story | None:
     """Hypothesis: a rectangular window, a constant times ``grad_output`` on a few intervals, 0 or another elsewhere."""
     if not data.all_flat:
         return None
@@ -42,17 +42,18 @@ def window(data: Evidence) -> Hypothesis | None:
     runs = runs_among(inside, data.judged)
     if exceptions is None or exceptions.any() or len(runs) > MOST_PLACES or np.count_nonzero(inside) < MIN_ROWS:
         return None
-    does, otherwise = (describe_factor(format_measured(*each)) for each in ((share, within), (rest, rest_within)))
-    sentence = f"{_flat(data)}, yet backward {does} {data.where(inside)} and {otherwise} elsewhere"
-    return _named(data, sentence, "window", f"a window{' of two levels' if rest else ''}")
+    shares = (share, within), (rest, rest_within)
+    does, otherwise = (describe_factor(format_measured(*each), data.names) for each in shares)
+    levels = " of two levels" if rest else ""
+    return _stands_in(data, "window", does=does, where=data.where(inside), otherwise=otherwise, levels=levels)
 
 
-def _named(data: Evidence, sentence: str, kind: str, name: str) -> Hypothesis:
+def _stands_in(data: Evidence, story: str, **parts: str) -> Story:
     """By that name where forward jumps: where it does not move at all, nothing is stood in for."""
-    return (kind, f"{sentence}: {name}.") if _moves(data) else ("unfounded", f"{sentence}.")
+    return data.tell(story if _moves(data) else f"unfounded/{story.partition('/')[0]}", flat=_flat(data), **parts)
 
 
-def bump(data: Evidence) -> Hypothesis | None:
+def bump(data: Evidence) -> Story | None:
     """Hypothesis: ``grad_output`` times a bump with one peak, and low lobes beside it at most."""
     known = np.isfinite(data.returned)
     x, share = data.x[known], data.returned[known]
@@ -71,12 +72,11 @@ def bump(data: Evidence) -> Hypothesis | None:
     area = _short(float(np.sum(np.diff(x) * (share[1:] + share[:-1]) / 2)))
     cut = max(abs(share[0]), abs(share[-1])) > _CUT * abs(share[peak])
     area += " in this range" if cut else ""
-    place = f"{data.names.wrt} = {format_measured(at, cell / 2)}"
     finite = data.values[np.isfinite(data.values)]
     rise = float(finite[-1] - finite[0])
     rises = f", where {data.owner} rises by {_short(rise)}" if rise else ""
-    sentence = f"{_flat(data)}, yet backward returns grad_output times a bump: {_short(share[peak])} high at {place}"
-    return "bump", f"{sentence}{width}{lobes}, with area {area}{rises}."
+    said = {"width": width, "lobes": lobes, "area": area, "rises": rises}
+    return data.tell("bump", flat=_flat(data), peak=_short(share[peak]), at=format_measured(at, cell / 2), **said)
 
 
 def _width(left: float | None, at: float, right: float | None, cell: float, data: Evidence) -> str:

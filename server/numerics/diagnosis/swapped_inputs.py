@@ -15,21 +15,22 @@ from ...runtime.section import Section
 from ...runtime.symmetric_inputs import swept_shape
 from ..differentiation.finite_differences import EVIDENCE_BOUNDS, WIDEST_STEP, Ladder
 from ..formatting.numbers import format_measured
-from ..sentences.places import complex_part
-from .evidence import EXCEPTIONS, MAX_ALONE, SURE, SURE_ERROR, Evidence, Hypothesis
+from ..sentences.names import complex_part
+from .evidence import EXCEPTIONS, MAX_ALONE, SURE, SURE_ERROR, Evidence
+from .stories import Story
 
 _MAX_TOGETHER = 128  # budget: the rows that are looked at where they share a call
 # sample: where the other input is swept, beside its value, as shares of that, or of 1 where that is more.
 _OFFSETS = np.array([-0.7, -0.3, 0.2, 0.6, 0.9])
 
 
-def swapped_inputs(data: Evidence) -> Hypothesis | None:
+def swapped_inputs(data: Evidence) -> Story | None:
     """Hypothesis: the derivative of forward with respect to another input of the same shape."""
     section, grad_output = data.section, data.evaluation.grad_output
     shape = swept_shape(section)
     others = [each.name for each in section.op.inputs if each.name != section.wrt and each.shape == shape]
     rows = np.flatnonzero(data.smooth & np.isfinite(data.returned))
-    if not others or data.owner != "forward" or not rows.size:
+    if not others or data.owner != data.names.forward or not rows.size:
         return None
     limit = _MAX_TOGETHER if data.evaluation.structure == "together" else MAX_ALONE
     rows = evenly_chosen(rows, limit)
@@ -42,10 +43,7 @@ def swapped_inputs(data: Evidence) -> Hypothesis | None:
         except FunctionFailed:
             continue
         name = other + data.names.wrt[len(section.wrt) :]
-        sentence = f"What backward returns for {data.names.wrt} is the derivative of forward with respect to {name}"
-        if both:
-            return "swapped", f"{sentence}, and the other way round: the two gradients are swapped."
-        return "of another input", f"{sentence}."
+        return data.tell("swapped" if both else "of another input", other=name)
     return None
 
 
@@ -81,7 +79,7 @@ def slopes_by(section: Section, other: str, x: Array, grad_output: float) -> tup
     return value, error
 
 
-def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> Hypothesis | None:
+def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> Story | None:
     """The story of a part whose slope comes back times a negative ``factor``, and the other part's times −``factor``.
 
     ``within`` is how well the factor is known, ``rows`` says where that holds.
@@ -90,7 +88,7 @@ def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> 
     name, part = complex_part(section.wrt)
     other = name + PARTS[1 - PARTS.index(part)] if part else ""
     places = np.flatnonzero(data.smooth & np.isfinite(data.returned))
-    if other not in dict(section.inputs) or data.owner != "forward" or not places.size:
+    if other not in dict(section.inputs) or data.owner != data.names.forward or not places.size:
         return None
     x = data.x[evenly_chosen(places, MAX_ALONE)]
     grad_output = data.evaluation.grad_output
@@ -105,11 +103,8 @@ def conjugate_slope(data: Evidence, factor: float, within: float, rows: str) -> 
     across = complex_part(section.of)[1] == PARTS[1]
     times = format_measured(-factor if (part == PARTS[1]) != across else factor, max(within, data.precision))
     times = {"1": "", "−1": "minus "}.get(times, f"{times} times ")
-    slope_of = "the slope, times grad_output," if across else "the slope"
-    return "conjugated", (
-        f"For {name} backward returns {times}the complex conjugate of {slope_of} {rows}: torch’s convention is "
-        "∂L/∂Re z + i ∂L/∂Im z, for a holomorphic f conj(f′) · grad_output."
-    )
+    slope_of = f"the slope, times {data.names.grad_output}," if across else "the slope"
+    return data.tell("conjugated", name=name, times=times, slope=slope_of, where=rows)
 
 
 def _returned(section: Section, other: str, x: float, grad_output: float) -> float:

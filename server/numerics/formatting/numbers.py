@@ -64,19 +64,20 @@ def format_number(value: float, span: float = math.inf) -> str:
         return "∞" if value > 0 else "−∞"
     value += 0.0  # −0 is 0
     more = math.ceil(math.log10(abs(value)) - math.log10(span)) if value and span < math.inf else 0
-    return (
-        f"{value:.{min(max(4, 4 + more), 17)}g}".replace("e-0", "e-")
-        .replace("e+0", "e")
-        .replace("e+", "e")
-        .replace("-", "−")
-    )
+    return typeset(f"{value:.{min(max(4, 4 + more), 17)}g}")
+
+
+def typeset(number: str) -> str:
+    """The digits of a number with a true minus sign, and no more of its exponent than it needs."""
+    digits, e, exponent = number.partition("e")
+    return f"{digits}e{int(exponent)}".replace("-", "−") if e else digits.replace("-", "−")
 
 
 def format_distinct(value: float, other: float) -> str:
     """The number as text, with enough digits to differ from the ``other``."""
     if not (math.isfinite(value) and math.isfinite(other)) or format_number(value) != format_number(other):
         return format_number(value)
-    return f"{value:.15g}".replace("-", "−")
+    return typeset(f"{value:.15g}")
 
 
 def format_measured(value: float, within: float) -> str:
@@ -87,7 +88,7 @@ def format_measured(value: float, within: float) -> str:
     long = len(repr(abs(near)).partition("e")[0].replace(".", "").strip("0")) > MOST_DIGITS
     if long and abs(float(f"{value:.4g}")) != 1:
         text = f"{value:.4g}"
-    return text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e").replace("-", "−")
+    return typeset(text)
 
 
 def constant_name(value: float, within: float) -> str:

@@ -13,11 +13,11 @@ _ZERO = 1e-9  # bound: a slope counts as 0 below this share of the largest slope
 
 _PATTERNS = {
     "zero": "No output moves with any input here.",
-    "diagonal": "It is diagonal: no output depends on any input but its own.",
-    "rows": "No row of {of} depends on any row of {wrt} but its own.",
-    "lower": "It is triangular: no output depends on an input after its own.",
-    "upper": "It is triangular: no output depends on an input before its own.",
-    "dense": "It is dense: every output depends on every input.",
+    "diagonal": "{it} is diagonal: no output depends on any input but its own.",
+    "rows": "{it} is diagonal by rows: no row of {of} depends on any row of {wrt} but its own.",
+    "lower": "{it} is triangular: no output depends on an input after its own.",
+    "upper": "{it} is triangular: no output depends on an input before its own.",
+    "dense": "{it} is dense: every output depends on every input.",
 }
 
 _OWN = ("diagonal", "rows", "lower", "upper")  # patterns by which an output may depend on its own input, or on none
@@ -46,9 +46,8 @@ def sparsity_sentence(jacobian: Jacobian) -> str:
     word, nonzero = sparsity_pattern(jacobian), dependence_mask(jacobian)
     if word == "sparse":
         return f"{np.count_nonzero(nonzero)} of {nonzero.size} cells are not 0."
-    sentence = _PATTERNS.get(word, "").format(of=jacobian.rows.name, wrt=jacobian.across.name)
-    if not jacobian.whole:
-        sentence = sentence.replace("It is", "This block is").replace("No row", "In this block no row")
+    it = "It" if jacobian.whole else "This block"
+    sentence = _PATTERNS.get(word, "").format(it=it, of=jacobian.rows.name, wrt=jacobian.across.name)
     still = int((~nonzero).all(axis=1).sum())
     alone = f" {still} of {len(nonzero)} outputs move with no input here." if still and word in _OWN else ""
     return sentence + alone

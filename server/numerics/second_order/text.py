@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -13,20 +12,20 @@ from ...runtime.graph import CallGraph
 from ...runtime.section import Section
 from ...schema.section import VerdictWord
 from ..curve.evaluation import Evaluation
-from ..diagnosis.diagnose import Diagnosis, diagnose
+from ..diagnosis.diagnose import diagnose
+from ..diagnosis.stories import Story
 from ..formatting.numbers import format_distinct, format_number
-from ..sentences.places import Names, describe_intervals, describe_point, describe_range, unbroken_stretches
+from ..sentences.names import Names
+from ..sentences.places import describe_intervals, describe_point, describe_range, unbroken_stretches
 from ..sentences.verdict_sentence import verdict_sentence
 from ..verdict.verdict import Verdict
 
-_UNNAMED = "a saved tensor"
-_TERMS = re.compile(r"(?<!double )\b(forward|backward)\b|(?<!its own )\bgrad_output\b", re.ASCII)
-_RAISED = " raised "  # what follows this word is quoted from the Function's exception
+_UNNAMED = "the saved tensor"
 _REMEDY = "recompute it there from the inputs that were saved, or declare @once_differentiable"
 
 
 def saved_intermediates(section: Section, t: float) -> tuple[str, ...]:
-    """Tensors kept for backward that are neither inputs nor outputs, as ``ctx.name`` or ``a saved tensor``, each once.
+    """Tensors kept for backward that are neither inputs nor outputs, as ``ctx.name`` or ``the saved tensor``.
 
     Only those of floating point; empty where the section cannot be evaluated at ``t``.
     """
@@ -47,17 +46,6 @@ def saved_intermediates(section: Section, t: float) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def one_derivative_further(sentence: str, grad_input: str) -> str:
-    """The same sentence one derivative further on, where ``grad_input`` (as ``grad_x[0,1]``) stands for forward.
-
-    What a Function said when it raised stays as it is.
-    """
-    head, raised, quotation = sentence.partition(_RAISED)
-    words = {"forward": grad_input, "backward": "double backward", "grad_output": "its own grad_output"}
-    result = _TERMS.sub(lambda found: words[found[0]], head) + raised + quotation
-    return f"D{result[1:]}" if result.startswith("double") else result
-
-
 def second_order_sentence(evaluation: Evaluation, verdict: Verdict, names: Names, first: VerdictWord) -> str:
     """What was found of double backward; ``first`` is the word on the first derivative, ``names.of`` grad_input's."""
     if verdict.word == "unsupported":
@@ -65,34 +53,31 @@ def second_order_sentence(evaluation: Evaluation, verdict: Verdict, names: Names
     if verdict.word == "differs" and _is_silent(evaluation):
         sentence = _silent_zero(evaluation, verdict, names)
     else:
-        sentence = one_derivative_further(verdict_sentence(evaluation, verdict, names), names.of)
+        sentence = verdict_sentence(evaluation, verdict, names)
     if verdict.word == "differs":
         return _with_first(sentence, first)
     return " ".join((sentence, *_notes(evaluation, verdict, names, first)))
 
 
-def explain_second_order(first: Section, evaluation: Evaluation, verdict: Verdict, names: Names) -> Diagnosis | None:
+def explain_second_order(first: Section, evaluation: Evaluation, verdict: Verdict, names: Names) -> Story | None:
     """Why double backward differs, or cannot be had; None where there is nothing to explain.
 
     ``first`` is the section whose backward was differentiated.
     """
     failure = evaluation.failure
     if failure and failure.phase == "double backward":
-        return Diagnosis("not differentiable", _not_differentiable(failure.message))
+        return Story("not differentiable", _not_differentiable(failure.message))
     if verdict.word != "differs":
         return None
     x = evaluation.rows.x
-    kept = [each.replace("a saved", "the saved") for each in saved_intermediates(first, float(x[x.size // 2]))]
+    kept = saved_intermediates(first, float(x[x.size // 2]))
     if _is_silent(evaluation):
-        return Diagnosis("no history", _no_history(kept, names))
+        return Story("no history", _no_history(kept, names))
     story = diagnose(evaluation, verdict)
-    if story is None:
-        return None
-    sentence = one_derivative_further(story.sentence, names.of)
-    if kept:
-        unseen = f"Autograd does not see through {listed(kept)}, which forward computed and kept for backward"
-        sentence += f" {unseen}: {_REMEDY}."
-    return Diagnosis(story.kind, sentence)
+    if story is None or not kept:
+        return story
+    unseen = f"Autograd does not see through {listed(kept)}, which forward computed and kept for backward"
+    return Story(story.kind, f"{story.sentence} {unseen}: {_REMEDY}.")
 
 
 def _is_silent(evaluation: Evaluation) -> bool:
@@ -149,7 +134,7 @@ def _notes(evaluation: Evaluation, verdict: Verdict, names: Names, first: Verdic
     return notes
 
 
-def _no_history(saved: list[str], names: Names) -> str:
+def _no_history(saved: tuple[str, ...], names: Names) -> str:
     first = f"What backward returns has no history that leads to {names.wrt}"
     if saved:
         values = listed(saved)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,31 +12,20 @@ from ...schema.verdict_words import verdict_name
 from ..curve.evaluation import Evaluation
 from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import format_distinct, format_number, two_digits
-from ..linearity.violation import BROKEN_LAWS
 from ..status import Status
 from ..verdict.verdict import Verdict, judged_curve
-from .places import Names, describe_meetings, describe_point, describe_stretch, few_points, unbroken_stretches
+from .names import Names
+from .places import describe_meetings, describe_point, describe_stretch, few_points, unbroken_stretches
+from .violation_sentence import name_fault
 
 MOST_WORDS = 20  # budget: words of a headline
 _MOST_PLACES = 2  # pattern: stretches that are named; of more the number is told
 _NOTHING_ASKED = "for grad_output 0 nothing comes back, as it should"
 
 
-@dataclass(frozen=True)
-class _Terms:
-    """What is differentiated, what returns the derivative, and what that is to be."""
-
-    function: str
-    backward: str
-    derivative: str
-
-
 def headline(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One sentence on the curves, or on what the contract finds where the curves match all the same."""
-    terms, op = _Terms("forward", "backward", names.derivative), evaluation.section.op
-    if evaluation.section.order == 2:
-        terms = _Terms("backward", "double backward", "the derivative of what backward returns")
-    candidates = _CANDIDATES[verdict.word](evaluation, verdict, names, terms)
+    op, candidates = evaluation.section.op, _CANDIDATES[verdict.word](evaluation, verdict, names)
     if op.broken and verdict.word.startswith("matches"):
         candidates = _of_contract(op)
     return next(each for each in candidates if len(each.split()) <= MOST_WORDS)
@@ -51,28 +39,28 @@ def _of_contract(specimen: Op) -> Iterator[str]:
     yield f"The curves match, but the contract finds a fault{f': {specimen.check}' if specimen.check else ''}."
 
 
-def _matches(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> Iterator[str]:
     if evaluation.grad_output == 0:
         yield f"Matches, which says little: {_NOTHING_ASKED}."
     draw = " for one random draw" if evaluation.section.one_draw else ""
     if few := few_points(evaluation, verdict.against):
         yield f"Matches{draw} at the {few} that could be judged."
-    main = f"Matches{draw}: {terms.backward} is {terms.derivative}"
+    main = f"Matches{draw}: {names.backward} is {names.derivative}"
     kinks = verdict.against.count(Status.SUBGRADIENT)
     if kinks:
         yield f"{main}; at {'the kink' if kinks == 1 else f'{kinks} kinks'} it returns a subgradient."
     yield f"{main}."
-    yield f"Matches{draw}: {terms.backward} is the derivative it should be."
+    yield f"Matches{draw}: {names.backward} is the derivative it should be."
 
 
-def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names) -> Iterator[str]:
     what = "Matches" if verdict.against is verdict.forward else "Matches its surrogate"
     if evaluation.whole_range is not None and evaluation.whole_range.rounded:
-        yield f"{what} on this range; beyond it rounding takes digits of what {terms.backward} returns."
-    yield f"{what} on this range, but {terms.backward} differs beyond it."
+        yield f"{what} on this range; beyond it rounding takes digits of what {names.backward} returns."
+    yield f"{what} on this range, but {names.backward} differs beyond it."
 
 
-def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -> Iterator[str]:
     differs = verdict_name(verdict.word).capitalize()
     grad_output, one_sided = evaluation.grad_output, evaluation.linearity.breaks("odd")
     sign, other = ("positive", "negative") if grad_output > 0 else ("negative", "positive")
@@ -115,32 +103,32 @@ def _one_number(values: np.ndarray) -> str:
     return written.pop() if len(written) == 1 else ""
 
 
-def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> Iterator[str]:
     compared, row = verdict.against, verdict.against.worst
     where = _where(compared.intervals, evaluation, names)
-    owner = f"{terms.function}’s" if compared is verdict.forward else "its surrogate’s"
+    owner = f"{names.forward}’s" if compared is verdict.forward else "its surrogate’s"
     if compared.worst_cell is not None:
-        yield f"Differs {where}: the area under {terms.backward} is not what {terms.function} rises by."
+        yield f"Differs {where}: the area under {names.backward} is not what {names.forward} rises by."
         yield f"Differs {where}, between the points."
-        yield f"Differs between the points: the area under {terms.backward} is not what {terms.function} rises by."
+        yield f"Differs between the points: the area under {names.backward} is not what {names.forward} rises by."
         return
     if row is None or evaluation.analytical is None:
-        yield f"Differs: {BROKEN_LAWS[evaluation.linearity.findings[0].law]}."
+        yield f"Differs: {name_fault(evaluation.linearity.findings[0].law, names)}."
         return
     curve = judged_curve(evaluation, verdict)
     right = evaluation.grad_output * curve.slopes.value
     returned, expected = float(evaluation.analytical[row]), float(right[row])
     x = describe_point(float(evaluation.rows.x[row]), evaluation)
     if curve.slopes.kind[row] == PointKind.KINK:
-        yield from _differs_at_kink(evaluation, verdict, f"{names.wrt} = {x}", terms, returned)
+        yield from _differs_at_kink(evaluation, verdict, f"{names.wrt} = {x}", names, returned)
         return
     slope = f"{owner} slope is {format_distinct(expected, returned)}"
     if evaluation.grad_output != 1:
         slope = f"{format_distinct(expected, returned)} is right"
     if format_number(returned) == format_number(expected):
         off = two_digits(abs(returned - expected))
-        yield f"Differs {where}: {terms.backward} is off by {off}, more than rounding explains."
-    numbers = f"{terms.backward} returns {format_distinct(returned, expected)}, {slope}"
+        yield f"Differs {where}: {names.backward} is off by {off}, more than rounding explains."
+    numbers = f"{names.backward} returns {format_distinct(returned, expected)}, {slope}"
     rows = compared.status == Status.DIFFERS
     if _one_number(evaluation.analytical[rows]) and _one_number(right[rows]):
         yield f"Differs {where}: {numbers}."
@@ -149,33 +137,33 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Ter
         yield f"Differs: at {names.wrt} = {x} {numbers}."
     yield f"Differs {where}: {numbers}."
     yield f"Differs {where}."
-    yield f"Differs: {terms.backward} is not the derivative it should be."
+    yield f"Differs: {names.backward} is not the derivative it should be."
 
 
 def _differs_at_kink(
-    evaluation: Evaluation, verdict: Verdict, place: str, terms: _Terms, returned: float
+    evaluation: Evaluation, verdict: Verdict, place: str, names: Names, returned: float
 ) -> Iterator[str]:
     slopes, row = judged_curve(evaluation, verdict).slopes, verdict.against.worst
     sides = sorted(float(evaluation.grad_output * side[row]) for side in (slopes.left, slopes.right))
-    at = f"Differs at {place}: {terms.backward} returns {format_number(returned)}"
+    at = f"Differs at {place}: {names.backward} returns {format_number(returned)}"
     if not np.isfinite(sides).all():
-        yield f"{at}, where {terms.function} has a cusp."
+        yield f"{at}, where {names.forward} has a cusp."
     yield f"{at}, but gradients from {format_number(sides[0])} to {format_number(sides[1])} are right."
 
 
-def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> Iterator[str]:
     if not (evaluation.deterministic or evaluation.section.one_draw):
-        yield f"Undecided: {terms.function} answers differently each time, so there is no slope to measure."
+        yield f"Undecided: {names.forward} answers differently each time, so there is no slope to measure."
     elif evaluation.section.one_draw and verdict.against.intervals:
-        yield f"Undecided: {terms.function} is random, and one draw does not tell its average slope."
+        yield f"Undecided: {names.forward} is random, and one draw does not tell its average slope."
     elif not np.isfinite(evaluation.forward).any():
-        yield f"Undecided: {terms.function} has no finite value on this range."
+        yield f"Undecided: {names.forward} has no finite value on this range."
     elif evaluation.numerical.unseen:
-        yield f"Undecided: {terms.function} moves in steps too close together to be seen on this range."
-    yield f"Undecided: the differences of {terms.function} are too uncertain to judge {terms.backward} by."
+        yield f"Undecided: {names.forward} moves in steps too close together to be seen on this range."
+    yield f"Undecided: the differences of {names.forward} are too uncertain to judge {names.backward} by."
 
 
-def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> Iterator[str]:
     slopes = evaluation.numerical.slopes.value
     finite = slopes[np.isfinite(slopes)]
     if finite.any():
@@ -183,11 +171,11 @@ def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names, terms: 
     yield f"No gradient comes back for {names.wrt}, and {names.of} does not move with it."
 
 
-def _unsupported(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+def _unsupported(evaluation: Evaluation, verdict: Verdict, names: Names) -> Iterator[str]:
     yield "No second derivative: backward declares that it cannot be differentiated again."
 
 
-def _failed(evaluation: Evaluation, verdict: Verdict, names: Names, terms: _Terms) -> Iterator[str]:
+def _failed(evaluation: Evaluation, verdict: Verdict, names: Names) -> Iterator[str]:
     assert evaluation.failure is not None
     yield f"Fails: {evaluation.failure.brief}."
     yield f"Fails: {evaluation.failure.phase} could not be run; the details say why."

@@ -3,64 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...protocol.listed import listed
-from ...runtime.arguments import PARTS
 from ...runtime.arrays import Interval, Mask
-from ...runtime.section import Section
 from ..curve.evaluation import Evaluation
 from ..formatting.numbers import format_number, simplest_number
 from ..status import Status
 from ..verdict.point_judge import Comparison, unbroken_runs
+from .names import Names
 
 _NEARLY_ALL = 0.9  # pattern: if a smaller share of the points is judged, it is said how many
 _LOCATED = 2e-8  # bound: of the range; beside a kink, which is where it differs most, an edge is known no better
 _MOST_POINTS = 2  # pattern: single points that are named; of more the number is told
-
-
-@dataclass(frozen=True)
-class Names:
-    """What the sentence calls things: the swept element, the output element, and the op's claim."""
-
-    wrt: str
-    of: str
-    claim: str
-    parameter: bool = False
-    """Whether what is swept is a parameter, not a tensor."""
-
-    @property
-    def derivative(self) -> str:
-        """What backward is to return: the derivative of forward, of one element of many, along a part."""
-        if complex_part(self.of)[1] or complex_part(self.wrt)[1]:
-            along = "along" if complex_part(self.wrt)[1] else "with respect to"
-            return f"the derivative of {part_in_words(self.of)} {along} {part_in_words(self.wrt)}"
-        if "[" in self.of + self.wrt:
-            return f"the derivative of {self.of} with respect to {self.wrt}"
-        return "the derivative of forward"
-
-
-def complex_part(element: str) -> tuple[str, str]:
-    """The complex tensor of an element's name, and its part: ``("z", ".real")`` of ``z.real[0]``; no part if real."""
-    name = element.partition("[")[0]
-    return next(((name.removesuffix(part), part) for part in PARTS if name.endswith(part)), (name, ""))
-
-
-def complex_inputs(section: Section) -> tuple[str, ...]:
-    """The complex tensors that the op takes in two parts."""
-    return tuple(dict.fromkeys(name for name, part in (complex_part(each.name) for each in section.op.inputs) if part))
-
-
-def part_in_words(element: str) -> str:
-    """An element's name as one says it: ``the real part of z[0]`` for ``z.real[0]``."""
-    name, part = complex_part(element)
-    where = name + element[len(name + part) :]
-    return f"the {_PARTS_IN_WORDS[part]} part of {where}" if part else where
-
-
-_PARTS_IN_WORDS = dict(zip(PARTS, ("real", "imaginary"), strict=True))
 
 
 def describe_range(evaluation: Evaluation, names: Names) -> str:
@@ -75,7 +31,7 @@ def describe_finite_range(evaluation: Evaluation, names: Names) -> str:
         return f"where it was looked at on {describe_range(evaluation, names)}"
     if (np.isfinite(evaluation.forward) | evaluation.rows.gap).all():
         return f"on all of {describe_range(evaluation, names)}"
-    return f"wherever forward is finite on {describe_range(evaluation, names)}"
+    return f"wherever {names.forward} is finite on {describe_range(evaluation, names)}"
 
 
 def describe_intervals(intervals: Sequence[Interval], evaluation: Evaluation, names: Names) -> str:
@@ -169,21 +125,6 @@ def describe_rows(
         high = _border(evaluation, edges, last, last + 1 + int(after[0])) if after.size else float(x[-1])
         intervals.append((low, high))
     return describe_intervals(intervals, evaluation, names)
-
-
-def section_names(section: Section) -> Names:
-    """What the page calls the elements of a section."""
-    return Names(
-        element_name(section.wrt, section.wrt_index),
-        element_name(section.of, section.of_index),
-        section.op.claim if section.order == 1 else "exact",
-        section.sweeps_parameter,
-    )
-
-
-def element_name(name: str, index: tuple[int, ...]) -> str:
-    """What an element of a tensor is called."""
-    return name + (f"[{','.join(map(str, index))}]" if index else "")
 
 
 def _border(evaluation: Evaluation, edges: Sequence[float], one: int, other: int) -> float:

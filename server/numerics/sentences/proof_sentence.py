@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ...proof.record import Held, Proof, Stretch, Witness
 from ...protocol.listed import listed
 from ...protocol.question import Element
-from ..formatting.numbers import format_number, simplest_number
-from .places import Names
+from ..formatting.numbers import format_number, simplest_number, typeset
+from .names import Names
 
 NOTHING_TO_PROVE = "with grad_output 0 every gradient is 0"
 NOT_INSTALLED = "Proofs need python-flint: pip install 'gradloupe[proof]'."
@@ -122,7 +122,7 @@ def _apart(backward: Stretch, slope: Stretch, above: bool) -> tuple[str, str]:
 
 
 def _digits(value: float) -> str:
-    return repr(value + 0.0).removesuffix(".0").replace("e-0", "e-").replace("-", "−")
+    return typeset(repr(value + 0.0).removesuffix(".0"))
 
 
 def _covered(proof: Proof, names: Names) -> str:

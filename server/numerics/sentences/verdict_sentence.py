@@ -11,22 +11,16 @@ from ..curve.curve import Curve
 from ..curve.evaluation import Evaluation, difference_at
 from ..differentiation.finite_differences import PointKind
 from ..formatting.numbers import describe_share, describe_size, format_distinct, format_number, two_digits
-from ..linearity.violation import BROKEN_LAWS, Law, describe_violation
+from ..linearity.violation import Law
 from ..sampling.grid import Grid
 from ..status import STATUS_WORDS, Status
 from ..verdict.verdict import Verdict, judged_curve
 from ..whole_range.check import WholeRangeCheck, outside_view
-from .places import (
-    Names,
-    describe_finite_range,
-    describe_intervals,
-    describe_point,
-    describe_range,
-    element_name,
-    few_points,
-)
+from .names import Names, capital, element_name
+from .places import describe_finite_range, describe_intervals, describe_point, describe_range, few_points
+from .violation_sentence import describe_violation, name_fault
 
-_ONE_DRAW = "forward draws random numbers; this verdict is for one draw, with the same numbers at every point."
+_ONE_DRAW = "{forward} draws random numbers; this verdict is for one draw, with the same numbers at every point."
 _EXPLAINED_LAWS: tuple[Law, ...] = ("repeats", "untouched", "layout", "adds")  # of which the explanation says the rest
 _MAX_INTERVALS = 3  # budget: stretches beyond the range that are named; of more the number is told
 _MAX_PLACES = 4  # budget: kinks, or jumps, that are named
@@ -34,24 +28,24 @@ _MAX_PLACES = 4  # budget: kinks, or jumps, that are named
 
 def verdict_sentence(evaluation: Evaluation, verdict: Verdict, names: Names) -> str:
     """One to four sentences: what was found, where, by how much, and what kinks and jumps have to do with it."""
-    parts = [_ONE_DRAW] * (evaluation.section.one_draw and not evaluation.failure) + _SENTENCES[verdict.word](
-        evaluation, verdict, names
-    )
+    one_draw = evaluation.section.one_draw and not evaluation.failure
+    parts = [names.say(_ONE_DRAW)] * one_draw + _SENTENCES[verdict.word](evaluation, verdict, names)
     if verdict.word.startswith("matches") or verdict.word == "differs":
+        parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation, names)
         few = few_points(evaluation, verdict.against)
-        parts += _at_kinks(evaluation, verdict) + _at_jumps(evaluation) + [f"{few} could be checked."] * bool(few)
-        parts += _remark(evaluation, verdict, names) + _mirrored_element(evaluation)
+        parts += [f"{few} could be checked."] * bool(few)
+        parts += _remark(evaluation, verdict, names) + _mirrored_element(evaluation, names)
     if verdict.word.startswith("matches") and evaluation.whole_range is not None:
         parts += whole_range_sentences(evaluation.whole_range, evaluation.grid, names)
     if evaluation.hurried:
         parts.append(f"{evaluation.hurried}, so few points were looked at, and only their slopes.")
-    return " ".join(parts)
+    return capital(" ".join(parts))
 
 
 def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     if evaluation.grad_output == 0:
         return _nothing_asked(evaluation, names)
-    sentence = f"backward returns {names.derivative} {describe_finite_range(evaluation, names)}."
+    sentence = f"{names.backward} returns {names.derivative} {describe_finite_range(evaluation, names)}."
     if names.claim == "surrogate":
         return [sentence, "Elsewhere it is designed to follow its surrogate."]
     if names.claim == "broken":
@@ -62,7 +56,10 @@ def _matches(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
 def _nothing_asked(evaluation: Evaluation, names: Names) -> list[str]:
     """For a ``grad_output`` of 0."""
     where = describe_finite_range(evaluation, names)
-    return [f"For grad_output 0 backward returns 0 {where}, as it should.", "That says little of any other."]
+    return [
+        f"For {names.grad_output} 0 {names.backward} returns 0 {where}, as it should.",
+        "That says little of any other.",
+    ]
 
 
 def _matches_here(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -76,32 +73,32 @@ def _matches_surrogate(evaluation: Evaluation, verdict: Verdict, names: Names) -
     follows = f"{describe_finite_range(evaluation, names)} it is that of its surrogate, the dotted curve."
     if verdict.forward.intervals:
         where = describe_intervals(verdict.forward.intervals, evaluation, names)
-        sentences = [f"backward is not {names.derivative} {where}, {DESIGNED}: {follows}"]
+        sentences = [f"{names.backward} is not {names.derivative} {where}, {DESIGNED}: {follows}"]
     elif verdict.forward.count(Status.UNDECIDED):
-        sentences = [f"Whether backward is {names.derivative} is undecided, but {follows}"]
+        sentences = [f"Whether {names.backward} is {names.derivative} is undecided, but {follows}"]
     else:
-        sentences = [f"For this grad_output backward is {names.derivative}, and {follows}"]
+        sentences = [f"For this {names.grad_output} {names.backward} is {names.derivative}, and {follows}"]
     if evaluation.linearity.breaks("odd"):
         other = "negative" if evaluation.grad_output > 0 else "positive"
-        sentences.append(f"For {other} grad_output it follows a different surrogate: flip the sign to see it.")
+        sentences.append(f"For {other} {names.grad_output} it follows a different surrogate: flip the sign to see it.")
     elif evaluation.surrogate_nonlinear:
-        size = "Its surrogate depends on the size of grad_output"
-        sentences.append(f"{size}: what backward returns is not in proportion to it.")
+        size = f"Its surrogate depends on the size of {names.grad_output}"
+        sentences.append(f"{size}: what {names.backward} returns is not in proportion to it.")
     return sentences
 
 
 def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     compared, row = verdict.against, verdict.against.worst
-    target, owner = names.derivative, "forward"
+    target, owner = names.derivative, names.forward
     if compared is not verdict.forward:
         target, owner = f"{names.derivative}, nor of its surrogate,", "its surrogate"
     if compared.worst_cell is not None:
-        return [f"backward does not return {target} {_between_points(evaluation, verdict, names)}"]
+        return [f"{names.backward} does not return {target} {_between_points(evaluation, verdict, names)}"]
     if row is None or evaluation.analytical is None:
         return [_nonlinear(evaluation, names)]
     curve = judged_curve(evaluation, verdict)
     returned, expected = evaluation.analytical[row], evaluation.grad_output * curve.slopes.value[row]
-    claim = f"backward does not return {target} {describe_intervals(compared.intervals, evaluation, names)}"
+    claim = f"{names.backward} does not return {target} {describe_intervals(compared.intervals, evaluation, names)}"
     x = float(evaluation.rows.x[row])
     example = "" if compared.intervals == ((x, x),) else f"at {names.wrt} = {describe_point(x, evaluation)} "
     example += f"it returns {format_distinct(returned, expected)}"
@@ -114,7 +111,7 @@ def _differs(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str
     elif evaluation.grad_output == 1:
         right = f"{owner} has slope {format_distinct(expected, returned)}"
     else:
-        right = f"grad_output times the slope of {owner} is {format_distinct(expected, returned)}"
+        right = f"{names.grad_output} times the slope of {owner} is {format_distinct(expected, returned)}"
     return [f"{claim}: {example}, where {right}{size}."]
 
 
@@ -130,20 +127,21 @@ def _between_points(evaluation: Evaluation, verdict: Verdict, names: Names) -> s
         first, last, low, high = cell, cell + 1, float(area.left[cell]), float(area.right[cell])
     where = f"{describe_point(low, evaluation)} ≤ {names.wrt} ≤ {describe_point(high, evaluation)}"
     rise, integral = float(area.rise[first:last].sum()), float(area.area[first:last].sum())
+    owner = names.forward if curve is evaluation.numerical else "its surrogate"
     return (
-        f"between the points: over {where} {'forward' if curve is evaluation.numerical else 'its surrogate'} "
-        f"changes by {format_distinct(rise, integral)}, and the integral of what backward returns is "
+        f"between the points: over {where} {owner} "
+        f"changes by {format_distinct(rise, integral)}, and the integral of what {names.backward} returns is "
         f"{format_distinct(integral, rise)}{describe_size(abs(rise - integral), rise, of='that change')}."
     )
 
 
 def _nonlinear(evaluation: Evaluation, names: Names) -> str:
     """Which law of linearity backward breaks, where it is right for this ``grad_output``."""
-    right_here = f"For grad_output {format_number(evaluation.grad_output)} backward is right."
+    right_here = f"For {names.grad_output} {format_number(evaluation.grad_output)} {names.backward} is right."
     finding = evaluation.linearity.findings[0]
     if finding.law in _EXPLAINED_LAWS:
-        return f"{right_here} But {BROKEN_LAWS[finding.law]}."
-    violation = describe_violation(finding, names.wrt).removesuffix(".")
+        return f"{right_here} But {name_fault(finding.law, names)}."
+    violation = describe_violation(finding, names).removesuffix(".")
     size = describe_size(abs(finding.returned - finding.expected), finding.expected, of="that")
     size = "" if finding.message or finding.law == "zero" else size
     return f"{right_here} But {violation[0].lower()}{violation[1:]}{size}."
@@ -157,22 +155,23 @@ def _sides(evaluation: Evaluation, curve: Curve, row: int) -> str:
 
 def _undecided(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
     if not (evaluation.deterministic or evaluation.section.one_draw):
-        return [
-            "forward is random: two equal calls return different values, so there is no slope to compare with.",
-            "No numerical gradient is drawn.",
-        ]
+        random = "{forward} is random: two equal calls return different values, so there is no slope to compare with."
+        return [names.say(random), "No numerical gradient is drawn."]
     if evaluation.section.one_draw and verdict.against.intervals:
         where = describe_intervals(verdict.against.intervals, evaluation, names)
         return [
-            f"For this draw backward does not return the slope {where}. Whether it does on average is not measured."
+            f"For this draw {names.backward} does not return the slope {where}.",
+            "Whether it does on average is not measured.",
         ]
     if not np.isfinite(evaluation.forward).any():
-        return [f"forward has no finite value on {describe_range(evaluation, names)}. Choose another range."]
+        return [f"{names.forward} has no finite value on {describe_range(evaluation, names)}. Choose another range."]
     if evaluation.numerical.unseen:
-        on = f"On {describe_range(evaluation, names)} forward has steps that lie closer together than the points"
+        on = (
+            f"On {describe_range(evaluation, names)} {names.forward} has steps that lie closer together than the points"
+        )
         return [f"{on}, so no difference resolves its slope. Choose a smaller range to see them."]
-    on = f"On {describe_range(evaluation, names)} the differences of forward are too uncertain to judge backward by."
-    return [on, "The band shows how uncertain."]
+    uncertain = names.say("the differences of {forward} are too uncertain to judge {backward} by")
+    return [f"On {describe_range(evaluation, names)} {uncertain}.", "The band shows how uncertain."]
 
 
 def _no_gradient(evaluation: Evaluation, verdict: Verdict, names: Names) -> list[str]:
@@ -227,23 +226,23 @@ def _at_kinks(evaluation: Evaluation, verdict: Verdict) -> list[str]:
     return [f"At the kinks at {where} it returns a gradient between those of the two sides, which is right."]
 
 
-def _at_jumps(evaluation: Evaluation) -> list[str]:
+def _at_jumps(evaluation: Evaluation, names: Names) -> list[str]:
     places = [describe_point(each.x, evaluation) for each in evaluation.special if each.kind == "jump"]
     if not places:
         return []
-    return [f"forward jumps at {_first(places, 'other places')}, where it has no slope to compare with."]
+    return [f"{names.forward} jumps at {_first(places, 'other places')}, where it has no slope to compare with."]
 
 
 def _first(places: list[str], others: str) -> str:
     return listed([*places[:_MAX_PLACES], others] if len(places) > _MAX_PLACES else places)
 
 
-def _mirrored_element(evaluation: Evaluation) -> list[str]:
+def _mirrored_element(evaluation: Evaluation, names: Names) -> list[str]:
     """That two elements of a symmetric matrix were moved as one."""
     if not (pair := evaluation.section.also):
         return []
     also = f"{element_name(*pair)} is moved too, and the gradients of both are added"
-    return [f"forward reads one triangle of {pair[0]} only: {also}."]
+    return [f"{names.forward} reads one triangle of {pair[0]} only: {also}."]
 
 
 def whole_range_sentences(wide: WholeRangeCheck, grid: Grid, names: Names) -> list[str]:
@@ -261,11 +260,13 @@ def _agrees_beyond(wide: WholeRangeCheck, grid: Grid, names: Names) -> str:
     counts = np.bincount(wide.status[outside] if outside.any() else wide.status, minlength=len(STATUS_WORDS))
     if not counts[Status.AGREES]:
         return f"{where} nothing could be checked."
-    right = "follows its surrogate too" if names.claim == "surrogate" else "agrees with forward"
+    right = "follows its surrogate too" if names.claim == "surrogate" else f"agrees with {names.forward}"
     if counts[Status.UNDECIDED]:
-        return f"{where} backward {right} wherever differences of forward are precise enough."
+        return f"{where} {names.backward} {right} wherever differences of {names.forward} are precise enough."
     extent = "" if any(wide.ends) else ", up to the largest numbers of the dtype"
-    return f"{where} backward {right}{', wherever forward is finite' if counts[Status.GAP] else extent}."
+    return (
+        f"{where} {names.backward} {right}{f', wherever {names.forward} is finite' if counts[Status.GAP] else extent}."
+    )
 
 
 def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: Grid, names: Names) -> str:
@@ -277,8 +278,8 @@ def _differs_beyond(wide: WholeRangeCheck, outside: tuple[Interval, ...], grid: 
     returned, right = wide.analytical[row], wide.numerical[row]
     example = f"at {names.wrt} = {format_number(wide.x[row])} it returns {format_distinct(returned, right)}"
     is_right = f"{format_distinct(right, returned)} is right{describe_size(abs(returned - right), right)}"
-    example += f", where {'forward has a finite slope' if np.isnan(right) else is_right}"
-    what = "rounding takes digits of what backward returns" if wide.rounded else "backward differs"
+    example += f", where {f'{names.forward} has a finite slope' if np.isnan(right) else is_right}"
+    what = f"rounding takes digits of what {names.backward} returns" if wide.rounded else f"{names.backward} differs"
     return f"Outside this range {what} {where}: {example}."
 
 

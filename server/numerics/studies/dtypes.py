@@ -21,7 +21,7 @@ from ...runtime.section import BackwardResult, Section
 from ..differentiation.noise import relative_precision
 from ..formatting.numbers import format_number
 from ..sampling.grid import POINTS_ONE_BY_ONE, Grid
-from ..sentences.places import complex_inputs
+from ..sentences.names import complex_inputs
 from .complex import ComplexStudy, study_complex
 
 # budget: the points by which an interval is cut in one round, where they share a call and where each needs its own.

@@ -16,7 +16,7 @@ from ...runtime.failure import FunctionFailed
 from ...runtime.plane import Plane
 from ...runtime.reference import reference_of
 from ...runtime.section import Section
-from ..sentences.places import element_name
+from ..sentences.names import element_name
 from .circulation import Rectangles, VectorField, scattered_rectangles
 
 # budget: cells in each direction, and those where each point needs a call of its own (``expensive``).

@@ -13,10 +13,13 @@ from support.sections import Counted, Written, look, op_of, section, written
 
 from gradloupe.ops import OPS, Input
 from gradloupe.server.numerics.linearity.laws import check_linearity
-from gradloupe.server.numerics.linearity.violation import Violation, describe_violation
+from gradloupe.server.numerics.linearity.violation import Violation
+from gradloupe.server.numerics.sentences.names import Names
+from gradloupe.server.numerics.sentences.violation_sentence import describe_violation
 from gradloupe.server.runtime.batching import batched_section
 
 F = torch.nn.functional
+NAMES = Names("x", "y")
 DTYPES = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 GRAD_OUTPUTS = (1.0, -0.3, 0.0)
 
@@ -316,12 +319,12 @@ def test_a_finding_quotes_where_it_is_worst():
         (
             "clipped at 1",
             "scales",
-            "clips or normalises grad_output: for grad_output 1.049e6 at x = 3 it returns 6 where",
+            "not in proportion to grad_output: for grad_output 1.049e6 at x = 3 it returns 6 where",
         ),
-        ("weight decay", "zero", "does not come from the loss: for grad_output 0 at x = 3 it returns 0.03."),
+        ("weight decay", "zero", "not answer grad_output 0 with 0: for grad_output 0 at x = 3 it returns 0.03."),
         ("no zeros, please", "zero", "for grad_output 0 it raises ValueError: nothing to do."),
         ("normalised", "zero", "for grad_output 0 at x = 0.27 it returns NaN."),
-        ("in sixteenths", "scales", "drops a small grad_output: for grad_output −0.00"),
+        ("in sixteenths", "scales", "not in proportion to grad_output: for grad_output −0.00"),
         ("squared", "scales", "not in proportion to grad_output: for grad_output 1.049e6"),
         ("noisy", "repeats", "is not deterministic: called twice with grad_output 1 at x = "),
         ("masked in place", "untouched", "writes to grad_output, which belongs to autograd"),
@@ -332,13 +335,12 @@ def test_a_finding_quotes_where_it_is_worst():
 )
 def test_a_finding_is_said_with_its_numbers(name, law, said):
     finding = examined(backed_by(BROKEN[name][0])).at(law)
-    assert said in describe_violation(finding, "x")
-    assert describe_violation(finding).endswith(".")
+    assert said in describe_violation(finding, NAMES)
 
 
 def test_a_violation_without_numbers_is_described_by_what_was_raised():
     raised = Violation("layout", math.nan, math.nan, math.nan, math.nan, "RuntimeError: no.", "transposed")
-    said = describe_violation(raised, "x")
+    said = describe_violation(raised, NAMES)
     assert "as after y.T" in said
     assert said.endswith("it raises RuntimeError: no.")
 
@@ -368,7 +370,7 @@ def test_a_gradient_that_is_right_for_one_number_alone_but_not_among_others_is_a
     found, verdict = look(written(torch.sin, derivative))
     assert verdict.word == "differs"
     assert [each.law for each in found.linearity.findings] == ["batch"]
-    assert "other elements" in describe_violation(found.linearity.findings[0])
+    assert "other elements" in describe_violation(found.linearity.findings[0], NAMES)
 
 
 # In double precision that is seen, though float32 rounds it away.

@@ -166,7 +166,7 @@ SENTENCES = {
     "a grad_output that is changed in place": (
         ("gradient_changed_in_place",),
         {},
-        "For grad_output 1 backward is right. But backward changes grad_output, which it was only lent.",
+        "For grad_output 1 backward is right. But backward writes to grad_output, which belongs to",
     ),
     "steps that are described where they are seen": (
         (written(lambda x: torch.round(2 * x) / 2, torch.ones_like), -6.0, 6.0),
