@@ -46,12 +46,16 @@ class QuestionRequest(TypedDict):
 
 
 class DescribeRequest(TypedDict):
-    """Asks how an op is called by this recipe, or by its default one."""
+    """Asks how an op is called by this recipe, or by its default one.
+
+    ``gpu`` says whether what does not run on the CPU may be tried on a GPU.
+    """
 
     kind: Literal["describe"]
     op: str
     recipe: str
     before: str
+    gpu: bool
 
 
 class AnswerMessage(TypedDict):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -88,10 +89,27 @@ def _moved(value: Any, device: str | torch.device) -> Any:
     return value
 
 
+class _Gpu:
+    """Whether what does not run on the CPU may be called on a GPU."""
+
+    allowed = True
+
+
+@contextmanager
+def without_gpu() -> Iterator[None]:
+    """Inside, nothing is called on a GPU for want of a call on the CPU."""
+    _Gpu.allowed = False
+    try:
+        yield
+    finally:
+        _Gpu.allowed = True
+
+
 def on_gpu(function: Callable[..., Any]) -> DeviceCall | None:
     """The same called on the GPU of this machine; None where there is none, or where it is called there already."""
     gpu = devices()[0].kind
-    return None if gpu == "cpu" or isinstance(function, DeviceCall) else DeviceCall(function, gpu)
+    here = gpu == "cpu" or not _Gpu.allowed
+    return None if here or isinstance(function, DeviceCall) else DeviceCall(function, gpu)
 
 
 def without_device(function: Callable[..., Any]) -> Callable[..., Any]:

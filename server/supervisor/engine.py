@@ -19,6 +19,7 @@ from ..protocol.load_error import load_error
 from ..protocol.messages import (
     BrokenMessage,
     DescribedMessage,
+    DescribeRequest,
     Greeting,
     HelloMessage,
     QuestionRequest,
@@ -247,8 +248,12 @@ class Engine:
         """Have a user's own op described, and cache that; after a crash for a while only."""
         _, name, recipe = key
         before = self._previous_recipes.get((name, recipe), "")
+        request: DescribeRequest = {"kind": "describe", "op": name, "recipe": recipe, "before": before, "gpu": True}
         try:
-            frame = await self._exchange({"kind": "describe", "op": name, "recipe": recipe, "before": before})
+            try:
+                frame = await self._exchange(request)
+            except GpuLost:  # what is wrong with its call is known from the CPU
+                frame = await self._exchange({**request, "gpu": False})
         except WorkerLost as lost:
             self.last_loss = lost
             self._described[key] = {"kind": "unsolved", "op": inference_crash(lost, stub, recipe), "read": []}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from ...ops import OPS, Op
@@ -25,7 +25,8 @@ from ..protocol.messages import (
     WorkerResult,
 )
 from ..protocol.question import Question
-from ..runtime.devices import gpu_error
+from ..runtime.compilers import loaded_compilers
+from ..runtime.devices import gpu_error, without_gpu
 from ..runtime.failure import TOOK_TOO_LONG, Failure, spoiled
 from ..runtime.settings import SETTINGS, Change, SavedSettings
 from ..runtime.timeouts import TookTooLong, answered_within
@@ -38,7 +39,6 @@ from .sandbox import child_pids, end_children, referenced_children
 if TYPE_CHECKING:
     from ..user_code.user_functions import UserFunctions
 
-_COMPILERS = {"torch._dynamo", "numba"}
 _MAX_MESSAGE = 2000  # characters of a sentence about a fault
 _EXIT_TIMEOUT = 0.05  # seconds for child processes to end, once the Function has returned
 # They look into the process in which a Function runs, and edited code runs in another.
@@ -62,10 +62,9 @@ class Dispatcher:
 
     def __init__(self, job: Job, text: Callable[[], str]) -> None:
         answer.warm_up()
-        before = set(sys.modules)
+        before = loaded_compilers()
         self._collection = _collection(job, text)
-        # Whether a compiler was loaded with the ops: that of torch, which a decorated function asks for, or numba.
-        self.compiles = bool(_COMPILERS & (sys.modules.keys() - before))
+        self.compiles = bool(loaded_compilers() - before)
         # Ops of the gallery leave them alone.
         self._settings = SavedSettings((ATTRIBUTES, *SETTINGS) if job.targets else ())
         self._edited = job.text is not None
@@ -163,7 +162,8 @@ class Dispatcher:
 
     def _described(self, request: DescribeRequest) -> DescribedMessage | UnsolvedMessage:
         try:
-            with self._settings.restored(), warnings.catch_warnings():
+            gpu = nullcontext() if request["gpu"] else without_gpu()
+            with gpu, self._settings.restored(), warnings.catch_warnings():
                 op = self._collection.described(request["op"], request["recipe"], request["before"])
             return {"kind": "described", "op": op, "read": []}
         except Unsolved as unsolved:

@@ -51,7 +51,7 @@ class Worker:
 
     def describe(self, name: str, recipe: str = "", before: str = "") -> dict[str, Any]:
         """What it finds out about one Function, whose recipe was another ``before`` a save: the reply's header."""
-        return self._asked({"kind": "describe", "op": name, "recipe": recipe, "before": before})
+        return self._asked({"kind": "describe", "op": name, "recipe": recipe, "before": before, "gpu": True})
 
     def test(self, name: str, recipe: str = "") -> str:
         """The test file of one Function."""

@@ -31,6 +31,13 @@ ON_A_GPU = """
         (x,) = ctx.saved_tensors
         return grad_output * x.cos()
 """
+# No argument avoids what is wrong with it. On a GPU it ends the use of that, and says less.
+OUT_OF_BOUNDS = """
+    def forward(ctx, x):
+        return x * torch.arange(3, device=x.device)[torch.tensor([7], device=x.device)]
+    def backward(ctx, grad_output):
+        return grad_output
+"""
 each_device = pytest.mark.parametrize("device", [each.kind for each in devices()])
 
 
@@ -68,6 +75,16 @@ async def test_what_runs_on_a_gpu_alone_is_called_there_and_else_said_to_miss_on
                 assert header["failure"] is None
                 assert any("runs on cuda alone" in note for note in header["notes"]) == (device == "cpu")
         assert all(row["level"] != "error" for row in header["checks"])
+
+
+@awaited
+async def test_what_no_call_is_found_for_is_told_by_its_error_on_the_cpu(tmp_path: Path) -> None:
+    file = tmp_path / "my_ops.py"
+    file.write_text(f"import torch\n\n\n{class_source(OUT_OF_BOUNDS, 'Table')}{SQUARE}")
+    async with engine_of(file) as engine:
+        with pytest.raises(Unsolved, match="index 7 is out of bounds"):
+            await engine.op("Table")
+        assert (await engine.op("Square"))["name"] == "Square"
 
 
 @each_device

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from ...runtime.compilers import is_of_a_compiler
 from ...runtime.timeouts import TookTooLong
 from ..source.torch_signatures import is_misspelled
 from .trial import UnusableCall
@@ -238,7 +239,6 @@ _UNKNOWN = re.compile(r"^'(?:Tensor|Parameter)' object has no attribute '(\w+)'"
 _MISSPELLED = re.compile(
     r"^(?:'\w+Backward' object|module '[\w.]+'|type object '\w+') has no attribute '|^`[\w.]+` was removed"
 )
-_COMPILERS = ("torch._dynamo", "torch._inductor", "torch.utils.cpp_extension", "numba.", "llvmlite.")
 
 
 def is_source_error(blamed: Blame) -> bool:
@@ -254,10 +254,10 @@ def is_source_error(blamed: Blame) -> bool:
 
 
 def raised_while_compiling(error: BaseException) -> bool:
-    """Whether it was raised inside a compiler, that of torch or numba."""
+    """Whether it was raised inside a compiler."""
     traceback = error.__traceback__
     while isinstance(traceback, TracebackType):
-        if str(traceback.tb_frame.f_globals.get("__name__", "")).startswith(_COMPILERS):
+        if is_of_a_compiler(str(traceback.tb_frame.f_globals.get("__name__", ""))):
             return True
         traceback = traceback.tb_next
     return False

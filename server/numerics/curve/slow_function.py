@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +15,7 @@ from ...runtime import timing
 from ...runtime.arrays import EPSILON, Array, largest_magnitude
 from ...runtime.batching import GOLDEN_RATIO, WITNESS_SHARES
 from ...runtime.call_cost import SLOW
+from ...runtime.compilers import loaded_compilers
 from ...runtime.failure import TOOK_TOO_LONG, Failure, FunctionFailed
 from ...runtime.reference import double_precision
 from ...runtime.remembered import remembered
@@ -47,7 +47,7 @@ _FIRST_SHARE, ALL_SHARE, _PLANNED, _BEGUN, _MOST_POINTS = 0.5, 0.7, 0.8, 0.4, 16
 # budget: a call may take so many times as long as the first, or such a share of the time where that did not return.
 _PATIENCE, _SHARE = 4.0, 1 / 16
 # budget: what took longer is not asked for again, unless it may have been compiled, or a GPU begun, the first time.
-_ASKED_AGAIN, _COMPILERS = 1.0, {"torch._dynamo", "numba", "triton"}
+_ASKED_AGAIN = 1.0
 # sample: the steps of the ladder that are used, and the heights that are asked for around a point, in the widest.
 _STEPS = LADDER[:2]
 _STENCIL = np.concatenate(([0.0], (_STEPS * [1.0, -1.0]).ravel()))
@@ -79,7 +79,7 @@ def first_call(alone: Section, grad_output: float) -> FirstCall:
             began = timing.now()
             returned = finished_within(_FIRST_SHARE * seconds_left(), partial(alone.backward, x, grad_output))
             seconds = timing.now() - began if returned else math.inf
-            begins = alone.device != "cpu" or _COMPILERS & sys.modules.keys()
+            begins = alone.device != "cpu" or loaded_compilers()
             if seconds <= SLOW or (seconds > _ASKED_AGAIN and not begins):
                 break
     except FunctionFailed:
