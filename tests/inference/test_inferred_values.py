@@ -475,6 +475,24 @@ def test_labels_are_what_the_loss_takes_them_for(loss: str) -> None:
     assert f"`{reason}`" in dict(guess.because)["target"]
 
 
+def test_a_kernel_that_does_not_compile_with_floats_is_given_integers() -> None:
+    kernel = function_of(
+        """
+        def forward(ctx, logits, target):
+            if target.is_floating_point():  # as Triton says it, which runs on no CPU
+                said = "IncompatibleTypeErrorImpl('invalid operands of type pointer<fp64> and triton.language.float64')"
+                raise type("CompilationError", (Exception,), {"error_message": said})("at 5:39: def kernel(x, t):")
+            ctx.save_for_backward(logits, target)
+            return logits.gather(1, target[:, None]).squeeze(1)
+        def backward(ctx, g):
+            logits, target = ctx.saved_tensors
+            return torch.zeros_like(logits).scatter_(1, target[:, None], g[:, None]), None
+    """,
+        doc="logits: (rows, classes), target: (rows,)",
+    )
+    assert infer(kernel).recipe.text() == "logits: float64[3,4]; target: int64[3] < 2"
+
+
 def test_the_target_of_a_squared_error_is_any_number_that_does_not_learn() -> None:
     label = infer(SquaredError).recipe.arguments[1]
     assert (label.fill, label.grad, label.held) == ("normal", False, "data")

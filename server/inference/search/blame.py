@@ -46,8 +46,8 @@ class Blame:
 
     @property
     def message(self) -> str:
-        """What was raised, on one line."""
-        text = " ".join(str(self.error).split())
+        """What was raised, on one line; of a kernel that does not compile, without its source."""
+        text = " ".join(str(getattr(self.error, "error_message", "") or self.error).split())
         kind = type(self.error).__name__
         if isinstance(self.error, UnusableCall | TookTooLong):
             return text

@@ -224,7 +224,7 @@ _EDITS: tuple[tuple[str, Callable[[FailedCall], _Edits]], ...] = (
         r"[Bb]f(loat)?16|[Hh]alf|fp16",
         _tensors(lambda each: replace(each, dtype="bfloat16"), lambda each: replace(each, dtype="float16")),
     ),
-    (r"[Ll]ong|int64|\b[Ii]nts?\b|int32|used as indices|index tensor|integ", _index),
+    (r"[Ll]ong|int64|\b[Ii]nts?\b|int32|used as indices|index tensor|integ|operands of type pointer", _index),
     (r"[Bb]ool|invert|bitwise|ByteTensor", _of_dtype("bool")),
     (r"floating|not implemented for", _of_dtype("float64")),
     (r"Boolean value|truth value|Scalar", _scalar),

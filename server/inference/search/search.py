@@ -338,6 +338,8 @@ def _is_no_fault(blamed: Blame) -> bool:
 
 def is_missing_here(blamed: Blame) -> bool:
     """Whether an error is about something missing on this machine: a module, a device, a process group."""
+    if blamed.message.startswith("CompilationError"):  # of a kernel, for what it is given: it names types of Triton
+        return False
     said = _MISSING_HERE.search(blamed.message) or (not blamed.own and _MISSING_IN_TORCH.search(blamed.message))
     return bool(said)
 
