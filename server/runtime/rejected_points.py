@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -17,34 +17,37 @@ _MAX_REJECTED, _POINTS_PER_REJECTED = 8, 8
 MISSING_VALUE = np.array([np.nan])  # at a rejected point
 
 
-def skip_rejected(evaluate: Callable[[slice], _T], chunks: Iterable[slice], blank: _T | None) -> list[_T]:
+def skip_rejected(evaluate: Callable[[slice], _T], chunks: Sequence[slice], blank: _T | None) -> list[_T]:
     """``evaluate`` for every chunk of points, in order, with ``blank`` for each single point at which forward raises.
 
     A failing chunk is bisected down to the point. Raises ``FunctionFailed`` where there is no ``blank``, where more
     than a few points fail, where only the whole chunk fails and no single point does, and where the failure is not an
     exception of forward.
     """
-    chunks = list(chunks)
+    found: list[_T] = []
     left = min(_MAX_REJECTED, chunks[-1].stop // _POINTS_PER_REJECTED) if chunks and blank is not None else 0
 
-    def parts(part: slice) -> list[_T]:
+    def add(part: slice) -> None:
         nonlocal left
         try:
-            return [evaluate(part)]
+            found.append(evaluate(part))
         except FunctionFailed as error:
             failure = error.failure
             if not left or failure.phase in ("backward", "double backward") or failure.kind in REJECTED_KINDS:
                 raise
             if part.stop - part.start == 1 and blank is not None:
                 left -= 1
-                return [blank]
+                found.append(blank)
+                return
             middle, before = (part.start + part.stop) // 2, left
-            halves = [*parts(slice(part.start, middle)), *parts(slice(middle, part.stop))]
+            add(slice(part.start, middle))
+            add(slice(middle, part.stop))
             if left == before:
                 raise
-            return halves
 
-    return [found for chunk in chunks for found in parts(chunk)]
+    for chunk in chunks:
+        add(chunk)
+    return found
 
 
 def find_rejected(forward: Callable[[Array], Array], x: Array, values: Array) -> tuple[tuple[float, str], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -78,7 +78,8 @@ def _stored(gradient: torch.Tensor) -> torch.Tensor:
 def float64_array(tensor: torch.Tensor) -> Array:
     """The numbers of a tensor as an array of float64."""
     double = tensor if tensor.dtype == torch.float64 else tensor.detach().to("cpu", torch.float64)
-    return cast(Array, double.numpy(force=True))
+    array: Array = double.numpy(force=True)
+    return array
 
 
 def uneven(like: torch.Tensor) -> torch.Tensor:
