@@ -34,7 +34,7 @@ from .evaluation import Evaluation
 from .first_answers import FirstAnswers, first_answers
 from .integral_check import Antiderivative, IntegralCheck, cell_areas, check_integrals
 from .row_values import RowValues
-from .section_singularities import forward_singularities, gradient_jumps, is_rough
+from .section_singularities import gradient_jumps, is_rough
 from .slow_function import ALL_SHARE, evaluate_few, first_call
 
 __all__ = ["Evaluation", "Grid", "evaluate"]
@@ -94,9 +94,7 @@ def _evaluated(
 ) -> Evaluation:
     asked = first_answers(section, grid, grad_output, step, known)
     section, reference, grid = asked.section, asked.reference, asked.grid
-    steady = asked.deterministic or section.one_draw
-    special = forward_singularities(section, reference, grid, asked.precision, asked.x, asked.y) if steady else ()
-    rows = _with_rows(asked, special, also)
+    special, rows = asked.special, _with_rows(asked, also)
     at, returned = rows.rows, rows.returned
     # Where backward is in proportion to grad_output, one stands for all of its sign.
     unit = stand_in(grad_output) if asked.in_proportion else grad_output
@@ -142,17 +140,19 @@ def _evaluated(
     )
 
 
-def _with_rows(asked: FirstAnswers, special: tuple[SpecialPoint, ...], also: Array) -> RowValues:
+def _with_rows(asked: FirstAnswers, also: Array) -> RowValues:
     """The answers with more rows: at special points, where curves bend, where backward leaps, and ``also`` there."""
-    section, reference, x, y = asked.section, asked.reference, asked.x, asked.y
+    section, reference, x, y, special = asked.section, asked.reference, asked.x, asked.y, asked.special
     gradient, grad_output = asked.returned.grad_input, asked.grad_output
     jumps = gradient_jumps(section, x, gradient, special, grad_output) if asked.repeats else ()
-    at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ())
-    at = at.joined(also)
+    if asked.rows and asked.repeats and not (jumps or also.size):
+        at = asked.rows
+    else:
+        at = grid_rows(x, special, jumps if jumps and not is_rough(reference, x, y, _JUMP_NOISE) else ()).joined(also)
+        at = at.joined(kink_sides(section, at, special)) if asked.repeats and special else at
     known = y if asked.at is x else asked.answered.values
     rows = RowValues(section, reference, grad_output, at, asked.at, known, asked.answered, asked.failure, asked.inside)
-    if at.x is not x:
-        rows = rows.at(at.joined(kink_sides(section, at, special)) if asked.repeats else at)
+    rows = rows if at.x is x else rows.at(at)
     if not asked.repeats:
         return rows
     gradient = rows.returned.grad_input

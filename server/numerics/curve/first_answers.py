@@ -18,8 +18,9 @@ from ..differentiation.arithmetic import precision_of
 from ..differentiation.finite_differences import LadderPoints, ladder_points
 from ..differentiation.quadrature import NODES, gauss_nodes
 from ..linearity.laws import Linearity, above_rounding, check_linearity, screened_linearity, with_mixed_batch
-from ..sampling.grid import Grid, grid_rows, thin_grid
+from ..sampling.grid import Grid, Rows, grid_rows, thin_grid
 from ..sampling.refinement import kink_sides
+from ..singularities.special_points import SpecialPoint
 from .curve import nan_outside_domain
 from .row_values import backward_or_failure
 from .section_singularities import forward_singularities
@@ -35,7 +36,8 @@ class FirstAnswers:
     ``in_proportion`` says that backward was seen to be for grad_outputs of all sizes; then it is also known ``inside``
     the cells between the points ``at``, where kinks are among them, what it ``answered`` there, and forward at a
     ``ladder`` around those, where that is one of the reference. ``exact`` is what backward returned in double
-    precision, where that is known.
+    precision, where that is known. ``special`` are the singularities of a forward that answers the same again, ``rows``
+    those of the grid with kinks and their sides, where backward was asked for these as well.
     """
 
     section: Section
@@ -55,6 +57,8 @@ class FirstAnswers:
     inside: Array | None
     ladder: LadderPoints | None
     exact: Array | None
+    special: tuple[SpecialPoint, ...]
+    rows: Rows | None
 
     @property
     def repeats(self) -> bool:
@@ -73,7 +77,8 @@ def first_answers(section: Section, grid: Grid, grad_output: float, step: float 
     reference = double.section
     # In a shorter dtype other code for single numbers may round otherwise.
     mixed = double.mixed if reference.dtype == torch.float64 else None
-    at = _with_kinks(section, batch, grid, x) if reference == section else x
+    kinks = _kinks(section, batch, grid, x) if reference == section else None
+    at = np.union1d(x, kinks.rows.x) if kinks and kinks.rows else x
     ladder = ladder_points(at, grid.span, step) if reference == section else None
     first = _first_returned(section, batch, x, at, grad_output, ladder)
     returned, failure, linearity = first.returned, first.failure, first.linearity
@@ -88,7 +93,12 @@ def first_answers(section: Section, grid: Grid, grad_output: float, step: float 
         section, reference, linearity = same_draw, same_draw, None
         y = section.forward(x)
         returned, failure = backward_or_failure(section, x, y, grad_output)
-    precision = precision_of(reference, nan_outside_domain(reference, x), x, y)
+    if kinks and deterministic and np.array_equal(y, kinks.y):
+        precision, special, rows = kinks.precision, kinks.special, kinks.rows
+    else:
+        precision, rows = precision_of(reference, nan_outside_domain(reference, x), x, y), None
+        steady = deterministic or section.one_draw
+        special = forward_singularities(section, reference, grid, precision, x, y) if steady else ()
     in_proportion = linearity is not None
     if linearity is None:
         linearity = Linearity() if failure else check_linearity(section, x, grad_output, returned)
@@ -99,23 +109,33 @@ def first_answers(section: Section, grid: Grid, grad_output: float, step: float 
     exact = double.results.grad_input if double.results else None
     at, answered = (at, first.answered) if first.answered else (x, returned)
     last = failure, linearity, deterministic, in_proportion, at, answered, first.inside, first.ladder, exact
-    return FirstAnswers(section, reference, grid, grad_output, x, y, precision, returned, *last)
+    return FirstAnswers(section, reference, grid, grad_output, x, y, precision, returned, *last, special, rows)
 
 
-def _with_kinks(section: Section, batch: Batch, grid: Grid, x: Array) -> Array:
-    """The points, and those at and beside kinks, where forward turns at few points and the ``batch`` tells of them."""
+@dataclass(frozen=True)
+class _Kinks:
+    """Singularities of a forward with values ``y``; where all are kinks, the ``rows`` with these and their sides."""
+
+    y: Array
+    precision: float
+    special: tuple[SpecialPoint, ...]
+    rows: Rows | None
+
+
+def _kinks(section: Section, batch: Batch, grid: Grid, x: Array) -> _Kinks | None:
+    """What there is at the points ``x`` where forward turns at few of them, as far as the ``batch`` tells of it."""
     if batch.given is None or batch.results is None or batch.section is not section:
-        return x
+        return None
     y = batch.results.values
     turn = np.abs(y[2:] - 2 * y[1:-1] + y[:-2])
     if not 0 < np.count_nonzero(turn > turn.max(initial=0.0) / 4) <= _FEW_TURNS:
-        return x
+        return None
     precision = precision_of(section, nan_outside_domain(section, x), x, y)
     special = forward_singularities(section, section, grid, precision, x, y)
-    if any(each.kind != "kink" for each in special):
-        return x
+    if not special or any(each.kind != "kink" for each in special):
+        return _Kinks(y, precision, special, None)
     at = grid_rows(x, special)
-    return np.union1d(x, at.joined(kink_sides(section, at, special)).x)
+    return _Kinks(y, precision, special, at.joined(kink_sides(section, at, special)))
 
 
 def _snapped(section: Section, grid: Grid) -> Array:
